@@ -1,0 +1,35 @@
+# One set-up serves every target: a virtual environment with the pinned versions.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: setup demo test lint bench faults clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[collector,estimator,dev]'
+	touch $(READY)
+
+demo: setup
+	$(BIN)/python examples/health/demo.py
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/python -m pytest
+
+bench: setup
+	$(BIN)/python -m tests.bench
+
+faults: setup
+	$(BIN)/python -m pytest tests/faults --rounds 20
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,81 @@
+"""A TOML table while it is read: keys are taken one by one, every mistake is remembered, leftovers are refused."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeGuard
+
+from client_sdk.spec.window import WindowKind
+
+MAX_TEXT = 500
+"""Characters of a purpose or a category: a sentence for a person, not a document."""
+
+
+def is_text(value: object) -> TypeGuard[str]:
+    """Whether a value is a text that can be shown on one line."""
+    return isinstance(value, str) and 0 < len(value) <= MAX_TEXT and value.isprintable()
+
+
+class Table:
+    """A table of the file while it is read: takes keys one by one and remembers every mistake."""
+
+    def __init__(self, raw: object, place: str, mistakes: list[tuple[str, str]]) -> None:
+        """Begin to read what stands at a place."""
+        self._place = place
+        self._mistakes = mistakes
+        self._raw: dict[str, Any] = dict(raw) if isinstance(raw, dict) else {}
+        self._mistakes_before = len(mistakes)
+        if not isinstance(raw, dict):
+            self.mistake("", f"must be a table: [{place}]")
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing was wrong so far."""
+        return len(self._mistakes) == self._mistakes_before
+
+    def mistake(self, key: str, problem: str) -> None:
+        """Remember what is wrong with a key."""
+        place = ".".join(part for part in (self._place, key) if part)
+        self._mistakes.append((place, problem))
+
+    def take(self, key: str, *, required: bool = False) -> Any:  # noqa: ANN401 what TOML holds
+        """Return the raw value of a key, or none."""
+        if required and key not in self._raw:
+            self.mistake(key, "is missing")
+        return self._raw.pop(key, None)
+
+    def text(self, key: str, *, required: bool = False, default: str = "") -> str:
+        """Return a printable text."""
+        value = self.take(key, required=required)
+        if value is None:
+            return default
+        if not is_text(value):
+            self.mistake(key, f"must be a text of 1 to {MAX_TEXT} printable characters")
+            return default
+        return value
+
+    def number(self, key: str) -> Fraction | None:
+        """Return a required finite number."""
+        value = self.take(key, required=True)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | Decimal) or not Decimal(value).is_finite():
+            self.mistake(key, "must be a finite number")
+            return None
+        return Fraction(value)
+
+    def window(self, key: str, default: WindowKind) -> WindowKind:
+        """Return the kind of window that a key names."""
+        value = self.take(key)
+        if value is None:
+            return default
+        if not isinstance(value, str) or value not in tuple(WindowKind):
+            self.mistake(key, 'must be "day", "week" or "month"')
+            return default
+        return WindowKind(value)
+
+    def nothing_else(self) -> None:
+        """Refuse every key that was not taken."""
+        for key in self._raw:
+            self.mistake(key, "is an unknown key; remove it or correct its spelling")
