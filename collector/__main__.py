@@ -1,0 +1,25 @@
+"""The command ``hearsay-collector``."""
+
+from __future__ import annotations
+
+import sys
+
+MISSING_EXTRA = 2
+
+
+def main() -> int:
+    """Run the command line; say how to install what is missing."""
+    try:
+        from collector.cli import cli  # noqa: PLC0415 may be missing
+    except ModuleNotFoundError as error:
+        sys.stderr.write(
+            f"hearsay-collector needs the package {error.name}, which is not installed; install the collector with:\n"
+            "  pip install 'hearsay-ldp[collector]'    (from a checkout: pip install '.[collector]')\n"
+        )
+        return MISSING_EXTRA
+    cli()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+"""The Flask application: routes, headers and errors put together."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+
+from flask import Flask, Response, request
+from werkzeug.exceptions import HTTPException
+
+from client_sdk.spec import GRACE_S, MalformedError, Registry
+from collector.config import HOUR_S
+from collector.problem import ProblemError
+from collector.routes import Service, create_blueprint
+from collector.store import StoreUnavailableError, TallyStore
+
+RETRY_AFTER_S = 5
+"""Seconds to stay away while the store is down: about as long as it takes to start again."""
+
+PREFLIGHT_MAX_AGE_S = 86_400
+"""Seconds that a browser may remember what a page of an allowed origin may send."""
+
+_log = logging.getLogger(__name__)
+
+
+def create_app(  # noqa: PLR0913 the collector's settings, by name
+    registry: Registry,
+    store: TallyStore,
+    *,
+    read_token: str,
+    cors_origins: tuple[str, ...] = (),
+    grace_s: int = GRACE_S,
+    snapshot_interval_s: int = HOUR_S,
+    clock: Callable[[], float] = time.time,
+) -> Flask:
+    """Return the WSGI application of a collector.
+
+    Args:
+        registry: the definitions.
+        store: where to count.
+        read_token: the bearer token that reads tallies.
+        cors_origins: origins of web pages that may report.
+        grace_s: seconds after its end during which a window still takes reports.
+        snapshot_interval_s: least seconds between two looks at open windows.
+        clock: Unix seconds.
+
+    """
+    app = Flask(__name__, static_folder=None)
+    service = Service(registry, store, read_token, grace_s, snapshot_interval_s, clock)
+    app.register_blueprint(create_blueprint(service))
+    _handle_errors(app)
+
+    @app.after_request
+    def add_headers(response: Response) -> Response:
+        response.headers.setdefault("Cache-Control", "no-store")
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        if cors_origins:
+            _allow_origin(response, cors_origins)
+        return response
+
+    return app
+
+
+def _allow_origin(response: Response, origins: tuple[str, ...]) -> None:
+    response.headers.add("Vary", "Origin")
+    origin = request.headers.get("Origin")
+    if origin not in origins:
+        return
+    response.headers["Access-Control-Allow-Origin"] = origin
+    if request.method == "OPTIONS":
+        response.headers["Access-Control-Allow-Methods"] = "POST"
+        response.headers["Access-Control-Allow-Headers"] = "Content-Type"
+        response.headers["Access-Control-Max-Age"] = str(PREFLIGHT_MAX_AGE_S)
+
+
+def _handle_errors(app: Flask) -> None:
+    @app.errorhandler(ProblemError)
+    def on_problem(error: ProblemError) -> Response:
+        return error.response()
+
+    @app.errorhandler(MalformedError)
+    def on_malformed(error: MalformedError) -> Response:
+        return ProblemError(HTTPStatus.BAD_REQUEST, error.code, str(error)).response()
+
+    @app.errorhandler(StoreUnavailableError)
+    def on_store_down(error: StoreUnavailableError) -> Response:
+        _log.warning("%s", error)
+        return ProblemError(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            "store_unavailable",
+            "the store does not answer; nothing was half counted; send the same upload again later",
+            {"Retry-After": str(RETRY_AFTER_S)},
+        ).response()
+
+    @app.errorhandler(HTTPException)
+    def on_http_error(error: HTTPException) -> Response:
+        status = HTTPStatus(error.code or HTTPStatus.INTERNAL_SERVER_ERROR)
+        kept = {name: value for name, value in error.get_headers() if name == "Allow"}
+        code = status.phrase.lower().replace(" ", "_").replace("-", "_")
+        return ProblemError(status, code, error.description or status.phrase, kept).response()
+
+    @app.errorhandler(Exception)
+    def on_bug(error: Exception) -> Response:
+        # The traceback's lines name our code; the request, its address and its body are not in it.
+        _log.error("a request failed: %s", type(error).__name__, exc_info=error)
+        return ProblemError(
+            HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", "the collector failed; send the same upload again later"
+        ).response()

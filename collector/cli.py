@@ -1,0 +1,120 @@
+"""The command line: parse, call, print, exit code."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from client_sdk.spec import GRACE_S, HearsayError, Window
+from collector.config import HOUR_S, CollectorConfig, ConfigError, Durability, parse_bind
+from collector.embedded import running_store_url
+from collector.redis_store import RedisStore
+
+TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
+
+_data_dir = click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("hearsay-data"),
+    show_default=True,
+    help="Directory of the embedded store.",
+)
+_redis = click.option("--redis", "redis_url", metavar="URL", help="Use this Redis or Valkey server instead.")
+
+
+@click.group()
+def cli() -> None:
+    """Collect perturbed reports, and keep nothing but their tallies."""
+
+
+@cli.command()
+@click.option("--registry", type=click.Path(path_type=Path), required=True, help="The file of definitions.")
+@click.option("--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="Where to listen.")
+@_data_dir
+@_redis
+@click.option(
+    "--durability",
+    type=click.Choice(Durability, case_sensitive=False),
+    default=Durability.FSYNC,
+    show_default=True,
+    help="What an acknowledgement promises: on the store's disk, or in its memory.",
+)
+@click.option(
+    "--grace",
+    "grace_s",
+    type=int,
+    default=GRACE_S,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long after its end a window still takes reports.",
+)
+@click.option(
+    "--snapshot-interval",
+    "snapshot_interval_s",
+    type=int,
+    default=HOUR_S,
+    show_default=True,
+    metavar="SECONDS",
+    help="Least time between two looks at open windows.",
+)
+@click.option(
+    "--cors-origin",
+    "cors_origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Origin of web pages that may report; may be repeated.",
+)
+@click.option("--workers", type=int, default=1, show_default=True, help="Worker processes.")
+@click.option("--threads", type=int, default=4, show_default=True, help="Threads a worker that handle requests.")
+def serve(bind: str, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by CollectorConfig
+    """Run the service; it prints one line when it is ready.
+
+    Tallies are read with the token in the environment variable HEARSAY_READ_TOKEN; where there is none, one is made
+    and shown once.
+    """
+    from collector.serve import serve as run  # noqa: PLC0415 the other commands need no server
+
+    with _ErrorsForPeople():
+        host, port = parse_bind(bind)
+        run(CollectorConfig(host=host, port=port, read_token=_read_token(), **settings))
+
+
+@cli.command()
+@click.option("--window", "name", required=True, metavar="WINDOW", help="Such as 2026-11-20, 2026-W47 or 2026-11.")
+@_data_dir
+@_redis
+def close(name: str, data_dir: Path, redis_url: str | None) -> None:
+    """Close a window early and for good: it takes no further report, and its tallies are final."""
+    with _ErrorsForPeople():
+        window = Window.parse(name)
+        if window.starts_at > time.time():
+            raise ConfigError(f"the window {window} has not begun; only a window that has can be closed")
+        RedisStore(redis_url or running_store_url(data_dir)).close(window)
+        click.echo(f"window {window} is closed")
+
+
+class _ErrorsForPeople:
+    """Turns what is wrong into a sentence on standard error and exit code 1."""
+
+    def __enter__(self) -> None:
+        """Nothing to set up."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        """Say what was wrong and end."""
+        if isinstance(error, HearsayError):
+            click.echo(f"hearsay-collector: {error}", err=True)
+            sys.exit(1)
+
+
+def _read_token() -> str:
+    token = os.environ.get(TOKEN_VARIABLE)
+    if token is None:
+        token = secrets.token_urlsafe(32)
+        click.echo(f"{TOKEN_VARIABLE} is not set; the read token of this run is: {token}", err=True)
+    return token

@@ -1,0 +1,62 @@
+"""The one atomic step: look an upload id up, remember its verdict, count its reports, or do none of it."""
+
+from __future__ import annotations
+
+from hashlib import sha1
+
+from client_sdk.spec import Refusal
+from collector.remembered import REFUSAL_BYTES
+
+BUCKET_ENTRIES = 128
+"""Entries of a listpack hash: 22 to 25 bytes an upload id; a larger hash would cost four times that an entry."""
+
+BUCKET_LEVELS = 8
+"""Levels of the tree of buckets, 8 branches each: room for 128 * 8**8 = 2 * 10**9 ids before a bucket outgrows it."""
+
+COUNT_UPLOAD = f"""
+-- KEYS: base of the id buckets; closed windows; index of tallies; then a tally for each report
+-- ARGV: id; its path through the buckets (octal digits); packed verdict; expiry (Unix seconds, 0: do not remember);
+--       then for each report: index in the upload, symbol, number of symbols, tally's name, window
+local base, id, path, verdict, expiry = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+
+-- A bucket that is full hands on to one of eight below it: a bucket's ids are never more than a small hash holds, and
+-- few buckets are nearly empty, whether there are a hundred ids or a billion.
+local level = 0
+local bucket = base
+while true do
+  local remembered = redis.call('HGET', bucket, id)
+  if remembered then return remembered end
+  if level == {BUCKET_LEVELS} or redis.call('HLEN', bucket) < {BUCKET_ENTRIES} then break end
+  level = level + 1
+  bucket = base .. string.sub(path, 1, level)
+end
+
+for i = 5, #ARGV, 5 do
+  if redis.call('SISMEMBER', KEYS[2], ARGV[i + 4]) == 1 then
+    verdict = verdict .. string.char(ARGV[i], {REFUSAL_BYTES[Refusal.WINDOW_CLOSED]})
+  else
+    local tally = KEYS[4 + (i - 5) / 5]
+    if redis.call('BITFIELD', tally, 'INCRBY', 'i64', '#' .. ARGV[i + 1], 1)[1] == 1 then
+      redis.call('HSET', KEYS[3], ARGV[i + 3], ARGV[i + 2])
+    end
+  end
+end
+
+if expiry ~= '0' then
+  redis.call('HSET', bucket, id, verdict)
+  -- A bucket must outlive those below it, or the way down to them is lost: so all on the path live at least as long.
+  for above = 0, level do
+    local key = base .. string.sub(path, 1, above)
+    redis.call('EXPIREAT', key, expiry, 'NX')
+    redis.call('EXPIREAT', key, expiry, 'GT')
+  end
+end
+return verdict
+"""
+
+COUNT_UPLOAD_SHA = sha1(COUNT_UPLOAD.encode()).hexdigest()  # noqa: S324 the protocol names scripts by SHA-1
+
+
+def bucket_path(upload_id: str) -> str:
+    """Return an upload id's way through the tree of buckets: an octal digit a level."""
+    return format(int(upload_id[:6], 16), f"0{BUCKET_LEVELS}o")

@@ -1,0 +1,108 @@
+"""Guards the embedded store: starts it, starts it again if it dies, and ends it when the collector is gone.
+
+Run as a program of its own, with the standard library only, in a session of its own. The collector holds the other end
+of the lifeline, a pipe: a byte on it says that the store was seen ready, its end says that the collector has ended,
+however that died. The lock on the data directory is an open file that the store inherits: it is held for as long as
+anything may still write there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+FIRST_DELAY_S = 0.1
+LONGEST_DELAY_S = 10.0
+"""Back-off between starts: a full disk is not helped by trying a hundred times a second."""
+
+STEADY_AFTER_S = 60.0
+"""A store that ran for so long did not die of its start: the next delay is the first again."""
+
+STOP_TIMEOUT_S = 10.0
+"""A store that does not end in that time is killed: what it acknowledged is on disk already."""
+
+PR_SET_PDEATHSIG = 1
+
+
+class Guardian:
+    """Keeps one store process alive for as long as the lifeline holds."""
+
+    def __init__(self, lifeline: int, lock: int, command: list[str]) -> None:
+        """Take the lifeline's reading end, the lock's descriptor and the store's command line."""
+        self._lifeline = lifeline
+        self._lock = lock
+        self._command = command
+        self._seen_ready = False
+        self._ended = threading.Event()
+        self._store: subprocess.Popen[bytes] | None = None
+
+    def run(self) -> int:
+        """Guard until the lifeline ends; return 0 then, or the store's status if it never became ready."""
+        threading.Thread(target=self._watch_lifeline, daemon=True).start()
+        delay_s = FIRST_DELAY_S
+        while not self._ended.is_set():
+            started = time.monotonic()
+            status = self._run_store()
+            if not self._seen_ready and not self._ended.is_set():
+                return status or 1
+            if time.monotonic() - started > STEADY_AFTER_S:
+                delay_s = FIRST_DELAY_S
+            self._ended.wait(delay_s)
+            delay_s = min(2 * delay_s, LONGEST_DELAY_S)
+        return 0
+
+    def _run_store(self) -> int:
+        with subprocess.Popen(  # noqa: S603 the collector's own command
+            self._command,
+            stdin=subprocess.DEVNULL,
+            pass_fds=(self._lock,),
+            preexec_fn=_end_with_parent,  # noqa: PLW1509 one system call, made ready before the fork
+        ) as store:
+            self._store = store
+            if self._ended.is_set():
+                store.terminate()
+            return store.wait()
+
+    def _watch_lifeline(self) -> None:
+        while os.read(self._lifeline, 1):
+            self._seen_ready = True
+        self._ended.set()
+        store = self._store
+        if store is not None and store.poll() is None:
+            store.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                store.wait(STOP_TIMEOUT_S)
+            if store.poll() is None:
+                store.kill()
+
+
+_libc = ctypes.CDLL(None)
+
+
+def _end_with_parent() -> None:
+    """Have the kernel end the store if the guardian itself is killed (Linux only; elsewhere the lock still tells)."""
+    if sys.platform == "linux":
+        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def main() -> int:
+    """Read ``LIFELINE LOCK RUNTIME_DIR COMMAND...`` and guard."""
+    lifeline, lock, runtime_dir, *command = sys.argv[1:]
+    for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ignored, signal.SIG_IGN)
+    try:
+        return Guardian(int(lifeline), int(lock), command).run()
+    finally:
+        shutil.rmtree(Path(runtime_dir), ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

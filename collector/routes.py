@@ -1,0 +1,133 @@
+"""HTTP only: bytes in, status out."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from http import HTTPStatus
+from itertools import chain
+
+from flask import Blueprint, Response, request
+
+from client_sdk.spec import MAX_UPLOAD_BYTES, Registry, Upload
+from client_sdk.spec.epsilon import as_float
+from collector.body import read_json_body
+from collector.judge import judge
+from collector.maintenance import close_due_windows
+from collector.problem import ProblemError
+from collector.store import Tally, TallyStore
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What the routes serve.
+
+    Attributes:
+        registry: the definitions.
+        store: the tallies.
+        read_token: the bearer token that reads them.
+        grace_s: seconds after its end during which a window still takes reports.
+        snapshot_interval_s: least seconds between two looks at open windows.
+        clock: Unix seconds.
+
+    """
+
+    registry: Registry
+    store: TallyStore
+    read_token: str
+    grace_s: int
+    snapshot_interval_s: int
+    clock: Callable[[], float] = time.time
+
+
+def create_blueprint(service: Service) -> Blueprint:
+    """Return the routes of ``/v1``, ``/healthz`` and ``/readyz``."""
+    routes = Blueprint("collector", __name__)
+    registry_body = _registry_document(service.registry)
+    registry_tag = sha256(registry_body).hexdigest()[:32]
+
+    @routes.post("/v1/reports")
+    def post_reports() -> Response:
+        upload = Upload.decode(read_json_body(request, MAX_UPLOAD_BYTES))
+        judgement = judge(upload, service.registry, now_s=service.clock(), grace_s=service.grace_s)
+        return Response(service.store.count(judgement).encode(), mimetype="application/json")
+
+    @routes.get("/v1/registry")
+    def get_registry() -> Response:
+        response = Response(registry_body, mimetype="application/json", headers={"Cache-Control": "no-cache"})
+        response.set_etag(registry_tag)
+        response.make_conditional(request)
+        return response
+
+    @routes.get("/v1/tallies")
+    def get_tallies() -> Response:
+        _require_token(service.read_token)
+        close_due_windows(service.store, now_s=service.clock(), grace_s=service.grace_s)
+        tallies = service.store.closed_tallies()
+        if _wants_preliminary():
+            tallies = chain(tallies, service.store.open_snapshot(service.snapshot_interval_s))
+        return Response(_lines(tallies), mimetype="application/x-ndjson")
+
+    @routes.get("/healthz")
+    def get_healthz() -> Response:
+        return Response("alive\n", mimetype="text/plain")
+
+    @routes.get("/readyz")
+    def get_readyz() -> Response:
+        service.store.ping()
+        return Response("ready\n", mimetype="text/plain")
+
+    return routes
+
+
+def _require_token(token: str) -> None:
+    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), token.encode()):
+        raise ProblemError(
+            HTTPStatus.UNAUTHORIZED,
+            "unauthorized",
+            "reading tallies needs the header 'Authorization: Bearer TOKEN' with the collector's read token",
+            {"WWW-Authenticate": "Bearer"},
+        )
+
+
+def _wants_preliminary() -> bool:
+    if set(request.args) - {"preliminary"} or request.args.get("preliminary", "0") not in ("0", "1"):
+        raise ProblemError(HTTPStatus.BAD_REQUEST, "invalid_query", "the only query is preliminary=1")
+    return request.args.get("preliminary") == "1"
+
+
+def _lines(tallies: Iterator[Tally]) -> Iterator[str]:
+    for tally in tallies:
+        line = {
+            "metric": tally.metric,
+            "edition": tally.edition,
+            "window": tally.window,
+            "closed": tally.closed,
+            "reports": sum(tally.counts),
+            "counts": tally.counts,
+        }
+        yield json.dumps(line, separators=(",", ":")) + "\n"
+
+
+def _registry_document(registry: Registry) -> bytes:
+    metrics = [
+        {
+            "metric": metric.name,
+            "edition": metric.edition,
+            "symbols": metric.channel.symbols,
+            "kind": metric.kind,
+            "window": metric.window.value,
+            "mechanism": metric.channel.name,
+            "integers": {name: str(integer) for name, integer in metric.channel.integers.items()},
+            "epsilon": as_float(metric.epsilon_nanos),
+            "purpose": metric.purpose,
+            "expires": metric.expires.isoformat() if metric.expires else None,
+        }
+        for metric in registry.metrics.values()
+    ]
+    return json.dumps({"metrics": metrics}, separators=(",", ":")).encode()

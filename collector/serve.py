@@ -1,0 +1,135 @@
+"""Runs the service: the store first, then the workers; the workers end first, then the store."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from functools import partial
+from multiprocessing.connection import wait
+
+import click
+from flask import Flask
+from granian.constants import Interfaces
+from granian.log import LogLevels
+from granian.server import Server
+
+from client_sdk.spec import Registry
+from collector.app import create_app
+from collector.config import CollectorConfig, ConfigError
+from collector.embedded import EmbeddedStore
+from collector.maintenance import Maintenance
+from collector.redis_store import RedisStore
+
+WORKER_STOP_S = 10
+"""Seconds that a worker may take to finish its requests: more than the store may take to answer one."""
+
+POLL_S = 0.05
+
+
+def serve(config: CollectorConfig) -> None:
+    """Serve until a signal ends it.
+
+    Raises:
+        ConfigError: if the address, the store or the data directory cannot be used.
+        RegistryError: if the registry cannot be used.
+
+    """
+    registry = Registry.load(config.registry)
+    _require_free_address(config.host, config.port)
+    with _store_url(config) as (store_url, every_tick):
+        store = RedisStore(store_url)
+        store.prepare(config.durability)
+        maintenance = Maintenance(store, store.rewrite_log, grace_s=config.grace_s, every_tick=every_tick)
+        maintenance.start()
+        threading.Thread(target=_announce_ready, args=(config, len(registry.metrics)), daemon=True).start()
+        try:
+            _run_workers(config, store_url)
+        finally:
+            maintenance.stop()
+
+
+@contextlib.contextmanager
+def _store_url(config: CollectorConfig) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield where the store is, and what must be looked after while it is used."""
+    if config.redis_url is not None:
+        yield config.redis_url, lambda: None
+        return
+    with EmbeddedStore(config.data_dir) as embedded:
+        yield embedded.url, embedded.ensure_guarded
+
+
+def _run_workers(config: CollectorConfig, store_url: str) -> None:
+    # Workers are spawned, not forked: this process has threads, and a forked copy of their locks could hang a worker.
+    multiprocessing.set_start_method("spawn", force=True)
+    server = Server(
+        "collector",
+        address=config.host,
+        port=config.port,
+        interface=Interfaces.WSGI,
+        workers=config.workers,
+        blocking_threads=config.threads,
+        respawn_failed_workers=True,
+        workers_kill_timeout=WORKER_STOP_S,
+        log_access=False,
+        log_level=LogLevels.error,
+        websockets=False,
+    )
+    server.serve(target_loader=partial(worker_app, config, store_url), wrap_loader=False)
+
+
+def worker_app(config: CollectorConfig, store_url: str) -> Flask:
+    """Return the application of one worker process. Run in the worker."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    store = RedisStore(store_url)
+    store.prepare(config.durability)
+    return create_app(
+        Registry.load(config.registry),
+        store,
+        read_token=config.read_token,
+        cors_origins=config.cors_origins,
+        grace_s=config.grace_s,
+        snapshot_interval_s=config.snapshot_interval_s,
+    )
+
+
+def _end_with_parent() -> None:
+    """End this worker if the main process dies without saying so: a worker without a store is of no use."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _require_free_address(host: str, port: int) -> None:
+    """Refuse a port in use now: the workers' sockets are shared, and would silently share it with another service."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+    except OSError as error:
+        raise ConfigError(f"cannot listen on {host}:{port}: {error.strerror}; choose another with --bind") from error
+
+
+def _announce_ready(config: CollectorConfig, metrics: int) -> None:
+    host = f"[{config.host}]" if ":" in config.host else config.host
+    address = f"http://{host}:{config.port}"
+    while True:
+        try:
+            with urllib.request.urlopen(f"{address}/readyz", timeout=POLL_S * 100):  # noqa: S310 our own address
+                break
+        except (urllib.error.URLError, OSError):
+            time.sleep(POLL_S)
+    click.echo(f"hearsay-collector is ready on {address} with {metrics} metrics")
+    sys.stdout.flush()

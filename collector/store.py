@@ -1,0 +1,69 @@
+"""What the collector needs of a store: the port; `redis_store` is its adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from client_sdk.spec import HearsayError, Verdict, Window
+from collector.judge import Judgement
+
+
+class StoreUnavailableError(HearsayError):
+    """The store did not answer, or could not do as asked; nothing was half counted, and asking again is safe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The histogram of the symbols that were reported for one question, edition and window.
+
+    Attributes:
+        metric: the metric's name.
+        edition: what the reports mean.
+        window: the window's name.
+        closed: whether it can no longer change.
+        counts: how often each symbol was reported: m integers.
+
+    """
+
+    metric: str
+    edition: str
+    window: str
+    closed: bool
+    counts: tuple[int, ...]
+
+
+class TallyStore(Protocol):
+    """Counts uploads exactly once and keeps the tallies.
+
+    Every method raises StoreUnavailableError where the store does not answer.
+    """
+
+    def count(self, judgement: Judgement) -> Verdict:
+        """Count an upload in one atomic step, unless its id is remembered, and return its verdict.
+
+        A remembered id gets the verdict of the first time, whatever the judgement says now. Reports of a window that
+        was closed early are refused here, in the same step.
+        """
+
+    def close(self, window: Window) -> None:
+        """Close a window for good: from now on it takes no report, and its tallies are final."""
+
+    def closed_windows(self) -> frozenset[str]:
+        """Return the names of the windows that were closed."""
+
+    def tallied_windows(self) -> frozenset[str]:
+        """Return the names of the windows that have any tally."""
+
+    def closed_tallies(self) -> Iterator[Tally]:
+        """Yield the tallies of closed windows, by metric, edition and window."""
+
+    def open_snapshot(self, interval_s: int) -> Iterator[Tally]:
+        """Yield the tallies of open windows as they were at the last look, which is renewed every ``interval_s``.
+
+        Looking more often would let a reader subtract two looks and see single reports (PITFALLS: differencing).
+        """
+
+    def ping(self) -> None:
+        """Return if the store answers."""
