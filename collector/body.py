@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from typing import BinaryIO
 
 from flask import Request
 
@@ -19,17 +20,19 @@ def read_json_body(request: Request, limit: int) -> bytes:
         ProblemError: 415 for another media type or an encoding, 413 above the limit, 400 for a body cut short.
 
     """
-    if request.mimetype != "application/json":
+    environ = request.environ
+    media_type = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
         raise ProblemError(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "send the body as application/json"
         )
-    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+    if environ.get("HTTP_CONTENT_ENCODING", "identity").lower() != "identity":
         raise ProblemError(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_encoding", "send the body without a content encoding"
         )
     announced = request.content_length
-    body = b"" if announced is not None and announced > limit else _read(request, limit + 1)
-    if len(body) > limit or (announced is not None and announced > limit):
+    body = _read(environ["wsgi.input"], limit + 1 if announced is None else min(announced, limit + 1))
+    if len(body) > limit:
         raise ProblemError(
             HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body_too_large", f"send at most {limit} bytes; split the upload"
         )
@@ -38,14 +41,9 @@ def read_json_body(request: Request, limit: int) -> bytes:
     return body
 
 
-def _read(request: Request, most: int) -> bytes:
-    stream = request.environ["wsgi.input"]
-    parts: list[bytes] = []
-    left = most if request.content_length is None else min(most, request.content_length)
-    while left:
-        part = stream.read(left)
-        if not part:
-            break
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)
+def _read(stream: BinaryIO, most: int) -> bytes:
+    """Read to the end or to ``most`` bytes: a single read may return less than there is."""
+    body = stream.read(most)
+    while len(body) < most and (part := stream.read(most - len(body))):
+        body += part
+    return body

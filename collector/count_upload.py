@@ -16,7 +16,7 @@ BUCKET_LEVELS = 8
 COUNT_UPLOAD = f"""
 -- KEYS: base of the id buckets; closed windows; index of tallies; then a tally for each report
 -- ARGV: id; its path through the buckets (octal digits); packed verdict; expiry (Unix seconds, 0: do not remember);
---       then for each report: index in the upload, symbol, number of symbols, tally's name, window
+--       then for each report: index in the upload, symbol, number of symbols
 local base, id, path, verdict, expiry = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 -- A bucket that is full hands on to one of eight below it: a bucket's ids are never more than a small hash holds, and
@@ -31,14 +31,12 @@ while true do
   bucket = base .. string.sub(path, 1, level)
 end
 
-for i = 5, #ARGV, 5 do
-  if redis.call('SISMEMBER', KEYS[2], ARGV[i + 4]) == 1 then
+for i = 5, #ARGV, 3 do
+  local tally = KEYS[4 + (i - 5) / 3]
+  if redis.call('SISMEMBER', KEYS[2], string.match(tally, '[^:]+$')) == 1 then
     verdict = verdict .. string.char(ARGV[i], {REFUSAL_BYTES[Refusal.WINDOW_CLOSED]})
-  else
-    local tally = KEYS[4 + (i - 5) / 5]
-    if redis.call('BITFIELD', tally, 'INCRBY', 'i64', '#' .. ARGV[i + 1], 1)[1] == 1 then
-      redis.call('HSET', KEYS[3], ARGV[i + 3], ARGV[i + 2])
-    end
+  elseif redis.call('BITFIELD', tally, 'INCRBY', 'i64', '#' .. ARGV[i + 1], 1)[1] == 1 then
+    redis.call('HSET', KEYS[3], string.match(tally, ':tally:(.*)'), ARGV[i + 2])
   end
 end
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from client_sdk.spec import CLOCK_SKEW_S, Metric, Refusal, Registry, Report, Upload, Window
 
@@ -13,12 +13,11 @@ A day: a client that saw its window close just before the acknowledgement was lo
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Addition:
+class Addition(NamedTuple):
     """One report that counts.
 
     Attributes:
-        index: its place in the upload.
+        place: its index in the upload.
         metric: the metric's name.
         edition: what the report means.
         window: the window's name.
@@ -27,7 +26,7 @@ class Addition:
 
     """
 
-    index: int
+    place: int
     metric: str
     edition: str
     window: str
@@ -35,8 +34,7 @@ class Addition:
     symbols: int
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """What is to become of an upload, if the store has not seen it before.
 
     Attributes:
@@ -67,17 +65,15 @@ def judge(upload: Upload, registry: Registry, *, now_s: float, grace_s: int) -> 
     for index, report in enumerate(upload.reports):
         window = Window.parse(report.window)
         latest_end = max(latest_end, window.ends_at)
-        closed_to_reports = _out_of_time(window, now_s, grace_s)
-        if closed_to_reports is None:
+        out_of_time = _out_of_time(window, now_s, grace_s)
+        if out_of_time is None:
             remember_until = max(remember_until, window.ends_at + grace_s + IDS_OUTLIVE_S)
         metric = registry.metrics.get(report.metric)
-        refusal = _refusal(report, metric, window) or closed_to_reports
-        if refusal is None and metric is not None:
-            additions.append(
-                Addition(index, metric.name, metric.edition, window.text, report.symbol, metric.channel.symbols)
-            )
-        elif refusal is not None:
+        refusal = _refusal(report, metric, window) or out_of_time
+        if refusal is not None:
             refused.append((index, refusal))
+        elif metric is not None:
+            additions.append(Addition(index, *report, metric.channel.symbols))
     return Judgement(upload.id, len(upload.reports), tuple(additions), tuple(refused), latest_end, remember_until)
 
 

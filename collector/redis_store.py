@@ -23,6 +23,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import hiredis
 import redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError, RedisError
@@ -97,10 +98,9 @@ class RedisStore:
             pack(judgement.reports, judgement.refused),
             judgement.remember_until,
         ]
-        for addition in judgement.additions:
-            name = f"{addition.metric}:{addition.edition}:{addition.window}"
-            keys.append(f"{tag}tally:{name}")
-            arguments += (addition.index, addition.symbol, addition.symbols, name, addition.window)
+        for place, metric, edition, window, symbol, symbols in judgement.additions:
+            keys.append(f"{tag}tally:{metric}:{edition}:{window}")
+            arguments += (place, symbol, symbols)
         return unpack(self._run_script((len(keys), *keys, *arguments)))
 
     def close(self, window: Window) -> None:
@@ -225,7 +225,8 @@ class RedisStore:
     def _send_script(self, command: str, script: str, arguments: tuple[bytes | str | int, ...]) -> bytes:
         connection = self._own_connection()
         try:
-            connection.send_command(command, script, *arguments)
+            packed = hiredis.pack_command((command, script, *arguments))  # type: ignore[arg-type] # its stub takes one
+            connection.send_packed_command((packed,))
             answer: bytes = connection.read_response()
         except redis.ResponseError:
             raise

@@ -28,5 +28,7 @@ def pack(reports: int, refused: tuple[tuple[int, Refusal], ...]) -> bytes:
 
 def unpack(packed: bytes) -> Verdict:
     """Return the verdict; refusals that the store added itself stand last and are sorted in."""
+    if len(packed) == 1:
+        return Verdict(packed[0] + 1)
     refused = sorted(zip(packed[1::2], packed[2::2], strict=True))
     return Verdict(packed[0] + 1, tuple((index, _REFUSALS[byte]) for index, byte in refused))

@@ -1,0 +1,154 @@
+"""Plays the health example from end to end: devices, collector, estimator, and the truth beside the estimate."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import click
+
+from client_sdk import Recorded, Registry, Telemetry
+from client_sdk.spec import Window, WindowKind
+
+HERE = Path(__file__).parent
+REGISTRY = HERE / "metrics.toml"
+ANSWERS = HERE / "health.csv"
+
+DEVICES_AT_ONCE = 8
+FLUSH_TIMEOUT_S = 60.0
+
+Answers = Mapping[str, bool | str | float]
+
+
+@click.command()
+@click.option("--devices", type=click.IntRange(1), help="How many people to ask; all 5,638 of year 1 by default.")
+def main(devices: int | None) -> None:
+    """Let the people of year 1 report, and print what can be learned of them beside what is true."""
+    started_s = time.time()  # one instant for all devices: midnight may pass while they report
+    people = read_people()[:devices]
+    token = secrets.token_urlsafe(16)
+    with tempfile.TemporaryDirectory(prefix="hearsay-demo-") as scratch, collector(Path(scratch), token) as url:
+        answered = report_all(people, url, started_s)
+        window = Window.of(WindowKind.DAY, started_s)
+        command("collector", "close", "--window", window.text, "--data-dir", str(Path(scratch) / "data"))
+        output = command(
+            *("estimator", "report", "--registry", str(REGISTRY), "--collector", url, "--format", "json"),
+            HEARSAY_READ_TOKEN=token,
+        )
+    print_comparison(json.loads(output), people)
+    click.echo(f"{len(people)} devices, {answered} reports, {time.time() - started_s:.0f} s")
+
+
+def read_people() -> list[Answers]:
+    """Return what each person of year 1 answers; an unknown answer is left out."""
+    with ANSWERS.open(newline="", encoding="utf-8") as file:
+        return [answers_of(row) for row in csv.DictReader(file) if row["year"] == "1"]
+
+
+def answers_of(row: Mapping[str, str]) -> Answers:
+    """Return one person's answers by metric."""
+    answers: dict[str, bool | str | float] = {
+        "self_rated_health": row["self_rated_health"],
+        "doctor_visits": float(row["doctor_visits"]),
+        "chronic_disease_index": float(row["chronic_disease_index"]),
+    }
+    if row["physical_limitation"]:
+        answers["physical_limitation"] = row["physical_limitation"] == "yes"
+    return answers
+
+
+@contextlib.contextmanager
+def collector(scratch: Path, token: str) -> Iterator[str]:
+    """Run a collector with its embedded store, yield its address, and end it."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        bind = f"127.0.0.1:{probe.getsockname()[1]}"
+    options = ("serve", "--registry", str(REGISTRY), "--bind", bind, "--data-dir", str(scratch / "data"))
+    with subprocess.Popen(  # noqa: S603 this project's own command
+        [sys.executable, "-m", "collector", *options],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "HEARSAY_READ_TOKEN": token},
+        text=True,
+    ) as process:
+        try:
+            ready = process.stdout.readline() if process.stdout else ""
+            if not ready:
+                sys.exit("the collector did not start; it says why above")
+            click.echo(ready, nl=False)
+            yield f"http://{bind}"
+        finally:
+            process.terminate()
+
+
+def report_all(people: list[Answers], url: str, now_s: float) -> int:
+    """Let every person report as a device of their own; return how many reports were delivered."""
+    registry = Registry.load(REGISTRY)
+
+    def report(answers: Answers) -> int:
+        with Telemetry(registry, collector=url, data_dir=None, consent=True, clock=lambda: now_s) as telemetry:
+            results = [telemetry.record(metric, answer) for metric, answer in answers.items()]
+            if set(results) != {Recorded.QUEUED} or not telemetry.flush(timeout_s=FLUSH_TIMEOUT_S):
+                sys.exit(f"a device could not report: {', '.join(results)}")
+            return len(results)
+
+    with ThreadPoolExecutor(DEVICES_AT_ONCE) as pool:
+        reports = pool.map(report, people)
+        with click.progressbar(reports, length=len(people), label="devices report", file=sys.stderr) as bar:
+            return sum(bar)
+
+
+def command(package: str, *arguments: str, **settings: str) -> str:
+    """Run one of the project's commands and return what it prints."""
+    return subprocess.run(  # noqa: S603 this project's own command
+        [sys.executable, "-m", package, *arguments],
+        stdout=subprocess.PIPE,
+        env={**os.environ, **settings},
+        text=True,
+        check=True,
+    ).stdout
+
+
+def print_comparison(report: Mapping[str, Any], people: list[Answers]) -> None:
+    """Print estimate and truth beside each other, and how many intervals hold the truth."""
+    percent = round(100 * report["confidence"])
+    click.echo(f"\n{'':34}{'truth':>9}{'estimate':>10}   {percent} % interval")
+    held = []
+    for metric in report["metrics"]:
+        truths = [answers[metric["metric"]] for answers in people if metric["metric"] in answers]
+        click.echo(f"{metric['metric']}  ({metric['reports']} reports, epsilon {metric['epsilon']:.4f})")
+        for label, truth, estimate, entry in rows(metric, truths):
+            holds = entry["low"] <= truth <= entry["high"]
+            held.append(holds)
+            interval = f"{entry['low']:8.3f} to {entry['high']:7.3f}"
+            click.echo(f"  {label:32}{truth:9.3f}{estimate:10.3f}   {interval}  {'' if holds else 'misses'}".rstrip())
+    click.echo(
+        f"\n{sum(held)} of {len(held)} intervals hold the truth; at {percent} % about one in twenty may miss it."
+    )
+
+
+def rows(metric: Mapping[str, Any], truths: list[Any]) -> Iterator[tuple[str, float, float, Mapping[str, float]]]:
+    """Yield label, truth, estimate and the estimate's entry for each thing that was estimated."""
+    if "mean" in metric:
+        yield "mean", fmean(truths), metric["mean"]["estimate"], metric["mean"]
+        return
+    for entry in metric["estimates"]:
+        if entry["value"] is not False:  # the share of no is one less the share of yes: one interval, not two
+            label = "yes" if entry["value"] is True else entry["value"]
+            yield label, truths.count(entry["value"]) / len(truths), entry["share"], entry
+
+
+if __name__ == "__main__":
+    main()

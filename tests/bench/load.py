@@ -1,0 +1,75 @@
+"""Sends prepared requests over a few kept-alive connections, each in a process of its own."""
+
+from __future__ import annotations
+
+import multiprocessing
+import secrets
+import socket
+import time
+from collections.abc import Sequence
+
+from client_sdk.spec import Registry, Report, Upload, Window
+
+CONNECTIONS = 8
+"""Enough that requests wait for the server, not the server for requests; bounded, for this is a small machine."""
+
+
+def uploads(registry: Registry, number: int, reports: int = 4) -> list[bytes]:
+    """Return bodies of uploads with fresh ids, going round the registry's metrics."""
+    now_s = time.time()
+    metrics = list(registry.metrics.values())
+    chosen = [metrics[index % len(metrics)] for index in range(reports)]
+    rows = tuple(
+        Report(metric.name, metric.edition, Window.of(metric.window, now_s).text, index % metric.channel.symbols)
+        for index, metric in enumerate(chosen)
+    )
+    return [Upload(secrets.token_hex(16), rows).encode() for _ in range(number)]
+
+
+def request(path: str, body: bytes) -> bytes:
+    """Return the bytes of one POST."""
+    head = ("POST {} HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json", "Content-Length: {}", "", "")
+    return "\r\n".join(head).format(path, len(body)).encode() + body
+
+
+def send_all(port: int, requests: Sequence[bytes], expected: bytes = b" 200 ") -> float:
+    """Send every request, wait for every answer, and return the seconds that it took.
+
+    Raises:
+        RuntimeError: if an answer is not the expected one.
+
+    """
+    context = multiprocessing.get_context("fork")
+    started = time.perf_counter()
+    senders = [
+        context.Process(target=_send, args=(port, requests[index::CONNECTIONS], expected))
+        for index in range(CONNECTIONS)
+    ]
+    for sender in senders:
+        sender.start()
+    for sender in senders:
+        sender.join()
+    elapsed_s = time.perf_counter() - started
+    if any(sender.exitcode for sender in senders):
+        raise RuntimeError("a request was not answered as expected")
+    return elapsed_s
+
+
+def _send(port: int, requests: Sequence[bytes], expected: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        for body in requests:
+            connection.sendall(body)
+            answer = _read_answer(connection)
+            if expected not in answer[:16]:
+                raise RuntimeError(answer[:200].decode(errors="replace"))
+
+
+def _read_answer(connection: socket.socket) -> bytes:
+    answer = b""
+    while b"\r\n\r\n" not in answer:
+        answer += connection.recv(65_536)
+    head, _, body = answer.partition(b"\r\n\r\n")
+    length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0] or b"0")
+    while len(body) < length:
+        body += connection.recv(65_536)
+    return answer

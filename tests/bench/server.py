@@ -1,0 +1,31 @@
+"""The collector with one more route, an empty POST, so that both are measured on the very same server."""
+
+from __future__ import annotations
+
+import sys
+
+from flask import Flask, Response
+
+from collector import serve
+from collector.__main__ import main
+from collector.config import CollectorConfig
+
+worker_app = serve.worker_app
+
+
+def app_with_empty_post(config: CollectorConfig, store_url: str) -> Flask:
+    """Return the collector's application with ``POST /empty``."""
+    app = worker_app(config, store_url)
+
+    @app.post("/empty")
+    def empty() -> Response:
+        return Response(b"{}", mimetype="application/json")
+
+    return app
+
+
+if __name__ == "__main__":
+    from tests.bench import server
+
+    serve.worker_app = server.app_with_empty_post
+    sys.exit(main())
