@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -12,6 +11,9 @@ from client_sdk.spec.channel import COIN_SCALE, Coins
 
 MAX_CATEGORIES = 10**6
 """A tally of a million counters is 8 MB: the most that a store should hold for one question."""
+
+MAX_ANSWER_EXPONENT = 400
+"""Of ten: every float is within; a Decimal far beyond would fill the memory as an exact fraction."""
 
 
 class DomainError(ValueError):
@@ -153,7 +155,9 @@ class Number:
 def _exact(answer: object) -> Fraction:
     if isinstance(answer, bool) or not isinstance(answer, int | float | Decimal | Fraction):
         raise DomainError
-    if not math.isfinite(answer):
+    if isinstance(answer, float):
+        answer = Decimal(float.__repr__(answer))  # as it is written: 0.1 lies within a definition's high = 0.1
+    if isinstance(answer, Decimal) and not (answer.is_finite() and abs(answer.adjusted()) <= MAX_ANSWER_EXPONENT):
         raise DomainError
     return Fraction(answer)
 

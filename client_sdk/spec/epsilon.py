@@ -6,8 +6,9 @@ the integers of the channel, in whole billionths, rounded up.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 
 from client_sdk.spec.exact import exp_floor, float_ceiling, ln_ceiling
@@ -15,11 +16,14 @@ from client_sdk.spec.exact import exp_floor, float_ceiling, ln_ceiling
 NANOS = 10**9
 """Charges are integers of one billionth of epsilon: exact sums, for ever."""
 
-LEAST = Fraction(1, 10**6)
+LEAST = Decimal("0.000001")
 """Below it a million devices learn less than one does at epsilon 1: a slip, not a wish."""
 
-GREATEST = Fraction(20)
+GREATEST = Decimal(20)
 """Above it a lie is rarer than one in 10**8, and 64-bit numerators no longer resolve it."""
+
+_LOGARITHM = re.compile(r"ln +([0-9]{1,40}(?:\.[0-9]{1,40})?)")
+"""Plain ASCII digits, the same to every language's reader; 40 of them are more than any channel resolves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,31 +51,22 @@ class RequestedEpsilon:
             return cls._parse_logarithm(raw)
         if isinstance(raw, bool) or not isinstance(raw, int | float | Decimal):
             raise ValueError('must be a number such as 1.0, or the text "ln 3"')  # noqa: TRY004 as every other mistake
-        epsilon = _finite(Decimal(raw) if isinstance(raw, int) else Decimal(str(raw)))
-        if not LEAST <= epsilon <= GREATEST:
-            raise ValueError(f"must be from {float(LEAST):g} to {float(GREATEST):g}, not {raw}")
-        return cls(odds=exp_floor(epsilon), text=str(raw))
+        epsilon = Decimal(raw) if isinstance(raw, int) else Decimal(str(raw))
+        if not epsilon.is_finite():
+            raise ValueError(f"must be finite, not {epsilon}")
+        if not LEAST <= epsilon <= GREATEST:  # as decimals: 1e999999999 as a fraction would fill the memory
+            raise ValueError(f"must be from {LEAST:g} to {GREATEST:g}, not {epsilon:.6g}")
+        return cls(odds=exp_floor(Fraction(epsilon)), text=str(raw))
 
     @classmethod
     def _parse_logarithm(cls, raw: str) -> RequestedEpsilon:
-        function, _, argument = raw.partition(" ")
-        try:
-            odds = _finite(Decimal(argument.strip()))
-        except InvalidOperation:
-            odds = None
-        if function != "ln" or odds is None:
+        match = _LOGARITHM.fullmatch(raw)
+        if match is None:
             raise ValueError(f'must be a number such as 1.0, or a text such as "ln 3", not {raw!r}')
-        if not exp_floor(LEAST) <= odds <= exp_floor(GREATEST):
-            raise ValueError(
-                f"must be the ln of a number from e^{float(LEAST):g} to e^{float(GREATEST):g}, not {raw!r}"
-            )
+        odds = Fraction(match[1])
+        if not exp_floor(Fraction(LEAST)) <= odds <= exp_floor(Fraction(GREATEST)):
+            raise ValueError(f"must be the ln of a number from e^{LEAST:g} to e^{GREATEST:g}, not {raw!r}")
         return cls(odds=odds, text=raw)
-
-
-def _finite(number: Decimal) -> Fraction:
-    if not number.is_finite():
-        raise ValueError(f"must be finite, not {number}")
-    return Fraction(number)
 
 
 def nanos_ceiling(ratio: Fraction) -> int:

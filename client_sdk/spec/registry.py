@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from client_sdk.spec.budget import Budget
 from client_sdk.spec.domain import MAX_CATEGORIES, Boolean, Category, Domain, Number
-from client_sdk.spec.epsilon import NANOS, RequestedEpsilon
+from client_sdk.spec.epsilon import GREATEST, NANOS, RequestedEpsilon
 from client_sdk.spec.errors import RegistryError, UnknownMetricError
 from client_sdk.spec.mechanisms import AUTO, channel_for
 from client_sdk.spec.metric import Metric
@@ -83,7 +84,7 @@ class Registry:
 
         try:
             document = tomllib.loads(text, parse_float=Decimal)
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, ArithmeticError, RecursionError) as error:  # numbers and nesting beyond any use, too
             raise RegistryError("registry", f"is not TOML: {error}") from error
         return _read_registry(document)
 
@@ -91,7 +92,8 @@ class Registry:
 def _read_registry(document: dict[str, Any]) -> Registry:
     mistakes: list[tuple[str, str]] = []
     top = Table(document, "", mistakes)
-    if top.take("schema", required=True) not in (SCHEMA, None):
+    schema = top.take("schema", required=True)
+    if schema is not None and (type(schema) is not int or schema != SCHEMA):
         top.mistake("schema", f"must be {SCHEMA}, the schema that this version reads")
     app = Table(top.take("app", required=True) or {}, "app", mistakes)
     name, owner = app.text("name", required=True), app.text("owner")
@@ -111,7 +113,8 @@ def _read_budget(table: Table) -> Budget:
         ceiling = table.number(key)
         if ceiling is not None and ceiling <= 0:
             table.mistake(key, "must be above 0")
-        ceilings[key] = int((ceiling or 0) * NANOS)
+            ceiling = None
+        ceilings[key] = int((Fraction(GREATEST) if ceiling is None else ceiling) * NANOS)
     table.nothing_else()
     return Budget(window, ceilings["per_window"], ceilings["lifetime"])
 
@@ -144,7 +147,7 @@ def _read_metric(name: str, table: Table, owner: str, budget: Budget) -> Metric 
     epsilon = _read_epsilon(table)
     mechanism = table.text("mechanism", default=AUTO)
     table.nothing_else()
-    if domain is None or epsilon is None or not table.sound:
+    if domain is None or epsilon is None or not mechanism:
         return None
     try:
         channel = channel_for(domain, epsilon, mechanism)
@@ -202,9 +205,10 @@ def _read_number(table: Table) -> Number | None:
     statistic = table.text("statistic", required=True)
     if statistic and statistic not in ("mean", "distribution"):
         table.mistake("statistic", 'must be "mean" or "distribution"')
-    if low is None or high is None:
-        return None
-    if low >= high:
+        statistic = ""
+    if low is not None and high is not None and low >= high:
         table.mistake("high", "must be above low")
+        return None
+    if not statistic or low is None or high is None:
         return None
     return Number(low, high, statistic)

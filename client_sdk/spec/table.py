@@ -11,6 +11,9 @@ from client_sdk.spec.window import WindowKind
 MAX_TEXT = 500
 """Characters of a purpose or a category: a sentence for a person, not a document."""
 
+MAX_EXPONENT = 100
+"""Of ten: more than any quantity needs, so that exact fractions stay small and every bound can be shown as a float."""
+
 
 def is_text(value: object) -> TypeGuard[str]:
     """Whether a value is a text that can be shown on one line."""
@@ -25,14 +28,8 @@ class Table:
         self._place = place
         self._mistakes = mistakes
         self._raw: dict[str, Any] = dict(raw) if isinstance(raw, dict) else {}
-        self._mistakes_before = len(mistakes)
         if not isinstance(raw, dict):
             self.mistake("", f"must be a table: [{place}]")
-
-    @property
-    def sound(self) -> bool:
-        """Whether nothing was wrong so far."""
-        return len(self._mistakes) == self._mistakes_before
 
     def mistake(self, key: str, problem: str) -> None:
         """Remember what is wrong with a key."""
@@ -46,13 +43,13 @@ class Table:
         return self._raw.pop(key, None)
 
     def text(self, key: str, *, required: bool = False, default: str = "") -> str:
-        """Return a printable text."""
+        """Return a printable text, or the default if there is none; the empty text if it is mistaken."""
         value = self.take(key, required=required)
         if value is None:
             return default
         if not is_text(value):
             self.mistake(key, f"must be a text of 1 to {MAX_TEXT} printable characters")
-            return default
+            return ""
         return value
 
     def number(self, key: str) -> Fraction | None:
@@ -62,6 +59,9 @@ class Table:
             return None
         if isinstance(value, bool) or not isinstance(value, int | Decimal) or not Decimal(value).is_finite():
             self.mistake(key, "must be a finite number")
+            return None
+        if value and abs(Decimal(value).adjusted()) > MAX_EXPONENT:
+            self.mistake(key, f"must be 0, or of a size from 1e-{MAX_EXPONENT} to 1e{MAX_EXPONENT}")
             return None
         return Fraction(value)
 

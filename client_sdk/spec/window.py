@@ -20,7 +20,6 @@ Three days: a device that is off over a weekend still reports. It is also how lo
 CLOCK_SKEW_S = 600
 """Seconds that a device's clock may be ahead of the collector's before its window is one of the future."""
 
-EARLIEST_YEAR = 1970
 LATEST_YEAR = 9998
 """The year after still has dates, so that every window has an end."""
 
@@ -65,7 +64,7 @@ class Window:
     @classmethod
     def of(cls, kind: WindowKind, instant_s: float) -> Window:
         """Return the window of a kind that holds an instant, given in Unix seconds."""
-        day = datetime.fromtimestamp(instant_s, UTC).date()
+        day = datetime.fromtimestamp(instant_s // 1, UTC).date()  # fromtimestamp would round up into the next day
         if kind is WindowKind.WEEK:
             day -= timedelta(days=day.weekday())
         elif kind is WindowKind.MONTH:
@@ -74,7 +73,7 @@ class Window:
 
     @staticmethod
     def parse(text: str) -> Window:
-        """Return the window that a text names.
+        """Return the window that a text names: one that ends after Unix time 0.
 
         Raises:
             WindowError: if the text names none in the one canonical form.
@@ -89,7 +88,7 @@ def _parse(text: str) -> Window:
         window = Window(*_kind_and_first_day(text))
     except (ValueError, OverflowError):
         window = None
-    if window is None or window.text != text or not EARLIEST_YEAR < window.first_day.year <= LATEST_YEAR:
+    if window is None or window.text != text or not (window.ends_at > 0 and window.first_day.year <= LATEST_YEAR):
         raise WindowError(
             "a window is a UTC day such as 2026-11-20, an ISO week such as 2026-W47 or a month such as 2026-11"
         )

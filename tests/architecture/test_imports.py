@@ -1,0 +1,108 @@
+"""Who may import what, read from the source: the arrows of DESIGN; no weak randomness; no clock or libm in the spec."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("client_sdk", "collector", "estimator")
+PRODUCT = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+SPEC = [path for path in PRODUCT if path.is_relative_to(ROOT / "client_sdk" / "spec")]
+
+NOT_IN_SPEC = {"random", "secrets", "time", "os", "socket", "sqlite3", "threading", "logging", "subprocess", "uuid"}
+"""No randomness, no clock, no IO: they are arguments. ``pathlib`` is there for Registry.load alone."""
+
+NOT_CALLED_IN_SPEC = {
+    *("math.exp", "math.log", "math.log2", "math.expm1", "math.log1p", "math.pow", "math.sqrt"),
+    *("datetime.now", "datetime.utcnow", "datetime.today", "date.today", "open", "print", "float.fromhex"),
+}
+"""libm differs between machines; a clock would make a function of the vocabulary impure."""
+
+ONLY_IMPORTERS = {"requests": "client_sdk/transport.py", "redis": "collector/redis_store.py"}
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def imported(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield module and name of every import of a file; the name is empty for a whole module."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name_of(path)}: imports are absolute, so that arrows can be read"
+            yield from ((node.module or "", alias.name) for alias in node.names)
+
+
+def called(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func)
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert len(SPEC) > 10
+    assert {path.relative_to(ROOT).parts[0] for path in PRODUCT} == set(PACKAGES)
+
+
+@pytest.mark.parametrize("path", SPEC, ids=name_of)
+def test_the_vocabulary_imports_only_the_standard_library_and_itself(path: Path) -> None:
+    for module, _ in imported(path):
+        assert module.startswith("client_sdk.spec") or module.partition(".")[0] in sys.stdlib_module_names, module
+        assert module.partition(".")[0] not in NOT_IN_SPEC, module
+
+
+@pytest.mark.parametrize("path", SPEC, ids=name_of)
+def test_the_vocabulary_calls_no_libm_and_no_clock(path: Path) -> None:
+    assert not set(called(path)) & NOT_CALLED_IN_SPEC
+    names = {f"{module}.{name}" for module, name in imported(path)}
+    assert not names & NOT_CALLED_IN_SPEC
+
+
+@pytest.mark.parametrize("path", PRODUCT, ids=name_of)
+def test_a_foreign_library_has_one_importer(path: Path) -> None:
+    for module, _ in imported(path):
+        importer = ONLY_IMPORTERS.get(module.partition(".")[0])
+        assert importer in (None, name_of(path)), f"{module} belongs to {importer}"
+
+
+@pytest.mark.parametrize("path", PRODUCT, ids=name_of)
+def test_no_product_code_uses_a_generator_that_is_not_the_operating_systems(path: Path) -> None:
+    for module, name in imported(path):
+        assert module != "random" or name == "SystemRandom", "from random import SystemRandom is the one way"
+        assert not module.startswith("numpy.random") or path.is_relative_to(ROOT / "estimator")
+    assert not [call for call in called(path) if call.startswith("random.")]
+
+
+@pytest.mark.parametrize("path", PRODUCT, ids=name_of)
+def test_arrows_between_packages_go_to_the_vocabulary_only(path: Path) -> None:
+    own = path.relative_to(ROOT).parts[0]
+    for module, name in imported(path):
+        package = module.partition(".")[0]
+        if package in PACKAGES and package != own:
+            assert f"{module}.{name}.".startswith("client_sdk.spec."), f"{name_of(path)} imports {module}"
+
+
+def test_the_contracts_name_every_module_of_the_sdk_that_the_others_may_not_import() -> None:
+    """A new module of client_sdk would otherwise be open to the collector until somebody remembers the contract."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    private = {
+        f"client_sdk.{path.stem}" for path in (ROOT / "client_sdk").glob("*.py") if not path.stem.startswith("__")
+    }
+    for source in ("client_sdk.spec", "collector", "estimator"):
+        forbidden = {
+            module
+            for contract in contracts
+            if source in contract.get("source_modules", [])
+            for module in contract["forbidden_modules"]
+        }
+        assert private <= forbidden, f"{source} may import {sorted(private - forbidden)}"

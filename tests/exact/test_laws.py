@@ -1,0 +1,88 @@
+"""The exact law of every mechanism: every path of its decisions is replayed with exact weights."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+
+import pytest
+
+from client_sdk.spec import COIN_SCALE, Boolean, Channel, Coins, Metric, Number, WindowKind
+from client_sdk.spec.channel import epsilon_nanos
+from client_sdk.spec.epsilon import RequestedEpsilon
+from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.spec.mechanisms.one_bit import OneBit
+from client_sdk.spec.mechanisms.randomized_response import RandomizedResponse
+from tests.support.coins import exact_law
+from tests.support.law_checks import CHANNEL_CHECKS, Check, Subject, law, positions
+
+EPSILONS = ["0.01", "0.1", "0.25", "0.5", "1", "ln 3", "2", "4", "8"]
+SIZES = [*range(2, 17), 31, 64]
+
+
+def request(text: str) -> RequestedEpsilon:
+    return RequestedEpsilon.parse(text if text.startswith("ln") else Decimal(text))
+
+
+def channels(text: str) -> list[Channel]:
+    epsilon = request(text)
+    k_ary = [KAryRandomizedResponse.within(epsilon, size) for size in SIZES]
+    return [RandomizedResponse.within(epsilon), OneBit.within(epsilon), *k_ary]
+
+
+@pytest.mark.parametrize("check", CHANNEL_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_every_mechanism_obeys_every_law_at_every_epsilon(epsilon: str, check: Check) -> None:
+    for channel in channels(epsilon):
+        check(Subject(channel, request(epsilon).odds))
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_no_symbol_is_likelier_than_e_to_the_declared_epsilon_times_that_of_another_input(epsilon: str) -> None:
+    for channel in channels(epsilon):
+        laws = [law(channel, value) for value in range(channel.inputs)]
+        for symbol in range(channel.symbols):
+            chances = [chances_of[symbol] for chances_of in laws]
+            assert max(chances) <= channel.worst_ratio * min(chances)
+
+
+def test_ln_3_on_a_boolean_keeps_with_probability_exactly_three_quarters() -> None:
+    channel = RandomizedResponse.within(request("ln 3"))
+    assert law(channel, 1) == {1: Fraction(3, 4), 0: Fraction(1, 4)}
+    assert channel.worst_ratio == 3
+    assert epsilon_nanos(channel) == 1_098_612_289
+
+
+def test_two_categories_are_randomised_like_a_boolean() -> None:
+    for epsilon in EPSILONS:
+        pair, boolean = KAryRandomizedResponse.within(request(epsilon), 2), RandomizedResponse.within(request(epsilon))
+        assert [law(pair, value) for value in (0, 1)] == [law(boolean, value) for value in (0, 1)]
+
+
+def metric(channel: Channel, domain: Boolean | Number) -> Metric:
+    return Metric("visits", "How many visits?", domain, channel, WindowKind.DAY)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_the_expected_symbol_of_a_number_is_linear_in_the_answer(epsilon: str) -> None:
+    domain = Number(Fraction(-3), Fraction(11, 2), "mean")
+    channel = OneBit.within(request(epsilon))
+    visits = metric(channel, domain)
+    keep = Fraction(channel.keep_numerator, COIN_SCALE)
+    for share in positions(2):
+        answer = domain.low + share * (domain.high - domain.low)
+        chances = exact_law(partial(visits.perturb, answer))
+        rounded = Fraction(int(share * COIN_SCALE), COIN_SCALE)
+        assert sum(chances.values()) == 1
+        assert chances[1] == (1 - keep) + (2 * keep - 1) * rounded
+
+
+def test_the_joint_law_of_two_reports_is_the_product_of_their_laws() -> None:
+    visits = metric(RandomizedResponse.within(request("1")), Boolean())
+
+    def both(coins: Coins) -> tuple[int, int]:
+        return visits.perturb(answer=True, coins=coins), visits.perturb(answer=False, coins=coins)
+
+    first, second = law(visits.channel, 1), law(visits.channel, 0)
+    assert exact_law(both) == {(a, b): first[a] * second[b] for a in (0, 1) for b in (0, 1)}
