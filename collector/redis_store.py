@@ -72,6 +72,13 @@ class RedisStore:
         self._thread = threading.local()
         self._shards = SHARDS
 
+    def disconnect(self) -> None:
+        """Close this thread's connections and the pool's; another use opens them again."""
+        connection = getattr(self._thread, "connection", None)
+        if connection is not None:
+            connection.disconnect()
+        self._pool.disconnect()
+
     def prepare(self, durability: Durability) -> None:
         """Make the store ready: agree on schema and shards, and make sure that it keeps the promise.
 

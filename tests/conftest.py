@@ -1,0 +1,47 @@
+"""Fixtures of all tests, and the rule that a skipped test is a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from collector.embedded import EmbeddedStore
+from tests.support.collecting import REGISTRY_TEXT
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rounds", type=int, default=1, help="how often each fault is injected")
+
+
+@pytest.fixture
+def rounds(request: pytest.FixtureRequest) -> int:
+    """How often each fault is injected: once in `make test`, twenty times in `make faults`."""
+    chosen: int = request.config.getoption("--rounds")
+    return chosen
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """A skipped test has checked nothing: report it as a failure."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} was skipped; a test that needs a part installs or starts it"
+    return report
+
+
+@pytest.fixture
+def registry_file(tmp_path: Path) -> Path:
+    """A registry on disk."""
+    path = tmp_path / "metrics.toml"
+    path.write_text(REGISTRY_TEXT, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def embedded_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A running embedded store, shared by the tests of a session: each begins by emptying it."""
+    with EmbeddedStore(tmp_path_factory.mktemp("store")) as store:
+        yield store.url

@@ -1,0 +1,132 @@
+"""One contract for every store: exactly once, in one step, and closed means closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import redis
+
+from client_sdk.spec import Refusal, Verdict, Window
+from collector.config import Durability
+from collector.redis_store import RedisStore
+from collector.store import TallyStore
+from tests.support.collecting import NOON, TODAY, judged, report, upload
+from tests.support.memory_store import MemoryStore
+
+STORES = ("memory", "embedded")
+
+
+@pytest.fixture(params=STORES)
+def store(request: pytest.FixtureRequest) -> Iterator[TallyStore]:
+    if request.param == "memory":
+        yield MemoryStore()
+        return
+    url: str = request.getfixturevalue("embedded_url")
+    with redis.Redis.from_url(url) as client:
+        client.flushall()
+    redis_store = RedisStore(url)
+    redis_store.prepare(Durability.FSYNC)
+    yield redis_store
+    redis_store.disconnect()
+
+
+def counts(store: TallyStore) -> dict[tuple[str, str], tuple[int, ...]]:
+    store.close(Window.parse(TODAY))
+    return {(tally.metric, tally.window): tally.counts for tally in store.closed_tallies()}
+
+
+def test_there_are_stores_to_hold_to_the_contract() -> None:
+    assert len(STORES) >= 2
+
+
+def test_every_report_of_an_upload_is_counted(store: TallyStore) -> None:
+    sent = upload(report(symbol=1), report("os", 3), report("os", 3))
+    assert store.count(judged(sent)) == Verdict(3)
+    assert counts(store) == {("dark_mode", TODAY): (0, 1), ("os", TODAY): (0, 0, 0, 2)}
+
+
+def test_an_upload_that_comes_again_is_answered_as_the_first_time_and_counted_once(store: TallyStore) -> None:
+    sent = upload(report(), report("os", 9))
+    first = store.count(judged(sent))
+    assert first == Verdict(2, ((1, Refusal.SYMBOL_OUT_OF_RANGE),))
+    assert store.count(judged(sent)) == first
+    assert counts(store) == {("dark_mode", TODAY): (0, 1)}
+
+
+def test_an_upload_that_comes_again_after_its_window_closed_is_answered_as_the_first_time(store: TallyStore) -> None:
+    sent = upload()
+    store.count(judged(sent))
+    store.close(Window.parse(TODAY))
+    assert store.count(judged(sent)) == Verdict(1)
+    assert store.count(judged(sent, now_s=Window.parse(TODAY).ends_at + 10.0**6)) == Verdict(1)
+    assert counts(store) == {("dark_mode", TODAY): (0, 1)}
+
+
+def test_an_upload_of_which_a_window_lay_in_the_future_is_counted_once_when_that_window_has_come(
+    store: TallyStore,
+) -> None:
+    sent = upload(report(), report(window="2026-11-22"))
+    first = store.count(judged(sent))
+    assert first == Verdict(2, ((1, Refusal.WINDOW_IN_FUTURE),))
+    assert store.count(judged(sent, now_s=NOON + 2 * 86_400)) == first
+    assert counts(store) == {("dark_mode", TODAY): (0, 1)}
+
+
+def test_sixteen_threads_with_the_same_upload_count_it_once(store: TallyStore) -> None:
+    sent = [upload(report(symbol=1), report("os", 2)) for _ in range(20)]
+    with ThreadPoolExecutor(16) as pool:
+        verdicts = list(pool.map(store.count, [judged(one) for one in sent for _ in range(16)]))
+    assert set(verdicts) == {Verdict(2)}
+    assert counts(store) == {("dark_mode", TODAY): (0, 20), ("os", TODAY): (0, 0, 20, 0)}
+
+
+def test_a_closed_window_takes_no_report_and_does_not_take_the_others_with_it(store: TallyStore) -> None:
+    store.count(judged(upload()))
+    store.close(Window.parse(TODAY))
+    late = upload(report(), report("plan", 0, "2026-W47"), report("os", 8))
+    assert store.count(judged(late)) == Verdict(
+        3, ((0, Refusal.WINDOW_CLOSED), (2, Refusal.SYMBOL_OUT_OF_RANGE))
+    )
+    assert store.count(judged(late)).accepted == 1
+    store.close(Window.parse("2026-W47"))
+    assert counts(store) == {("dark_mode", TODAY): (0, 1), ("plan", "2026-W47"): (1, 0)}
+
+
+def test_open_windows_are_not_among_the_closed_tallies(store: TallyStore) -> None:
+    store.count(judged(upload()))
+    assert list(store.closed_tallies()) == []
+    assert store.tallied_windows() == {TODAY}
+    assert store.closed_windows() == frozenset()
+
+
+def test_a_second_look_at_open_windows_shows_what_the_first_one_did(store: TallyStore) -> None:
+    store.count(judged(upload()))
+    first = list(store.open_snapshot(3600))
+    store.count(judged(upload()))
+    assert [(tally.metric, tally.closed, tally.counts) for tally in first] == [("dark_mode", False, (0, 1))]
+    assert list(store.open_snapshot(3600)) == first
+
+
+def test_a_window_that_closes_after_the_look_is_no_longer_shown_as_open(store: TallyStore) -> None:
+    store.count(judged(upload()))
+    assert len(list(store.open_snapshot(3600))) == 1
+    store.close(Window.parse(TODAY))
+    assert list(store.open_snapshot(3600)) == []
+
+
+@pytest.mark.parametrize("reports", [1, 256])
+def test_an_upload_may_be_as_small_and_as_large_as_the_wire_allows(store: TallyStore, reports: int) -> None:
+    assert store.count(judged(upload(*[report("os", index % 4) for index in range(reports)]))) == Verdict(reports)
+    assert sum(counts(store)["os", TODAY]) == reports
+
+
+def test_every_report_may_be_refused_and_the_answer_stays_the_same(store: TallyStore) -> None:
+    sent = upload(*[report("os", 4 + index) for index in range(256)])
+    verdict = store.count(judged(sent))
+    assert verdict.accepted == 0
+    assert verdict.refused == tuple((index, Refusal.SYMBOL_OUT_OF_RANGE) for index in range(256))
+    assert store.count(judged(sent)) == verdict
+
+

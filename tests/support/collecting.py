@@ -1,0 +1,68 @@
+"""What tests of the collector share: a registry, uploads of it, and instants of it."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable
+from typing import Final
+
+from client_sdk.spec import GRACE_S, Registry, Report, Upload, Window
+from collector.judge import Judgement, judge
+
+REGISTRY_TEXT: Final = """
+schema = 1
+[app]
+name = "acme-notes"
+[budget]
+per_window = 9
+lifetime = 99
+[metric.dark_mode]
+purpose = "Is dark mode used?"
+kind = "boolean"
+epsilon = "ln 3"
+[metric.os]
+purpose = "Which systems must we test on?"
+kind = "category"
+values = ["linux", "macos", "windows", "other"]
+epsilon = 1
+[metric.plan]
+purpose = "Which plan?"
+kind = "category"
+values = ["free", "paid"]
+epsilon = 1
+window = "week"
+[metric.old]
+purpose = "Is it still asked?"
+kind = "boolean"
+epsilon = 1
+expires = 2026-11-10
+"""
+
+REGISTRY: Final = Registry.parse(REGISTRY_TEXT)
+
+NOON: Final = Window.parse("2026-11-20").starts_at + 43_200.0
+"""Friday 2026-11-20, 12:00 UTC, in ISO week 47."""
+
+TODAY: Final = "2026-11-20"
+
+
+def report(metric: str = "dark_mode", symbol: int = 1, window: str = TODAY, edition: str | None = None) -> Report:
+    """Return a report of a metric's present edition."""
+    return Report(metric, edition or REGISTRY.metric(metric).edition, window, symbol)
+
+
+def upload(*reports: Report, upload_id: str | None = None) -> Upload:
+    """Return an upload with a fresh id."""
+    return Upload(upload_id or secrets.token_hex(16), reports or (report(),))
+
+
+def judged(sent: Upload, now_s: float = NOON, grace_s: int = GRACE_S) -> Judgement:
+    """Return the judgement of an upload."""
+    return judge(sent, REGISTRY, now_s=now_s, grace_s=grace_s)
+
+
+def tallies_of(lines: Iterable[str]) -> dict[tuple[str, str], list[int]]:
+    """Return counts by metric and window from NDJSON."""
+    rows = [json.loads(line) for line in lines if line]
+    return {(row["metric"], row["window"]): row["counts"] for row in rows}

@@ -1,0 +1,75 @@
+"""A TallyStore in memory: what the contract says, in the fewest lines; for tests of what stands above a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from client_sdk.spec import Refusal, Verdict, Window
+from collector.judge import Judgement
+from collector.store import StoreUnavailableError, Tally
+
+
+@dataclass
+class MemoryStore:
+    """Counts in a dictionary.
+
+    Attributes:
+        is_down: whether it refuses to answer.
+
+    """
+
+    is_down: bool = False
+    _verdicts: dict[str, Verdict] = field(default_factory=dict)
+    _counts: dict[tuple[str, str, str], list[int]] = field(default_factory=dict)
+    _closed: set[str] = field(default_factory=set)
+    _snapshot: list[Tally] | None = None
+
+    def count(self, judgement: Judgement) -> Verdict:
+        self.ping()
+        if judgement.upload in self._verdicts:
+            return self._verdicts[judgement.upload]
+        refused = list(judgement.refused)
+        for addition in judgement.additions:
+            if addition.window in self._closed:
+                refused.append((addition.place, Refusal.WINDOW_CLOSED))
+            else:
+                key = (addition.metric, addition.edition, addition.window)
+                self._counts.setdefault(key, [0] * addition.symbols)[addition.symbol] += 1
+        verdict = Verdict(judgement.reports, tuple(sorted(refused)))
+        if judgement.remember_until:
+            self._verdicts[judgement.upload] = verdict
+        return verdict
+
+    def close(self, window: Window) -> None:
+        self.ping()
+        self._closed.add(window.text)
+
+    def closed_windows(self) -> frozenset[str]:
+        self.ping()
+        return frozenset(self._closed)
+
+    def tallied_windows(self) -> frozenset[str]:
+        self.ping()
+        return frozenset(window for _, _, window in self._counts)
+
+    def closed_tallies(self) -> Iterator[Tally]:
+        self.ping()
+        return iter([tally for tally in self._tallies() if tally.closed])
+
+    def open_snapshot(self, interval_s: int) -> Iterator[Tally]:
+        self.ping()
+        assert interval_s > 0
+        if self._snapshot is None:
+            self._snapshot = [tally for tally in self._tallies() if not tally.closed]
+        return iter([tally for tally in self._snapshot if tally.window not in self._closed])
+
+    def ping(self) -> None:
+        if self.is_down:
+            raise StoreUnavailableError("down for the test")
+
+    def _tallies(self) -> list[Tally]:
+        return [
+            Tally(metric, edition, window, window in self._closed, tuple(counts))
+            for (metric, edition, window), counts in sorted(self._counts.items())
+        ]

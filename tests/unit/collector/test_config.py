@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collector.config import CollectorConfig, ConfigError, parse_bind
+
+SOUND: dict[str, Any] = {
+    "registry": Path("metrics.toml"),
+    "host": "127.0.0.1",
+    "port": 8080,
+    "data_dir": Path("data"),
+    "redis_url": None,
+    "read_token": "token",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "bind"),
+    [("127.0.0.1:8080", ("127.0.0.1", 8080)), ("[::1]:80", ("::1", 80)), ("localhost:1", ("localhost", 1))],
+)
+def test_a_bind_names_host_and_port(text: str, bind: tuple[str, int]) -> None:
+    assert parse_bind(text) == bind
+
+
+@pytest.mark.parametrize("text", ["", "8080", ":8080", "host:", "host:x", "host:-1", "host:8080:"])
+def test_another_bind_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"127\.0\.0\.1:8080"):
+        parse_bind(text)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"port": 0}, "--bind"),
+        ({"port": 65_536}, "--bind"),
+        ({"read_token": ""}, "HEARSAY_READ_TOKEN"),
+        ({"grace_s": -1}, "--grace"),
+        ({"snapshot_interval_s": 0}, "--snapshot-interval"),
+        ({"workers": 0}, "--workers"),
+        ({"threads": 0}, "--threads"),
+        ({"cors_origins": ("app.example.com",)}, "--cors-origin"),
+        ({"cors_origins": ("https://app.example.com/",)}, "--cors-origin"),
+        ({"cors_origins": ("*",)}, "--cors-origin"),
+    ],
+)
+def test_a_setting_that_cannot_work_is_named(change: dict[str, Any], named: str) -> None:
+    with pytest.raises(ConfigError, match=named):
+        CollectorConfig(**SOUND | change)
+
+
+def test_sound_settings_are_taken() -> None:
+    assert CollectorConfig(**SOUND, cors_origins=("https://app.example.com",)).workers == 1

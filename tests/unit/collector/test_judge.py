@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from client_sdk.spec import CLOCK_SKEW_S, GRACE_S, Refusal, Window
+from collector.judge import IDS_OUTLIVE_S
+from tests.support.collecting import NOON, TODAY, judged, report, upload
+
+CASES = [
+    (report(), NOON, None),
+    (report("nothing", edition="0" * 12), NOON, Refusal.UNKNOWN_METRIC),
+    (report(edition="0" * 12), NOON, Refusal.UNKNOWN_EDITION),
+    (report(window="2026-W47"), NOON, Refusal.WRONG_WINDOW),
+    (report("old"), NOON, Refusal.METRIC_EXPIRED),
+    (report("old", window="2026-11-10"), Window.parse("2026-11-10").starts_at, None),
+    (report(symbol=2), NOON, Refusal.SYMBOL_OUT_OF_RANGE),
+    (report(window="2026-11-21"), NOON, Refusal.WINDOW_IN_FUTURE),
+    (report(), Window.parse(TODAY).starts_at - CLOCK_SKEW_S, None),
+    (report(), Window.parse(TODAY).starts_at - CLOCK_SKEW_S - 1, Refusal.WINDOW_IN_FUTURE),
+    (report(), Window.parse(TODAY).ends_at + GRACE_S - 1, None),
+    (report(), Window.parse(TODAY).ends_at + GRACE_S, Refusal.WINDOW_CLOSED),
+]
+
+
+@pytest.mark.parametrize(("sent", "now_s", "refusal"), CASES)
+def test_a_report_is_judged_by_definition_window_and_clock(
+    sent: object, now_s: float, refusal: Refusal | None
+) -> None:
+    judgement = judged(upload(sent), now_s)  # type: ignore[arg-type] # pytest's parameters are untyped
+    assert [reason for _, reason in judgement.refused] == ([] if refusal is None else [refusal])
+    assert len(judgement.additions) == (refusal is None)
+
+
+def test_the_cases_cover_every_refusal() -> None:
+    assert {refusal for _, _, refusal in CASES} == {None, *Refusal}
+
+
+def test_a_refused_report_does_not_take_the_others_with_it() -> None:
+    judgement = judged(upload(report(symbol=7), report("os", 3), report(symbol=7), report("plan", 1, "2026-W47")))
+    assert [addition.place for addition in judgement.additions] == [1, 3]
+    assert [place for place, _ in judgement.refused] == [0, 2]
+
+
+def test_an_id_is_looked_for_in_a_place_that_depends_on_the_upload_alone() -> None:
+    sent = upload(report(), report(window="2026-11-25"))
+    assert judged(sent).latest_end == judged(sent, NOON + 10**7).latest_end == Window.parse("2026-11-25").ends_at
+
+
+def test_an_id_is_remembered_until_a_day_after_its_last_open_window_closes() -> None:
+    close = Window.parse(TODAY).ends_at + GRACE_S
+    assert judged(upload(report(), report(window="2026-11-25"))).remember_until == close + IDS_OUTLIVE_S
+
+
+@pytest.mark.parametrize("window", ["2026-11-25", "2026-10-01"])
+def test_an_upload_without_an_open_window_leaves_nothing_behind(window: str) -> None:
+    assert judged(upload(report(window=window))).remember_until == 0
+
+
+def test_an_unknown_metric_of_an_open_window_is_remembered() -> None:
+    assert judged(upload(report("nothing", edition="0" * 12))).remember_until > 0
