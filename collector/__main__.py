@@ -11,13 +11,14 @@ def main() -> int:
     """Run the command line; say how to install what is missing."""
     try:
         from collector.cli import cli  # noqa: PLC0415 may be missing
+
+        cli(prog_name="hearsay-collector")
     except ModuleNotFoundError as error:
         sys.stderr.write(
             f"hearsay-collector needs the package {error.name}, which is not installed; install the collector with:\n"
             "  pip install 'hearsay-ldp[collector]'    (from a checkout: pip install '.[collector]')\n"
         )
         return MISSING_EXTRA
-    cli()
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import logging
 import multiprocessing
@@ -91,6 +92,9 @@ def worker_app(config: CollectorConfig, store_url: str) -> Flask:
     """Return the application of one worker process. Run in the worker."""
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    # The server's idle threads do not survive the interpreter's own end (they would abort, with a trace in the log):
+    # once it has finished its requests the process may simply end.
+    atexit.register(os._exit, 0)
     store = RedisStore(store_url)
     store.prepare(config.durability)
     return create_app(

@@ -86,9 +86,7 @@ def test_a_closed_window_takes_no_report_and_does_not_take_the_others_with_it(st
     store.count(judged(upload()))
     store.close(Window.parse(TODAY))
     late = upload(report(), report("plan", 0, "2026-W47"), report("os", 8))
-    assert store.count(judged(late)) == Verdict(
-        3, ((0, Refusal.WINDOW_CLOSED), (2, Refusal.SYMBOL_OUT_OF_RANGE))
-    )
+    assert store.count(judged(late)) == Verdict(3, ((0, Refusal.WINDOW_CLOSED), (2, Refusal.SYMBOL_OUT_OF_RANGE)))
     assert store.count(judged(late)).accepted == 1
     store.close(Window.parse("2026-W47"))
     assert counts(store) == {("dark_mode", TODAY): (0, 1), ("plan", "2026-W47"): (1, 0)}
@@ -128,5 +126,3 @@ def test_every_report_may_be_refused_and_the_answer_stays_the_same(store: TallyS
     assert verdict.accepted == 0
     assert verdict.refused == tuple((index, Refusal.SYMBOL_OUT_OF_RANGE) for index in range(256))
     assert store.count(judged(sent)) == verdict
-
-

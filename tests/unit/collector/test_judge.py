@@ -23,9 +23,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("sent", "now_s", "refusal"), CASES)
-def test_a_report_is_judged_by_definition_window_and_clock(
-    sent: object, now_s: float, refusal: Refusal | None
-) -> None:
+def test_a_report_is_judged_by_definition_window_and_clock(sent: object, now_s: float, refusal: Refusal | None) -> None:
     judgement = judged(upload(sent), now_s)  # type: ignore[arg-type] # pytest's parameters are untyped
     assert [reason for _, reason in judgement.refused] == ([] if refusal is None else [refusal])
     assert len(judgement.additions) == (refusal is None)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import redis
@@ -17,14 +18,14 @@ from tests.support.processes import free_port
 
 
 @pytest.fixture
-def client(embedded_url: str) -> Iterator[redis.Redis]:
+def client(embedded_url: str) -> Iterator[Any]:
     with redis.Redis.from_url(embedded_url) as connection:
         connection.flushall()
         yield connection
 
 
 @pytest.fixture
-def store(embedded_url: str, client: redis.Redis) -> Iterator[RedisStore]:
+def store(embedded_url: str, client: Any) -> Iterator[RedisStore]:
     assert client.ping()
     opened = RedisStore(embedded_url)
     opened.prepare(Durability.FSYNC)
@@ -36,12 +37,16 @@ def with_id(judgement: Judgement, upload_id: str) -> Judgement:
     return judgement._replace(upload=upload_id)
 
 
-def test_a_new_store_says_its_schema_and_its_shards(store: RedisStore, client: redis.Redis) -> None:
+def bytes_of_ids(client: Any) -> int:
+    return sum(client.memory_usage(key, samples=0) for key in client.keys("{0}:ids:*"))
+
+
+def test_a_new_store_says_its_schema_and_its_shards(store: RedisStore, client: Any) -> None:
     store.prepare(Durability.FSYNC)
     assert client.hgetall(STORE_KEY) == {b"schema": b"1", b"shards": b"1"}
 
 
-def test_an_existing_store_keeps_its_number_of_shards(embedded_url: str, client: redis.Redis) -> None:
+def test_an_existing_store_keeps_its_number_of_shards(embedded_url: str, client: Any) -> None:
     client.hset(STORE_KEY, mapping={"schema": "1", "shards": "4"})
     store = RedisStore(embedded_url)
     store.prepare(Durability.FSYNC)
@@ -52,7 +57,7 @@ def test_an_existing_store_keeps_its_number_of_shards(embedded_url: str, client:
     store.disconnect()
 
 
-def test_a_store_of_another_schema_is_refused(embedded_url: str, client: redis.Redis) -> None:
+def test_a_store_of_another_schema_is_refused(embedded_url: str, client: Any) -> None:
     client.hset(STORE_KEY, mapping={"schema": "2", "shards": "1"})
     store = RedisStore(embedded_url)
     with pytest.raises(ConfigError, match="schema 2"):
@@ -60,13 +65,11 @@ def test_a_store_of_another_schema_is_refused(embedded_url: str, client: redis.R
     store.disconnect()
 
 
-def test_a_store_that_does_not_write_through_is_refused_unless_memory_is_enough(
-    embedded_url: str, client: redis.Redis
-) -> None:
+def test_a_store_that_does_not_write_through_is_refused_unless_memory_is_enough(embedded_url: str, client: Any) -> None:
     store = RedisStore(embedded_url)
     client.config_set("appendfsync", "everysec")
     try:
-        with pytest.raises(ConfigError, match="appendfsync everysec.*--durability memory"):
+        with pytest.raises(ConfigError, match=r"appendfsync everysec.*--durability memory"):
             store.prepare(Durability.FSYNC)
         store.prepare(Durability.MEMORY)
     finally:
@@ -87,7 +90,7 @@ def test_a_url_that_is_none_is_refused() -> None:
         RedisStore("http://example.com")
 
 
-def test_a_tally_is_packed_counters_one_a_symbol(store: RedisStore, client: redis.Redis) -> None:
+def test_a_tally_is_packed_counters_one_a_symbol(store: RedisStore, client: Any) -> None:
     for symbol in (3, 3, 0):
         store.count(judged(upload(report("os", symbol))))
     (key,) = client.keys("{0}:tally:os:*")
@@ -95,19 +98,19 @@ def test_a_tally_is_packed_counters_one_a_symbol(store: RedisStore, client: redi
     assert packed == b"".join(count.to_bytes(8) for count in (1, 0, 0, 2))
 
 
-def test_an_upload_without_an_open_window_leaves_nothing_behind(store: RedisStore, client: redis.Redis) -> None:
+def test_an_upload_without_an_open_window_leaves_nothing_behind(store: RedisStore, client: Any) -> None:
     before = client.keys()
     store.count(judged(upload(report(window="2026-10-01"), report(window="2027-10-01"))))
     assert client.keys() == before
 
 
-def test_ids_fill_small_buckets_and_each_is_found_again(store: RedisStore, client: redis.Redis) -> None:
+def test_ids_fill_small_buckets_and_each_is_found_again(store: RedisStore, client: Any) -> None:
     template = judged(upload())
     ids = [secrets.token_hex(16) for _ in range(3000)]
     for upload_id in ids:
         store.count(with_id(template, upload_id))
     buckets = client.keys("{0}:ids:*")
-    assert max(client.hlen(bucket) for bucket in buckets) <= BUCKET_ENTRIES
+    assert max(map(client.hlen, buckets)) <= BUCKET_ENTRIES
     assert {client.object("encoding", bucket) for bucket in buckets} == {b"listpack"}
     assert sum(client.hlen(bucket) for bucket in buckets) == len(ids)
     for upload_id in ids:
@@ -115,18 +118,18 @@ def test_ids_fill_small_buckets_and_each_is_found_again(store: RedisStore, clien
     assert [tally.counts for tally in store.open_snapshot(60)] == [(0, len(ids))]
 
 
-def test_a_remembered_id_costs_at_most_40_bytes(store: RedisStore, client: redis.Redis) -> None:
+def test_a_remembered_id_costs_at_most_40_bytes(store: RedisStore, client: Any) -> None:
     template = judged(upload())
     number = 20_000
     store.count(with_id(template, secrets.token_hex(16)))
-    before = sum(client.memory_usage(key, samples=0) for key in client.keys("{0}:ids:*"))
+    before = bytes_of_ids(client)
     for _ in range(number):
         store.count(with_id(template, secrets.token_hex(16)))
-    after = sum(client.memory_usage(key, samples=0) for key in client.keys("{0}:ids:*"))
+    after = bytes_of_ids(client)
     assert (after - before) / number <= 40
 
 
-def test_a_bucket_outlives_those_below_it(store: RedisStore, client: redis.Redis) -> None:
+def test_a_bucket_outlives_those_below_it(store: RedisStore, client: Any) -> None:
     soon = judged(upload(report(), report(window="2026-11-25")))
     later = soon._replace(remember_until=soon.remember_until + 10**6)
     for _ in range(BUCKET_ENTRIES):
@@ -140,20 +143,20 @@ def test_a_bucket_outlives_those_below_it(store: RedisStore, client: redis.Redis
     assert [tally.counts for tally in store.open_snapshot(60)] == [(0, BUCKET_ENTRIES + 1)]
 
 
-def test_ids_expire_by_the_calendar_and_not_by_when_they_came(store: RedisStore, client: redis.Redis) -> None:
+def test_ids_expire_by_the_calendar_and_not_by_when_they_came(store: RedisStore, client: Any) -> None:
     judgement = judged(upload())
     store.count(judgement)
     (bucket,) = client.keys("{0}:ids:*")
     assert client.expiretime(bucket) == judgement.remember_until
 
 
-def test_a_script_that_the_server_forgot_is_sent_again(store: RedisStore, client: redis.Redis) -> None:
+def test_a_script_that_the_server_forgot_is_sent_again(store: RedisStore, client: Any) -> None:
     store.count(judged(upload()))
     client.script_flush()
     assert store.count(judged(upload())) == Verdict(1)
 
 
-def test_a_connection_that_broke_is_opened_again(store: RedisStore, client: redis.Redis) -> None:
+def test_a_connection_that_broke_is_opened_again(store: RedisStore, client: Any) -> None:
     store.count(judged(upload()))
     client.client_kill_filter(_type="normal", skipme=True)
     assert store.count(judged(upload())) == Verdict(1)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from client_sdk.spec import MAX_UPLOAD_BYTES
+from client_sdk.spec import MAX_UPLOAD_BYTES, Window
 from collector import create_app
 from tests.support.collecting import NOON, REGISTRY, TODAY, report, tallies_of, upload
 from tests.support.memory_store import MemoryStore
@@ -30,8 +30,6 @@ def client(store: MemoryStore) -> FlaskClient:
 
 
 def close_today(store: MemoryStore) -> None:
-    from client_sdk.spec import Window  # noqa: PLC0415 one use
-
     store.close(Window.parse(TODAY))
 
 
@@ -146,9 +144,7 @@ def test_an_unknown_query_is_refused(client: FlaskClient, query: str) -> None:
         ("GET", "/v2/reports", HTTPStatus.NOT_FOUND),
     ],
 )
-def test_a_wrong_method_or_path_gets_a_problem(
-    client: FlaskClient, method: str, path: str, status: HTTPStatus
-) -> None:
+def test_a_wrong_method_or_path_gets_a_problem(client: FlaskClient, method: str, path: str, status: HTTPStatus) -> None:
     answer = client.open(path, method=method)
     assert answer.status_code == status
     assert json.loads(answer.text)["status"] == status

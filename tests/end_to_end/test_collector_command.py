@@ -1,0 +1,163 @@
+"""The collector as its operator meets it: start, stop, bad settings, what it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from client_sdk.spec import Window, WindowKind
+from tests.support.collecting import report, upload
+from tests.support.processes import (
+    READ_TOKEN,
+    command_line,
+    free_port,
+    is_running,
+    kill,
+    run_command,
+    running_collector,
+    wait_until,
+)
+from tests.support.wire import post, tallies
+
+
+def serve(registry: Path, *options: object) -> subprocess.CompletedProcess[str]:
+    """Run a collector that is expected to end by itself."""
+    bind = f"127.0.0.1:{free_port()}"
+    command = (sys.executable, "-m", "collector", "serve", "--registry", registry, "--bind", bind, *options)
+    return run_command([str(word) for word in command])
+
+
+def today() -> str:
+    return Window.of(WindowKind.DAY, time.time()).text
+
+
+def test_a_port_in_use_is_named(registry_file: Path, tmp_path: Path) -> None:
+    with running_collector(registry_file, tmp_path / "data") as first:
+        bind = first.url.removeprefix("http://")
+        second = serve(registry_file, "--bind", bind, "--data-dir", tmp_path / "other")
+    assert second.returncode == 1
+    assert f"cannot listen on {bind}" in second.stderr
+    assert "--bind" in second.stderr
+
+
+def test_a_data_directory_in_use_is_named_and_goes_on_serving(registry_file: Path, tmp_path: Path) -> None:
+    with running_collector(registry_file, tmp_path / "data") as first:
+        second = serve(registry_file, "--data-dir", tmp_path / "data")
+        assert post(first.url, upload(report(window=today())))[0] == 200
+    assert second.returncode == 1
+    assert "is in use by another collector" in second.stderr
+    assert "--data-dir" in second.stderr
+
+
+def test_an_unwritable_data_directory_is_named(registry_file: Path) -> None:
+    result = serve(registry_file, "--data-dir", registry_file / "below-a-file")
+    assert result.returncode == 1
+    assert "below-a-file cannot be used" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_broken_registry_is_named_by_metric_and_key(registry_file: Path, tmp_path: Path) -> None:
+    registry_file.write_text(registry_file.read_text().replace('kind = "boolean"', 'kind = "bolean"', 1))
+    result = serve(registry_file, "--data-dir", tmp_path / "data")
+    assert result.returncode == 1
+    assert "metric.dark_mode.kind: must be one of" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_data_directory_that_the_store_cannot_read_is_named_and_left_as_it_is(
+    registry_file: Path, tmp_path: Path
+) -> None:
+    with running_collector(registry_file, tmp_path / "data") as collector:
+        post(collector.url, upload(report(window=today())))
+    (log,) = (tmp_path / "data" / "appendonlydir").glob("*.incr.aof")
+    spoiled = b"*1\r\n$7\r\nNONSENSE" + log.read_bytes()
+    log.write_bytes(spoiled)
+    result = serve(registry_file, "--data-dir", tmp_path / "data")
+    assert result.returncode == 1
+    assert "the embedded store did not start" in result.stderr
+    assert log.read_bytes() == spoiled
+
+
+def test_a_store_that_is_down_at_start_is_named(registry_file: Path) -> None:
+    result = serve(registry_file, "--redis", f"redis://127.0.0.1:{free_port()}")
+    assert result.returncode == 1
+    assert "the store did not do as asked" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_it_ends_with_status_0_leaving_no_process_and_keeping_what_it_counted(
+    registry_file: Path, tmp_path: Path
+) -> None:
+    with running_collector(registry_file, tmp_path / "data") as collector:
+        assert post(collector.url, upload(report(window=today())))[0] == 200
+        started = [collector.pid, collector.guardian_pid(), collector.store_pid(), *collector.worker_pids()]
+        assert len(started) == 4
+        assert collector.stop() == 0
+        assert [pid for pid in started if is_running(pid)] == []
+    with running_collector(registry_file, tmp_path / "data") as collector:
+        assert [tally["counts"] for tally in tallies(collector.url, "?preliminary=1")] == [[0, 1]]
+
+
+def test_everything_ends_when_the_main_process_is_killed(registry_file: Path, tmp_path: Path) -> None:
+    with running_collector(registry_file, tmp_path / "data") as collector:
+        left_behind = [collector.guardian_pid(), collector.store_pid(), *collector.worker_pids()]
+        kill(collector.pid)
+        collector.process.wait()
+        wait_until(lambda: not any(map(is_running, left_behind)), what="the others to end")
+
+
+def test_the_store_has_a_session_of_its_own(registry_file: Path, tmp_path: Path) -> None:
+    with running_collector(registry_file, tmp_path / "data") as collector:
+        assert os.getsid(collector.store_pid()) == collector.guardian_pid() != os.getsid(collector.pid)
+
+
+def test_a_random_read_token_is_made_and_shown_once_where_none_is_configured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HEARSAY_READ_TOKEN", raising=False)
+    result = serve(tmp_path / "none.toml")
+    again = serve(tmp_path / "none.toml")
+    shown = [run.stderr.partition("read token of this run is: ")[2].split()[0] for run in (result, again)]
+    assert shown[0] != shown[1]
+    assert min(map(len, shown)) >= 32
+    assert result.stderr.count(shown[0]) == 1
+
+
+def test_a_configured_token_is_shown_nowhere(registry_file: Path, tmp_path: Path) -> None:
+    with running_collector(registry_file, tmp_path / "data") as collector:
+        assert READ_TOKEN not in collector.output.read_text()
+        processes = [collector.pid, collector.guardian_pid(), collector.store_pid(), *collector.worker_pids()]
+        assert not any(READ_TOKEN in command_line(pid) for pid in processes)
+
+
+def test_a_window_can_be_closed_early_and_only_if_it_has_begun(registry_file: Path, tmp_path: Path) -> None:
+    close = (sys.executable, "-m", "collector", "close", "--data-dir", str(tmp_path / "data"), "--window")
+    stopped = run_command([*close, today()])
+    assert (stopped.returncode, "no collector runs on" in stopped.stderr) == (1, True)
+    with running_collector(registry_file, tmp_path / "data") as collector:
+        sent = upload(report(window=today()))
+        assert post(collector.url, sent) == (200, {"accepted": 1, "refused": []})
+        closed = run_command([*close, today()])
+        assert (closed.returncode, closed.stdout) == (0, f"window {today()} is closed\n")
+        assert post(collector.url, sent) == (200, {"accepted": 1, "refused": []})
+        refused = [{"index": 0, "code": "window_closed"}]
+        assert post(collector.url, upload(report(window=today()))) == (200, {"accepted": 0, "refused": refused})
+        assert [(tally["closed"], tally["counts"]) for tally in tallies(collector.url)] == [(True, [0, 1])]
+        future = run_command([*close, "9000-01-01"])
+        assert (future.returncode, "has not begun" in future.stderr) == (1, True)
+        nonsense = run_command([*close, "yesterday"])
+        assert (nonsense.returncode, "such as 2026-11-20" in nonsense.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("module", ["flask", "redis", "granian"])
+def test_a_command_whose_extra_is_missing_says_how_to_install_it(module: str) -> None:
+    hidden = f"import sys; sys.modules['{module}'] = None; from collector.__main__ import main; sys.exit(main())"
+    result = run_command([sys.executable, "-c", hidden, "serve", "--registry", "none.toml"])
+    assert result.returncode == 2
+    assert "pip install 'hearsay-ldp[collector]'" in result.stderr
+    assert "Traceback" not in result.stderr

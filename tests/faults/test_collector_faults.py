@@ -1,0 +1,123 @@
+"""What an acknowledgement means when parts are killed under load.
+
+The oracle: every upload that was acknowledged is counted, and none is counted twice. Each upload holds one report, so
+the sum of a tally is the number of uploads counted; an upload whose answer was lost is sent again until it has one, so
+that in the end every upload is acknowledged exactly once and the sum must equal their number.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from client_sdk.spec import Upload, Window, WindowKind
+from tests.support.collecting import report, upload
+from tests.support.processes import RunningCollector, kill, running_collector, wait_until
+from tests.support.wire import post, tallies
+
+SENDERS = 8
+UPLOADS_EACH = 100
+DELIVERY_DEADLINE_S = 120.0
+
+
+class Load:
+    """Sends uploads from several threads, each until it is acknowledged."""
+
+    def __init__(self, url: str) -> None:
+        self.acknowledged = 0
+        self._url = url
+        self._lock = threading.Lock()
+        self._threads = [threading.Thread(target=self._send_all) for _ in range(SENDERS)]
+        for thread in self._threads:
+            thread.start()
+
+    def wait_for(self, acknowledged: int) -> None:
+        wait_until(lambda: self.acknowledged >= acknowledged, what="some load")
+
+    def wait(self) -> None:
+        for thread in self._threads:
+            thread.join(DELIVERY_DEADLINE_S)
+        assert self.acknowledged == SENDERS * UPLOADS_EACH
+
+    def _send_all(self) -> None:
+        window = Window.of(WindowKind.DAY, time.time()).text
+        for index in range(UPLOADS_EACH):
+            self._deliver(upload(report("os", index % 4, window)))
+            with self._lock:
+                self.acknowledged += 1
+
+    def _deliver(self, sent: Upload) -> None:
+        def answered() -> bool:
+            status, document = post(self._url, sent)
+            assert status in (0, 200, 503), document
+            assert status != 200 or document == {"accepted": 1, "refused": []}
+            return status == 200
+
+        wait_until(answered, deadline_s=DELIVERY_DEADLINE_S, what="an acknowledgement")
+
+
+def kill_worker(collector: RunningCollector) -> None:
+    kill(collector.worker_pids()[0])
+
+
+def kill_store(collector: RunningCollector) -> None:
+    kill(collector.store_pid())
+
+
+def kill_guardian(collector: RunningCollector) -> None:
+    kill(collector.guardian_pid())
+
+
+@pytest.mark.parametrize("fault", [kill_worker, kill_store, kill_guardian])
+def test_nothing_acknowledged_is_lost_and_nothing_counted_twice_when_a_part_is_killed(
+    fault: Callable[[RunningCollector], None], registry_file: Path, tmp_path: Path, rounds: int
+) -> None:
+    for number in range(rounds):
+        with running_collector(registry_file, tmp_path / f"data-{number}", "--workers", "2") as collector:
+            load = Load(collector.url)
+            load.wait_for(SENDERS * UPLOADS_EACH // 4)
+            fault(collector)
+            load.wait()
+            counted = [sum(tally["counts"]) for tally in tallies(collector.url, "?preliminary=1")]
+            assert sum(counted) == SENDERS * UPLOADS_EACH
+
+
+def test_a_store_that_is_down_gets_503_and_is_started_again(registry_file: Path, tmp_path: Path) -> None:
+    with running_collector(registry_file, tmp_path / "data") as collector:
+        window = Window.of(WindowKind.DAY, time.time()).text
+        assert post(collector.url, upload(report(window=window)))[0] == 200
+        statuses: set[int] = set()
+
+        def answered_503() -> bool:
+            kill_store(collector)
+            statuses.add(post(collector.url, upload(report(window=window)))[0])
+            return 503 in statuses
+
+        wait_until(answered_503, what="a 503")
+        assert statuses <= {200, 503}
+        wait_until(lambda: post(collector.url, upload(report(window=window)))[0] == 200, what="the store to be back")
+
+
+def test_sixteen_threads_with_one_upload_count_it_once(registry_file: Path, tmp_path: Path, rounds: int) -> None:
+    with running_collector(registry_file, tmp_path / "data", "--workers", "2", "--threads", "8") as collector:
+        window = Window.of(WindowKind.DAY, time.time()).text
+        sent = [upload(report("os", 1, window)) for _ in range(rounds)]
+        answers: list[object] = []
+        for one in sent:
+            barrier = threading.Barrier(16)
+
+            def deliver(one: Upload = one, barrier: threading.Barrier = barrier) -> None:
+                barrier.wait()
+                answers.append(post(collector.url, one))
+
+            threads = [threading.Thread(target=deliver) for _ in range(16)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        assert answers == [(200, {"accepted": 1, "refused": []})] * 16 * rounds
+        assert [tally["counts"] for tally in tallies(collector.url, "?preliminary=1")] == [[0, rounds, 0, 0]]
