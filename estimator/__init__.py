@@ -1,0 +1,1 @@
+"""The reporting job: from tallies to estimates with their uncertainty."""

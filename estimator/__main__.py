@@ -1,0 +1,24 @@
+"""The command ``hearsay-estimator``."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+
+def main() -> None:
+    """Run the command line, or say how to install what it needs."""
+    missing = [package for package in ("click", "numpy") if importlib.util.find_spec(package) is None]
+    if missing:
+        sys.stderr.write(
+            f"hearsay-estimator needs {' and '.join(missing)}: pip install 'hearsay-ldp[estimator]'"
+            " (from a checkout: pip install '.[estimator]')\n"
+        )
+        raise SystemExit(2)
+    from estimator.cli import command  # noqa: PLC0415 it needs what was just looked for
+
+    command(prog_name="hearsay-estimator")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,9 @@
+"""What can be wrong with tallies, said for the analyst."""
+
+from __future__ import annotations
+
+from client_sdk.spec import HearsayError
+
+
+class TalliesError(HearsayError):
+    """Tallies that cannot be had or cannot be read; the message says which, where and what to do."""

@@ -1,0 +1,75 @@
+"""Tallies over HTTP: the only importer of urllib."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from http.client import HTTPException, HTTPMessage
+from io import BytesIO
+from typing import IO
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from estimator.errors import TalliesError
+from estimator.tallies import Tally, decode
+
+TIMEOUT_S = 60.0
+"""Seconds without a byte: a collector sums the shards of every tally before it sends the first line."""
+
+TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 the variable's name, not a token
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """Follows nothing: urllib would hand the read token to whatever host a redirect names."""
+
+    def redirect_request(  # noqa: PLR0913, PLR0917 the overridden signature
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> None:
+        """Refuse, so that the redirect becomes an error of its status."""
+
+
+def fetch(collector: str, token: str, *, preliminary: bool, timeout_s: float = TIMEOUT_S) -> list[Tally]:
+    """Read the tallies of a collector.
+
+    Args:
+        collector: its URL, ``http://`` or ``https://``.
+        token: its read token.
+        preliminary: whether to ask for the snapshot of open windows, too.
+        timeout_s: seconds without a byte after which it counts as down.
+
+    Raises:
+        TalliesError: if it cannot be reached, refuses, or answers with something that is no NDJSON of tallies.
+
+    """
+    if not _is_url(collector):
+        raise TalliesError(f"{collector} is no URL of a collector; one is http://localhost:8000")
+    url = f"{collector.rstrip('/')}/v1/tallies{'?preliminary=1' if preliminary else ''}"
+    request = Request(url, headers={"Authorization": f"Bearer {token}"})  # noqa: S310 the scheme was checked above
+    try:
+        with build_opener(_NoRedirect).open(request, timeout=timeout_s) as response:
+            body = response.read()  # reading line by line would take an answer that was cut short for whole
+            return decode(BytesIO(body))
+    except HTTPError as error:
+        with error:
+            raise TalliesError(_refusal(collector, error.code)) from None
+    except URLError as error:
+        raise TalliesError(f"{collector} cannot be reached: {error.reason}; is the collector running?") from None
+    except (OSError, HTTPException) as error:
+        problem = str(error) or type(error).__name__
+        raise TalliesError(f"reading from {collector} failed: {problem}; try again") from None
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and not parts.query
+    except ValueError:
+        return False
+
+
+def _refusal(collector: str, status: int) -> str:
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        return (
+            f"{collector} refuses the read token; set {TOKEN_VARIABLE} to the one that the collector was started with"
+        )
+    return f"{collector} answered with status {status} instead of tallies; is it the URL of a collector?"

@@ -1,0 +1,100 @@
+"""The report: which tallies are estimated, in which order, and why others are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from client_sdk.spec import Registry, Window
+from estimator.estimate import MetricEstimate, estimate
+from estimator.intervals import CONFIDENCE
+from estimator.tallies import Tally
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which windows are wanted.
+
+    Attributes:
+        first: the first wanted window, or none; a window is wanted if it does not begin earlier.
+        last: the last one, or none; a window is wanted if it does not begin later.
+        preliminary: whether windows that can still change are wanted.
+
+    """
+
+    first: Window | None = None
+    last: Window | None = None
+    preliminary: bool = False
+
+    def spans(self, window: Window) -> bool:
+        """Whether a window begins neither before the first nor after the last one."""
+        after_first = self.first is None or self.first.starts_at <= window.starts_at
+        return after_first and (self.last is None or window.starts_at <= self.last.starts_at)
+
+
+EVERYTHING_CLOSED = Selection()
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A tally that was wanted and could not be estimated.
+
+    Attributes:
+        metric: the metric that it names.
+        edition: its edition.
+        window: its window.
+        reason: why, and what would help.
+
+    """
+
+    metric: str
+    edition: str
+    window: Window
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that the tallies tell.
+
+    Attributes:
+        confidence: of every interval.
+        metrics: by the registry's order, then by window.
+        skipped: in the tallies' order.
+
+    """
+
+    confidence: float
+    metrics: tuple[MetricEstimate, ...]
+    skipped: tuple[Skipped, ...]
+
+
+def make_report(registry: Registry, tallies: Iterable[Tally], selection: Selection = EVERYTHING_CLOSED) -> Report:
+    """Estimate every wanted tally whose edition the registry defines; name the others with the reason."""
+    estimated: list[MetricEstimate] = []
+    skipped: list[Skipped] = []
+    for tally in tallies:
+        if not selection.spans(tally.window):
+            continue
+        try:
+            estimated.append(_estimate(registry, tally, preliminary=selection.preliminary))
+        except ValueError as error:
+            skipped.append(Skipped(tally.metric, tally.edition, tally.window, str(error)))
+    order = {name: position for position, name in enumerate(registry.metrics)}
+    estimated.sort(key=lambda one: (order[one.metric.name], one.window.starts_at))
+    return Report(CONFIDENCE, tuple(estimated), tuple(skipped))
+
+
+def _estimate(registry: Registry, tally: Tally, *, preliminary: bool) -> MetricEstimate:
+    metric = registry.metrics.get(tally.metric)
+    if metric is None:
+        raise ValueError("the registry defines no such metric")
+    if metric.edition != tally.edition:
+        raise ValueError(
+            f"the registry defines edition {metric.edition}; use the registry that the app was shipped with"
+        )
+    if metric.window is not tally.window.kind:
+        raise ValueError(f"the registry asks it once a {metric.window}; this is a {tally.window.kind}")
+    if not tally.closed and not preliminary:
+        raise ValueError("its window is still open; use --preliminary to see it nevertheless")
+    return estimate(metric, tally)

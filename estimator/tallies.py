@@ -1,0 +1,155 @@
+"""Tallies, read strictly: NDJSON, one line a (metric, edition, window), as the collector exports them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client_sdk.spec import Window, WindowError
+from client_sdk.spec.report import EDITION, MAX_SYMBOL, METRIC_NAME
+from estimator.errors import TalliesError
+
+Counts = NDArray[np.int64]
+
+MAX_COUNT = 2**63 - 1
+"""The collector's counters have 64 bits with a sign, and so have the arrays here."""
+
+_FIELDS = frozenset({"metric", "edition", "window", "closed", "reports", "counts"})
+_SPARSE_FIELDS = _FIELDS | {"symbols"}
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How often each symbol was reported in one window.
+
+    Attributes:
+        metric: the metric's name.
+        edition: 12 hex digits: what the reports mean.
+        window: the window that they speak of.
+        closed: whether it can no longer change.
+        reports: n, the sum of the counts.
+        counts: one for each symbol from 0; or one for each of ``symbols``.
+        symbols: the symbols that were counted, rising, where the alphabet is sparse; otherwise none.
+
+    """
+
+    metric: str
+    edition: str
+    window: Window
+    closed: bool
+    reports: int
+    counts: tuple[int, ...]
+    symbols: tuple[int, ...] | None = None
+
+    def dense(self, symbols: int) -> Counts:
+        """Return the count of each of the symbols 0..symbols-1, shape (symbols,).
+
+        Raises:
+            ValueError: if the tally is of another alphabet.
+
+        """
+        if self.symbols is None:
+            if len(self.counts) != symbols:
+                raise ValueError(f"it has {len(self.counts)} counts where the channel has {symbols} symbols")
+            return np.array(self.counts, dtype=np.int64)
+        if self.symbols and self.symbols[-1] >= symbols:
+            raise ValueError(f"it has symbol {self.symbols[-1]} where the channel has {symbols} symbols")
+        dense = np.zeros(symbols, dtype=np.int64)
+        dense[list(self.symbols)] = self.counts
+        return dense
+
+
+def read_file(path: Path) -> list[Tally]:
+    """Read tallies from an NDJSON file.
+
+    Raises:
+        TalliesError: if the file cannot be read or a line is not a tally.
+
+    """
+    try:
+        with path.open("rb") as lines:
+            return decode(lines)
+    except OSError as error:
+        raise TalliesError(f"{path} cannot be read: {error.strerror}; name a readable file of tallies") from error
+
+
+def decode(lines: Iterable[bytes]) -> list[Tally]:
+    """Read tallies from NDJSON lines, in their order.
+
+    Raises:
+        TalliesError: naming the first line that is not a tally or repeats one.
+
+    """
+    tallies: list[Tally] = []
+    line_of: dict[tuple[str, str, str], int] = {}
+    for number, line in enumerate(lines, start=1):
+        try:
+            tally = _tally(_load(line))
+        except (ValueError, RecursionError, WindowError) as error:
+            raise TalliesError(f"line {number} is not a tally: {error}") from None
+        key = (tally.metric, tally.edition, tally.window.text)
+        if key in line_of:
+            raise TalliesError(
+                f"line {number} repeats metric, edition and window of line {line_of[key]}; a tally stands once"
+            )
+        line_of[key] = number
+        tallies.append(tally)
+    return tallies
+
+
+def _tally(raw: Any) -> Tally:  # noqa: ANN401 what JSON holds
+    if type(raw) is not dict or raw.keys() not in (_FIELDS, _SPARSE_FIELDS):
+        raise ValueError(f"it must be an object with exactly: {', '.join(sorted(_FIELDS))} (and symbols, if sparse)")
+    metric, edition, window, closed = raw["metric"], raw["edition"], raw["window"], raw["closed"]
+    if type(metric) is not str or not METRIC_NAME.fullmatch(metric):
+        raise ValueError("metric must be a name such as dark_mode")
+    if type(edition) is not str or not EDITION.fullmatch(edition):
+        raise ValueError("edition must be 12 lower-case hex digits")
+    if type(window) is not str:
+        raise ValueError("window must be a text")
+    if type(closed) is not bool:
+        raise ValueError("closed must be true or false")
+    counts = _integers(raw["counts"], "counts", MAX_COUNT)
+    symbols = _symbols(raw["symbols"], len(counts)) if "symbols" in raw else None
+    if type(raw["reports"]) is not int or not raw["reports"] == sum(counts) <= MAX_COUNT:
+        raise ValueError("reports must be the sum of counts, below 2^63")
+    return Tally(metric, edition, Window.parse(window), closed, raw["reports"], counts, symbols)
+
+
+def _symbols(raw: object, expected: int) -> tuple[int, ...]:
+    symbols = _integers(raw, "symbols", MAX_SYMBOL)
+    if len(symbols) != expected or list(symbols) != sorted(set(symbols)):
+        raise ValueError("symbols must rise and be as many as counts")
+    return symbols
+
+
+def _integers(raw: object, field: str, most: int) -> tuple[int, ...]:
+    if type(raw) is not list or not all(type(item) is int and 0 <= item <= most for item in raw):
+        raise ValueError(f"{field} must be a list of integers from 0 to {most}")
+    return tuple(raw)
+
+
+def _load(line: bytes) -> Any:  # noqa: ANN401 what JSON holds
+    try:
+        return json.loads(line.decode(), object_pairs_hook=_object, parse_constant=_constant)
+    except UnicodeDecodeError:
+        raise ValueError("it must be JSON in UTF-8") from None
+    except json.JSONDecodeError:
+        raise ValueError("it must be one JSON object on one line") from None
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(members)
+    if len(document) != len(members):
+        raise ValueError("a field stands twice")
+    return document
+
+
+def _constant(_: str) -> NoReturn:
+    raise ValueError("it holds a number that is not finite")

@@ -1,0 +1,67 @@
+"""How often an interval holds the truth: summed over the binomial law, never simulated."""
+
+from __future__ import annotations
+
+import pytest
+
+from client_sdk.spec import Boolean, Category
+from client_sdk.spec.epsilon import RequestedEpsilon
+from client_sdk.spec.mechanisms import channel_for
+from estimator.estimate import share_interval
+from estimator.intervals import binomial_interval
+from estimator.inverse import support_of
+from estimator.inverse.support import Support
+from tests.support import estimator_mutants
+from tests.support.estimator_checks import check_coverage, mean_coverage, worst_coverage
+
+FEW_REPORTS = range(1, 50)
+MANY_REPORTS = [*range(50, 200), 317, 1000, 10_000]
+AVERAGED = (50, 64, 100, 317, 1000, 10_000)
+
+TOO_NARROW = {(31, 0.5, 50), (31, 0.5, 64), (31, 0.5, 100), (31, 1, 50), (31, 1, 64)}
+"""(k, epsilon, reports): all expected counts lie within one or two of each other, so that the average is over one tooth
+of the saw that coverage is; the intervals are on the safe side there."""
+
+
+def _support(inputs: int, epsilon: object) -> Support:
+    requested = RequestedEpsilon.parse(epsilon)
+    if inputs == 2:
+        return support_of(channel_for(Boolean(), requested, "randomized-response"))
+    values = tuple(str(index) for index in range(inputs))
+    return support_of(channel_for(Category(values), requested, "k-ary-randomized-response"))
+
+
+CHANNELS = [(2, "ln 3"), *((k, epsilon) for k in (2, 3, 4, 5, 8, 16, 31) for epsilon in (0.5, 1, 2, 3, 4))]
+
+
+@pytest.mark.parametrize("reports", FEW_REPORTS)
+def test_few_reports_are_covered_at_every_truth_as_promised(reports: int) -> None:
+    check_coverage(binomial_interval, reports)
+
+
+@pytest.mark.parametrize("reports", MANY_REPORTS)
+def test_many_reports_are_covered_at_every_truth_almost_as_promised(reports: int) -> None:
+    check_coverage(binomial_interval, reports)
+
+
+@pytest.mark.parametrize(("inputs", "epsilon"), CHANNELS)
+def test_many_reports_are_covered_on_average_as_promised(inputs: int, epsilon: object) -> None:
+    support = _support(inputs, epsilon)
+    for reports in AVERAGED:
+        mean = mean_coverage(lambda count, n: share_interval(support, count, n), support, reports)
+        if (inputs, epsilon, reports) in TOO_NARROW:
+            assert mean > 0.955
+        else:
+            assert 0.945 <= mean <= 0.955
+
+
+@pytest.mark.parametrize("name", estimator_mutants.INTERVALS)
+def test_a_wrong_interval_is_refused(name: str) -> None:
+    with pytest.raises(AssertionError):
+        check_coverage(estimator_mutants.INTERVALS[name], 64)
+
+
+def test_the_worst_truth_is_found_where_it_is_known_to_be() -> None:
+    """Brown, Cai & DasGupta 2001: the score interval falls to about 84 % where 0.18 are expected."""
+    plain = estimator_mutants.INTERVALS["score interval where few are expected"]
+    assert 0.83 < worst_coverage(plain, 1000) < 0.84
