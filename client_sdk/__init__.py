@@ -1,0 +1,64 @@
+"""Hearsay's SDK: telemetry by local differential privacy, embedded in an application.
+
+```python
+from client_sdk import Registry, Telemetry
+
+registry = Registry.load("metrics.toml")
+collector = "https://telemetry.example.com"
+telemetry = Telemetry(registry, collector=collector, data_dir=app_data_dir, consent=user_said_yes)
+telemetry.record("dark_mode", True)
+```
+
+The public names are those of ``__all__``. They are imported when they are first used, so that an application that only
+names this package pays next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from client_sdk.results import BudgetStatus, HistoryEntry, LedgerError, Recorded
+    from client_sdk.spec.errors import HearsayError, OutsideDomainError, RegistryError, UnknownMetricError
+    from client_sdk.spec.registry import Registry
+    from client_sdk.telemetry import Telemetry
+
+__all__ = [
+    "BudgetStatus",
+    "HearsayError",
+    "HistoryEntry",
+    "LedgerError",
+    "OutsideDomainError",
+    "Recorded",
+    "Registry",
+    "RegistryError",
+    "Telemetry",
+    "UnknownMetricError",
+]
+
+_HOMES = {
+    "BudgetStatus": "results",
+    "HearsayError": "spec.errors",
+    "HistoryEntry": "results",
+    "LedgerError": "results",
+    "OutsideDomainError": "spec.errors",
+    "Recorded": "results",
+    "Registry": "spec.registry",
+    "RegistryError": "spec.errors",
+    "Telemetry": "telemetry",
+    "UnknownMetricError": "spec.errors",
+}
+"""The module of each public name."""
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """Return the names that the module has or can import."""
+    return sorted({*globals(), *__all__})

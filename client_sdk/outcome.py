@@ -1,0 +1,127 @@
+"""What an attempt to upload came to, and how long to wait before the next: decisions only, no IO.
+
+An upload is given up only when the collector speaks about this very body. Everything else may be somebody between (a
+captive portal, a proxy that wants a login, a wrong route), and passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from client_sdk.spec.errors import MalformedError
+from client_sdk.spec.report import Verdict
+
+OK = 200
+
+PERMANENT_STATUSES = frozenset({400, 413, 415, 422})
+"""Malformed, too large, of the wrong type, not understood: the same bytes will never fare better."""
+
+BACKOFF_BASE_S = 1.0
+"""The first retry comes within a second: most failures are a lost packet or a restart."""
+
+BACKOFF_CEILING_S = 900.0
+"""A quarter of an hour: a million devices that come back at random within it are a thousand a second."""
+
+RETRY_AFTER_CEILING_S = 3600.0
+"""The longest wait that a server can ask for: more would let a mistaken header silence devices for good."""
+
+Uniform = Callable[[float, float], float]
+"""Where jitter comes from: a random float between two others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back over HTTP.
+
+    Attributes:
+        status: the status code.
+        retry_after: the header of that name, or none.
+        body: the body, or as much of it as was read.
+
+    """
+
+    status: int
+    retry_after: str | None
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """The collector has counted what it accepts."""
+
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The collector will never take these bytes."""
+
+    status: int
+
+
+@dataclass(frozen=True, slots=True)
+class Transient:
+    """Try the same bytes again.
+
+    Attributes:
+        retry_after_s: the least number of seconds to wait, from 0 to `RETRY_AFTER_CEILING_S`.
+
+    """
+
+    retry_after_s: float = 0.0
+
+
+Outcome = Acknowledged | Rejected | Transient
+
+
+def judge(reply: Reply | None, reports: int, now_s: float) -> Outcome:
+    """Return what an attempt came to.
+
+    Args:
+        reply: what came back, or none if nothing did.
+        reports: how many reports were sent.
+        now_s: Unix seconds, to read a date by.
+
+    """
+    if reply is None:
+        return Transient()
+    if reply.status in PERMANENT_STATUSES:
+        return Rejected(reply.status)
+    if reply.status == OK:
+        try:
+            return Acknowledged(Verdict.decode(reply.body, reports))
+        except MalformedError:
+            pass  # somebody else answered, such as the login page of a captive portal
+    return Transient(retry_after_s(reply.retry_after, now_s))
+
+
+def retry_after_s(header: str | None, now_s: float) -> float:
+    """Return the seconds that a ``Retry-After`` asks for (RFC 9110, section 10.2.3), clamped; 0 if it says nothing.
+
+    Args:
+        header: seconds, or a date.
+        now_s: Unix seconds.
+
+    """
+    text = (header or "").strip()
+    if not text:
+        return 0.0
+    if text.isascii() and text.isdecimal():
+        return RETRY_AFTER_CEILING_S if len(text) > len("3600") else min(float(text), RETRY_AFTER_CEILING_S)
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 importing the SDK must stay quick
+
+    try:
+        wait_s = parsedate_to_datetime(text).timestamp() - now_s
+    except (ValueError, OverflowError, OSError):
+        return 0.0
+    return min(max(wait_s, 0.0), RETRY_AFTER_CEILING_S)
+
+
+def next_delay_s(failures: int, least_s: float, uniform: Uniform) -> float:
+    """Return the seconds to wait after so many failures in a row: full jitter on top of what the server asked for.
+
+    Full jitter spreads devices that failed together (Brooker 2015, "Exponential backoff and jitter").
+    """
+    doublings = min(failures, 32)  # beyond it the ceiling holds, and 2.0**failures would overflow one day
+    return least_s + uniform(0.0, min(BACKOFF_CEILING_S, BACKOFF_BASE_S * 2.0**doublings))

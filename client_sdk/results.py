@@ -1,0 +1,89 @@
+"""What the SDK answers to its host application."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from client_sdk.spec.errors import HearsayError
+
+
+class Recorded(StrEnum):
+    """What became of an answer; the host application need not care."""
+
+    QUEUED = "queued"
+    """A report was made, charged and queued."""
+
+    ALREADY_RECORDED = "already_recorded"
+    """This window has its report already; nothing changed."""
+
+    OUT_OF_BUDGET = "out_of_budget"
+    """The report would have exceeded a ceiling, and was not made."""
+
+    NO_CONSENT = "no_consent"
+    """The user has not agreed, or has opted out; nothing was made."""
+
+    EXPIRED = "expired"
+    """The metric's last day has passed; the question is no longer asked."""
+
+    BUSY = "busy"
+    """The ledger did not answer in time; recording again later in the window does no harm."""
+
+    UNAVAILABLE = "unavailable"
+    """The ledger cannot be used; ``Telemetry.problem`` says why and what to do."""
+
+    CLOSED = "closed"
+    """This ``Telemetry`` is closed."""
+
+
+class LedgerError(HearsayError):
+    """The ledger cannot be read or written. The message says why and what to do; it never holds an answer."""
+
+
+class LedgerBusyError(LedgerError):
+    """Somebody else holds the ledger at the moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One report that has left the device.
+
+    Attributes:
+        metric: the metric's name.
+        edition: 12 hex digits: what the report means.
+        window: the window that it speaks of.
+        symbol: the perturbed answer that was sent, from 0.
+        outcome: ``sent`` (not answered yet), ``accepted``, ``rejected`` (with its whole upload), or the code of the
+            latest refusal (`client_sdk.spec.Refusal`).
+
+    """
+
+    metric: str
+    edition: str
+    window: str
+    symbol: int
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetStatus:
+    """Privacy loss (epsilon) spent and left; what is spent is rounded up, what is left and the ceilings down.
+
+    Attributes:
+        window: the period that the first three speak of.
+        window_spent: what all reports made within it cost together.
+        window_left: what it still allows.
+        window_ceiling: what it allows at most.
+        lifetime_spent: what all reports ever made on this device cost together.
+        lifetime_left: what this device may still spend.
+        lifetime_ceiling: what it may ever spend.
+
+    """
+
+    window: str
+    window_spent: float
+    window_left: float
+    window_ceiling: float
+    lifetime_spent: float
+    lifetime_left: float
+    lifetime_ceiling: float

@@ -1,0 +1,208 @@
+"""The thread that sends what waits: when `client_sdk.outcome` says so, and never while the host waits for it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from enum import Enum
+from functools import partial
+from os import urandom
+
+from client_sdk import outbox
+from client_sdk.keeper import Keeper
+from client_sdk.outcome import Acknowledged, Outcome, Rejected, Reply, Transient, Uniform, judge, next_delay_s
+from client_sdk.results import LedgerBusyError, LedgerError
+from client_sdk.spec.report import Verdict
+from client_sdk.transport import Transport
+
+SPREAD_S = 60.0
+"""A report leaves at a random instant within a minute: its arrival does not tell when the user did something."""
+
+LEDGER_DEADLINE_S = 5.0
+"""How long this thread waits for the ledger: nobody waits for this thread."""
+
+
+class _State(Enum):
+    WAITING = "something may wait"
+    EMPTY = "nothing waits"
+    BROKEN = "the ledger cannot be used"
+
+
+def jitter(low: float, high: float) -> float:
+    """Return a random float from low to high, from the operating system."""
+    return low + (high - low) * int.from_bytes(urandom(6), "big") / 2**48
+
+
+class Uploader:
+    """Sends what waits, in one process."""
+
+    def __init__(
+        self,
+        keeper: Keeper,
+        transport: Transport,
+        *,
+        clock: Callable[[], float],
+        allowed: Callable[[], bool],
+        uniform: Uniform = jitter,
+    ) -> None:
+        """Prepare; the thread starts with the first call of `notify` or `flush`.
+
+        Args:
+            keeper: the ledger's.
+            transport: to the collector.
+            clock: Unix seconds, for windows and dates.
+            allowed: whether the user agrees, asked before every upload.
+            uniform: the source of jitter.
+
+        """
+        self._keeper = keeper
+        self._transport = transport
+        self._clock = clock
+        self._allowed = allowed
+        self._uniform = uniform
+        self._changed = threading.Condition()
+        self._state = _State.WAITING
+        self._due_s: float | None = None
+        self._not_before_s = 0.0
+        self._failures = 0
+        self._flushes = 0
+        self._hurried = False
+        self._stopped = False
+        self._thread: threading.Thread | None = None
+
+    def notify(self) -> None:
+        """Take note that a report may wait; it leaves within `SPREAD_S`, or when a back-off ends."""
+        with self._changed:
+            self._state = _State.WAITING
+            if self._due_s is None:
+                self._due_s = self._earliest(time.monotonic() + self._uniform(0.0, SPREAD_S))
+            self._wake()
+
+    def flush(self, timeout_s: float) -> bool:
+        """Send now what waits, whatever back-off is under way; only what the collector asked for still holds.
+
+        Returns:
+            Whether nothing waits any more; false at the latest after ``timeout_s`` seconds.
+
+        """
+        with self._changed:
+            self._state = _State.WAITING
+            self._due_s = self._earliest(time.monotonic())
+            self._flushes += 1
+            self._hurried = True
+            self._wake()
+            self._changed.wait_for(lambda: self._state is not _State.WAITING or self._stopped, timeout_s)
+            self._flushes -= 1
+            return self._state is _State.EMPTY
+
+    def stop(self) -> None:
+        """Send nothing more; an upload that is under way is not waited for."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def join(self, timeout_s: float) -> None:
+        """Wait so many seconds at most for the thread to end."""
+        if self._thread is not None:
+            self._thread.join(timeout_s)
+
+    def _wake(self) -> None:
+        if self._thread is None and not self._stopped:
+            thread = threading.Thread(target=self._serve, name="hearsay-uploader", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:
+                return  # no thread to be had: the reports stay queued for another day
+            self._thread = thread
+        self._changed.notify_all()
+
+    def _earliest(self, instant_s: float) -> float:
+        return max(instant_s, self._not_before_s)
+
+    def _serve(self) -> None:
+        while self._wait_until_due():
+            try:
+                self._attempt()
+            except LedgerBusyError:
+                self._back_off(Transient())
+            except LedgerError:
+                self._back_off(Transient(), _State.BROKEN)
+
+    def _wait_until_due(self) -> bool:
+        """Wait for the next attempt; return false when there will be none."""
+        with self._changed:
+            while not self._stopped:
+                left_s = None if self._due_s is None else self._due_s - time.monotonic()
+                if left_s is not None and left_s <= 0:
+                    self._due_s = None
+                    self._hurried = False
+                    return True
+                self._changed.wait(left_s)
+            return False
+
+    def _attempt(self) -> None:
+        parcel = self._keeper.run(partial(outbox.next_parcel, now_s=self._clock()), LEDGER_DEADLINE_S)
+        if parcel is None:
+            self._rest()
+        elif self._allowed():
+            outcome = judge(self._post(parcel.body), parcel.reports, self._clock())
+            self._obey(outcome, parcel)
+
+    def _post(self, body: bytes) -> Reply | None:
+        try:
+            return self._transport.post(body)
+        except Exception as error:  # noqa: BLE001 the thread must outlive whatever a transport meets
+            _log("the transport failed: %s", type(error).__name__)
+            return None
+
+    def _obey(self, outcome: Outcome, parcel: outbox.Parcel) -> None:
+        match outcome:
+            case Transient():
+                self._back_off(outcome)
+            case Rejected(status):
+                _log("the collector rejected an upload of %d reports with status %d", parcel.reports, status)
+                self._keeper.run(partial(outbox.reject, upload_id=parcel.id), LEDGER_DEADLINE_S)
+                self._go_on()
+            case Acknowledged(verdict):
+                self._settle(verdict, parcel)
+
+    def _settle(self, verdict: Verdict, parcel: outbox.Parcel) -> None:
+        settle = partial(outbox.settle, upload_id=parcel.id, verdict=verdict)
+        for code in {refusal for _, refusal in verdict.refused}:
+            _log("the collector refused a report: %s", code.sentence)
+        if self._keeper.run(settle, LEDGER_DEADLINE_S):
+            self._back_off(Transient())
+        else:
+            self._go_on()
+
+    def _rest(self) -> None:
+        with self._changed:
+            self._failures = 0
+            if self._due_s is None:  # else something was queued since the ledger was asked
+                self._state = _State.EMPTY
+            self._changed.notify_all()
+
+    def _go_on(self) -> None:
+        with self._changed:
+            self._failures = 0
+            spread_s = 0.0 if self._flushes else self._uniform(0.0, SPREAD_S)
+            self._due_s = self._earliest(time.monotonic() + spread_s)
+
+    def _back_off(self, outcome: Transient, state: _State = _State.WAITING) -> None:
+        with self._changed:
+            now_s = time.monotonic()
+            delay_s = next_delay_s(self._failures, outcome.retry_after_s, self._uniform)
+            if self._hurried:  # a flush came during the attempt that failed, and has had none yet
+                delay_s = outcome.retry_after_s
+            self._due_s = now_s + delay_s
+            self._not_before_s = now_s + outcome.retry_after_s
+            self._failures += 1
+            self._state = state
+            self._changed.notify_all()
+
+
+def _log(message: str, *arguments: object) -> None:
+    import logging  # noqa: PLC0415 importing the SDK must stay quick
+
+    logging.getLogger("client_sdk").warning(message, *arguments)

@@ -1,0 +1,95 @@
+"""``hearsay-client``: what a user reads, and opting out by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from client_sdk.cli import main
+from client_sdk.ledger_file import FILE_NAME
+from client_sdk.spec import Refusal
+from tests.support.clients import ScriptedTransport, accept, refuse, rows, telemetry, write_lock_held
+from tests.support.coins import ScriptedCoins
+
+
+@pytest.fixture
+def used(tmp_path: Path) -> Path:
+    """Return the directory of a device that sent two reports, of which one was refused."""
+    transport = ScriptedTransport(accept, refuse(Refusal.WINDOW_CLOSED))
+    with telemetry(tmp_path, transport=transport, coins=ScriptedCoins([True, False, 0])) as device:
+        device.record("dark_mode", value=True)
+        device.flush(timeout_s=60)
+        device.record("system", "linux")
+        device.flush(timeout_s=60)
+    return tmp_path
+
+
+def test_show_says_what_left_what_it_cost_and_what_was_dropped(used: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "--data-dir", str(used)]) == 0
+    assert capsys.readouterr().out == (
+        "metric     window      sent  outcome\n"
+        "dark_mode  2026-11-20  1     accepted\n"
+        "system     2026-11-20  1     window_closed\n"
+        "\n"
+        "The number sent was drawn at random around your answer; it is not your answer.\n"
+        f"Privacy loss spent so far: epsilon {spent(used):.9f}\n"
+        "Waiting to be sent: 0\n"
+        "Dropped (window_closed): 1\n"
+    )
+
+
+def spent(data_dir: Path) -> float:
+    ((nanos,),) = rows(data_dir, "SELECT SUM(nanos) FROM charges")
+    return float(nanos / 10**9)
+
+
+def test_show_says_when_nothing_has_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with telemetry(tmp_path) as device:
+        device.record("dark_mode", value=True)
+    assert main(["show", "--data-dir", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "Nothing has left this device.\n" in out
+    assert "Waiting to be sent: 1\n" in out
+
+
+def test_forget_wipes_all_but_what_was_spent(used: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = spent(used)
+    assert main(["forget", "--data-dir", str(used)]) == 0
+    assert "are wiped" in capsys.readouterr().out
+    assert rows(used, "SELECT COUNT(*) FROM history") == [(0,)]
+    assert rows(used, "SELECT secret FROM device") == [(None,)]
+    assert b"window_closed" not in (used / FILE_NAME).read_bytes()
+    assert spent(used) == before
+
+
+@pytest.mark.parametrize("command", ["show", "forget"])
+def test_where_there_is_no_ledger_none_is_made(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "--data-dir", str(tmp_path)]) == 1
+    assert "hearsay-client: there is no ledger at " in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["show", "forget"])
+def test_a_damaged_ledger_is_said_and_left_as_it_is(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / FILE_NAME).write_bytes(b"no ledger")
+    assert main([command, "--data-dir", str(tmp_path)]) == 1
+    assert "damaged or is no ledger" in capsys.readouterr().err
+    assert (tmp_path / FILE_NAME).read_bytes() == b"no ledger"
+
+
+def test_forget_says_when_another_process_holds_the_ledger(used: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with write_lock_held(used):
+        assert main(["forget", "--data-dir", str(used)]) == 1
+    assert "is in use by another process; try again" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [[], ["show"], ["shew", "--data-dir", "."]])
+def test_a_command_that_is_not_understood_exits_with_2(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2

@@ -1,0 +1,40 @@
+"""The public surface, and how little importing it costs."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+import client_sdk
+from tests.support.clients import run_python
+
+
+def test_all_names_exactly_the_public_surface() -> None:
+    public = {name for name in dir(client_sdk) if not name.startswith("_")}
+    modules = {name for name in public if type(getattr(client_sdk, name)).__name__ == "module"}
+    assert public - modules - {"TYPE_CHECKING", "import_module"} == set(client_sdk.__all__)
+    assert client_sdk.__all__ == sorted(client_sdk.__all__)
+
+
+@pytest.mark.parametrize("name", client_sdk.__all__)
+def test_every_public_name_is_what_its_home_holds(name: str) -> None:
+    home = importlib.import_module(f"client_sdk.{client_sdk._HOMES[name]}")
+    assert getattr(client_sdk, name) is getattr(home, name)
+
+
+def test_the_homes_are_those_of_the_public_names() -> None:
+    assert sorted(client_sdk._HOMES) == client_sdk.__all__
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Telemetri'"):
+        _ = client_sdk.Telemetri
+
+
+@pytest.mark.parametrize("code", ["import client_sdk", "from client_sdk import Registry, Telemetry"])
+def test_importing_loads_nothing_heavy(code: str) -> None:
+    heavy = {"requests", "urllib3", "sqlite3", "tomllib", "numpy", "flask", "redis", "click", "secrets", "email"}
+    loaded = run_python(f"{code}\nimport sys\nprint(*sys.modules)").split()
+    assert heavy.isdisjoint(loaded)
+    assert "client_sdk" in loaded

@@ -1,0 +1,179 @@
+"""Queue, uploads, history and drops within a ledger in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+
+import pytest
+
+from client_sdk import outbox
+from client_sdk.ledger_file import open_memory
+from client_sdk.spec import GRACE_S, MAX_REPORTS, Refusal, Report, Upload, Verdict, Window
+from tests.support.clients import DAY_S, NOON
+
+EDITION = "0123456789ab"
+TODAY = "2026-11-20"
+
+
+@pytest.fixture
+def connection() -> Iterator[sqlite3.Connection]:
+    with contextlib.closing(open_memory("acme")) as connection:
+        yield connection
+
+
+def report(number: int, window: str = TODAY) -> Report:
+    return Report(f"m{number}", EDITION, window, number % 2)
+
+
+def queued(connection: sqlite3.Connection) -> set[str]:
+    return {metric for (metric,) in connection.execute("SELECT metric FROM queue")}
+
+
+def next_parcel(connection: sqlite3.Connection, now_s: float = NOON) -> outbox.Parcel:
+    parcel = outbox.next_parcel(connection, now_s)
+    assert parcel is not None
+    return parcel
+
+
+def test_an_empty_outbox_has_no_parcel(connection: sqlite3.Connection) -> None:
+    assert outbox.next_parcel(connection, NOON) is None
+
+
+def test_a_parcel_stays_the_same_until_it_is_settled(connection: sqlite3.Connection) -> None:
+    outbox.enqueue(connection, report(1))
+    first = next_parcel(connection)
+    outbox.enqueue(connection, report(2))
+    assert next_parcel(connection) == first
+    assert Upload.decode(first.body) == Upload(first.id, (report(1),))
+    outbox.settle(connection, first.id, Verdict(1))
+    second = next_parcel(connection)
+    assert second.id != first.id
+    assert Upload.decode(second.body).reports == (report(2),)
+
+
+def test_an_upload_is_forgotten_once_it_is_acknowledged(connection: sqlite3.Connection) -> None:
+    outbox.enqueue(connection, report(1))
+    parcel = next_parcel(connection)
+    assert outbox.settle(connection, parcel.id, Verdict(1)) is False
+    assert outbox.waiting(connection) == 0
+    assert parcel.id not in "\n".join(connection.iterdump())
+
+
+def test_a_parcel_holds_at_most_the_reports_of_one_upload(connection: sqlite3.Connection) -> None:
+    for number in range(MAX_REPORTS + 1):
+        outbox.enqueue(connection, report(number))
+    parcel = next_parcel(connection)
+    assert parcel.reports == MAX_REPORTS
+    outbox.settle(connection, parcel.id, Verdict(MAX_REPORTS))
+    assert next_parcel(connection).reports == 1
+
+
+def test_the_order_of_recording_does_not_reach_the_wire(
+    connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("random.SystemRandom.shuffle", lambda _, items: items.reverse())
+    for number in range(3):
+        outbox.enqueue(connection, report(number))
+    assert Upload.decode(next_parcel(connection).body).reports == (report(2), report(1), report(0))
+
+
+def test_refused_for_now_goes_back_unchanged_into_a_new_upload(connection: sqlite3.Connection) -> None:
+    for number in range(2):
+        outbox.enqueue(connection, report(number))
+    first = next_parcel(connection)
+    back = Upload.decode(first.body).reports[1]
+    assert outbox.settle(connection, first.id, Verdict(2, ((1, Refusal.UNKNOWN_EDITION),))) is True
+    second = next_parcel(connection)
+    assert second.id != first.id
+    assert Upload.decode(second.body).reports == (back,)
+    assert outbox.dropped(connection) == {}
+
+
+@pytest.mark.parametrize("refusal", [refusal for refusal in Refusal if not refusal.retryable])
+def test_refused_for_good_is_counted_by_its_code_and_kept_in_history(
+    connection: sqlite3.Connection, refusal: Refusal
+) -> None:
+    outbox.enqueue(connection, report(1))
+    assert outbox.settle(connection, next_parcel(connection).id, Verdict(1, ((0, refusal),))) is False
+    assert outbox.waiting(connection) == 0
+    assert outbox.dropped(connection) == {refusal.value: 1}
+    assert [entry.outcome for entry in outbox.history(connection)] == [refusal.value]
+
+
+def test_settling_twice_changes_nothing(connection: sqlite3.Connection) -> None:
+    outbox.enqueue(connection, report(1))
+    parcel = next_parcel(connection)
+    verdict = Verdict(1, ((0, Refusal.UNKNOWN_METRIC),))
+    outbox.settle(connection, parcel.id, verdict)
+    before = list(connection.iterdump())
+    assert outbox.settle(connection, parcel.id, verdict) is False
+    outbox.reject(connection, parcel.id)
+    assert list(connection.iterdump()) == before
+
+
+def test_a_rejected_upload_is_dropped_and_counted_report_by_report(connection: sqlite3.Connection) -> None:
+    for number in range(3):
+        outbox.enqueue(connection, report(number))
+    outbox.reject(connection, next_parcel(connection).id)
+    assert outbox.waiting(connection) == 0
+    assert outbox.dropped(connection) == {"rejected": 3}
+    assert {entry.outcome for entry in outbox.history(connection)} == {"rejected"}
+
+
+def test_history_holds_what_was_sent_and_only_that(connection: sqlite3.Connection) -> None:
+    outbox.enqueue(connection, report(1))
+    assert outbox.history(connection) == []
+    parcel = next_parcel(connection)
+    assert [entry.outcome for entry in outbox.history(connection)] == ["sent"]
+    outbox.settle(connection, parcel.id, Verdict(1))
+    (entry,) = outbox.history(connection)
+    assert (entry.metric, entry.edition, entry.window, entry.symbol) == ("m1", EDITION, TODAY, 1)
+    assert entry.outcome == "accepted"
+
+
+def test_the_queue_is_bounded_and_drops_the_oldest_window_first(connection: sqlite3.Connection) -> None:
+    outbox.enqueue(connection, report(0, "2026-11-19"))
+    for number in range(1, outbox.MAX_WAITING):
+        outbox.enqueue(connection, report(number))
+    assert outbox.dropped(connection) == {}
+    outbox.enqueue(connection, report(outbox.MAX_WAITING))
+    assert len(queued(connection)) == outbox.MAX_WAITING
+    assert "m0" not in queued(connection)
+    outbox.enqueue(connection, report(outbox.MAX_WAITING + 1))
+    assert "m1" not in queued(connection)
+    assert outbox.dropped(connection) == {"queue_full": 2}
+
+
+def test_a_report_is_offered_until_the_grace_of_its_window_ends(connection: sqlite3.Connection) -> None:
+    deadline = Window.parse(TODAY).ends_at + GRACE_S
+    outbox.enqueue(connection, report(1))
+    parcel = next_parcel(connection, deadline - 1)
+    outbox.settle(connection, parcel.id, Verdict(1, ((0, Refusal.UNKNOWN_METRIC),)))
+    assert outbox.next_parcel(connection, deadline) is None
+    assert outbox.dropped(connection) == {"too_late": 1}
+
+
+def test_an_upload_that_was_never_answered_ends_with_its_latest_window(connection: sqlite3.Connection) -> None:
+    outbox.enqueue(connection, report(1, "2026-11-19"))
+    outbox.enqueue(connection, report(2))
+    parcel = next_parcel(connection)
+    deadline = Window.parse(TODAY).ends_at + GRACE_S
+    assert next_parcel(connection, deadline - DAY_S) == parcel
+    assert outbox.next_parcel(connection, deadline) is None
+    assert outbox.dropped(connection) == {"unanswered": 2}
+    assert {entry.outcome for entry in outbox.history(connection)} == {"sent"}
+
+
+def test_wiping_leaves_nothing_but_charges_and_the_app(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO charges VALUES ('m', ?, ?, ?, 5)", (EDITION, TODAY, TODAY))
+    for number in range(3):
+        outbox.enqueue(connection, report(number))
+    outbox.reject(connection, next_parcel(connection).id)
+    outbox.enqueue(connection, report(4))
+    outbox.wipe(connection)
+    assert {line for line in connection.iterdump() if line.startswith("INSERT")} == {
+        "INSERT INTO \"device\" VALUES('acme',NULL);",
+        f"INSERT INTO \"charges\" VALUES('m','{EDITION}','{TODAY}','{TODAY}',5);",
+    }

@@ -1,0 +1,131 @@
+"""HTTP as it is on the wire, against a real socket."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from client_sdk.outcome import Reply
+from client_sdk.transport import MAX_REPLY_BYTES, HttpTransport
+from tests.support.processes import free_port
+
+
+class Server(HTTPServer):
+    """Answers every POST alike and keeps what it was sent."""
+
+    status = 200
+    headers: dict[str, str]
+    body = b"{}"
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.headers = {}
+        self.requests: list[tuple[str, dict[str, str], bytes]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        content = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.requests.append((self.path, dict(self.headers), content))
+        self.send_response(self.server.status)
+        for name, value in self.server.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(self.server.body)))
+        self.end_headers()
+        with contextlib.suppress(ConnectionError):
+            self.wfile.write(self.server.body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_a_request_holds_the_body_and_nothing_that_tells_devices_apart(server: Server) -> None:
+    assert HttpTransport(f"{server.url}/").post(b'{"upload":1}') == Reply(200, None, b"{}")
+    ((path, headers, content),) = server.requests
+    assert (path, content) == ("/v1/reports", b'{"upload":1}')
+    assert headers == {
+        "Host": server.url.removeprefix("http://"),
+        "Accept": "application/json",
+        "Accept-Encoding": "identity",
+        "Content-Type": "application/json",
+        "User-Agent": "hearsay",
+        "Content-Length": "12",
+    }
+
+
+def test_a_collector_may_live_below_a_path(server: Server) -> None:
+    HttpTransport(f"{server.url}/telemetry").post(b"{}")
+    assert server.requests[0][0] == "/telemetry/v1/reports"
+
+
+def test_status_and_retry_after_come_back(server: Server) -> None:
+    server.status, server.headers, server.body = 503, {"Retry-After": "7"}, b"later"
+    assert HttpTransport(server.url).post(b"{}") == Reply(503, "7", b"later")
+
+
+def test_redirects_are_not_followed(server: Server) -> None:
+    server.status, server.headers = 307, {"Location": f"{server.url}/elsewhere"}
+    reply = HttpTransport(server.url).post(b"{}")
+    assert reply is not None
+    assert reply.status == 307
+    assert len(server.requests) == 1
+
+
+def test_no_cookie_is_kept(server: Server) -> None:
+    server.headers = {"Set-Cookie": "device=42"}
+    transport = HttpTransport(server.url)
+    transport.post(b"{}")
+    transport.post(b"{}")
+    assert all("Cookie" not in headers for _, headers, _ in server.requests)
+
+
+def test_no_password_is_taken_from_netrc(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login somebody password something\n")
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+    HttpTransport(server.url).post(b"{}")
+    assert "Authorization" not in server.requests[0][1]
+
+
+def test_an_endless_reply_is_read_to_the_bound_only(server: Server) -> None:
+    server.body = b"x" * (MAX_REPLY_BYTES + 1000)
+    reply = HttpTransport(server.url).post(b"{}")
+    assert reply is not None
+    assert len(reply.body) == MAX_REPLY_BYTES
+
+
+def test_an_empty_reply_has_an_empty_body(server: Server) -> None:
+    server.body = b""
+    assert HttpTransport(server.url).post(b"{}") == Reply(200, None, b"")
+
+
+def test_where_nobody_listens_nothing_comes_back() -> None:
+    assert HttpTransport(f"http://127.0.0.1:{free_port()}").post(b"{}") is None
+
+
+@pytest.mark.parametrize("collector", ["", "telemetry.example.com", "ftp://example.com", "https://", "file:///etc"])
+def test_a_collector_that_is_no_web_address_is_refused(collector: str) -> None:
+    with pytest.raises(ValueError, match="must be a URL such as https://"):
+        HttpTransport(collector)

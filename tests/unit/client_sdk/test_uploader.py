@@ -1,0 +1,251 @@
+"""The upload thread: what it sends again, what it gives up, and when."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+
+from client_sdk import LedgerError, outbox
+from client_sdk.keeper import READ, Keeper
+from client_sdk.ledger_file import open_memory
+from client_sdk.outcome import Reply, Uniform
+from client_sdk.spec import Refusal, Report, Upload
+from client_sdk.uploader import SPREAD_S, Uploader, jitter
+from tests.support.clients import NOON, ScriptedTransport, accept, nothing, refuse, status
+from tests.support.processes import wait_until
+
+REPORT = Report("dark_mode", "0123456789ab", "2026-11-20", 1)
+OTHER = Report("sound", "0123456789ab", "2026-11-20", 0)
+LONG_S = 60.0
+
+
+def at_once(low: float, _: float) -> float:
+    return low
+
+
+def in_days(_: float, high: float) -> float:
+    """Return a wait that no test lives to see the end of."""
+    return high * 1e6
+
+
+class Device:
+    """An uploader with a ledger in memory."""
+
+    def __init__(
+        self, transport: ScriptedTransport, uniform: Uniform = at_once, allowed: Callable[[], bool] = lambda: True
+    ) -> None:
+        self.transport = transport
+        self.keeper = Keeper(None, lambda: open_memory("acme"))
+        self.uploader = Uploader(self.keeper, transport, clock=lambda: NOON, allowed=allowed, uniform=uniform)
+
+    def queue(self, report: Report = REPORT) -> None:
+        self.keeper.run(partial(outbox.enqueue, report=report), LONG_S)
+
+    def waiting(self) -> int:
+        return self.keeper.run(outbox.waiting, LONG_S, begin=READ)
+
+    def dropped(self) -> dict[str, int]:
+        return self.keeper.run(outbox.dropped, LONG_S, begin=READ)
+
+    def close(self) -> None:
+        self.uploader.stop()
+        self.uploader.join(LONG_S)
+        self.keeper.close(LONG_S)
+
+
+@contextlib.contextmanager
+def device(
+    *answers: Callable[[Upload], Reply | None], uniform: Uniform = at_once, allowed: Callable[[], bool] = lambda: True
+) -> Iterator[Device]:
+    made = Device(ScriptedTransport(*answers), uniform, allowed)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def test_what_is_queued_leaves_without_being_asked() -> None:
+    with device() as phone:
+        phone.queue()
+        phone.uploader.notify()
+        wait_until(lambda: phone.waiting() == 0, what="the upload")
+        assert [upload.reports for upload in phone.transport.uploads] == [(REPORT,)]
+
+
+def test_every_retry_sends_the_same_bytes_with_the_same_id() -> None:
+    with device(nothing, status(503), status(200), status(302), accept) as phone:
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is True
+        assert len(phone.transport.bodies) == 5
+        assert len(set(phone.transport.bodies)) == 1
+
+
+def test_what_was_queued_meanwhile_does_not_change_a_retry() -> None:
+    with device(nothing, accept, uniform=in_days) as phone:
+        phone.queue()
+        assert phone.uploader.flush(0.0) is False
+        wait_until(lambda: len(phone.transport.bodies) == 1, what="the first attempt")
+        phone.queue(OTHER)
+        assert phone.uploader.flush(LONG_S) is True
+        first, again, other = phone.transport.bodies
+        assert first == again
+        assert Upload.decode(other).reports == (OTHER,)
+
+
+@pytest.mark.parametrize("refusal", [Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION])
+def test_refused_for_now_is_sent_again_unchanged_under_a_new_id(refusal: Refusal) -> None:
+    with device(refuse(refusal), refuse(refusal), accept) as phone:
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is True
+        assert len({upload.id for upload in phone.transport.uploads}) == 3
+        assert {upload.reports for upload in phone.transport.uploads} == {(REPORT,)}
+        assert phone.dropped() == {}
+
+
+def test_refused_for_now_waits_for_a_back_off() -> None:
+    with device(refuse(Refusal.UNKNOWN_METRIC), uniform=in_days) as phone:
+        phone.queue()
+        assert phone.uploader.flush(0.3) is False
+        wait_until(lambda: phone.waiting() == 1 and len(phone.transport.bodies) == 1, what="the refusal")
+
+
+def test_refused_for_good_is_not_sent_again(caplog: pytest.LogCaptureFixture) -> None:
+    with device(refuse(Refusal.WINDOW_CLOSED)) as phone:
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is True
+        assert len(phone.transport.bodies) == 1
+        assert phone.dropped() == {"window_closed": 1}
+    assert Refusal.WINDOW_CLOSED.sentence in caplog.text
+
+
+@pytest.mark.parametrize("code", [400, 413, 415, 422])
+def test_a_rejected_upload_is_given_up_and_the_next_one_sent(code: int) -> None:
+    with device(status(code), accept) as phone:
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is True
+        phone.queue(OTHER)
+        assert phone.uploader.flush(LONG_S) is True
+        assert [upload.reports for upload in phone.transport.uploads] == [(REPORT,), (OTHER,)]
+        assert phone.dropped() == {"rejected": 1}
+
+
+def test_flush_sends_upload_after_upload_without_waiting_between() -> None:
+    with device(uniform=in_days) as phone:
+        for number in range(600):
+            phone.queue(Report(f"m{number}", REPORT.edition, REPORT.window, 1))
+        assert phone.uploader.flush(LONG_S) is True
+        assert [len(upload.reports) for upload in phone.transport.uploads] == [256, 256, 88]
+
+
+def test_flush_with_nothing_waiting_is_done() -> None:
+    with device() as phone:
+        assert phone.uploader.flush(LONG_S) is True
+        assert phone.transport.bodies == []
+
+
+def test_flush_returns_when_its_time_is_over() -> None:
+    with device(nothing, uniform=in_days) as phone:
+        phone.queue()
+        assert phone.uploader.flush(0.3) is False
+        wait_until(lambda: len(phone.transport.bodies) == 1, what="the attempt")
+        assert phone.waiting() == 1
+
+
+def test_flush_returns_in_time_while_an_attempt_hangs() -> None:
+    hanging, release = threading.Event(), threading.Event()
+
+    def hang(_: Upload) -> None:
+        hanging.set()
+        assert release.wait(LONG_S)
+
+    with device(hang) as phone:
+        phone.queue()
+        assert phone.uploader.flush(0.3) is False
+        assert hanging.wait(LONG_S)
+        phone.uploader.stop()
+        release.set()
+
+
+def test_flush_cuts_a_back_off_short() -> None:
+    with device(nothing, nothing, accept, uniform=in_days) as phone:
+        phone.queue()
+        assert phone.uploader.flush(0.0) is False
+        wait_until(lambda: len(phone.transport.bodies) == 1, what="the first attempt")
+        assert phone.uploader.flush(0.0) is False
+        wait_until(lambda: len(phone.transport.bodies) == 2, what="the second attempt")
+        assert phone.uploader.flush(LONG_S) is True
+
+
+def test_flush_does_not_cut_short_what_the_collector_asked_for() -> None:
+    with device(status(503, "3000"), accept) as phone:
+        phone.queue()
+        assert phone.uploader.flush(0.3) is False
+        wait_until(lambda: phone.uploader._not_before_s > 0, what="the collector's answer")
+        assert phone.uploader.flush(0.3) is False
+        assert len(phone.transport.bodies) == 1
+
+
+def test_a_report_waits_for_a_random_instant_before_it_leaves() -> None:
+    asked: list[tuple[float, float]] = []
+
+    def late(low: float, high: float) -> float:
+        asked.append((low, high))
+        return high
+
+    with device(uniform=late) as phone:
+        phone.queue()
+        phone.uploader.notify()
+        phone.uploader.notify()
+        assert asked == [(0.0, SPREAD_S)]
+        assert phone.transport.bodies == []
+
+
+def test_without_consent_nothing_is_sent() -> None:
+    with device(allowed=lambda: False) as phone:
+        phone.queue()
+        assert phone.uploader.flush(0.3) is False
+        assert phone.transport.bodies == []
+
+
+def test_a_transport_that_raises_is_a_network_that_is_down(caplog: pytest.LogCaptureFixture) -> None:
+    fails = [True]
+
+    def fail_once(upload: Upload) -> Reply:
+        if fails:
+            fails.clear()
+            raise ZeroDivisionError
+        return accept(upload)
+
+    with device(fail_once) as phone:
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is True
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_ledger_that_cannot_be_used_ends_a_flush_early() -> None:
+    def fail() -> None:
+        raise LedgerError("it is broken")
+
+    keeper = Keeper(None, fail)  # type: ignore[arg-type]  # it never returns
+    uploader = Uploader(keeper, ScriptedTransport(), clock=lambda: NOON, allowed=lambda: True)
+    assert uploader.flush(LONG_S) is False
+    uploader.stop()
+    uploader.join(LONG_S)
+    keeper.close(LONG_S)
+
+
+def test_a_stopped_uploader_ends_a_flush_and_starts_no_more() -> None:
+    with device() as phone:
+        phone.uploader.stop()
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is False
+        assert phone.transport.bodies == []
+
+
+def test_jitter_stays_between_its_ends() -> None:
+    assert all(5.0 <= jitter(5.0, 7.0) <= 7.0 for _ in range(100))
+    assert jitter(3.0, 3.0) == 3.0
