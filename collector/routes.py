@@ -52,7 +52,7 @@ def create_blueprint(service: Service) -> Blueprint:
 
     @routes.post("/v1/reports")
     def post_reports() -> Response:
-        upload = Upload.decode(read_json_body(request, MAX_UPLOAD_BYTES))
+        upload = Upload.decode(read_json_body(request.environ, MAX_UPLOAD_BYTES))
         judgement = judge(upload, service.registry, now_s=service.clock(), grace_s=service.grace_s)
         return Response(service.store.count(judgement).encode(), mimetype="application/json")
 

@@ -172,7 +172,7 @@ def _refusal(raw: Any, reports: int) -> tuple[int, Refusal]:  # noqa: ANN401 wha
 
 def _load(body: bytes) -> Any:  # noqa: ANN401 what JSON holds
     try:
-        return json.loads(body.decode(), object_pairs_hook=_object, parse_constant=_constant)
+        return _DECODER.decode(body.decode())
     except UnicodeDecodeError:
         _malformed("invalid_json", "body", "must be JSON in UTF-8")
     except (ValueError, RecursionError):
@@ -188,6 +188,9 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _constant(_: str) -> NoReturn:
     raise ValueError
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
 
 
 def _check_fields(raw: Any, fields: frozenset[str], place: str) -> None:  # noqa: ANN401 what JSON holds

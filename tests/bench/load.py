@@ -32,8 +32,14 @@ def request(path: str, body: bytes) -> bytes:
     return "\r\n".join(head).format(path, len(body)).encode() + body
 
 
-def send_all(port: int, requests: Sequence[bytes], expected: bytes = b" 200 ") -> float:
+def send_all(port: int, requests: Sequence[bytes], *, per_s: float = float("inf"), expected: bytes = b" 200 ") -> float:
     """Send every request, wait for every answer, and return the seconds that it took.
+
+    Args:
+        port: where the server listens.
+        requests: what to send, whole requests.
+        per_s: how many to send a second at most, all connections together.
+        expected: what the first line of each answer must contain.
 
     Raises:
         RuntimeError: if an answer is not the expected one.
@@ -42,7 +48,7 @@ def send_all(port: int, requests: Sequence[bytes], expected: bytes = b" 200 ") -
     context = multiprocessing.get_context("fork")
     started = time.perf_counter()
     senders = [
-        context.Process(target=_send, args=(port, requests[index::CONNECTIONS], expected))
+        context.Process(target=_send, args=(port, requests[index::CONNECTIONS], CONNECTIONS / per_s, expected))
         for index in range(CONNECTIONS)
     ]
     for sender in senders:
@@ -55,9 +61,12 @@ def send_all(port: int, requests: Sequence[bytes], expected: bytes = b" 200 ") -
     return elapsed_s
 
 
-def _send(port: int, requests: Sequence[bytes], expected: bytes) -> None:
+def _send(port: int, requests: Sequence[bytes], interval_s: float, expected: bytes) -> None:
     with socket.create_connection(("127.0.0.1", port)) as connection:
+        due = time.perf_counter()
         for body in requests:
+            time.sleep(max(0.0, due - time.perf_counter()))
+            due += interval_s
             connection.sendall(body)
             answer = _read_answer(connection)
             if expected not in answer[:16]:
