@@ -145,7 +145,7 @@ class ScriptedTransport:
         return reply
 
 
-def telemetry(data_dir: Path | None, **changes: Any) -> Telemetry:  # noqa: ANN401 the options of Telemetry
+def telemetry(data_dir: Path | None, **changes: Any) -> Telemetry:
     """Return a device at noon whose transport accepts everything, unless told otherwise."""
     options: dict[str, Any] = {
         "collector": COLLECTOR,

@@ -162,7 +162,7 @@ def test_while_the_disk_hangs_the_answer_is_busy_and_nothing_is_charged(
     release = threading.Event()
     charge = ledger.charge
 
-    def hang(*arguments: Any) -> Recorded:  # noqa: ANN401 whatever a charge takes
+    def hang(*arguments: Any) -> Recorded:
         assert release.wait(60)
         return charge(*arguments)
 

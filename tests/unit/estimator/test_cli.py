@@ -49,7 +49,7 @@ def _refuse_constant(text: str) -> NoReturn:
     raise AssertionError(text)
 
 
-def _json(result: Result) -> Any:  # noqa: ANN401 what JSON holds
+def _json(result: Result) -> Any:
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout, parse_constant=_refuse_constant)
 

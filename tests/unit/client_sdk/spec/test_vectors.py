@@ -40,7 +40,7 @@ VERDICTS = vectors("verdicts")
 WINDOWS = vectors("windows")
 
 
-def named(case: Any) -> str:  # noqa: ANN401 what JSON holds
+def named(case: Any) -> str:
     return str(case.get("name", "case"))
 
 

@@ -1,0 +1,112 @@
+"""A cohort whose noise is complete: through wire, collector, store, tallies and command line, estimate equals truth.
+
+Each kind of user sends reports in the exact proportions of the law. Where every probability is a fraction of a small
+number, that takes only a few devices a kind, and the unbiased estimate is not near the truth: it is the truth.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from client_sdk import Recorded, Registry, Telemetry
+from client_sdk.spec import COIN_SCALE
+from tests.support.coins import ScriptedCoins
+from tests.support.processes import READ_TOKEN, run_command, running_collector
+
+REGISTRY = """
+schema = 1
+[app]
+name = "cohort"
+[budget]
+per_window = 9
+lifetime = 99
+[metric.dark_mode]
+purpose = "Is dark mode used?"
+kind = "boolean"
+epsilon = "ln 3"
+[metric.os]
+purpose = "Which systems must we test on?"
+kind = "category"
+values = ["linux", "macos", "windows", "other"]
+epsilon = "ln 3"
+mechanism = "k-ary-randomized-response"
+[metric.load]
+purpose = "How loaded is the machine?"
+kind = "number"
+low = -1
+high = 3
+statistic = "mean"
+mechanism = "one-bit"
+epsilon = "ln 3"
+"""
+
+REPORT = ("-m", "estimator", "report", "--preliminary", "--format", "json")
+
+TRUTHS: dict[str, list[Any]] = {
+    "dark_mode": [True] * 3 + [False] * 5,
+    "os": ["linux"] * 4 + ["macos"] * 2 + ["windows"] * 2,
+    "load": [0.0] * 2 + [1.0] * 4 + [2.0] * 2,
+}
+
+
+def complete_noise(metric: str, answer: object) -> Iterator[tuple[object, Sequence[bool | int]]]:
+    """Yield an answer with every way that its coins can fall, each as often as it is likely."""
+    if metric == "os":
+        # Keep with 1/2; the lie, drawn in either case, is one of three.
+        yield from ((answer, [keep, lie]) for keep in (True, False) for lie in range(3))
+        return
+    keeps = (True, True, True, False)
+    if metric == "dark_mode":
+        yield from ((answer, [keep]) for keep in keeps)
+        return
+    rounding = Fraction(str(answer)) / 4 + Fraction(1, 4)  # from -1 to 3
+    ups = [True] * int(4 * rounding) + [False] * int(4 - 4 * rounding)
+    yield from ((answer, [up, keep]) for up in ups for keep in keeps)
+
+
+def report_all(registry: Registry, url: str, now_s: float) -> None:
+    """Let every device of the cohort report one metric."""
+    for metric, answers in TRUTHS.items():
+        for answer, script in itertools.chain.from_iterable(complete_noise(metric, answer) for answer in answers):
+            coins = ScriptedCoins(script)
+            with Telemetry(
+                registry, collector=url, data_dir=None, consent=True, clock=lambda: now_s, coins=coins
+            ) as telemetry:
+                assert telemetry.record(metric, answer) is Recorded.QUEUED
+                assert telemetry.flush(timeout_s=30)
+            coins.finish()
+
+
+def test_the_proportions_of_the_cohort_are_those_of_the_law() -> None:
+    registry = Registry.parse(REGISTRY)
+    keeps = {
+        name: Fraction(metric.channel.integers["keep_numerator"], COIN_SCALE)
+        for name, metric in registry.metrics.items()
+    }
+    assert keeps == {"dark_mode": Fraction(3, 4), "os": Fraction(1, 2), "load": Fraction(3, 4)}
+
+
+def test_a_cohort_whose_noise_is_complete_gives_the_truth_exactly(tmp_path: Path) -> None:
+    registry_file = tmp_path / "metrics.toml"
+    registry_file.write_text(REGISTRY, encoding="utf-8")
+    started_s = time.time()
+    with running_collector(registry_file, tmp_path / "data") as collector:
+        report_all(Registry.load(registry_file), collector.url, started_s)
+        done = run_command(
+            [sys.executable, *REPORT, "--registry", str(registry_file), "--collector", collector.url],
+            HEARSAY_READ_TOKEN=READ_TOKEN,
+        )
+    assert done.returncode == 0, done.stderr
+    metrics = {metric["metric"]: metric for metric in json.loads(done.stdout)["metrics"]}
+    for name in ("dark_mode", "os"):
+        found = {entry["value"]: entry["share"] for entry in metrics[name]["estimates"]}
+        answers = TRUTHS[name]
+        assert found == {value: answers.count(value) / len(answers) for value in found}
+    assert metrics["load"]["mean"]["estimate"] == 1.0

@@ -1,0 +1,69 @@
+"""The collector on a server of the operator's own, by `--redis URL`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from client_sdk.spec import Window, WindowKind
+from collector.embedded import server_program
+from collector.redis_store import RedisStore
+from collector.store import StoreUnavailableError
+from tests.support.collecting import report, upload
+from tests.support.processes import free_port, run_command, running_collector, wait_until
+from tests.support.wire import post, tallies
+
+
+SETTINGS = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "yes")
+
+
+def answers(store: RedisStore) -> bool:
+    try:
+        store.ping()
+    except StoreUnavailableError:
+        return False
+    return True
+
+
+@pytest.fixture(params=["always", "everysec"])
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, str]]:
+    port = free_port()
+    process = subprocess.Popen(
+        [server_program(), "--port", str(port), "--dir", str(tmp_path), *SETTINGS, "--appendfsync", request.param],
+        stdout=subprocess.DEVNULL,
+    )
+    url = f"redis://127.0.0.1:{port}"
+    store = RedisStore(url)
+    try:
+        wait_until(lambda: answers(store), what="the server")
+        yield url, request.param
+    finally:
+        store.disconnect()
+        process.terminate()
+        process.wait()
+
+
+def test_a_server_is_used_if_it_writes_through_and_refused_otherwise(
+    server: tuple[str, str], registry_file: Path, tmp_path: Path
+) -> None:
+    url, policy = server
+    window = Window.of(WindowKind.DAY, time.time()).text
+    options = ["--redis", url]
+    if policy != "always":
+        command = [sys.executable, "-m", "collector", "serve", "--registry", str(registry_file), *options]
+        refused = run_command([*command, "--bind", f"127.0.0.1:{free_port()}"])
+        assert (refused.returncode, "--durability memory" in refused.stderr) == (1, True)
+        options += ["--durability", "memory"]
+    with running_collector(registry_file, tmp_path / "unused", *options) as collector:
+        assert post(collector.url, upload(report(window=window)))[0] == 200
+        assert (
+            run_command([sys.executable, "-m", "collector", "close", "--window", window, "--redis", url]).returncode
+            == 0
+        )
+        assert [tally["counts"] for tally in tallies(collector.url)] == [[0, 1]]
+    assert list((tmp_path / "unused").iterdir()) == []

@@ -1,0 +1,150 @@
+"""Show, then tell: every command and sample of the README is run, in its order."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from client_sdk.spec import Registry, Verdict
+from tests.support.processes import free_port, wait_until
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+EXAMPLE_ADDRESS = "127.0.0.1:8080"
+EXAMPLE_COLLECTOR = "https://telemetry.example.com"
+
+
+def samples(language: str) -> list[str]:
+    """Return the README's samples in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def commands() -> list[str]:
+    """Return every command line of the README's shell samples."""
+    return [line for sample in samples("sh") for line in sample.splitlines() if line]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the README's registry."""
+    (tmp_path / "metrics.toml").write_text(samples("toml")[0], encoding="utf-8")
+    return tmp_path
+
+
+class Shell:
+    """Runs command lines in one folder, as a reader would."""
+
+    def __init__(self, folder: Path, address: str) -> None:
+        self._folder = folder
+        self._address = address
+        self._environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+    def export(self, line: str) -> None:
+        name, _, value = line.removeprefix("export ").partition("=")
+        self._environment[name] = value
+
+    def start(self, line: str, output: Path) -> subprocess.Popen[bytes]:
+        with output.open("wb") as sink:
+            return subprocess.Popen(
+                shlex.split(self._here(line)), cwd=self._folder, env=self._environment, stdout=sink, stderr=sink
+            )
+
+    def run(self, line: str) -> str:
+        done = subprocess.run(
+            ["/bin/sh", "-c", self._here(line)],
+            cwd=self._folder,
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        return done.stdout
+
+    def _here(self, line: str) -> str:
+        return line.replace(EXAMPLE_ADDRESS, self._address)
+
+
+@pytest.fixture
+def address() -> str:
+    return f"127.0.0.1:{free_port()}"
+
+
+@pytest.fixture
+def shell(folder: Path, address: str) -> Iterator[Shell]:
+    """A shell in which the README's collector runs."""
+    opened = Shell(folder, address)
+    export, serve = (next(line for line in commands() if start in line) for start in ("export ", "collector serve"))
+    opened.export(export)
+    output = folder / "collector.out"
+    collector = opened.start(serve, output)
+    try:
+        wait_until(lambda: b"is ready on" in output.read_bytes() or collector.poll() is not None, what="the collector")
+        assert collector.poll() is None, output.read_text()
+        yield opened
+    finally:
+        collector.terminate()
+        collector.wait()
+
+
+def test_the_registry_of_the_readme_is_sound() -> None:
+    for sample in samples("toml"):
+        assert list(Registry.parse(sample).metrics) == ["dark_mode", "os", "startup_ms"]
+
+
+def test_the_verdict_of_the_readme_is_one() -> None:
+    (sample,) = samples("json")
+    assert Verdict.decode(sample.encode(), reports=2).accepted == 1
+
+
+def test_make_has_the_targets_that_the_readme_names() -> None:
+    targets = [line.split()[1] for line in commands() if line.startswith("make ")]
+    assert targets == ["demo", "test"]
+    for target in targets:
+        subprocess.run(["make", "--dry-run", target], cwd=ROOT, check=True, capture_output=True)  # noqa: S607 on the PATH
+
+
+def test_embedding_serving_and_reporting_work_as_the_readme_says(
+    folder: Path, address: str, shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    (embedding,) = samples("python")
+    assert EXAMPLE_COLLECTOR in embedding
+    names = {"app_data_dir": folder / "app-data", "user_said_yes": True}
+    exec(embedding.replace(EXAMPLE_COLLECTOR, f"http://{address}"), names)  # noqa: S102 the README's own sample
+    assert "dark_mode" in capsys.readouterr().out
+    names["telemetry"].close()  # type: ignore[attr-defined] # what the sample made
+
+    ran = {"make", "export", "serve"}
+    show, forget, close, table, preliminary = (
+        line for line in commands() if not ran & {line.split()[0], line.split()[1]}
+    )
+    assert "dark_mode" in shell.run(show)
+    assert "is closed" in shell.run(close)
+    assert "dark_mode" in shell.run(table)
+    (metric,) = json.loads(shell.run(preliminary))["metrics"]
+    assert (metric["metric"], metric["reports"]) == ("dark_mode", 1)
+    shell.run(forget)
+    assert "accepted" not in shell.run(show)
+
+
+def test_every_command_line_of_the_readme_explains_itself() -> None:
+    for command in ("hearsay-client", "hearsay-collector", "hearsay-estimator"):
+        shown = Shell(ROOT, EXAMPLE_ADDRESS).run(f"{command} --help")
+        for line in commands():
+            if line.startswith(command):
+                assert line.split()[1] in shown
+
+
+def test_every_file_that_the_readme_links_to_exists() -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", README)
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
