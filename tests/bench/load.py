@@ -14,6 +14,9 @@ CONNECTIONS = 8
 """Enough that requests wait for the server, not the server for requests; bounded, for this is a small machine."""
 
 
+ANSWER_TIMEOUT_S = 30.0
+
+
 def uploads(registry: Registry, number: int, reports: int = 4) -> list[bytes]:
     """Return bodies of uploads with fresh ids, going round the registry's metrics."""
     now_s = time.time()
@@ -62,23 +65,35 @@ def send_all(port: int, requests: Sequence[bytes], *, per_s: float = float("inf"
 
 
 def _send(port: int, requests: Sequence[bytes], interval_s: float, expected: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", port)) as connection:
-        due = time.perf_counter()
-        for body in requests:
-            time.sleep(max(0.0, due - time.perf_counter()))
-            due += interval_s
-            connection.sendall(body)
-            answer = _read_answer(connection)
-            if expected not in answer[:16]:
-                raise RuntimeError(answer[:200].decode(errors="replace"))
+    connection: socket.socket | None = None
+    due = time.perf_counter()
+    for body in requests:
+        time.sleep(max(0.0, due - time.perf_counter()))
+        due += interval_s
+        connection = connection or socket.create_connection(("127.0.0.1", port), ANSWER_TIMEOUT_S)
+        connection.sendall(body)
+        head = _read_answer(connection)
+        if expected not in head[:16]:
+            raise RuntimeError(head.decode(errors="replace"))
+        if b"connection: close" in head.lower():
+            connection.close()
+            connection = None
 
 
 def _read_answer(connection: socket.socket) -> bytes:
+    """Read one answer to its end and return its head."""
     answer = b""
     while b"\r\n\r\n" not in answer:
-        answer += connection.recv(65_536)
+        answer += _receive(connection)
     head, _, body = answer.partition(b"\r\n\r\n")
     length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0] or b"0")
     while len(body) < length:
-        body += connection.recv(65_536)
-    return answer
+        body += _receive(connection)
+    return head
+
+
+def _receive(connection: socket.socket) -> bytes:
+    part = connection.recv(65_536)
+    if not part:
+        raise ConnectionError("the server closed the connection in the middle of an answer")
+    return part

@@ -18,7 +18,6 @@ from tests.support.collecting import report, upload
 from tests.support.processes import free_port, run_command, running_collector, wait_until
 from tests.support.wire import post, tallies
 
-
 SETTINGS = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "yes")
 
 

@@ -18,7 +18,7 @@ from collector.config import Durability
 from collector.embedded import EmbeddedStore
 from collector.redis_store import RedisStore
 from tests.support.collecting import judged, report, upload
-from tests.support.processes import children, command_line, wait_until
+from tests.support.processes import children, wait_until
 
 UPLOADS = 20
 
@@ -37,15 +37,19 @@ def strace() -> str:
     return found
 
 
+def server_on(data_dir: Path) -> int:
+    """Return the process of the store on a data directory, which is its working directory."""
+    grandchildren = (pid for guardian in children(os.getpid()) for pid in children(guardian))
+    return next(pid for pid in grandchildren if Path(f"/proc/{pid}/cwd").resolve() == data_dir)
+
+
 def test_every_acknowledgement_follows_the_fdatasync_of_its_write(tmp_path: Path, strace: str) -> None:
     trace = tmp_path / "trace"
     with EmbeddedStore(tmp_path / "data") as embedded:
         store = RedisStore(embedded.url)
         store.prepare(Durability.FSYNC)
         store.count(judged(upload()))
-        (server,) = (
-            pid for guardian in children(os.getpid()) for pid in children(guardian) if "server" in command_line(pid)
-        )
+        server = server_on(tmp_path / "data")
         tracer = subprocess.Popen(
             [strace, "-f", "-o", str(trace), "-s", "64", "-y", "-p", str(server), "-e", f"trace={TRACED}"],
             stderr=subprocess.DEVNULL,

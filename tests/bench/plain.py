@@ -1,0 +1,20 @@
+"""The plain way to collect, to compare with: Flask, and the JSON of an upload pushed to a Redis list."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import redis
+from flask import Flask, Response, request
+
+app = Flask(__name__)
+store = redis.Redis.from_url(os.environ.get("PLAIN_STORE", "redis://127.0.0.1"))
+
+
+@app.post("/v1/reports")
+def post_reports() -> Response:
+    """Keep an upload as it came."""
+    upload = request.get_json()
+    store.rpush("uploads", json.dumps(upload))
+    return Response(b'{"accepted":4,"refused":[]}', mimetype="application/json")

@@ -1,0 +1,22 @@
+"""Figures as they are shown: medians with their scatter, in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+
+def spread(values: Sequence[float], digits: int = 0) -> str:
+    """Return median and range."""
+    return f"{median(values):,.{digits}f} ({min(values):,.{digits}f} to {max(values):,.{digits}f})"
+
+
+def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [heading, ["---"] * len(heading), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def verdict(holds: bool, figure: str, wanted: str) -> str:  # noqa: FBT001 reads as a sentence
+    """Return a line that says whether a figure is what was wanted."""
+    return f"**{figure}** (wanted: {wanted}{'' if holds else '; **missed**'})\n"
