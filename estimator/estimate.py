@@ -35,14 +35,19 @@ class Estimate:
     high: float
     likeliest: float | None
 
-    def scaled(self, origin: float, width: float) -> Estimate:
-        """Return the same estimate on a scale where share 0 is ``origin`` and share 1 is ``origin + width``."""
+    def between(self, least: float, greatest: float) -> Estimate:
+        """Return the same estimate on a scale where share 0 is ``least`` and share 1 is ``greatest``."""
+        width = greatest - least
+
+        def possible(share: float) -> float:
+            return min(greatest, max(least, least + width * share))  # rounding could leave the scale by a bit
+
         return Estimate(
-            unbiased=None if self.unbiased is None else origin + width * self.unbiased,
+            unbiased=None if self.unbiased is None else least + width * self.unbiased,
             standard_error=None if self.standard_error is None else width * self.standard_error,
-            low=origin + width * self.low,
-            high=origin + width * self.high,
-            likeliest=None if self.likeliest is None else origin + width * self.likeliest,
+            low=possible(self.low),
+            high=possible(self.high),
+            likeliest=None if self.likeliest is None else possible(self.likeliest),
         )
 
 
@@ -67,6 +72,11 @@ class MetricEstimate:
     shares: tuple[tuple[bool | str, Estimate], ...]
     mean: Estimate | None
 
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Everything that was estimated."""
+        return (*(share for _, share in self.shares), *(() if self.mean is None else (self.mean,)))
+
 
 def estimate(metric: Metric, tally: Tally) -> MetricEstimate:
     """Return what a tally of the metric's own edition tells.
@@ -81,7 +91,7 @@ def estimate(metric: Metric, tally: Tally) -> MetricEstimate:
     shares: tuple[tuple[bool | str, Estimate], ...] = ()
     mean = None
     if isinstance(domain, Number):
-        mean = estimates[1].scaled(float(domain.low), float(domain.high - domain.low))
+        mean = estimates[1].between(float(domain.low), float(domain.high))
     else:
         shares = tuple(zip(domain.labels, estimates, strict=True))
     return MetricEstimate(metric, tally.window, tally.closed, tally.reports, shares, mean)

@@ -42,7 +42,7 @@ def fetch(collector: str, token: str, *, preliminary: bool, timeout_s: float = T
 
     """
     if not _is_url(collector):
-        raise TalliesError(f"{collector} is no URL of a collector; one is http://localhost:8000")
+        raise TalliesError("--collector must be a URL such as http://127.0.0.1:8080, without user, query or fragment")
     url = f"{collector.rstrip('/')}/v1/tallies{'?preliminary=1' if preliminary else ''}"
     request = Request(url, headers={"Authorization": f"Bearer {token}"})  # noqa: S310 the scheme was checked above
     try:
@@ -62,9 +62,10 @@ def fetch(collector: str, token: str, *, preliminary: bool, timeout_s: float = T
 def _is_url(text: str) -> bool:
     try:
         parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and not parts.query
+        addressed = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
+    return addressed and text.isascii() and text.isprintable() and not set("?#@ ") & set(text)
 
 
 def _refusal(collector: str, status: int) -> str:

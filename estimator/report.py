@@ -16,8 +16,8 @@ class Selection:
     """Which windows are wanted.
 
     Attributes:
-        first: the first wanted window, or none; a window is wanted if it does not begin earlier.
-        last: the last one, or none; a window is wanted if it does not begin later.
+        first: windows that end before it begins are not wanted; or none.
+        last: windows that begin after it has ended are not wanted; or none.
         preliminary: whether windows that can still change are wanted.
 
     """
@@ -27,12 +27,15 @@ class Selection:
     preliminary: bool = False
 
     def spans(self, window: Window) -> bool:
-        """Whether a window begins neither before the first nor after the last one."""
-        after_first = self.first is None or self.first.starts_at <= window.starts_at
-        return after_first and (self.last is None or window.starts_at <= self.last.starts_at)
+        """Whether a window lies between the first and the last one, or overlaps one of them (a day of a month)."""
+        not_before = self.first is None or window.ends_at > self.first.starts_at
+        return not_before and (self.last is None or window.starts_at < self.last.ends_at)
 
 
 EVERYTHING_CLOSED = Selection()
+
+POPULATION = "sampled"
+"""Standard errors and intervals speak of a population from which the devices are a random sample."""
 
 
 @dataclass(frozen=True, slots=True)

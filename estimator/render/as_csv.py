@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from client_sdk.spec.epsilon import as_float
 from estimator.estimate import MetricEstimate
-from estimator.render.as_json import POPULATION
-from estimator.report import Report
+from estimator.render.words import word
+from estimator.report import POPULATION, Report
 
 COLUMNS = (
     "metric", "edition", "window", "closed", "kind", "mechanism", "epsilon", "reports", "statistic", "value",
@@ -34,15 +34,11 @@ def as_csv(report: Report) -> str:
 def _rows(estimated: MetricEstimate) -> Iterator[list[object]]:
     metric = estimated.metric
     about = [
-        metric.name, metric.edition, estimated.window.text, _word(estimated.closed), metric.kind, metric.channel.name,
+        metric.name, metric.edition, estimated.window.text, word(estimated.closed), metric.kind, metric.channel.name,
         as_float(metric.epsilon_nanos), estimated.reports,
     ]  # fmt: skip
-    lines = [("share", _word(value), share) for value, share in estimated.shares]
+    lines = [("share", word(value), share) for value, share in estimated.shares]
     if estimated.mean is not None:
         lines = [("mean", "", estimated.mean)]
     for statistic, value, one in lines:
         yield [*about, statistic, value, one.unbiased, one.standard_error, one.low, one.high, one.likeliest]
-
-
-def _word(value: bool | str) -> str:  # noqa: FBT001 a value of a domain, not a switch
-    return value if isinstance(value, str) else str(value).lower()

@@ -6,10 +6,7 @@ import json
 
 from client_sdk.spec.epsilon import as_float
 from estimator.estimate import Estimate, MetricEstimate
-from estimator.report import Report
-
-POPULATION = "sampled"
-"""Standard errors and intervals speak of a population from which the devices are a random sample."""
+from estimator.report import POPULATION, Report
 
 
 def as_json(report: Report) -> str:

@@ -8,6 +8,7 @@ from itertools import groupby
 from client_sdk.spec import Metric
 from client_sdk.spec.epsilon import as_float
 from estimator.estimate import Estimate, MetricEstimate
+from estimator.render.words import word
 from estimator.report import Report
 
 VALUE_WIDTH = 17
@@ -23,6 +24,11 @@ Standard errors and intervals take the devices for a random sample of a
 population; they hold the chance of who reported and the mechanism's noise.
 """
 
+POINT_FOOTNOTE = """\
+An interval of one point: the tally lies beyond what the mechanism produces on
+average at any truth; the end that is shown is the nearest, not a certainty.
+"""
+
 PRELIMINARY_FOOTNOTE = "*: preliminary; the window is still open and its figures will change.\n"
 
 
@@ -35,7 +41,9 @@ def as_table(report: Report) -> str:
         for metric, windows in groupby(report.metrics, key=lambda estimated: estimated.metric)
     ]
     preliminary = any(not estimated.closed for estimated in report.metrics)
-    return "\n".join([*blocks, FOOTNOTES]) + (PRELIMINARY_FOOTNOTE if preliminary else "")
+    point = any(one.low == one.high for estimated in report.metrics for one in estimated.estimates)
+    notes = FOOTNOTES + POINT_FOOTNOTE * point + PRELIMINARY_FOOTNOTE * preliminary
+    return "\n".join([*blocks, notes])
 
 
 def _block(metric: Metric, windows: Sequence[MetricEstimate], confidence: float) -> str:
@@ -63,7 +71,7 @@ def _line(estimated: MetricEstimate, position: int) -> tuple[str, Estimate]:
     if estimated.mean is not None:
         return "mean", estimated.mean
     value, share = estimated.shares[position]
-    return (value if isinstance(value, str) else str(value).lower()), share
+    return word(value), share
 
 
 def _numbers(one: Estimate, digits: str) -> str:

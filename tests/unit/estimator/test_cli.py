@@ -151,7 +151,7 @@ def test_tallies_that_cannot_be_read_are_a_plain_error(registry: Path, tallies: 
 def test_a_collector_that_is_none_is_a_plain_error_without_the_token(registry: Path) -> None:
     result = _run("--registry", registry, "--collector", "collector", token="sesame")  # noqa: S106 a test's token
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "is no URL" in result.stderr
+    assert "must be a URL" in result.stderr
     assert "sesame" not in result.stderr
 
 

@@ -109,7 +109,13 @@ def test_a_collector_that_says_nothing_is_given_up() -> None:
         fetch(f"http://127.0.0.1:{silent.getsockname()[1]}", TOKEN, preliminary=False, timeout_s=0.05)
 
 
-@pytest.mark.parametrize("text", ["", "localhost:8000", "file:///etc/passwd", "http://", "http://[", "http://a:b"])
+NO_URLS = [
+    *("", "localhost:8000", "file:///etc/passwd", "http://", "http://[", "http://a:b", "http://127.0.0.1:9/\u00e4"),
+    *("http://user:sesame@127.0.0.1:9", "http://127.0.0.1:9#x", "http://127.0.0.1:9?x=1", "http://127.0.0.1:9/ a"),
+]
+
+
+@pytest.mark.parametrize("text", NO_URLS)
 def test_a_text_that_is_no_url_is_refused(text: str) -> None:
-    with pytest.raises(TalliesError, match="is no URL of a collector"):
+    with pytest.raises(TalliesError, match="must be a URL such as"):
         fetch(text, TOKEN, preliminary=False)
