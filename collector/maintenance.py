@@ -7,9 +7,9 @@ import threading
 import time
 from collections.abc import Callable
 
-from client_sdk.spec import Window
+from client_sdk.spec import HearsayError, Window
 from collector.judge import is_due_to_close
-from collector.store import StoreUnavailableError, TallyStore
+from collector.store import TallyStore
 
 REWRITE_INTERVAL_S = 840.0
 """14 minutes: with a tick of delay, uploads stay in order on disk for less than a quarter of an hour."""
@@ -90,7 +90,7 @@ class Maintenance:
         while not self._stopped.wait(TICK_S):
             try:
                 self.tick(time.monotonic())
-            except StoreUnavailableError as error:
+            except HearsayError as error:
                 if not failing:
                     _log.warning("maintenance waits for the store: %s", error)
                 failing = True

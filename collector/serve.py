@@ -12,10 +12,10 @@ import socket
 import sys
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from functools import partial
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from multiprocessing.connection import wait
 
 import click
@@ -29,7 +29,7 @@ from collector.app import create_app
 from collector.config import CollectorConfig, ConfigError
 from collector.embedded import EmbeddedStore
 from collector.maintenance import Maintenance
-from collector.redis_store import RedisStore
+from collector.redis_store import ANSWER_TIMEOUT_S, RedisStore
 
 WORKER_STOP_S = 10
 """Seconds that a worker may take to finish its requests: more than the store may take to answer one."""
@@ -128,12 +128,18 @@ def _require_free_address(host: str, port: int) -> None:
 
 def _announce_ready(config: CollectorConfig, metrics: int) -> None:
     host = f"[{config.host}]" if ":" in config.host else config.host
-    address = f"http://{host}:{config.port}"
-    while True:
-        try:
-            with urllib.request.urlopen(f"{address}/readyz", timeout=POLL_S * 100):  # noqa: S310 our own address
-                break
-        except (urllib.error.URLError, OSError):
-            time.sleep(POLL_S)
-    click.echo(f"hearsay-collector is ready on {address} with {metrics} metrics")
+    while not _is_ready(config.host, config.port):
+        time.sleep(POLL_S)
+    click.echo(f"hearsay-collector is ready on http://{host}:{config.port} with {metrics} metrics")
     sys.stdout.flush()
+
+
+def _is_ready(host: str, port: int) -> bool:
+    connection = HTTPConnection(host, port, timeout=ANSWER_TIMEOUT_S)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == HTTPStatus.OK
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
