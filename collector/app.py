@@ -48,6 +48,7 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
 
     """
     app = Flask(__name__, static_folder=None)
+    app.url_map.merge_slashes = False  # its redirects would echo the Host header
     service = Service(registry, store, read_token, grace_s, snapshot_interval_s, clock)
     app.register_blueprint(create_blueprint(service))
     _handle_errors(app)
@@ -85,8 +86,8 @@ def _handle_errors(app: Flask) -> None:
         return ProblemError(HTTPStatus.BAD_REQUEST, error.code, str(error)).response()
 
     @app.errorhandler(StoreUnavailableError)
-    def on_store_down(error: StoreUnavailableError) -> Response:
-        _log.warning("%s", error)
+    def on_store_down(_: StoreUnavailableError) -> Response:
+        # No line in the log: it would tell when uploads came. Maintenance says once that the store is down.
         return ProblemError(
             HTTPStatus.SERVICE_UNAVAILABLE,
             "store_unavailable",

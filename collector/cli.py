@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from client_sdk.spec import GRACE_S, HearsayError, Window
-from collector.config import HOUR_S, CollectorConfig, ConfigError, Durability, parse_bind
+from collector.config import DEFAULT_THREADS, HOUR_S, CollectorConfig, ConfigError, Durability, parse_bind
 from collector.embedded import running_store_url
 from collector.redis_store import RedisStore
 
@@ -71,7 +71,9 @@ def cli() -> None:
     help="Origin of web pages that may report; may be repeated.",
 )
 @click.option("--workers", type=int, default=1, show_default=True, help="Worker processes.")
-@click.option("--threads", type=int, default=4, show_default=True, help="Threads a worker that handle requests.")
+@click.option(
+    "--threads", type=int, default=DEFAULT_THREADS, show_default=True, help="Threads a worker that handle requests."
+)
 def serve(bind: str, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by CollectorConfig
     """Run the service; it prints one line when it is ready.
 
@@ -95,7 +97,9 @@ def close(name: str, data_dir: Path, redis_url: str | None) -> None:
         window = Window.parse(name)
         if window.starts_at > time.time():
             raise ConfigError(f"the window {window} has not begun; only a window that has can be closed")
-        RedisStore(redis_url or running_store_url(data_dir)).close(window)
+        store = RedisStore(redis_url or running_store_url(data_dir))
+        store.prepare(Durability.MEMORY)
+        store.close(window)
         click.echo(f"window {window} is closed")
 
 

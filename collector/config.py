@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from client_sdk.spec import GRACE_S, HearsayError
 
+TOKEN = re.compile(r"[!-~]+")
+"""What a header can carry without doubt: printable ASCII without blanks."""
+
 HOUR_S = 3600
+DAY_S = 24 * HOUR_S
+
+MAX_GRACE_S = 366 * DAY_S
+"""A window that takes reports for a year after its end answers nobody's question any more."""
+
+MAX_SNAPSHOT_INTERVAL_S = 366 * DAY_S
+
+
+DEFAULT_THREADS = 16
+"""A body is read by a thread that waits for it: so many slow senders stop a worker that has no proxy before it."""
 
 
 class ConfigError(HearsayError):
@@ -57,21 +72,37 @@ class CollectorConfig:
     snapshot_interval_s: int = HOUR_S
     durability: Durability = Durability.FSYNC
     workers: int = 1
-    threads: int = 4
+    threads: int = DEFAULT_THREADS
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""
         _require(1 <= self.port <= 65_535, f"--bind: the port must be from 1 to 65535, not {self.port}")  # noqa: PLR2004 what TCP has
-        _require(bool(self.read_token), "the read token must not be empty: set HEARSAY_READ_TOKEN or leave it unset")
-        _require(self.grace_s >= 0, f"--grace must be 0 seconds or more, not {self.grace_s}")
-        _require(self.snapshot_interval_s > 0, "--snapshot-interval must be above 0 seconds")
+        _require(
+            self.read_token.isascii()
+            and self.read_token.isprintable()
+            and self.read_token.split() == [self.read_token],
+            "the read token must be printable ASCII without blanks: set HEARSAY_READ_TOKEN to one, or leave it unset",
+        )
+        _require(
+            0 <= self.grace_s <= MAX_GRACE_S, f"--grace must be from 0 to {MAX_GRACE_S} seconds, not {self.grace_s}"
+        )
+        _require(
+            1 <= self.snapshot_interval_s <= MAX_SNAPSHOT_INTERVAL_S,
+            f"--snapshot-interval must be from 1 to {MAX_SNAPSHOT_INTERVAL_S} seconds, not {self.snapshot_interval_s}",
+        )
         _require(1 <= self.workers <= 64, f"--workers must be from 1 to 64, not {self.workers}")  # noqa: PLR2004 said in the docstring
         _require(1 <= self.threads <= 256, f"--threads must be from 1 to 256, not {self.threads}")  # noqa: PLR2004 said in the docstring
         for origin in self.cors_origins:
             _require(
-                origin.startswith(("http://", "https://")) and origin.count("/") == 2,  # noqa: PLR2004 scheme only
-                f"--cors-origin must be like https://app.example.com, without a path, not {origin!r}",
+                _is_origin(origin),
+                f"--cors-origin must be like https://app.example.com, lower case and without a path, not {origin!r}",
             )
+
+
+def _is_origin(text: str) -> bool:
+    parts = urlsplit(text)
+    plain = parts.scheme in ("http", "https") and bool(parts.hostname) and text == f"{parts.scheme}://{parts.netloc}"
+    return plain and text == text.lower() and not set(" *@") & set(text)
 
 
 def parse_bind(text: str) -> tuple[str, int]:

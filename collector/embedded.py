@@ -28,6 +28,9 @@ ADDRESS_FILE = "store.address"
 LOCK_FILE = "store.lock"
 LOG_FILE = "store.log"
 
+LONGEST_URL = 100
+"""Bytes: a Unix socket's path has at most 104 on some systems."""
+
 LOCK_TIMEOUT_S = 3.0
 """A collector that was just killed leaves its store to end within moments: wait for that, not longer."""
 
@@ -44,12 +47,13 @@ SETTINGS = {
     "aof-load-truncated": "yes",
     "save": "",
     "maxmemory-policy": "noeviction",
-    "hash-max-listpack-entries": "512",
-    "hash-max-listpack-value": "64",
+    "zset-max-listpack-entries": "128",
+    "zset-max-listpack-value": "64",
     "latency-tracking": "no",
+    "slowlog-log-slower-than": "-1",
     "loglevel": "warning",
 }
-"""Written through before every answer; no receive times in the file; no eviction, for a tally must not vanish."""
+"""Written through before every answer; no receive times in the file or the slow log; no eviction of tallies or ids."""
 
 
 class EmbeddedStore:
@@ -82,23 +86,31 @@ class EmbeddedStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End the store and wait until it has ended."""
-        if self._lifeline is not None:
-            os.close(self._lifeline)
-            self._lifeline = None
+        self._let_go()
         if self._guardian is not None:
             self._guardian.wait()
         (self._data_dir / ADDRESS_FILE).unlink(missing_ok=True)
 
     def ensure_guarded(self) -> None:
         """Start the store again if its guardian was killed (a dead store alone is the guardian's business)."""
-        if self._lifeline is not None and self._guardian is not None and self._guardian.poll() is not None:
-            os.close(self._lifeline)
+        if self._guardian is None or self._guardian.poll() is not None:
+            self._let_go()
             self._start()
+
+    def _let_go(self) -> None:
+        """End the lifeline: the guardian, if there is one, ends the store and itself."""
+        if self._lifeline is not None:
+            os.close(self._lifeline)
+            self._lifeline = None
 
     def _start(self) -> None:
         program = server_program()
-        lock = self._lock()
         self._runtime_dir = self._runtime_dir or tempfile.mkdtemp(prefix="hearsay-")
+        if len(self.url.encode()) > LONGEST_URL:
+            raise ConfigError(
+                f"the path of temporary files is too long for a socket: {self.url}; set TMPDIR to a shorter one"
+            )
+        lock = self._lock()
         Path(self._runtime_dir).mkdir(mode=0o700, exist_ok=True)
         reading_end, self._lifeline = os.pipe()
         try:
@@ -121,7 +133,9 @@ class EmbeddedStore:
             os.close(reading_end)
             os.close(lock)
         self._await_ready(self._guardian, self._lifeline)
-        (self._data_dir / ADDRESS_FILE).write_text(self.url, encoding="utf-8")
+        address = self._data_dir / ADDRESS_FILE
+        address.touch(mode=0o600)
+        address.write_text(self.url, encoding="utf-8")
 
     def _lock(self) -> int:
         try:
@@ -198,7 +212,8 @@ def running_store_url(data_dir: Path) -> str:
         ConfigError: if no collector runs there.
 
     """
-    try:
-        return (data_dir / ADDRESS_FILE).read_text(encoding="utf-8")
-    except OSError:
-        raise ConfigError(f"no collector runs on {data_dir}: start it, or name its store with --redis URL") from None
+    address = data_dir / ADDRESS_FILE
+    url = address.read_text(encoding="utf-8") if address.is_file() else ""
+    if not Path(url.removeprefix("unix://")).is_socket():
+        raise ConfigError(f"no collector runs on {data_dir}: start it, or name its store with --redis URL")
+    return url

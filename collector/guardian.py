@@ -96,6 +96,7 @@ def _end_with_parent() -> None:
 def main() -> int:
     """Read ``LIFELINE LOCK RUNTIME_DIR COMMAND...`` and guard."""
     lifeline, lock, runtime_dir, *command = sys.argv[1:]
+    os.umask(0o077)  # the append-only file holds uploads in order: nobody else may read it
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)
     try:

@@ -6,54 +6,64 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from typing import Protocol
 
-from client_sdk.spec import HearsayError, Window
+from client_sdk.spec import Window
 from collector.judge import is_due_to_close
 from collector.store import TallyStore
 
 REWRITE_INTERVAL_S = 840.0
 """14 minutes: with a tick of delay, uploads stay in order on disk for less than a quarter of an hour."""
 
+RETRY_INTERVAL_S = 30.0
+"""Seconds until a rewrite that failed is asked for again: a full disk is not helped by trying every second."""
+
 TICK_S = 1.0
 
 _log = logging.getLogger(__name__)
 
 
-def close_due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> bool:
-    """Close every window whose grace is over; return whether there was any."""
-    due = [
-        window
-        for window in map(Window.parse, sorted(store.tallied_windows() - store.closed_windows()))
-        if is_due_to_close(window, now_s=now_s, grace_s=grace_s)
-    ]
-    for window in due:
-        store.close(window)
-    return bool(due)
+class Log(Protocol):
+    """The store's append-only file, which holds uploads in order until it is rewritten."""
+
+    def rewrite_log(self) -> bool:
+        """Begin a rewrite; return false if it could not begin now."""
+
+    def log_rewrite_failed(self) -> bool:
+        """Whether the last rewrite that began came to nothing."""
+
+
+def close_due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> None:
+    """Close every window whose grace is over."""
+    for window in map(Window.parse, sorted(store.tallied_windows() - store.closed_windows())):
+        if is_due_to_close(window, now_s=now_s, grace_s=grace_s):
+            store.close(window)
 
 
 class Maintenance:
-    """Does the store's chores in a thread, until stopped.
-
-    Attributes:
-        store: whose windows to close.
-        rewrite_log: asks for a rewrite of the append-only file; says whether it has begun.
-        grace_s: seconds after its end during which a window still takes reports.
-        every_tick: what else to look after, once a second.
-
-    """
+    """Does the store's chores in a thread, until stopped."""
 
     def __init__(
         self,
         store: TallyStore,
-        rewrite_log: Callable[[], bool],
+        log: Log,
         *,
         grace_s: int,
         every_tick: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Take what to look after; nothing happens before ``start``."""
+        """Take what to look after; nothing happens before ``start``.
+
+        Args:
+            store: whose windows to close.
+            log: what to rewrite.
+            grace_s: seconds after its end during which a window still takes reports.
+            every_tick: what else to look after, once a second.
+            clock: Unix seconds.
+
+        """
         self._store = store
-        self._rewrite_log = rewrite_log
+        self._log = log
         self._grace_s = grace_s
         self._every_tick = every_tick
         self._clock = clock
@@ -79,9 +89,10 @@ class Maintenance:
         self._every_tick()
         close_due_windows(self._store, now_s=self._clock(), grace_s=self._grace_s)
         closed = self._store.closed_windows()
-        if closed == self._closed_before and monotonic_s - self._rewritten_at < REWRITE_INTERVAL_S:
-            return
-        if self._rewrite_log():
+        since_rewrite_s = monotonic_s - self._rewritten_at
+        is_due = since_rewrite_s >= REWRITE_INTERVAL_S or closed != self._closed_before
+        is_due = is_due or (since_rewrite_s >= RETRY_INTERVAL_S and self._log.log_rewrite_failed())
+        if is_due and self._log.rewrite_log():
             self._closed_before = closed
             self._rewritten_at = monotonic_s
 
@@ -90,9 +101,9 @@ class Maintenance:
         while not self._stopped.wait(TICK_S):
             try:
                 self.tick(time.monotonic())
-            except HearsayError as error:
+            except Exception as error:  # noqa: BLE001 whatever it is, the next second may be better
                 if not failing:
-                    _log.warning("maintenance waits for the store: %s", error)
+                    _log.warning("maintenance waits: %s", error)
                 failing = True
             else:
                 failing = False

@@ -4,15 +4,16 @@ One upload is one script on one hash slot: it looks the upload id up, remembers 
 does none of it. Keys of a shard share the hash tag ``{shard}``; the shard is a function of the upload id.
 
 ==========================================  =======================================================================
-``hearsay:store``                           hash: schema version and number of shards, written at first use
-``{shard}:ids:END:PATH``                    hash: the raw upload id -> packed verdict; a bucket (see count_upload)
+``hearsay:store``                           hash: schema version, number of shards, grace; written at first use
+``{shard}:ids:END:PATH``                    sorted set: raw upload id and packed verdict; a bucket (see count_upload)
 ``{shard}:tally:METRIC:EDITION:WINDOW``     packed signed 64-bit counters, big-endian, one a symbol
 ``{shard}:tallies``                         hash: METRIC:EDITION:WINDOW -> number of symbols
+``{shard}:windows``                         set: names of windows with a tally
 ``{shard}:closed``                          set: names of closed windows
-``{0}:snapshot``                            NDJSON: the last look at open windows
+``{0}:snapshot``                            JSON: the last look at open windows
 ==========================================  =======================================================================
 
-Nothing holds an address, a receive time or an order.
+Nothing holds an address, a receive time or an order (but for how deep in the tree of buckets an id lies).
 """
 
 from __future__ import annotations
@@ -44,6 +45,15 @@ CONNECT_TIMEOUT_S = 2.0
 ANSWER_TIMEOUT_S = 5.0
 """A write that is not on disk within five seconds is a sick disk: better a 503 and another try."""
 
+OLDEST_VERSION = 7
+"""EXPIREAT with NX and GT came with Redis 7.0."""
+
+NO_EVICTION = {"maxmemory-policy": "noeviction"}
+"""A store that is full must say so: an evicted tally is lost, an evicted id is counted twice."""
+
+WRITE_THROUGH = {"appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": "no"}
+"""What makes an acknowledgement mean that the write is on disk."""
+
 STORE_KEY = "hearsay:store"
 SNAPSHOT_KEY = "{0}:snapshot"
 
@@ -51,8 +61,12 @@ SNAPSHOT_KEY = "{0}:snapshot"
 class RedisStore:
     """A TallyStore on one Redis or Valkey server."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, shards: int = SHARDS) -> None:
         """Name the server; nothing is sent before the first use.
+
+        Args:
+            url: where the server listens.
+            shards: how many shards the store was made with; ``prepare`` finds out.
 
         Raises:
             ConfigError: if the URL is none.
@@ -70,7 +84,7 @@ class RedisStore:
             raise ConfigError(f"--redis: {error}") from error
         self._client = redis.Redis(connection_pool=self._pool)
         self._thread = threading.local()
-        self._shards = SHARDS
+        self.shards = shards
 
     def disconnect(self) -> None:
         """Close this thread's connections and the pool's; another use opens them again."""
@@ -83,22 +97,40 @@ class RedisStore:
         """Make the store ready: agree on schema and shards, and make sure that it keeps the promise.
 
         Raises:
-            ConfigError: if the store is of another schema, or cannot keep the promise.
+            ConfigError: if the store is of another schema, too old, or cannot keep the promise.
             StoreUnavailableError: if it does not answer.
 
         """
-        found = self._ask(self._agree_on_schema)
+        self._require_settings(durability)
+        for field, value in (("schema", SCHEMA), ("shards", str(SHARDS))):
+            self._ask(self._client.hsetnx, STORE_KEY, field, value)
+        found = self._ask(self._client.hgetall, STORE_KEY)
         if found[b"schema"] != SCHEMA:
             raise ConfigError(f"the store has schema {found[b'schema'].decode()}, this version reads {SCHEMA.decode()}")
-        self._shards = int(found[b"shards"])
-        if durability is Durability.FSYNC:
-            self._require_fsync()
+        self.shards = int(found[b"shards"])
+
+    def agree_on_grace(self, grace_s: int) -> None:
+        """Keep the grace with which ids are remembered.
+
+        Raises:
+            ConfigError: if it is longer than before while windows are open: their ids would be forgotten before they
+                close, and an upload that comes again could be counted twice.
+
+        """
+        before = self._ask(self._client.hget, STORE_KEY, "grace")
+        open_windows = self.tallied_windows() - self.closed_windows()
+        if before is not None and int(before) < grace_s and open_windows:
+            raise ConfigError(
+                f"--grace can grow from {int(before)} seconds only when no window with reports is open; "
+                f"open are: {', '.join(sorted(open_windows))}"
+            )
+        self._ask(self._client.hset, STORE_KEY, "grace", str(grace_s))
 
     def count(self, judgement: Judgement) -> Verdict:
         """See TallyStore."""
-        shard = int(judgement.upload[-8:], 16) % self._shards
+        shard = int(judgement.upload[-8:], 16) % self.shards
         tag = f"{{{shard}}}:"
-        keys = [f"{tag}ids:{judgement.latest_end}:", f"{tag}closed", f"{tag}tallies"]
+        keys = [f"{tag}ids:{judgement.latest_end}:", f"{tag}closed", f"{tag}tallies", f"{tag}windows"]
         arguments: list[bytes | str | int] = [
             bytes.fromhex(judgement.upload),
             bucket_path(judgement.upload),
@@ -112,37 +144,35 @@ class RedisStore:
 
     def close(self, window: Window) -> None:
         """See TallyStore."""
-        for shard in range(self._shards):
+        for shard in range(self.shards):
             self._ask(self._client.sadd, f"{{{shard}}}:closed", window.text)
 
     def closed_windows(self) -> frozenset[str]:
         """See TallyStore; a window is closed when every shard has closed it."""
-        return frozenset.intersection(*(self._members(f"{{{shard}}}:closed") for shard in range(self._shards)))
+        return frozenset.intersection(*(self._members(f"{{{shard}}}:closed") for shard in range(self.shards)))
 
     def tallied_windows(self) -> frozenset[str]:
         """See TallyStore."""
-        return frozenset(name.rpartition(":")[2] for name in self._index())
+        return frozenset().union(*(self._members(f"{{{shard}}}:windows") for shard in range(self.shards)))
 
-    def closed_tallies(self) -> Iterator[Tally]:
+    def closed_tallies(self, closed: frozenset[str]) -> Iterator[Tally]:
         """See TallyStore."""
-        closed = self.closed_windows()
         return self._tallies(lambda window: window in closed, closed=True)
 
-    def open_snapshot(self, interval_s: int) -> Iterator[Tally]:
+    def open_snapshot(self, interval_s: int, closed: frozenset[str]) -> Iterator[Tally]:
         """See TallyStore; every collector on the store shares one look."""
         snapshot = self._ask(self._client.get, SNAPSHOT_KEY)
         if snapshot is None:
-            closed = self.closed_windows()
-            tallies = [
-                (tally.metric, tally.edition, tally.window, tally.counts)
-                for tally in self._tallies(lambda window: window not in closed, closed=False)
-            ]
-            fresh = json.dumps(tallies)
+            fresh = json.dumps(
+                [
+                    (tally.metric, tally.edition, tally.window, tally.counts)
+                    for tally in self._tallies(lambda window: window not in closed, closed=False)
+                ]
+            )
             self._ask(self._client.set, SNAPSHOT_KEY, fresh, nx=True, ex=interval_s)
             snapshot = self._ask(self._client.get, SNAPSHOT_KEY) or fresh
-        closed_since = self.closed_windows()
         for metric, edition, window, counts in json.loads(snapshot):
-            if window not in closed_since:
+            if window not in closed:
                 yield Tally(metric, edition, window, closed=False, counts=tuple(counts))
 
     def ping(self) -> None:
@@ -166,26 +196,34 @@ class RedisStore:
             raise _unavailable(error) from error
         return True
 
-    def _agree_on_schema(self) -> dict[Any, Any]:
-        self._client.hsetnx(STORE_KEY, "schema", SCHEMA)
-        self._client.hsetnx(STORE_KEY, "shards", str(SHARDS))
-        found: dict[Any, Any] = self._client.hgetall(STORE_KEY)
-        return found
+    def log_rewrite_failed(self) -> bool:
+        """Whether the last rewrite that began came to nothing, for example because the disk is full."""
+        found: dict[str, Any] = self._ask(self._client.info, "persistence")
+        return bool(found["aof_last_bgrewrite_status"] != "ok")
 
-    def _require_fsync(self) -> None:
-        found = self._ask(self._client.config_get, "appendonly", "appendfsync")
-        if found != {"appendonly": "yes", "appendfsync": "always"}:
+    def _require_settings(self, durability: Durability) -> None:
+        version = str(self._ask(self._client.info, "server")["redis_version"])
+        if int(version.partition(".")[0]) < OLDEST_VERSION:
             raise ConfigError(
-                "the store does not write through before it answers (it says "
-                f"appendonly {found.get('appendonly')}, appendfsync {found.get('appendfsync')}): set 'appendonly yes' "
-                "and 'appendfsync always' on it, or accept that a crash of the store loses acknowledged reports with "
-                "--durability memory"
+                f"the store is version {version}; it must be Redis {OLDEST_VERSION}, Valkey 7.2, or later"
+            )
+        settings: dict[str, str] = {}
+        for name in (*NO_EVICTION, *WRITE_THROUGH):
+            settings |= self._ask(self._client.config_get, name)
+        required = NO_EVICTION | (WRITE_THROUGH if durability is Durability.FSYNC else {})
+        wrong = {name: value for name, value in required.items() if settings.get(name) != value}
+        if wrong:
+            raise ConfigError(
+                "the store would not keep what it acknowledges; set on it: "
+                + "; ".join(f"{name} {value} (now {settings.get(name)})" for name, value in wrong.items())
+                + ". With --durability memory it may write through later than it answers, and a crash of it loses what "
+                "it acknowledged last"
             )
 
     def _index(self) -> dict[str, int]:
         """Return every tally's name and its number of symbols."""
         found: dict[str, int] = {}
-        for shard in range(self._shards):
+        for shard in range(self.shards):
             index = self._ask(self._client.hgetall, f"{{{shard}}}:tallies")
             found |= {name.decode(): int(symbols) for name, symbols in index.items()}
         return found
@@ -198,7 +236,7 @@ class RedisStore:
 
     def _counts(self, name: str, symbols: int) -> tuple[int, ...]:
         counts = [0] * symbols
-        for shard in range(self._shards):
+        for shard in range(self.shards):
             packed = self._ask(self._client.get, f"{{{shard}}}:tally:{name}") or b""
             for symbol, (count,) in enumerate(struct.iter_unpack(">q", packed)):
                 counts[symbol] += count
@@ -222,9 +260,7 @@ class RedisStore:
         try:
             try:
                 return self._send_script("EVALSHA", COUNT_UPLOAD_SHA, arguments)
-            except NoScriptError:
-                return self._send_script("EVAL", COUNT_UPLOAD, arguments)
-            except RedisConnectionError:
+            except (NoScriptError, RedisConnectionError):
                 return self._send_script("EVAL", COUNT_UPLOAD, arguments)
         except RedisError as error:
             raise _unavailable(error) from error

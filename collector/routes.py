@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import json
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
@@ -41,7 +40,7 @@ class Service:
     read_token: str
     grace_s: int
     snapshot_interval_s: int
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float]
 
 
 def create_blueprint(service: Service) -> Blueprint:
@@ -67,10 +66,12 @@ def create_blueprint(service: Service) -> Blueprint:
     def get_tallies() -> Response:
         _require_token(service.read_token)
         close_due_windows(service.store, now_s=service.clock(), grace_s=service.grace_s)
-        tallies = service.store.closed_tallies()
+        closed = service.store.closed_windows()
+        tallies = service.store.closed_tallies(closed)
         if _wants_preliminary():
-            tallies = chain(tallies, service.store.open_snapshot(service.snapshot_interval_s))
-        return Response(_lines(tallies), mimetype="application/x-ndjson")
+            tallies = chain(tallies, service.store.open_snapshot(service.snapshot_interval_s, closed))
+        # Whole before the first byte: a store that dies in between must give an error, not a shorter answer.
+        return Response("".join(_lines(tallies)), mimetype="application/x-ndjson")
 
     @routes.get("/healthz")
     def get_healthz() -> Response:

@@ -34,7 +34,11 @@ from collector.redis_store import ANSWER_TIMEOUT_S, RedisStore
 WORKER_STOP_S = 10
 """Seconds that a worker may take to finish its requests: more than the store may take to answer one."""
 
+RESTART_DELAY_S = 1.0
+
 POLL_S = 0.05
+
+_log = logging.getLogger(__name__)
 
 
 def serve(config: CollectorConfig) -> None:
@@ -46,15 +50,18 @@ def serve(config: CollectorConfig) -> None:
 
     """
     registry = Registry.load(config.registry)
-    _require_free_address(config.host, config.port)
+    address = _resolve(config.host)
+    _require_free_address(address, config.port)
     with _store_url(config) as (store_url, every_tick):
         store = RedisStore(store_url)
         store.prepare(config.durability)
-        maintenance = Maintenance(store, store.rewrite_log, grace_s=config.grace_s, every_tick=every_tick)
+        store.agree_on_grace(config.grace_s)
+        _require_free_address(address, config.port)  # another collector may have started meanwhile
+        maintenance = Maintenance(store, store, grace_s=config.grace_s, every_tick=every_tick)
         maintenance.start()
         threading.Thread(target=_announce_ready, args=(config, len(registry.metrics)), daemon=True).start()
         try:
-            _run_workers(config, store_url)
+            _run_workers(config, address, partial(worker_app, config, registry, store_url, store.shards))
         finally:
             maintenance.stop()
 
@@ -69,37 +76,48 @@ def _store_url(config: CollectorConfig) -> Iterator[tuple[str, Callable[[], None
         yield embedded.url, embedded.ensure_guarded
 
 
-def _run_workers(config: CollectorConfig, store_url: str) -> None:
+def _run_workers(config: CollectorConfig, address: str, make_app: Callable[[], Flask]) -> None:
+    """Run the workers until a signal ends them; where they die faster than they are replaced, pause and start anew."""
     # Workers are spawned, not forked: this process has threads, and a forked copy of their locks could hang a worker.
     multiprocessing.set_start_method("spawn", force=True)
-    server = Server(
-        "collector",
-        address=config.host,
-        port=config.port,
-        interface=Interfaces.WSGI,
-        workers=config.workers,
-        blocking_threads=config.threads,
-        respawn_failed_workers=True,
-        workers_kill_timeout=WORKER_STOP_S,
-        log_access=False,
-        log_level=LogLevels.error,
-        websockets=False,
-    )
-    server.serve(target_loader=partial(worker_app, config, store_url), wrap_loader=False)
+    while True:
+        server = Server(
+            "collector",
+            address=address,
+            port=config.port,
+            interface=Interfaces.WSGI,
+            workers=config.workers,
+            blocking_threads=config.threads,
+            respawn_failed_workers=True,
+            workers_kill_timeout=WORKER_STOP_S,
+            log_access=False,
+            log_level=LogLevels.error,
+            websockets=False,
+        )
+        try:
+            server.serve(target_loader=make_app, wrap_loader=False)
+        except SystemExit:
+            if server.interrupt_signal:
+                raise
+        if server.interrupt_signal:
+            return
+        _log.error("the workers died faster than they could be replaced; starting them anew in %s s", RESTART_DELAY_S)
+        time.sleep(RESTART_DELAY_S)
 
 
-def worker_app(config: CollectorConfig, store_url: str) -> Flask:
-    """Return the application of one worker process. Run in the worker."""
+def worker_app(config: CollectorConfig, registry: Registry, store_url: str, shards: int) -> Flask:
+    """Return the application of one worker process. Run in the worker.
+
+    It needs neither the registry's file nor the store to start: a worker is replaced when both may be away.
+    """
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # The server's idle threads do not survive the interpreter's own end (they would abort, with a trace in the log):
     # once it has finished its requests the process may simply end.
     atexit.register(os._exit, 0)
-    store = RedisStore(store_url)
-    store.prepare(config.durability)
     return create_app(
-        Registry.load(config.registry),
-        store,
+        registry,
+        RedisStore(store_url, shards),
         read_token=config.read_token,
         cors_origins=config.cors_origins,
         grace_s=config.grace_s,
@@ -115,15 +133,24 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _require_free_address(host: str, port: int) -> None:
+def _resolve(host: str) -> str:
+    """Return the address of a host name: the server takes addresses only."""
+    try:
+        found: str = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0]  # type: ignore[assignment] # str for IP
+    except OSError as error:
+        raise ConfigError(f"--bind: {host} is no address of this machine: {error.strerror}") from error
+    return found
+
+
+def _require_free_address(address: str, port: int) -> None:
     """Refuse a port in use now: the workers' sockets are shared, and would silently share it with another service."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((host, port))
+            probe.bind((address, port))
     except OSError as error:
-        raise ConfigError(f"cannot listen on {host}:{port}: {error.strerror}; choose another with --bind") from error
+        raise ConfigError(f"cannot listen on {address}:{port}: {error.strerror}; choose another with --bind") from error
 
 
 def _announce_ready(config: CollectorConfig, metrics: int) -> None:

@@ -56,13 +56,13 @@ class TallyStore(Protocol):
     def tallied_windows(self) -> frozenset[str]:
         """Return the names of the windows that have any tally."""
 
-    def closed_tallies(self) -> Iterator[Tally]:
-        """Yield the tallies of closed windows, by metric, edition and window."""
+    def closed_tallies(self, closed: frozenset[str]) -> Iterator[Tally]:
+        """Yield the tallies of windows that are closed, by metric, edition and window."""
 
-    def open_snapshot(self, interval_s: int) -> Iterator[Tally]:
-        """Yield the tallies of open windows as they were at the last look, which is renewed every ``interval_s``.
+    def open_snapshot(self, interval_s: int, closed: frozenset[str]) -> Iterator[Tally]:
+        """Yield the tallies of windows that are not closed as of the last look, which is renewed every ``interval_s``.
 
-        Looking more often would let a reader subtract two looks and see single reports (PITFALLS: differencing).
+        Looking more often would let a reader subtract two looks and see single reports (differencing).
         """
 
     def ping(self) -> None:

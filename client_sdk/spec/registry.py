@@ -45,6 +45,14 @@ class Registry:
     budget: Budget
     metrics: Mapping[str, Metric]
 
+    def __post_init__(self) -> None:
+        """Make the metrics unchangeable."""
+        object.__setattr__(self, "metrics", MappingProxyType(dict(self.metrics)))
+
+    def __reduce__(self) -> tuple[type[Registry], tuple[object, ...]]:
+        """Travel between processes: a read-only view of a mapping cannot, a copy can."""
+        return Registry, (self.app, self.owner, self.budget, dict(self.metrics))
+
     def metric(self, name: str) -> Metric:
         """Return the metric of a name.
 
@@ -103,7 +111,7 @@ def _read_registry(document: dict[str, Any]) -> Registry:
     top.nothing_else()
     if mistakes:
         raise RegistryError.of(mistakes)
-    return Registry(name, owner, budget, MappingProxyType(metrics))
+    return Registry(name, owner, budget, metrics)
 
 
 def _read_budget(table: Table) -> Budget:

@@ -71,7 +71,7 @@ def _section(
     heading = ("load", "empty POST, CPU µs", "upload, CPU µs", "ratio", "empty POST/s", "uploads/s")
     return (
         "## Collector\n\n"
-        f"One worker with its four threads; {ROUNDS} interleaved rounds of {REQUESTS} requests on 8 connections;\n"
+        f"One worker; {ROUNDS} interleaved rounds of {REQUESTS} requests on 8 connections;\n"
         "worker processor time from `/proc/PID/stat`; `appendfsync always`; median (range).\n\n"
         + table(heading, rows)
         + "\nAn empty POST over an upload of 4 reports, worker processor time at the same rate: "

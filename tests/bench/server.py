@@ -6,6 +6,7 @@ import sys
 
 from flask import Flask, Response
 
+from client_sdk.spec import Registry
 from collector import serve
 from collector.__main__ import main
 from collector.config import CollectorConfig
@@ -13,9 +14,9 @@ from collector.config import CollectorConfig
 worker_app = serve.worker_app
 
 
-def app_with_empty_post(config: CollectorConfig, store_url: str) -> Flask:
+def app_with_empty_post(config: CollectorConfig, registry: Registry, store_url: str, shards: int) -> Flask:
     """Return the collector's application with ``POST /empty``."""
-    app = worker_app(config, store_url)
+    app = worker_app(config, registry, store_url, shards)
 
     @app.post("/empty")
     def empty() -> Response:

@@ -10,12 +10,12 @@ import redis
 
 from client_sdk.spec import Refusal, Verdict, Window
 from collector.config import Durability
-from collector.redis_store import RedisStore
+from collector.redis_store import STORE_KEY, RedisStore
 from collector.store import TallyStore
 from tests.support.collecting import NOON, TODAY, judged, report, upload
 from tests.support.memory_store import MemoryStore
 
-STORES = ("memory", "embedded")
+STORES = ("memory", "embedded", "embedded with 4 shards")
 
 
 @pytest.fixture(params=STORES)
@@ -26,6 +26,8 @@ def store(request: pytest.FixtureRequest) -> Iterator[TallyStore]:
     url: str = request.getfixturevalue("embedded_url")
     with redis.Redis.from_url(url) as client:
         client.flushall()
+        if "shards" in request.param:
+            client.hset(STORE_KEY, mapping={"schema": "1", "shards": "4"})
     redis_store = RedisStore(url)
     redis_store.prepare(Durability.FSYNC)
     yield redis_store
@@ -34,11 +36,11 @@ def store(request: pytest.FixtureRequest) -> Iterator[TallyStore]:
 
 def counts(store: TallyStore) -> dict[tuple[str, str], tuple[int, ...]]:
     store.close(Window.parse(TODAY))
-    return {(tally.metric, tally.window): tally.counts for tally in store.closed_tallies()}
+    return {(tally.metric, tally.window): tally.counts for tally in store.closed_tallies(store.closed_windows())}
 
 
 def test_there_are_stores_to_hold_to_the_contract() -> None:
-    assert len(STORES) >= 2
+    assert len(STORES) >= 3
 
 
 def test_every_report_of_an_upload_is_counted(store: TallyStore) -> None:
@@ -94,24 +96,24 @@ def test_a_closed_window_takes_no_report_and_does_not_take_the_others_with_it(st
 
 def test_open_windows_are_not_among_the_closed_tallies(store: TallyStore) -> None:
     store.count(judged(upload()))
-    assert list(store.closed_tallies()) == []
+    assert list(store.closed_tallies(store.closed_windows())) == []
     assert store.tallied_windows() == {TODAY}
     assert store.closed_windows() == frozenset()
 
 
 def test_a_second_look_at_open_windows_shows_what_the_first_one_did(store: TallyStore) -> None:
     store.count(judged(upload()))
-    first = list(store.open_snapshot(3600))
+    first = list(store.open_snapshot(3600, store.closed_windows()))
     store.count(judged(upload()))
     assert [(tally.metric, tally.closed, tally.counts) for tally in first] == [("dark_mode", False, (0, 1))]
-    assert list(store.open_snapshot(3600)) == first
+    assert list(store.open_snapshot(3600, store.closed_windows())) == first
 
 
 def test_a_window_that_closes_after_the_look_is_no_longer_shown_as_open(store: TallyStore) -> None:
     store.count(judged(upload()))
-    assert len(list(store.open_snapshot(3600))) == 1
+    assert len(list(store.open_snapshot(3600, store.closed_windows()))) == 1
     store.close(Window.parse(TODAY))
-    assert list(store.open_snapshot(3600)) == []
+    assert list(store.open_snapshot(3600, store.closed_windows())) == []
 
 
 @pytest.mark.parametrize("reports", [1, 256])
@@ -126,3 +128,18 @@ def test_every_report_may_be_refused_and_the_answer_stays_the_same(store: TallyS
     assert verdict.accepted == 0
     assert verdict.refused == tuple((index, Refusal.SYMBOL_OUT_OF_RANGE) for index in range(256))
     assert store.count(judged(sent)) == verdict
+
+
+def test_uploads_that_come_again_are_found_again_wherever_they_were_counted(store: TallyStore) -> None:
+    sent = [judged(upload(report("os", 2))) for _ in range(64)]
+    for judgement in sent * 2:
+        assert store.count(judgement) == Verdict(1)
+    assert counts(store) == {("os", TODAY): (0, 0, 64, 0)}
+
+
+def test_a_window_is_closed_for_every_upload(store: TallyStore) -> None:
+    store.close(Window.parse(TODAY))
+    assert store.closed_windows() == {TODAY}
+    for _ in range(64):
+        assert store.count(judged(upload())).accepted == 0
+    assert store.tallied_windows() == frozenset()

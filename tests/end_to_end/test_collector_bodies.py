@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
 
 import pytest
 
 from client_sdk.spec import MAX_UPLOAD_BYTES
+from collector.config import DEFAULT_THREADS
 from tests.support.collecting import REGISTRY_TEXT, upload
 from tests.support.processes import RunningCollector, running_collector
 from tests.support.wire import chunked, raw_answer, with_length
@@ -59,3 +63,12 @@ def test_chunks_that_break_off_are_not_taken_for_whole(collector: RunningCollect
 
 def test_small_chunks_make_one_body(collector: RunningCollector) -> None:
     assert raw_answer(collector.url, chunked(upload().encode(), chunk=7))[0] == 200
+
+
+def test_slow_bodies_leave_a_thread_for_others(collector: RunningCollector) -> None:
+    where = urlsplit(collector.url)
+    with contextlib.ExitStack() as slow:
+        for _ in range(DEFAULT_THREADS - 1):
+            connection = slow.enter_context(socket.create_connection((where.hostname, where.port)))
+            connection.sendall(with_length(upload().encode())[:-10])
+        assert raw_answer(collector.url, with_length(upload().encode()))[0] == 200

@@ -161,3 +161,46 @@ def test_a_command_whose_extra_is_missing_says_how_to_install_it(module: str) ->
     assert result.returncode == 2
     assert "pip install 'hearsay-ldp[collector]'" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_host_name_can_be_bound_and_an_unknown_one_is_named(registry_file: Path, tmp_path: Path) -> None:
+    with running_collector(registry_file, tmp_path / "data", host="localhost") as collector:
+        assert "is ready on http://localhost:" in collector.output.read_text()
+    refused = serve(registry_file, "--bind", "no.such.host.invalid:8080", "--data-dir", tmp_path / "data")
+    assert (refused.returncode, "no.such.host.invalid is no address" in refused.stderr) == (1, True)
+    assert "Traceback" not in refused.stderr
+
+
+def test_nobody_else_can_read_the_data_directory_even_if_it_was_there_before(
+    registry_file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "data").mkdir(mode=0o755)
+    with running_collector(registry_file, tmp_path / "data") as collector:
+        post(collector.url, upload(report(window=today())))
+        files = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
+        assert files
+        assert [path for path in files if path.stat().st_mode & 0o077] == []
+
+
+def test_it_says_that_it_is_ready_behind_a_proxy_setting_too(registry_file: Path, tmp_path: Path) -> None:
+    with running_collector(registry_file, tmp_path / "data", environment={"http_proxy": "http://127.0.0.1:9"}):
+        pass
+
+
+def test_a_socket_path_that_would_be_too_long_is_named(registry_file: Path, tmp_path: Path) -> None:
+    long = tmp_path / ("x" * 120)
+    long.mkdir()
+    result = run_command(
+        [
+            sys.executable,
+            "-m",
+            "collector",
+            "serve",
+            "--registry",
+            str(registry_file),
+            "--data-dir",
+            str(tmp_path / "d"),
+        ],
+        TMPDIR=str(long),
+    )
+    assert (result.returncode, "set TMPDIR" in result.stderr) == (1, True)

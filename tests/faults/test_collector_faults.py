@@ -7,9 +7,11 @@ that in the end every upload is acknowledged exactly once and the sum must equal
 
 from __future__ import annotations
 
+import os
+import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -121,3 +123,63 @@ def test_sixteen_threads_with_one_upload_count_it_once(registry_file: Path, tmp_
                 thread.join()
         assert answers == [(200, {"accepted": 1, "refused": []})] * 16 * rounds
         assert [tally["counts"] for tally in tallies(collector.url, "?preliminary=1")] == [[0, rounds, 0, 0]]
+
+
+def test_workers_that_die_again_and_again_are_started_anew(registry_file: Path, tmp_path: Path) -> None:
+    with running_collector(registry_file, tmp_path / "data") as collector:
+        window = Window.of(WindowKind.DAY, time.time()).text
+        for _ in range(3):
+            before = collector.worker_pids()
+            kill_worker(collector)
+            wait_until(lambda before=before: set(collector.worker_pids()) - set(before), what="another worker")
+        wait_until(lambda: post(collector.url, upload(report(window=window)))[0] == 200, what="an acknowledgement")
+
+
+def test_a_worker_that_dies_while_the_store_and_the_registry_are_away_is_replaced(
+    registry_file: Path, tmp_path: Path
+) -> None:
+    with running_collector(registry_file, tmp_path / "data", "--workers", "2") as collector:
+        window = Window.of(WindowKind.DAY, time.time()).text
+        registry_file.unlink()
+        kill_store(collector)
+        kill_worker(collector)
+        wait_until(lambda: len(collector.worker_pids()) == 2, what="two workers")
+        wait_until(lambda: post(collector.url, upload(report(window=window)))[0] == 200, what="an acknowledgement")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of three megabytes."""
+    assert os.geteuid() == 0, "this test mounts a small disk: run it as root"
+    mount = tmp_path / "disk"
+    mount.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", mount], check=True)  # noqa: S607 wherever it is
+    yield mount
+    subprocess.run(["umount", mount], check=True)  # noqa: S607 as above
+
+
+def test_a_full_disk_gets_503_and_what_was_acknowledged_is_there_when_it_has_room_again(
+    small_disk: Path, registry_file: Path
+) -> None:
+    ballast = small_disk / "ballast"
+    with running_collector(registry_file, small_disk / "data") as collector:
+        window = Window.of(WindowKind.DAY, time.time()).text
+        acknowledged = 0
+        ballast.write_bytes(bytes(room_on(small_disk) - 65_536))
+        statuses: set[int] = set()
+        while 503 not in statuses:
+            sent = upload(report(window=window))
+            status, _ = post(collector.url, sent)
+            statuses.add(status)
+            acknowledged += status == 200
+        assert statuses <= {0, 200, 503}
+        assert acknowledged > 0
+        ballast.unlink()
+        wait_until(lambda: post(collector.url, sent)[0] == 200, what="the store to be back")
+        assert [sum(tally["counts"]) for tally in tallies(collector.url, "?preliminary=1")] == [acknowledged + 1]
+
+
+def room_on(folder: Path) -> int:
+    """Return the bytes that a disk has left."""
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize

@@ -53,16 +53,16 @@ class MemoryStore:
         self.ping()
         return frozenset(window for _, _, window in self._counts)
 
-    def closed_tallies(self) -> Iterator[Tally]:
+    def closed_tallies(self, closed: frozenset[str]) -> Iterator[Tally]:
         self.ping()
-        return iter([tally for tally in self._tallies() if tally.closed])
+        return iter([tally for tally in self._tallies() if tally.window in closed])
 
-    def open_snapshot(self, interval_s: int) -> Iterator[Tally]:
+    def open_snapshot(self, interval_s: int, closed: frozenset[str]) -> Iterator[Tally]:
         self.ping()
         assert interval_s > 0
         if self._snapshot is None:
-            self._snapshot = [tally for tally in self._tallies() if not tally.closed]
-        return iter([tally for tally in self._snapshot if tally.window not in self._closed])
+            self._snapshot = [tally for tally in self._tallies() if tally.window not in closed]
+        return iter([tally for tally in self._snapshot if tally.window not in closed])
 
     def ping(self) -> None:
         if self.is_down:

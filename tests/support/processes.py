@@ -83,15 +83,15 @@ class RunningCollector:
 
 @contextlib.contextmanager
 def running_collector(
-    registry: Path, data_dir: Path, *options: str, port: int | None = None, environment: dict[str, str] | None = None
+    registry: Path, data_dir: Path, *options: str, host: str = "127.0.0.1", environment: dict[str, str] | None = None
 ) -> Iterator[RunningCollector]:
     """Run ``hearsay-collector serve`` until the context ends."""
-    port = port or free_port()
+    port = free_port()
     data_dir.mkdir(parents=True, exist_ok=True)
     output = data_dir.parent / f"collector-{port}.out"
     command = [
         *(sys.executable, "-m", "collector", "serve", "--registry", str(registry)),
-        *("--bind", f"127.0.0.1:{port}", "--data-dir", str(data_dir), *options),
+        *("--bind", f"{host}:{port}", "--data-dir", str(data_dir), *options),
     ]
     settings = {**os.environ, "HEARSAY_READ_TOKEN": READ_TOKEN, **(environment or {})}
     with output.open("wb") as sink:

@@ -1,23 +1,32 @@
 from __future__ import annotations
 
+import pytest
+
 from client_sdk.spec import GRACE_S, Window
-from collector.maintenance import REWRITE_INTERVAL_S, Maintenance, close_due_windows
+from collector.config import ConfigError
+from collector.maintenance import RETRY_INTERVAL_S, REWRITE_INTERVAL_S, Maintenance, close_due_windows
+from collector.store import StoreUnavailableError
 from tests.support.collecting import TODAY, judged, report, upload
 from tests.support.memory_store import MemoryStore
+from tests.support.processes import wait_until
 
 CLOSE_S = float(Window.parse(TODAY).ends_at + GRACE_S)
 
 
 class Log:
-    """An append-only file that counts its rewrites, and may be busy."""
+    """An append-only file that counts its rewrites, may be busy, and may fail."""
 
     def __init__(self) -> None:
         self.rewrites = 0
         self.is_busy = False
+        self.fails = False
 
-    def rewrite(self) -> bool:
+    def rewrite_log(self) -> bool:
         self.rewrites += not self.is_busy
         return not self.is_busy
+
+    def log_rewrite_failed(self) -> bool:
+        return self.fails
 
 
 def used_store() -> MemoryStore:
@@ -28,22 +37,22 @@ def used_store() -> MemoryStore:
 
 def test_a_window_closes_when_its_grace_is_over_and_not_before() -> None:
     store = used_store()
-    assert not close_due_windows(store, now_s=CLOSE_S - 1, grace_s=GRACE_S)
+    close_due_windows(store, now_s=CLOSE_S - 1, grace_s=GRACE_S)
     assert store.closed_windows() == frozenset()
-    assert close_due_windows(store, now_s=CLOSE_S, grace_s=GRACE_S)
+    close_due_windows(store, now_s=CLOSE_S, grace_s=GRACE_S)
     assert store.closed_windows() == {TODAY}
 
 
 def test_a_closed_window_stays_closed_when_the_clock_goes_back_or_the_grace_grows() -> None:
     store = used_store()
     close_due_windows(store, now_s=CLOSE_S, grace_s=GRACE_S)
-    assert not close_due_windows(store, now_s=CLOSE_S - 10, grace_s=2 * GRACE_S)
+    close_due_windows(store, now_s=CLOSE_S - 10, grace_s=2 * GRACE_S)
     assert store.closed_windows() == {TODAY}
 
 
 def test_the_log_is_rewritten_at_least_every_quarter_of_an_hour() -> None:
     log = Log()
-    chores = Maintenance(used_store(), log.rewrite, grace_s=GRACE_S, clock=lambda: 0.0)
+    chores = Maintenance(used_store(), log, grace_s=GRACE_S, clock=lambda: 0.0)
     for second in range(3600):
         chores.tick(float(second))
     assert REWRITE_INTERVAL_S < 900
@@ -52,7 +61,7 @@ def test_the_log_is_rewritten_at_least_every_quarter_of_an_hour() -> None:
 
 def test_the_log_is_rewritten_when_a_window_closes_whoever_closes_it() -> None:
     store, log, now = used_store(), Log(), [CLOSE_S - 1]
-    chores = Maintenance(store, log.rewrite, grace_s=GRACE_S, clock=lambda: now[0])
+    chores = Maintenance(store, log, grace_s=GRACE_S, clock=lambda: now[0])
     chores.tick(0.0)
     chores.tick(1.0)
     assert log.rewrites == 1
@@ -66,10 +75,38 @@ def test_the_log_is_rewritten_when_a_window_closes_whoever_closes_it() -> None:
 
 def test_a_rewrite_that_could_not_begin_is_asked_for_again() -> None:
     log = Log()
-    chores = Maintenance(used_store(), log.rewrite, grace_s=GRACE_S, clock=lambda: 0.0)
+    chores = Maintenance(used_store(), log, grace_s=GRACE_S, clock=lambda: 0.0)
     log.is_busy = True
     chores.tick(0.0)
     log.is_busy = False
     chores.tick(1.0)
     chores.tick(2.0)
     assert log.rewrites == 1
+
+
+def test_a_rewrite_that_came_to_nothing_is_asked_for_again_after_a_pause() -> None:
+    log = Log()
+    chores = Maintenance(used_store(), log, grace_s=GRACE_S, clock=lambda: 0.0)
+    log.fails = True
+    for second in range(int(RETRY_INTERVAL_S) + 1):
+        chores.tick(float(second))
+    assert log.rewrites == 2
+    log.fails = False
+    for second in range(int(RETRY_INTERVAL_S) + 1, 200):
+        chores.tick(float(second))
+    assert log.rewrites == 2
+
+
+def test_maintenance_goes_on_after_whatever_fails(caplog: pytest.LogCaptureFixture) -> None:
+    failures = [OSError("the disk is full"), ConfigError("in use"), StoreUnavailableError("down")]
+    log = Log()
+
+    def fail() -> None:
+        if failures:
+            raise failures.pop()
+
+    chores = Maintenance(used_store(), log, grace_s=GRACE_S, every_tick=fail)
+    chores.start()
+    wait_until(lambda: log.rewrites == 1, what="a rewrite after all failures")
+    chores.stop()
+    assert [record.getMessage() for record in caplog.records] == ["maintenance waits: down"]

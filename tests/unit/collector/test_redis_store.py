@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 import redis
 
-from client_sdk.spec import Verdict
+from client_sdk.spec import Verdict, Window
 from collector.config import ConfigError, Durability
 from collector.count_upload import BUCKET_ENTRIES, bucket_path
 from collector.judge import Judgement
-from collector.redis_store import STORE_KEY, RedisStore
+from collector.redis_store import SNAPSHOT_KEY, STORE_KEY, RedisStore
 from collector.store import StoreUnavailableError
-from tests.support.collecting import judged, report, upload
-from tests.support.processes import free_port
+from tests.support.collecting import TODAY, judged, report, upload
+from tests.support.processes import free_port, wait_until
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_an_existing_store_keeps_its_number_of_shards(embedded_url: str, client:
     for _ in range(32):
         assert store.count(judged(upload(report("os", 2)))) == Verdict(1)
     assert len(client.keys("{*}:tally:os:*")) == 4
-    assert [tally.counts for tally in store.open_snapshot(60)] == [(0, 0, 32, 0)]
+    assert [tally.counts for tally in store.open_snapshot(60, frozenset())] == [(0, 0, 32, 0)]
     store.disconnect()
 
 
@@ -65,16 +65,41 @@ def test_a_store_of_another_schema_is_refused(embedded_url: str, client: Any) ->
     store.disconnect()
 
 
-def test_a_store_that_does_not_write_through_is_refused_unless_memory_is_enough(embedded_url: str, client: Any) -> None:
+@pytest.mark.parametrize(
+    ("setting", "value", "usual", "memory_is_enough"),
+    [
+        ("appendfsync", "everysec", "always", True),
+        ("no-appendfsync-on-rewrite", "yes", "no", True),
+        ("maxmemory-policy", "allkeys-lru", "noeviction", False),
+    ],
+)
+def test_a_store_that_would_not_keep_what_it_acknowledges_is_refused(
+    embedded_url: str, client: Any, setting: str, value: str, usual: str, *, memory_is_enough: bool
+) -> None:
     store = RedisStore(embedded_url)
-    client.config_set("appendfsync", "everysec")
+    client.config_set(setting, value)
     try:
-        with pytest.raises(ConfigError, match=r"appendfsync everysec.*--durability memory"):
+        with pytest.raises(ConfigError, match=rf"{setting} {usual} \(now {value}\)"):
             store.prepare(Durability.FSYNC)
-        store.prepare(Durability.MEMORY)
+        if memory_is_enough:
+            store.prepare(Durability.MEMORY)
+        else:
+            with pytest.raises(ConfigError, match=setting):
+                store.prepare(Durability.MEMORY)
     finally:
-        client.config_set("appendfsync", "always")
+        client.config_set(setting, usual)
     store.disconnect()
+
+
+def test_the_grace_can_grow_only_while_no_window_is_open(store: RedisStore) -> None:
+    store.agree_on_grace(100)
+    store.agree_on_grace(200)
+    store.count(judged(upload()))
+    store.agree_on_grace(50)
+    with pytest.raises(ConfigError, match=f"from 50 seconds.*{TODAY}"):
+        store.agree_on_grace(51)
+    store.close(Window.parse(TODAY))
+    store.agree_on_grace(51)
 
 
 def test_a_store_that_is_not_there_is_unavailable() -> None:
@@ -110,12 +135,12 @@ def test_ids_fill_small_buckets_and_each_is_found_again(store: RedisStore, clien
     for upload_id in ids:
         store.count(with_id(template, upload_id))
     buckets = client.keys("{0}:ids:*")
-    assert max(map(client.hlen, buckets)) <= BUCKET_ENTRIES
+    assert max(map(client.zcard, buckets)) <= BUCKET_ENTRIES
     assert {client.object("encoding", bucket) for bucket in buckets} == {b"listpack"}
-    assert sum(client.hlen(bucket) for bucket in buckets) == len(ids)
+    assert sum(map(client.zcard, buckets)) == len(ids)
     for upload_id in ids:
         store.count(with_id(template, upload_id))
-    assert [tally.counts for tally in store.open_snapshot(60)] == [(0, len(ids))]
+    assert [tally.counts for tally in store.open_snapshot(60, frozenset())] == [(0, len(ids))]
 
 
 def test_a_remembered_id_costs_at_most_40_bytes(store: RedisStore, client: Any) -> None:
@@ -140,7 +165,7 @@ def test_a_bucket_outlives_those_below_it(store: RedisStore, client: Any) -> Non
     below = base + bucket_path(deep)[0]
     assert client.expiretime(base) == client.expiretime(below) == later.remember_until
     store.count(with_id(later, deep))
-    assert [tally.counts for tally in store.open_snapshot(60)] == [(0, BUCKET_ENTRIES + 1)]
+    assert [tally.counts for tally in store.open_snapshot(60, frozenset())] == [(0, BUCKET_ENTRIES + 1)]
 
 
 def test_ids_expire_by_the_calendar_and_not_by_when_they_came(store: RedisStore, client: Any) -> None:
@@ -160,8 +185,48 @@ def test_a_connection_that_broke_is_opened_again(store: RedisStore, client: Any)
     store.count(judged(upload()))
     client.client_kill_filter(_type="normal", skipme=True)
     assert store.count(judged(upload())) == Verdict(1)
-    assert [tally.counts for tally in store.open_snapshot(60)] == [(0, 2)]
+    assert [tally.counts for tally in store.open_snapshot(60, frozenset())] == [(0, 2)]
 
 
-def test_the_append_only_file_can_be_rewritten(store: RedisStore) -> None:
-    assert store.rewrite_log() in (True, False)
+def test_the_append_only_file_is_rewritten_when_asked(store: RedisStore, client: Any) -> None:
+    before = client.info("persistence")["aof_rewrites"]
+    wait_until(store.rewrite_log, what="a rewrite to begin")
+    wait_until(lambda: client.info("persistence")["aof_rewrites"] > before, what="the rewrite")
+    assert not store.log_rewrite_failed()
+
+
+def test_ids_are_kept_in_no_order_of_arrival(store: RedisStore, client: Any) -> None:
+    template = judged(upload())
+    ids = [secrets.token_hex(16) for _ in range(BUCKET_ENTRIES)]
+    for upload_id in ids:
+        store.count(with_id(template, upload_id))
+    (bucket,) = client.keys("{0}:ids:*")
+    assert client.zrange(bucket, 0, -1) == [bytes.fromhex(upload_id) + b"\x00" for upload_id in sorted(ids)]
+
+
+def test_the_look_at_open_windows_is_renewed_after_its_interval_and_shared(
+    store: RedisStore, client: Any, embedded_url: str
+) -> None:
+    def shown(reader: RedisStore) -> list[tuple[int, ...]]:
+        return [tally.counts for tally in reader.open_snapshot(3600, frozenset())]
+
+    store.count(judged(upload()))
+    assert shown(store) == [(0, 1)]
+    store.count(judged(upload()))
+    other = RedisStore(embedded_url)
+    assert shown(other) == [(0, 1)]
+    assert 0 < client.ttl(SNAPSHOT_KEY) <= 3600
+    client.delete(SNAPSHOT_KEY)
+    assert shown(store) == shown(other) == [(0, 2)]
+    other.disconnect()
+
+
+def test_two_readers_at_once_share_the_first_look(store: RedisStore, client: Any) -> None:
+    store.count(judged(upload()))
+    assert client.set(SNAPSHOT_KEY, '[["os","000000000000","2026-11-20",[1,2]]]', ex=60)
+    assert [tally.counts for tally in store.open_snapshot(60, frozenset())] == [(1, 2)]
+
+
+def test_the_embedded_store_keeps_no_receive_times(client: Any) -> None:
+    expected = {"slowlog-log-slower-than": "-1", "aof-timestamp-enabled": "no", "maxmemory-policy": "noeviction"}
+    assert {name: client.config_get(name)[name] for name in expected} == expected

@@ -38,6 +38,10 @@ def test_a_verdict_without_refusals_takes_one_byte() -> None:
     assert [len(pack(reports, ())) for reports in (1, 4, 256)] == [1, 1, 1]
 
 
-@pytest.mark.parametrize("order", [b"\x03\x02\x05\x00\x07", b"\x03\x00\x07\x02\x05"])
+@pytest.mark.parametrize("order", [b"\x03\x02\x02\x05\x00\x00\x07", b"\x03\x00\x00\x07\x02\x02\x05"])
 def test_refusals_that_the_store_appends_are_sorted_in(order: bytes) -> None:
     assert unpack(order) == Verdict(4, ((0, Refusal.SYMBOL_OUT_OF_RANGE), (2, Refusal.WINDOW_CLOSED)))
+
+
+def test_refusals_of_one_kind_in_a_row_take_three_bytes_together() -> None:
+    assert pack(256, tuple((index, Refusal.WINDOW_CLOSED) for index in range(256))) == b"\xff\x00\xff\x05"

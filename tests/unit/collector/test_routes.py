@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
@@ -9,6 +10,7 @@ from flask.testing import FlaskClient
 
 from client_sdk.spec import MAX_UPLOAD_BYTES, Window
 from collector import create_app
+from collector.store import StoreUnavailableError, Tally
 from tests.support.collecting import NOON, REGISTRY, TODAY, report, tallies_of, upload
 from tests.support.memory_store import MemoryStore
 
@@ -150,6 +152,27 @@ def test_a_wrong_method_or_path_gets_a_problem(client: FlaskClient, method: str,
     assert json.loads(answer.text)["status"] == status
     if status is HTTPStatus.METHOD_NOT_ALLOWED:
         assert answer.headers["Allow"]
+
+
+def test_slashes_are_not_merged_by_a_redirect_that_echoes_the_host(client: FlaskClient) -> None:
+    answer = client.get("/v1//registry", headers={"Host": "canary.example.com"})
+    assert answer.status_code == HTTPStatus.NOT_FOUND
+    assert answer.mimetype == "application/problem+json"
+
+
+def test_what_is_served_is_not_sniffed(client: FlaskClient) -> None:
+    assert client.get("/v1/registry").headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_a_store_that_dies_while_tallies_are_read_gives_an_error_and_not_a_shorter_answer(
+    client: FlaskClient, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks_off(_: frozenset[str]) -> Iterator[Tally]:
+        yield Tally("os", "0" * 12, TODAY, closed=True, counts=(1, 2, 3, 4))
+        raise StoreUnavailableError("killed")
+
+    monkeypatch.setattr(store, "closed_tallies", breaks_off)
+    assert client.get("/v1/tallies", headers=READ).status_code == HTTPStatus.SERVICE_UNAVAILABLE
 
 
 def test_the_registry_is_served_to_anyone_with_a_tag(client: FlaskClient) -> None:
