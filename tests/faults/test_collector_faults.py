@@ -66,6 +66,12 @@ def kill_worker(collector: RunningCollector) -> None:
     kill(collector.worker_pids()[0])
 
 
+def kill_worker_and_await_another(collector: RunningCollector) -> None:
+    before = set(collector.worker_pids())
+    kill_worker(collector)
+    wait_until(lambda: bool(set(collector.worker_pids()) - before), what="another worker")
+
+
 def kill_store(collector: RunningCollector) -> None:
     kill(collector.store_pid())
 
@@ -129,9 +135,7 @@ def test_workers_that_die_again_and_again_are_started_anew(registry_file: Path, 
     with running_collector(registry_file, tmp_path / "data") as collector:
         window = Window.of(WindowKind.DAY, time.time()).text
         for _ in range(3):
-            before = collector.worker_pids()
-            kill_worker(collector)
-            wait_until(lambda before=before: set(collector.worker_pids()) - set(before), what="another worker")
+            kill_worker_and_await_another(collector)
         wait_until(lambda: post(collector.url, upload(report(window=window)))[0] == 200, what="an acknowledgement")
 
 
