@@ -94,15 +94,13 @@ def _run_workers(config: CollectorConfig, address: str, make_app: Callable[[], F
             log_level=LogLevels.error,
             websockets=False,
         )
-        try:
+        with contextlib.suppress(SystemExit):  # raised where a worker's end was not asked for
             server.serve(target_loader=make_app, wrap_loader=False)
-        except SystemExit:
-            if server.interrupt_signal:
-                raise
+        if not server.interrupt_signal:
+            _log.error("the workers die faster than they can be replaced; starting them anew in %s s", RESTART_DELAY_S)
+            time.sleep(RESTART_DELAY_S)
         if server.interrupt_signal:
             return
-        _log.error("the workers died faster than they could be replaced; starting them anew in %s s", RESTART_DELAY_S)
-        time.sleep(RESTART_DELAY_S)
 
 
 def worker_app(config: CollectorConfig, registry: Registry, store_url: str, shards: int) -> Flask:
