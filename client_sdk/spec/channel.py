@@ -55,6 +55,9 @@ class Channel(Protocol):
     def worst_ratio(self) -> Fraction:
         """The largest P(symbol|x) / P(symbol|x') over all symbols and inputs: e to the exact epsilon."""
 
+    def __hash__(self) -> int:
+        """Hash by the law: channels are equal where their integers are."""
+
     def probability(self, symbol: int, given: int) -> Fraction:
         """Return P(symbol | input ``given``), exactly."""
 

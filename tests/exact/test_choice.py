@@ -72,17 +72,16 @@ def test_the_closed_form_of_subset_selection_is_the_variance_of_the_true_channel
 @pytest.mark.parametrize("prime", [2, 3, 5])
 def test_the_closed_form_of_projective_geometry_is_the_variance_of_the_true_channel(prime: int) -> None:
     odds = Fraction(7, 3)
-    points, block, common = choice._geometry(prime, prime * prime)
-    assert (points, block, common) == (prime**2 + prime + 1, prime + 1, 1)
+    points, block, common, dimension = choice._geometry(prime, prime * prime)
+    assert (points, block, common, dimension) == (prime**2 + prime + 1, prime + 1, 1, 3)
     exact = average_variance(*projective_plane(prime, odds))
     assert choice._design_variance(points, points, block, common, odds) == exact
 
 
 def test_a_geometry_grows_to_hold_all_values() -> None:
     for prime, inputs in ((2, 8), (3, 1000), (7, 57), (7, 58)):
-        points, block, common = choice._geometry(prime, inputs)
-        powers = [prime**power for power in range(1, 20)]
-        assert points in [(power * prime - 1) // (prime - 1) for power in powers]
+        points, block, common, dimension = choice._geometry(prime, inputs)
+        assert points == (prime**dimension - 1) // (prime - 1)
         assert (points - 1) // prime == block
         assert (block - 1) // prime == common
         assert points >= inputs

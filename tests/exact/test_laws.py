@@ -11,8 +11,10 @@ import pytest
 from client_sdk.spec import COIN_SCALE, Boolean, Channel, Coins, Metric, Number, WindowKind
 from client_sdk.spec.channel import epsilon_nanos
 from client_sdk.spec.epsilon import RequestedEpsilon
+from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.spec.mechanisms.one_bit import OneBit
+from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.spec.mechanisms.randomized_response import RandomizedResponse
 from tests.support.coins import exact_law
 from tests.support.law_checks import CHANNEL_CHECKS, Check, Subject, law, positions
@@ -28,7 +30,16 @@ def request(text: str) -> RequestedEpsilon:
 def channels(text: str) -> list[Channel]:
     epsilon = request(text)
     k_ary = [KAryRandomizedResponse.within(epsilon, size) for size in SIZES]
-    return [RandomizedResponse.within(epsilon), OneBit.within(epsilon), *k_ary]
+    return [RandomizedResponse.within(epsilon), OneBit.within(epsilon), *k_ary, *designs(epsilon)]
+
+
+def designs(epsilon: RequestedEpsilon) -> list[Channel]:
+    cyclic = [(3, 2, 1), (4, 2, 3), (5, 2, 2), (16, 2, 15), (7, 3, 2), (9, 4, 3), (16, 6, 2)]
+    geometries = [(7, 2, 3), (5, 2, 3), (13, 3, 3), (14, 2, 4), (20, 5, 3)]
+    return [
+        *(CyclicDesign.within(epsilon, *design) for design in cyclic),
+        *(ProjectiveGeometry.within(epsilon, *design) for design in geometries),
+    ]
 
 
 @pytest.mark.parametrize("check", CHANNEL_CHECKS, ids=lambda check: check.__name__)
@@ -86,3 +97,22 @@ def test_the_joint_law_of_two_reports_is_the_product_of_their_laws() -> None:
 
     first, second = law(visits.channel, 1), law(visits.channel, 0)
     assert exact_law(both) == {(a, b): first[a] * second[b] for a in (0, 1) for b in (0, 1)}
+
+
+SMALL_DESIGNS: list[Channel] = [
+    CyclicDesign.within(request("1"), 5, 2, 2),
+    CyclicDesign.within(request("1"), 7, 3, 2),
+    ProjectiveGeometry.within(request("1"), 6, 2, 3),
+]
+
+
+@pytest.mark.parametrize("channel", SMALL_DESIGNS, ids=lambda channel: f"{channel.name} of {channel.inputs}")
+def test_the_joint_law_of_two_reports_of_a_design_is_the_product_of_their_laws(channel: Channel) -> None:
+    """Shared blocks must not tie reports: what one report derives and keeps must not change the next one."""
+    answers = (channel.inputs - 1, 0)
+
+    def both(coins: Coins) -> tuple[int, int]:
+        return channel.perturb(answers[0], coins), channel.perturb(answers[1], coins)
+
+    first, second = law(channel, answers[0]), law(channel, answers[1])
+    assert exact_law(both) == {(a, b): first[a] * second[b] for a in first for b in second}

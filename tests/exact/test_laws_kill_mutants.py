@@ -10,8 +10,11 @@ import pytest
 
 from client_sdk.spec import Channel, Coins, Number
 from client_sdk.spec.epsilon import RequestedEpsilon
+from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.spec.mechanisms.randomized_response import RandomizedResponse
+from tests.support import design_mutants
 from tests.support.law_checks import CHANNEL_CHECKS, ROUNDING_CHECKS, Check, RoundingCheck, Subject, refuses
 from tests.support.mutants import BINARY_MUTANTS, CHANNEL_MUTANTS, ROUNDING_MUTANTS, Mutant, right_perturbation
 
@@ -19,6 +22,15 @@ EPSILON = RequestedEpsilon.parse(Decimal(1))
 K_ARY = KAryRandomizedResponse.within(EPSILON, 5)
 BINARY = RandomizedResponse.within(EPSILON)
 POINTS = 4
+DESIGN_MUTANTS = {
+    f"{right}: {name}": mutant
+    for right, mutants in (
+        ("pairs", design_mutants.cyclic(CyclicDesign.within(EPSILON, 6, 2, 5))),
+        ("blocks", design_mutants.cyclic(CyclicDesign.within(EPSILON, 7, 3, 2))),
+        ("geometry", design_mutants.projective(ProjectiveGeometry.within(EPSILON, 13, 3, 3))),
+    )
+    for name, mutant in mutants.items()
+}
 
 
 def channel_killers(channel: Channel) -> set[str]:
@@ -82,6 +94,20 @@ def test_every_check_of_a_rounding_accepts_the_right_one_and_kills_a_mutant(chec
     assert any(refuses(partial(check, mutant, POINTS)) for mutant in ROUNDING_MUTANTS.values())
 
 
+@pytest.mark.parametrize("name", DESIGN_MUTANTS)
+def test_a_wrong_design_is_refused(name: str) -> None:
+    killers = channel_killers(DESIGN_MUTANTS[name])
+    assert bool(killers) == (not name.endswith("none"))
+
+
+def test_a_complement_that_is_not_excluded_makes_lies_of_the_truth_and_is_refused_for_its_epsilon() -> None:
+    for name, mutant in DESIGN_MUTANTS.items():
+        if name.endswith("complement not excluded"):
+            killers = channel_killers(mutant)
+            assert killers >= {"law_is_the_declared_one", "worst_ratio_is_the_enumerated_one"}
+
+
 def test_no_list_of_mutants_or_checks_is_empty() -> None:
+    assert sum(not name.endswith("none") for name in DESIGN_MUTANTS) > 10
     for found in (BINARY_MUTANTS, CHANNEL_MUTANTS, ROUNDING_MUTANTS, CHANNEL_CHECKS, ROUNDING_CHECKS):
         assert found

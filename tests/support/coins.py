@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
@@ -142,3 +143,44 @@ def law_of(paths: Sequence[Path[T]]) -> dict[T, Fraction]:
 def exact_law(procedure: Callable[[Coins], T]) -> dict[T, Fraction]:
     """Return the exact output distribution of a procedure that takes coins, for example a channel's ``perturb``."""
     return law_of(list(exact_paths(procedure)))
+
+
+class OneDraw:
+    """Coins of which one integer is asked, once.
+
+    Attributes:
+        bound: what was asked for, or none.
+
+    """
+
+    def __init__(self, drawn: int) -> None:
+        self._drawn = drawn
+        self.bound: int | None = None
+
+    def bernoulli(self, numerator: int) -> bool:
+        raise AssertionError(f"one integer is asked, not a coin of {numerator}")
+
+    def below(self, bound: int) -> int:
+        assert self.bound is None, "a second integer is asked"
+        assert 0 <= self._drawn < bound <= COIN_SCALE
+        self.bound = bound
+        return self._drawn
+
+
+def exact_law_of_one_draw(procedure: Callable[[Coins], T], ends: Sequence[int]) -> dict[T, Fraction]:
+    """Return the exact law of a procedure that draws one integer and gives the same outcome between two ``ends``.
+
+    2**64 draws cannot be replayed one by one. ``ends`` rise from 0 to the bound of the draw, and the outcome is looked
+    at on both ends and in the middle of every stretch between two of them: a division or a comparison that were wrong
+    anywhere would show at an end.
+    """
+    law: defaultdict[T, Fraction] = defaultdict(Fraction)
+    for first, beyond in pairwise(ends):
+        outcomes = set()
+        for drawn in {first, (first + beyond) // 2, beyond - 1}:
+            coins = OneDraw(drawn)
+            outcomes.add(procedure(coins))
+            assert coins.bound == ends[-1], "the draw is of another size"
+        (outcome,) = outcomes
+        law[outcome] += Fraction(beyond - first, ends[-1])
+    return dict(law)

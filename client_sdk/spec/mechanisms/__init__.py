@@ -10,12 +10,17 @@ from collections.abc import Callable
 from typing import Final
 
 from client_sdk.spec.channel import Channel
-from client_sdk.spec.domain import Boolean, Category, Domain
+from client_sdk.spec.domain import Boolean, Category, Domain, Number
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms import choice
+from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.spec.mechanisms.hybrid import Hybrid
 from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.spec.mechanisms.one_bit import OneBit
+from client_sdk.spec.mechanisms.piecewise import Piecewise
+from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.spec.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.spec.mechanisms.square_wave import SquareWave
 
 AUTO: Final = "auto"
 
@@ -37,12 +42,39 @@ NAMES: Final = (
 
 _Builder = Callable[[Domain, RequestedEpsilon], Channel]
 
+
+def _for_statistic(statistic: str, within: Callable[[RequestedEpsilon], Channel]) -> _Builder:
+    """Return a builder that refuses a number of which another statistic is asked."""
+
+    def build(domain: Domain, epsilon: RequestedEpsilon) -> Channel:
+        if not isinstance(domain, Number) or domain.statistic != statistic:
+            raise ValueError(f'estimates the {statistic} only; ask for statistic = "{statistic}", or let auto choose')
+        return within(epsilon)
+
+    return build
+
+
+def _cyclic_design(domain: Domain, epsilon: RequestedEpsilon) -> Channel:
+    block_size, base_blocks = choice.category_design(choice.CYCLIC, domain.size, epsilon.odds)
+    return CyclicDesign.within(epsilon, domain.size, block_size, base_blocks)
+
+
+def _projective_geometry(domain: Domain, epsilon: RequestedEpsilon) -> Channel:
+    prime, dimension = choice.category_design(choice.PROJECTIVE, domain.size, epsilon.odds)
+    return ProjectiveGeometry.within(epsilon, domain.size, prime, dimension)
+
+
 _BUILDERS: Final[dict[tuple[str, str], _Builder]] = {
     ("boolean", "randomized-response"): lambda _, epsilon: RandomizedResponse.within(epsilon),
     ("category", "k-ary-randomized-response"): lambda domain, epsilon: KAryRandomizedResponse.within(
         epsilon, domain.size
     ),
+    ("category", "cyclic-design"): _cyclic_design,
+    ("category", "projective-geometry"): _projective_geometry,
     ("number", "one-bit"): lambda _, epsilon: OneBit.within(epsilon),
+    ("number", "piecewise"): _for_statistic("mean", Piecewise.within),
+    ("number", "hybrid"): _for_statistic("mean", Hybrid.within),
+    ("number", "square-wave"): _for_statistic("distribution", SquareWave.within),
 }
 """What this build has: how to make the channel of a kind and a mechanism."""
 

@@ -25,24 +25,59 @@ MAX_DESIGN_SYMBOLS = 2**16
 MAX_BASE_BLOCKS = 128
 """1 + 1/128 of the bound: more blocks would cost symbols for less than one percent."""
 
+MAX_GEOMETRY_SYMBOLS = 2**24
+"""A geometry's tally, as an array of 64-bit counters, stays within 128 MB."""
+
+LARGEST_PRIME = 4093
+"""The largest whose plane has no more than `MAX_GEOMETRY_SYMBOLS` points."""
+
 ONE_BIT_IS_BEST_UP_TO = Fraction(184, 100)
 """e**0.61: at a lower epsilon no published mechanism has less worst-case variance (Wang et al. 2019, section III.C)."""
 
 
 class Candidate(NamedTuple):
-    """A mechanism that could be taken: n times the variance of a share, averaged over a uniform population."""
+    """A mechanism that could be taken.
+
+    Attributes:
+        variance: n times the variance of a share, averaged over a uniform population.
+        symbols: how many there are.
+        name: the mechanism's.
+        design: block size and base blocks of a cyclic design, prime and dimension of a geometry, else empty.
+
+    """
 
     variance: Fraction
     symbols: int
     name: str
+    design: tuple[int, ...] = ()
 
 
 def category_mechanism(inputs: int, odds: Fraction) -> str:
     """Return the name of the mechanism for ``inputs`` categories at e**epsilon = ``odds``."""
+    return _fewest_symbols(list(_candidates(inputs, odds))).name
+
+
+def category_design(name: str, inputs: int, odds: Fraction) -> tuple[int, ...]:
+    """Return the `Candidate.design` of a mechanism; where ``auto`` chooses the mechanism it is that of the choice.
+
+    Raises:
+        ValueError: saying what would be right, if the mechanism has none for so many inputs.
+
+    """
     candidates = list(_candidates(inputs, odds))
+    named = [candidate for candidate in candidates if candidate.name == name]
+    if not named:
+        chosen = _fewest_symbols(candidates).name
+        raise ValueError(f"{name!r} has no design for {inputs} values at this epsilon; auto would choose {chosen!r}")
+    least = min(candidate.variance for candidate in candidates)
+    good = [candidate for candidate in named if candidate.variance <= GOOD_ENOUGH * least]
+    return _fewest_symbols(good or named).design
+
+
+def _fewest_symbols(candidates: list[Candidate]) -> Candidate:
     least = min(candidate.variance for candidate in candidates)
     good = (candidate for candidate in candidates if candidate.variance <= GOOD_ENOUGH * least)
-    return min(good, key=lambda candidate: candidate.symbols).name
+    return min(good, key=lambda candidate: candidate.symbols)
 
 
 def number_mechanism(statistic: str, odds: Fraction) -> str:
@@ -56,15 +91,17 @@ def _candidates(inputs: int, odds: Fraction) -> Iterator[Candidate]:
     yield Candidate(subset_variance(inputs, 1, odds), inputs, K_ARY)
     pair_symbols = inputs * ((inputs - 1) // 2 if inputs % 2 else inputs - 1)
     if inputs > 2 and pair_symbols <= MAX_DESIGN_SYMBOLS:  # noqa: PLR2004 a pair of two values says nothing
-        yield Candidate(subset_variance(inputs, 2, odds), pair_symbols, CYCLIC)
+        yield Candidate(subset_variance(inputs, 2, odds), pair_symbols, CYCLIC, (2, pair_symbols // inputs))
     block_size = best_subset_size(inputs, odds)
     base_blocks = min(MAX_BASE_BLOCKS, MAX_DESIGN_SYMBOLS // inputs)
     if block_size > 2 and base_blocks:  # noqa: PLR2004 sizes 1 and 2 are the two above
-        bound = subset_variance(inputs, block_size, odds)
-        yield Candidate(bound * (1 + Fraction(1, base_blocks)), base_blocks * inputs, CYCLIC)
-    for prime in _primes_near(int(odds) + 1):
-        points, block, common = _geometry(prime, inputs)
-        yield Candidate(_design_variance(inputs, points, block, common, odds), points, PROJECTIVE)
+        variance = subset_variance(inputs, block_size, odds) * (1 + Fraction(1, base_blocks))
+        yield Candidate(variance, base_blocks * inputs, CYCLIC, (block_size, base_blocks))
+    for prime in _primes_near(min(int(odds) + 1, LARGEST_PRIME)):
+        points, block, common, dimension = _geometry(prime, inputs)
+        if points <= MAX_GEOMETRY_SYMBOLS:
+            variance = _design_variance(inputs, points, block, common, odds)
+            yield Candidate(variance, points, PROJECTIVE, (prime, dimension))
 
 
 def subset_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
@@ -96,12 +133,12 @@ def _average_variance(inputs: int, supported: Fraction, unsupported: Fraction) -
     return base / gap + (supported * (1 - supported) - base) / (inputs * gap)
 
 
-def _geometry(prime: int, inputs: int) -> tuple[int, int, int]:
-    """Return points, points a hyperplane and points two hyperplanes share, of the least PG(t-1, prime) with t >= 3."""
-    common, block, points = 1, prime + 1, prime * prime + prime + 1
+def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
+    """Return points, points a hyperplane, points two hyperplanes share, and t >= 3, of the least PG(t-1, prime)."""
+    common, block, points, dimension = 1, prime + 1, prime * prime + prime + 1, 3
     while points < inputs:
-        common, block, points = block, points, points * prime + 1
-    return points, block, common
+        common, block, points, dimension = block, points, points * prime + 1, dimension + 1
+    return points, block, common, dimension
 
 
 def _primes_near(centre: int) -> Iterator[int]:

@@ -7,11 +7,15 @@ from fractions import Fraction
 
 import pytest
 
-from client_sdk.spec import Boolean, Category, Channel, Domain, Number, Registry, RegistryError
+from client_sdk.spec import Boolean, Category, Channel, Domain, Number, Registry, RegistryError, mechanisms
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms import AUTO, NAMES, channel_for
+from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.spec.mechanisms.hybrid import Hybrid
 from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.spec.mechanisms.one_bit import OneBit
+from client_sdk.spec.mechanisms.piecewise import Piecewise
+from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.spec.mechanisms.randomized_response import RandomizedResponse
 from tests.support.definitions import CATEGORY, registry_text
 
@@ -22,7 +26,11 @@ DOMAINS: dict[str, Domain] = {"boolean": Boolean(), "category": Category(("a", "
 BUILT: dict[tuple[str, str], type[Channel]] = {
     ("boolean", "randomized-response"): RandomizedResponse,
     ("category", "k-ary-randomized-response"): KAryRandomizedResponse,
+    ("category", "cyclic-design"): CyclicDesign,
+    ("category", "projective-geometry"): ProjectiveGeometry,
     ("number", "one-bit"): OneBit,
+    ("number", "piecewise"): Piecewise,
+    ("number", "hybrid"): Hybrid,
 }
 
 
@@ -33,6 +41,9 @@ def test_a_named_mechanism_is_taken_as_named_or_refused(kind: str, mechanism: st
         channel = channel_for(DOMAINS[kind], HALF, mechanism)
         assert type(channel) is BUILT[kind, mechanism]
         assert channel.name == mechanism
+    elif (kind, mechanism) == ("number", "square-wave"):
+        with pytest.raises(ValueError, match="estimates the distribution only"):
+            channel_for(MEAN, HALF, mechanism)
     else:
         with pytest.raises(ValueError, match=f"names '{mechanism}', which this build does not have for a {kind}"):
             channel_for(DOMAINS[kind], HALF, mechanism)
@@ -43,20 +54,11 @@ def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
         channel_for(Boolean(), ONE, "magic")
 
 
-@pytest.mark.parametrize(
-    ("domain", "chosen"),
-    [
-        (Category(tuple(f"v{index}" for index in range(64))), "cyclic-design"),
-        (Category(tuple(f"v{index}" for index in range(1024))), "projective-geometry"),
-        (MEAN, "hybrid"),
-        (Number(Fraction(0), Fraction(9), "distribution"), "square-wave"),
-    ],
-)
-def test_auto_refuses_a_choice_that_this_build_lacks_and_names_what_it_has(domain: Domain, chosen: str) -> None:
-    with pytest.raises(ValueError, match=f"auto chooses '{chosen}', which this build does not have") as caught:
-        channel_for(domain, ONE, AUTO)
-    available = next(name for kind, name in BUILT if kind == domain.kind)
-    assert str(caught.value).endswith(available)
+def test_auto_refuses_a_choice_that_a_build_lacks_and_names_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(mechanisms._BUILDERS, ("number", "hybrid"))
+    with pytest.raises(ValueError, match="auto chooses 'hybrid', which this build does not have") as caught:
+        channel_for(MEAN, ONE, AUTO)
+    assert "name one that it has: one-bit, piecewise" in str(caught.value)
 
 
 def test_a_channel_that_would_carry_nothing_is_refused() -> None:
@@ -66,10 +68,33 @@ def test_a_channel_that_would_carry_nothing_is_refused() -> None:
         channel_for(domain, tiny, "k-ary-randomized-response")
 
 
-def test_a_registry_names_the_metric_whose_mechanism_is_missing() -> None:
-    values = [f"v{index}" for index in range(64)]
-    with pytest.raises(RegistryError, match="auto chooses 'cyclic-design'") as caught:
-        Registry.parse(registry_text(os=CATEGORY | {"values": values}))
+@pytest.mark.parametrize(
+    ("inputs", "epsilon", "chosen"),
+    [(40, 2, "cyclic-design"), (58, 3, "cyclic-design"), (1024, 1, "projective-geometry")],
+)
+def test_naming_what_auto_chooses_gives_the_same_channel(inputs: int, epsilon: int, chosen: str) -> None:
+    domain = Category(tuple(f"v{index}" for index in range(inputs)))
+    requested = RequestedEpsilon.parse(epsilon)
+    automatic = channel_for(domain, requested, AUTO)
+    assert automatic.name == chosen
+    assert automatic == channel_for(domain, requested, chosen)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "mechanism", "epsilon"),
+    [(2, "cyclic-design", 1), (66_000, "cyclic-design", 1), (2000, "cyclic-design", 8)],
+)
+def test_a_mechanism_without_a_design_for_the_domain_is_refused_with_what_auto_would_choose(
+    inputs: int, mechanism: str, epsilon: int
+) -> None:
+    domain = Category(tuple(f"v{index}" for index in range(inputs)))
+    with pytest.raises(ValueError, match=f"'{mechanism}' has no design for {inputs} values .* auto would choose"):
+        channel_for(domain, RequestedEpsilon.parse(epsilon), mechanism)
+
+
+def test_a_registry_names_the_metric_whose_mechanism_has_no_design() -> None:
+    with pytest.raises(RegistryError, match="'cyclic-design' has no design for 2 values") as caught:
+        Registry.parse(registry_text(os=CATEGORY | {"values": ["a", "b"], "mechanism": "cyclic-design"}))
     assert [place for place, _ in caught.value.mistakes] == ["metric.os.mechanism"]
 
 

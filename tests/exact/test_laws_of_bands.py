@@ -1,0 +1,145 @@
+"""The laws of piecewise, hybrid and square wave: small ones draw by draw, the real ones stretch by stretch."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import partial
+
+import pytest
+
+from client_sdk.spec import COIN_SCALE, Number
+from client_sdk.spec.mechanisms import channel_for, piecewise, square_wave
+from client_sdk.spec.mechanisms.band import Band
+from client_sdk.spec.mechanisms.hybrid import Hybrid
+from client_sdk.spec.mechanisms.piecewise import Piecewise
+from client_sdk.spec.mechanisms.square_wave import SquareWave
+from estimator.inverse import band as inverse_band
+from estimator.inverse import hybrid as inverse_hybrid
+from tests.support.bands import (
+    BAND_MUTANTS,
+    KINDS,
+    REPLAYED,
+    GridChannel,
+    ends_of_draws,
+    expected_answer,
+    mutant,
+    request,
+)
+from tests.support.coins import exact_law, exact_law_of_one_draw
+from tests.support.law_checks import CHANNEL_CHECKS, LEAST_USE_OF_EPSILON, Check, Subject, refuses
+
+EPSILONS = ["0.01", "0.25", "0.5", "1", "1.5", "2", "3", "4", "5", "8", "20"]
+SMALL = {(kind.name, text): (kind.within(request(text), 4, REPLAYED), text) for kind in KINDS for text in ("0.5", "2")}
+MEANS = (Piecewise, Hybrid)
+
+
+def answers_of(channel: GridChannel) -> list[Fraction]:
+    return inverse_hybrid.answers(channel) if isinstance(channel, Hybrid) else inverse_band.answers(channel)
+
+
+@pytest.mark.parametrize("check", CHANNEL_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", SMALL, ids=str)
+def test_a_small_channel_obeys_every_law(name: tuple[str, str], check: Check) -> None:
+    channel, epsilon = SMALL[name]
+    check(Subject(channel, request(epsilon).odds))
+
+
+@pytest.mark.parametrize("name", SMALL, ids=str)
+def test_the_law_stretch_by_stretch_is_the_law_draw_by_draw(name: tuple[str, str]) -> None:
+    channel, _ = SMALL[name]
+    for value in range(channel.inputs):
+        perturb = partial(channel.perturb, value)
+        assert exact_law_of_one_draw(perturb, ends_of_draws(channel, value)) == exact_law(perturb)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_a_real_channel_has_its_declared_law(epsilon: str, kind: type[GridChannel]) -> None:
+    channel = kind.within(request(epsilon))
+    assert channel.total <= COIN_SCALE
+    for value in (0, 1, channel.inputs // 2, channel.inputs - 1):
+        found = exact_law_of_one_draw(partial(channel.perturb, value), ends_of_draws(channel, value))
+        assert sum(found.values()) == 1
+        assert found == {symbol: channel.probability(symbol, value) for symbol in range(channel.symbols)}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_a_real_channel_uses_the_epsilon_that_was_asked_for(epsilon: str, kind: type[GridChannel]) -> None:
+    channel, odds = kind.within(request(epsilon)), request(epsilon).odds
+    corners = [
+        [channel.weight(symbol, value) for symbol in range(channel.symbols)] for value in (0, channel.inputs - 1)
+    ]
+    worst = max(Fraction(max(pair), min(pair)) for pair in zip(*corners, strict=True))
+    assert worst == channel.worst_ratio  # weights only rise or only fall between the first and the last input, or twice
+    assert LEAST_USE_OF_EPSILON * odds <= channel.worst_ratio <= odds
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_what_symbols_speak_for_is_on_average_the_answer_exactly(epsilon: str, kind: type[GridChannel]) -> None:
+    channel = kind.within(request(epsilon))
+    answers = answers_of(channel)
+    last = channel.inputs - 1
+    for value in (0, 1, 511 % last, last):
+        assert expected_answer(channel, answers, value) == Fraction(value, last)
+    small = kind.within(request(epsilon), 5)
+    assert [expected_answer(small, answers_of(small), value) for value in range(5)] == [
+        Fraction(x, 4) for x in range(5)
+    ]
+
+
+def test_a_decoder_that_forgets_its_slope_is_biased() -> None:
+    channel = Piecewise.within(request("1"), 5)
+    wrong = [Fraction(symbol, channel.symbols - 1) for symbol in range(channel.symbols)]
+    assert expected_answer(channel, wrong, 4) != 1
+
+
+@pytest.mark.parametrize("way", BAND_MUTANTS.values(), ids=BAND_MUTANTS)
+def test_a_wrong_band_is_refused(way: object) -> None:
+    right = Piecewise.within(request("1"), 4, REPLAYED)
+    subject = Subject(mutant(right, way), request("1").odds)  # type: ignore[arg-type] # a way of picking
+    assert any(refuses(partial(check, subject)) for check in CHANNEL_CHECKS)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_the_widths_follow_from_the_formulas_at_100_digits(epsilon: str) -> None:
+    odds = request(epsilon).odds
+    with localcontext(prec=100):
+        asked = Decimal(epsilon)
+        e = asked.exp()
+        band = 1024 / e.sqrt()
+        wave = 256 * (asked * e - e + 1) / (e * (e - 1 - asked))
+        assert piecewise.best_width(1025, odds) == max(1, int(band + Decimal("0.5")))
+        assert square_wave.best_width(257, odds) == max(1, int(wave + Decimal("0.5")))
+
+
+def test_weights_that_the_total_cannot_resolve_are_refused() -> None:
+    for kind in KINDS:
+        with pytest.raises(ValueError, match="do not fit"):
+            kind.within(request("20"), 1025, 2**16)
+
+
+def test_a_mechanism_for_another_statistic_is_refused() -> None:
+    mean, distribution = (Number(Fraction(0), Fraction(9), statistic) for statistic in ("mean", "distribution"))
+    for domain, name, statistic in (
+        (mean, "square-wave", "distribution"),
+        (distribution, "piecewise", "mean"),
+        (distribution, "hybrid", "mean"),
+    ):
+        with pytest.raises(ValueError, match=f"the {statistic} only"):
+            channel_for(domain, request("1"), name)
+
+
+def test_auto_takes_the_grids_that_are_promised() -> None:
+    for statistic, kind, points in (("mean", Hybrid, 1025), ("distribution", SquareWave, 257)):
+        channel = channel_for(Number(Fraction(0), Fraction(9), statistic), request("1"), "auto")
+        assert isinstance(channel, kind)
+        assert channel.inputs == points
+
+
+def test_a_band_of_one_total_has_rows_of_one_total() -> None:
+    band = Band(inputs=5, width=3, light=2, heavy=7)
+    for value in range(5):
+        assert sum(band.weight(symbol, value) for symbol in range(band.symbols)) == band.total
