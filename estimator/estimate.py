@@ -6,13 +6,16 @@ who reported as well as the noise of the mechanism. For the devices at hand alon
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from client_sdk.spec import Metric, Number, Window
-from estimator.intervals import binomial_interval
-from estimator.inverse import support_of
-from estimator.inverse.support import Support
+from client_sdk.spec import Channel, Metric, Number, Window
+from client_sdk.spec.mechanisms.square_wave import SquareWave
+from estimator.distribution import Distribution, distribution_of
+from estimator.inverse import inverse_of
+from estimator.inverse.decoders import decoder_of
+from estimator.inverse.protocol import Inverse
 from estimator.likelihood import maximum_likelihood
+from estimator.means import mean_of
 from estimator.tallies import Counts, Tally
 
 
@@ -62,6 +65,7 @@ class MetricEstimate:
         reports: n.
         shares: for a boolean or a category each value with its share, in the domain's order; else empty.
         mean: for a number its mean in the metric's units; else none.
+        distribution: for a number of which it is asked, in the metric's units; else none.
 
     """
 
@@ -71,6 +75,7 @@ class MetricEstimate:
     reports: int
     shares: tuple[tuple[bool | str, Estimate], ...]
     mean: Estimate | None
+    distribution: Distribution | None = None
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
@@ -86,39 +91,40 @@ def estimate(metric: Metric, tally: Tally) -> MetricEstimate:
 
     """
     counts = tally.dense(metric.channel.symbols)
-    estimates = _share_estimates(support_of(metric.channel), counts, tally.reports)
     domain = metric.domain
     shares: tuple[tuple[bool | str, Estimate], ...] = ()
-    mean = None
+    mean, distribution = None, None
     if isinstance(domain, Number):
-        mean = estimates[1].between(float(domain.low), float(domain.high))
+        mean, distribution = _number_estimates(metric.channel, domain, counts, tally.reports)
     else:
+        estimates = _share_estimates(inverse_of(metric.channel), counts, tally.reports)
         shares = tuple(zip(domain.labels, estimates, strict=True))
-    return MetricEstimate(metric, tally.window, tally.closed, tally.reports, shares, mean)
+    return MetricEstimate(metric, tally.window, tally.closed, tally.reports, shares, mean, distribution)
 
 
-def share_interval(support: Support, count: int, reports: int) -> tuple[float, float]:
-    """Return the confidence interval of a share: that of the support's probability, mapped and clipped to 0..1.
-
-    It is never empty: where the whole interval lies beyond an end, that end remains.
-    """
-    low, high = (
-        min(1.0, max(0.0, float(support.slope) * probability + float(support.intercept)))
-        for probability in binomial_interval(count, reports)
-    )
-    return low, high
-
-
-def _share_estimates(support: Support, counts: Counts, reports: int) -> list[Estimate]:
-    intervals = [share_interval(support, count, reports) for count in counts.tolist()]
+def _share_estimates(inverse: Inverse, counts: Counts, reports: int) -> list[Estimate]:
+    lows, highs = (ends.tolist() for ends in inverse.intervals(counts, reports))
     if reports == 0:
-        return [Estimate(None, None, low, high, None) for low, high in intervals]
+        return [Estimate(None, None, low, high, None) for low, high in zip(lows, highs, strict=True)]
     columns = (
-        support.shares(counts, reports).tolist(),
-        support.standard_errors(counts, reports).tolist(),
-        maximum_likelihood(support, counts).tolist(),
+        inverse.shares(counts, reports).tolist(),
+        inverse.standard_errors(counts, reports).tolist(),
+        lows,
+        highs,
+        maximum_likelihood(inverse, counts).tolist(),
     )
-    return [
-        Estimate(unbiased, standard_error, low, high, likeliest)
-        for unbiased, standard_error, likeliest, (low, high) in zip(*columns, intervals, strict=True)
-    ]
+    return [Estimate(*row) for row in zip(*columns, strict=True)]
+
+
+def _number_estimates(
+    channel: Channel, domain: Number, counts: Counts, reports: int
+) -> tuple[Estimate, Distribution | None]:
+    least, greatest = float(domain.low), float(domain.high)
+    decoder = decoder_of(channel)
+    if decoder is None:
+        return _share_estimates(inverse_of(channel), counts, reports)[1].between(least, greatest), None
+    mean = Estimate(*mean_of(decoder, counts, reports), likeliest=None).between(least, greatest)
+    if not isinstance(channel, SquareWave):
+        return mean, None
+    distribution = distribution_of(channel, counts, reports, least, greatest)
+    return replace(mean, likeliest=distribution.mean_ml), distribution

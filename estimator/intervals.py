@@ -15,6 +15,10 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from statistics import NormalDist
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
 
@@ -31,8 +35,22 @@ TAIL = (1 + CONFIDENCE) / 2
 
 Z = NormalDist().inv_cdf(TAIL)
 
+_Number = TypeVar("_Number", float, NDArray[np.float64])
+
 BISECTIONS = 60
 """Halvings of an interval within 0..1 down to the last bit of a float."""
+
+
+def binomial_intervals(counts: NDArray[np.int64], reports: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the lower and the upper ends of `binomial_interval` of many counts of the same n."""
+    low, high = np.zeros(counts.size), np.ones(counts.size)
+    plain = (counts > FEW) & (counts < reports - FEW) & (reports >= EXACT_BELOW)
+    if plain.any():
+        many = counts[plain].astype(np.float64)
+        low[plain], high[plain] = _wilson_lower(many, reports), 1 - _wilson_lower(reports - many, reports)
+    for count in np.unique(counts[~plain]).tolist():
+        low[counts == count], high[counts == count] = binomial_interval(count, reports)
+    return low, high
 
 
 @lru_cache(maxsize=2**16)
@@ -71,11 +89,12 @@ def _clopper_pearson_lower(count: int, reports: int) -> float:
     return below
 
 
-def _wilson_lower(count: int, reports: int) -> float:
+def _wilson_lower(count: _Number, reports: int) -> _Number:
     frequency = count / reports
     centre = frequency + Z * Z / (2 * reports)
-    half_width = Z * math.sqrt(frequency * (1 - frequency) / reports + (Z / (2 * reports)) ** 2)
-    return (centre - half_width) / (1 + Z * Z / reports)
+    half_width = Z * (frequency * (1 - frequency) / reports + (Z / (2 * reports)) ** 2) ** 0.5
+    lower: _Number = (centre - half_width) / (1 + Z * Z / reports)
+    return lower
 
 
 def _moved_out(lower: float, count: int, reports: int) -> float:

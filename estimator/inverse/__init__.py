@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from functools import lru_cache
+from typing import Any, Final
 
 from client_sdk.spec import Channel
-from estimator.inverse import k_ary_randomized_response, one_bit, randomized_response
-from estimator.inverse.support import Support
+from estimator.inverse import (
+    cyclic_design,
+    k_ary_randomized_response,
+    one_bit,
+    projective_geometry,
+    randomized_response,
+)
+from estimator.inverse.protocol import Inverse
 
-_INVERSES: Final[dict[str, Callable[[Channel], Support]]] = {
+_INVERSES: Final[dict[str, Callable[[Any], Inverse]]] = {
     "randomized-response": randomized_response.support,
     "k-ary-randomized-response": k_ary_randomized_response.support,
+    "cyclic-design": cyclic_design.inverse,
+    "projective-geometry": projective_geometry.inverse,
     "one-bit": one_bit.support,
 }
 
+REMEMBERED = 16
+"""Inverses that are kept for the next window of the same metric; a large one holds tens of megabytes."""
 
-def support_of(channel: Channel) -> Support:
-    """Return how the shares of a channel's inputs are found from its support counts."""
+
+@lru_cache(maxsize=REMEMBERED)
+def inverse_of(channel: Channel) -> Inverse:
+    """Return how the shares of a channel's inputs are found from the tally of its symbols."""
     return _INVERSES[channel.name](channel)

@@ -1,19 +1,21 @@
-"""What the inverses share: a value's support count is binomial, whatever the other shares are.
+"""What the inverses of balanced channels share: a value's support count is binomial, whatever the other shares are.
 
-A symbol supports the value that it names. A report supports a value with probability p if it is the sender's answer
-and q if it is not, so of n reports of independently sampled people the count is binomial with probability
-P = q + (p - q) * share. (Wang, Blocki, Li & Jha 2017, "Locally differentially private protocols for frequency
-estimation", section 3: pure protocols.)
+A symbol supports some values. A report supports a value with probability p if it is the sender's answer and q if it is
+not, so of n reports of independently sampled people the count is binomial with probability P = q + (p - q) * share.
+(Wang, Blocki, Li & Jha 2017, "Locally differentially private protocols for frequency estimation", section 3: pure
+protocols.)
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from estimator.intervals import binomial_intervals
 from estimator.tallies import Counts
 
 Floats = NDArray[np.float64]
@@ -21,7 +23,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """The two probabilities of support, exact.
+    """The two probabilities of support, exact; where each symbol supports the value it names, an `Inverse`.
 
     Attributes:
         own: p, how often a report supports the sender's answer.
@@ -63,3 +65,95 @@ class Support:
         frequency = np.clip(counts / reports, float(self.other), float(self.own))
         errors: Floats = float(self.slope) * np.sqrt(frequency * (1 - frequency) / reports)
         return errors
+
+    def intervals(self, counts: Counts, reports: int) -> tuple[Floats, Floats]:
+        """Return the ends of the shares' confidence intervals: those of the support's probability, mapped and clipped.
+
+        None is empty: where a whole interval lies beyond an end of 0..1, that end remains.
+        """
+        slope, intercept = float(self.slope), float(self.intercept)
+        low, high = (np.clip(slope * bound + intercept, 0.0, 1.0) for bound in binomial_intervals(counts, reports))
+        return low, high
+
+    def symbol_law(self, shares: Floats) -> Floats:
+        """Return the probability of each symbol, where each supports the value it names, shape (k,)."""
+        law: Floats = float(self.other) + float(self.own - self.other) * shares
+        return law
+
+    def expectations(self, scores: Floats) -> Floats:
+        """Return what each input expects of a score of the symbol, where each symbol supports the value it names."""
+        expected: Floats = float(self.other) * scores.sum() + float(self.own - self.other) * scores
+        return expected
+
+
+class Incidence(Protocol):
+    """Which symbols support which values, as operators."""
+
+    def of_values(self, scores: Floats) -> Floats:
+        """Return for each value, shape (k,), the sum of the scores, shape (m,), of the symbols that support it."""
+
+    def of_symbols(self, shares: Floats) -> Floats:
+        """Return for each symbol, shape (m,), the sum of the shares, shape (k,), of the values that it supports."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The law of a design: the chance of each symbol that supports the answer, and of each that does not."""
+
+    supporting: float
+    others: float
+
+    def symbol_law(self, incidence: Incidence, shares: Floats) -> Floats:
+        """Return the probability of each symbol, shape (m,), in a population of such shares."""
+        law: Floats = self.others * shares.sum() + (self.supporting - self.others) * incidence.of_symbols(shares)
+        return law
+
+    def expectations(self, incidence: Incidence, scores: Floats) -> Floats:
+        """Return what each input, shape (k,), expects of a score of the symbol."""
+        expected: Floats = self.others * scores.sum() + (self.supporting - self.others) * incidence.of_values(scores)
+        return expected
+
+
+@dataclass(frozen=True, slots=True)
+class Balanced:
+    """The inverse of a balanced design: every two values are supported by equally many common symbols.
+
+    Attributes:
+        support: the probabilities of a value's support, of whichever symbol.
+        block: the law.
+        incidence: which symbols support which values.
+
+    """
+
+    support: Support
+    block: Block
+    incidence: Incidence
+
+    def shares(self, counts: Counts, reports: int) -> Floats:
+        """Return the unbiased estimate of each value's share, shape (k,)."""
+        return self.support.shares(self.support_counts(counts), reports)
+
+    def standard_errors(self, counts: Counts, reports: int) -> Floats:
+        """Return the standard error of each estimated share, shape (k,), for people sampled at random."""
+        return self.support.standard_errors(self.support_counts(counts), reports)
+
+    def intervals(self, counts: Counts, reports: int) -> tuple[Floats, Floats]:
+        """Return the ends of the shares' confidence intervals: those of binomial support counts."""
+        return self.support.intervals(self.support_counts(counts), reports)
+
+    def symbol_law(self, shares: Floats) -> Floats:
+        """Return the probability of each symbol, shape (m,), in a population of such shares."""
+        return self.block.symbol_law(self.incidence, shares)
+
+    def expectations(self, scores: Floats) -> Floats:
+        """Return what each input, shape (k,), expects of a score of the symbol."""
+        return self.block.expectations(self.incidence, scores)
+
+    def support_counts(self, counts: Counts) -> Counts:
+        """Return how many reports support each value, shape (k,).
+
+        The transform's sums are rounded to the integers that they are; beyond some 10**13 reports the last digits
+        are no longer exact, which is far below the noise.
+        """
+        sums = np.rint(self.incidence.of_values(counts.astype(np.float64)))
+        return np.clip(sums, 0, counts.sum()).astype(np.int64)

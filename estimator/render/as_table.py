@@ -7,6 +7,7 @@ from itertools import groupby
 
 from client_sdk.spec import Metric
 from client_sdk.spec.epsilon import as_float
+from estimator.distribution import Resampled
 from estimator.estimate import Estimate, MetricEstimate
 from estimator.render.words import word
 from estimator.report import Report
@@ -29,6 +30,11 @@ An interval of one point: the tally lies beyond what the mechanism produces on
 average at any truth; the end that is shown is the nearest, not a certainty.
 """
 
+SMOOTHED_FOOTNOTE = """\
+~: from the histogram (--format json has it), smoothed, a little biased where it
+bends; the interval is by resampling, and its coverage is measured, not proved.
+"""
+
 PRELIMINARY_FOOTNOTE = "*: preliminary; the window is still open and its figures will change.\n"
 
 
@@ -42,7 +48,8 @@ def as_table(report: Report) -> str:
     ]
     preliminary = any(not estimated.closed for estimated in report.metrics)
     point = any(one.low == one.high for estimated in report.metrics for one in estimated.estimates)
-    notes = FOOTNOTES + POINT_FOOTNOTE * point + PRELIMINARY_FOOTNOTE * preliminary
+    smoothed = any(estimated.distribution is not None for estimated in report.metrics)
+    notes = FOOTNOTES + POINT_FOOTNOTE * point + SMOOTHED_FOOTNOTE * smoothed + PRELIMINARY_FOOTNOTE * preliminary
     return "\n".join([*blocks, notes])
 
 
@@ -59,19 +66,23 @@ def _block(metric: Metric, windows: Sequence[MetricEstimate], confidence: float)
 
 def _rows(windows: Sequence[MetricEstimate]) -> Iterator[str]:
     """Yield for each value its windows, one below the other, so that a change meets the eye."""
-    for position in range(max(1, len(windows[0].shares))):
-        for index, estimated in enumerate(windows):
-            name, one = _line(estimated, position)
+    for same in zip(*(lines_of(estimated) for estimated in windows), strict=True):
+        for index, (estimated, (name, one)) in enumerate(zip(windows, same, strict=True)):
             digits = ".4f" if estimated.mean is None else ".5g"
-            label = _cut(name) if index == 0 else ""
-            yield f"  {label:{VALUE_WIDTH}} {_window(estimated):11} {_numbers(one, digits)}"
+            label = cut(name) if index == 0 else ""
+            numbers = _smoothed(one, digits) if isinstance(one, Resampled) else _numbers(one, digits)
+            yield f"  {label:{VALUE_WIDTH}} {_window(estimated):11} {numbers}"
 
 
-def _line(estimated: MetricEstimate, position: int) -> tuple[str, Estimate]:
-    if estimated.mean is not None:
-        return "mean", estimated.mean
-    value, share = estimated.shares[position]
-    return word(value), share
+def lines_of(estimated: MetricEstimate) -> Iterator[tuple[str, Estimate | Resampled]]:
+    """Yield the label of each thing that has a line, and the thing; bins have none."""
+    if estimated.mean is None:
+        yield from ((word(value), share) for value, share in estimated.shares)
+    else:
+        yield "mean", estimated.mean
+    if estimated.distribution is not None:
+        yield "variance ~", estimated.distribution.variance
+        yield from ((f"{probability:.0%} are below ~", one) for probability, one in estimated.distribution.quantiles)
 
 
 def _numbers(one: Estimate, digits: str) -> str:
@@ -82,9 +93,15 @@ def _numbers(one: Estimate, digits: str) -> str:
     return f"{estimate:>18}  {f'{one.low:{digits}} … {one.high:{digits}}':^17}  {likeliest:>9}"
 
 
+def _smoothed(one: Resampled, digits: str) -> str:
+    estimate = "no reports" if one.estimate is None else f"{one.estimate:{digits}}"
+    return f"{estimate:>18}  {f'{one.low:{digits}} … {one.high:{digits}}':^17}"
+
+
 def _window(estimated: MetricEstimate) -> str:
     return estimated.window.text + ("" if estimated.closed else "*")
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """Return a text that is no wider than a value may be."""
     return text if len(text) <= VALUE_WIDTH else text[: VALUE_WIDTH - 1] + "…"

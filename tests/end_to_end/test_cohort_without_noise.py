@@ -15,6 +15,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from client_sdk import Recorded, Registry, Telemetry
 from client_sdk.spec import COIN_SCALE
 from tests.support.coins import ScriptedCoins
@@ -37,6 +39,18 @@ kind = "category"
 values = ["linux", "macos", "windows", "other"]
 epsilon = "ln 3"
 mechanism = "k-ary-randomized-response"
+[metric.tab]
+purpose = "Which tab is open?"
+kind = "category"
+values = ["a", "b", "c", "d", "e", "f"]
+epsilon = "ln 2"
+mechanism = "cyclic-design"
+[metric.locale]
+purpose = "Which translations are needed?"
+kind = "category"
+values = ["bg", "cs", "da", "de", "el", "en", "es", "et", "fi", "fr", "ga", "hr", "hu"]
+epsilon = "ln 2.25"
+mechanism = "projective-geometry"
 [metric.load]
 purpose = "How loaded is the machine?"
 kind = "number"
@@ -47,11 +61,16 @@ mechanism = "one-bit"
 epsilon = "ln 3"
 """
 
+ROUNDING = 16 * sys.float_info.epsilon
+"""Of p and q as floats, which for designs are no fractions of a power of two."""
+
 REPORT = ("-m", "estimator", "report", "--preliminary", "--format", "json")
 
 TRUTHS: dict[str, list[Any]] = {
     "dark_mode": [True] * 3 + [False] * 5,
     "os": ["linux"] * 4 + ["macos"] * 2 + ["windows"] * 2,
+    "tab": ["b", "f"],
+    "locale": ["bg", "en"],
     "load": [0.0] * 2 + [1.0] * 4 + [2.0] * 2,
 }
 
@@ -61,6 +80,14 @@ def complete_noise(metric: str, answer: object) -> Iterator[tuple[object, Sequen
     if metric == "os":
         # Keep with 1/2; the lie, drawn in either case, is one of three.
         yield from ((answer, [keep, lie]) for keep in (True, False) for lie in range(3))
+        return
+    if metric == "tab":
+        # One of five differences; kept with 1/2; one of two members and one of four others, both drawn.
+        yield from ((answer, list(way)) for way in itertools.product(range(5), (True, False), range(2), range(4)))
+        return
+    if metric == "locale":
+        # Kept with 1/2; one of the four points of a line of PG(2, 3) and one of the nine others, both drawn.
+        yield from ((answer, list(way)) for way in itertools.product((True, False), range(4), range(9)))
         return
     keeps = (True, True, True, False)
     if metric == "dark_mode":
@@ -90,7 +117,13 @@ def test_the_proportions_of_the_cohort_are_those_of_the_law() -> None:
         name: Fraction(metric.channel.integers["keep_numerator"], COIN_SCALE)
         for name, metric in registry.metrics.items()
     }
-    assert keeps == {"dark_mode": Fraction(3, 4), "os": Fraction(1, 2), "load": Fraction(3, 4)}
+    assert keeps == {
+        "dark_mode": Fraction(3, 4),
+        "os": Fraction(1, 2),
+        "tab": Fraction(1, 2),
+        "locale": Fraction(1, 2),
+        "load": Fraction(3, 4),
+    }
 
 
 def test_a_cohort_whose_noise_is_complete_gives_the_truth_exactly(tmp_path: Path) -> None:
@@ -109,4 +142,8 @@ def test_a_cohort_whose_noise_is_complete_gives_the_truth_exactly(tmp_path: Path
         found = {entry["value"]: entry["share"] for entry in metrics[name]["estimates"]}
         answers = TRUTHS[name]
         assert found == {value: answers.count(value) / len(answers) for value in found}
+    for name in ("tab", "locale"):
+        found = {entry["value"]: entry["share"] for entry in metrics[name]["estimates"]}
+        answers = TRUTHS[name]
+        assert found == {value: pytest.approx(answers.count(value) / 2, abs=ROUNDING) for value in found}
     assert metrics["load"]["mean"]["estimate"] == 1.0

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from client_sdk.spec import Boolean, Category
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms import channel_for
-from estimator.estimate import share_interval
-from estimator.intervals import binomial_interval
-from estimator.inverse import support_of
+from estimator.intervals import binomial_interval, binomial_intervals
+from estimator.inverse import inverse_of
 from estimator.inverse.support import Support
 from tests.support import estimator_mutants
 from tests.support.estimator_checks import check_coverage, mean_coverage, worst_coverage
@@ -25,10 +25,18 @@ of the saw that coverage is; the intervals are on the safe side there."""
 
 def _support(inputs: int, epsilon: object) -> Support:
     requested = RequestedEpsilon.parse(epsilon)
-    if inputs == 2:
-        return support_of(channel_for(Boolean(), requested, "randomized-response"))
     values = tuple(str(index) for index in range(inputs))
-    return support_of(channel_for(Category(values), requested, "k-ary-randomized-response"))
+    domain, name = (
+        (Boolean(), "randomized-response") if inputs == 2 else (Category(values), "k-ary-randomized-response")
+    )
+    inverse = inverse_of(channel_for(domain, requested, name))
+    assert isinstance(inverse, Support)
+    return inverse
+
+
+def _share_interval(support: Support, count: int, reports: int) -> tuple[float, float]:
+    low, high = support.intervals(np.array([count]), reports)
+    return float(low[0]), float(high[0])
 
 
 CHANNELS = [(2, "ln 3"), *((k, epsilon) for k in (2, 3, 4, 5, 8, 16, 31) for epsilon in (0.5, 1, 2, 3, 4))]
@@ -48,11 +56,20 @@ def test_many_reports_are_covered_at_every_truth_almost_as_promised(reports: int
 def test_many_reports_are_covered_on_average_as_promised(inputs: int, epsilon: object) -> None:
     support = _support(inputs, epsilon)
     for reports in AVERAGED:
-        mean = mean_coverage(lambda count, n: share_interval(support, count, n), support, reports)
+        mean = mean_coverage(lambda count, n: _share_interval(support, count, n), support, reports)
         if (inputs, epsilon, reports) in TOO_WIDE:
             assert mean > 0.955
         else:
             assert 0.945 <= mean <= 0.955
+
+
+@pytest.mark.parametrize("reports", [0, 7, 49, 50, 64, 1000])
+def test_many_intervals_at_once_are_those_of_each_count(reports: int) -> None:
+    low, high = binomial_intervals(np.arange(reports + 1), reports)
+    ends = [binomial_interval(count, reports) for count in range(reports + 1)]
+    rounding = 4 * np.finfo(float).eps
+    assert np.allclose(np.column_stack([low, high]), ends, rtol=0, atol=rounding)
+    assert (low <= high).all()
 
 
 @pytest.mark.parametrize("name", estimator_mutants.INTERVALS)

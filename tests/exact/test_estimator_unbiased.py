@@ -10,7 +10,8 @@ import pytest
 from client_sdk.spec import Boolean, Category, Channel, Domain, Number
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms import channel_for
-from estimator.inverse import support_of
+from estimator.inverse import inverse_of
+from estimator.inverse.support import Support
 from estimator.likelihood import maximum_likelihood
 from tests.support import estimator_mutants
 from tests.support.estimator_checks import (
@@ -37,6 +38,14 @@ CHANNELS = [
     *(_channel(Number(Fraction(0), Fraction(5), "mean"), epsilon, "one-bit") for epsilon in (0.5, 2)),
     *(_channel(_category(k), epsilon, "k-ary-randomized-response") for k in (2, 3, 5, 16) for epsilon in (0.5, 1, 4)),
 ]
+
+
+def support_of(channel: Channel) -> Support:
+    inverse = inverse_of(channel)
+    assert isinstance(inverse, Support)
+    return inverse
+
+
 NAMES = [f"{channel.name}-{channel.inputs}-{float(channel.worst_ratio):.3f}" for channel in CHANNELS]
 FEW_FOR_THE_LAST = [90, 60, 40, 7, 3]
 FIVE_VALUES = _channel(_category(5), 1, "k-ary-randomized-response")

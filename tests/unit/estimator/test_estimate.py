@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk.spec import Window
-from estimator.estimate import MetricEstimate, estimate, share_interval
+from estimator.estimate import MetricEstimate, estimate
 from estimator.intervals import binomial_interval
 from estimator.inverse.support import Support
 from estimator.likelihood import maximum_likelihood
@@ -74,7 +74,7 @@ def test_an_estimate_outside_what_is_possible_is_not_clipped() -> None:
 @settings(derandomize=True, deadline=None)
 @given(SUPPORTS, st.integers(0, 10**12), st.integers(0, 10**12))
 def test_an_interval_is_possible_and_never_empty(support: Support, count: int, others: int) -> None:
-    low, high = share_interval(support, count, count + others)
+    ((low,), (high,)) = support.intervals(np.array([count]), count + others)
     assert 0 <= low <= high <= 1
 
 

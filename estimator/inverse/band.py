@@ -1,0 +1,50 @@
+"""A sliding band inverted: what its linear law makes of values of symbols and of shares of inputs, in O(k) steps.
+
+Because the expected symbol is exactly linear in the input, one line through the symbols is an unbiased answer.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from client_sdk.spec.mechanisms.band import Band
+from estimator.inverse.support import Floats
+
+
+def answers(band: Band) -> list[Fraction]:
+    """Return for each symbol the answer that it speaks for, exact, where 0 is the first input and 1 the last one.
+
+    Given an input x the expectation is x / (inputs - 1); a single one may lie far outside 0..1.
+    """
+    surplus = band.heavy - band.light
+    twice_offset = surplus * band.width * (band.width - 1) + band.light * band.symbols * (band.symbols - 1)
+    twice_slope = 2 * surplus * band.width * (band.inputs - 1)
+    return [Fraction(2 * band.total * symbol - twice_offset, twice_slope) for symbol in range(band.symbols)]
+
+
+def expectations(band: Band, values: Floats) -> Floats:
+    """Return the expected value of a symbol given each input: shape (..., symbols) to (..., inputs)."""
+    sums = _sums(values)
+    in_band = sums[..., band.width :] - sums[..., : band.inputs]
+    expected: Floats = (band.light * sums[..., -1:] + (band.heavy - band.light) * in_band) / band.total
+    return expected
+
+
+def symbol_law(band: Band, shares: Floats) -> Floats:
+    """Return the probability of each symbol where inputs have these shares: shape (..., inputs) to (..., symbols)."""
+    sums = _sums(shares)
+    beyond = (*shares.shape[:-1], band.width - 1)
+    up_to_symbol = np.concatenate([sums[..., 1:], np.broadcast_to(sums[..., -1:], beyond)], axis=-1)
+    below_band = np.concatenate([np.zeros(beyond), sums[..., :-1]], axis=-1)
+    supporting = up_to_symbol - below_band
+    law: Floats = (band.light + (band.heavy - band.light) * supporting) / band.total
+    return law
+
+
+def _sums(values: Floats) -> Floats:
+    """Return the sums of the first 0, 1, … values."""
+    sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+    np.cumsum(values, axis=-1, out=sums[..., 1:])
+    return sums

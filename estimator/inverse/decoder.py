@@ -1,0 +1,41 @@
+"""What the inverses of means share: every symbol speaks for an answer, and on average for the true one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from estimator.inverse.support import Floats
+
+REMEMBERED = 16
+"""Decoders of a mechanism that are kept for the next window of the same metric: some 30 kB each."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decoder:
+    """An unbiased answer for each symbol, on a scale where the low end of the range is 0 and the high end 1.
+
+    Attributes:
+        answers: one a symbol; shape (symbols,).
+        squares: the expected square of the answer given each input, shape (inputs,).
+
+    """
+
+    answers: Floats
+    squares: Floats
+
+    def least_variance(self, mean: float) -> float:
+        """Return the least variance that one report's answer has where the true mean is ``mean``, from 0 to 1.
+
+        The expected square is convex in the input, so the least is that of a population that answers alike.
+        """
+        points = np.linspace(0.0, 1.0, self.squares.size)
+        return float(np.interp(mean, points, self.squares)) - mean * mean
+
+
+def floats(exact: Iterable[Fraction]) -> Floats:
+    """Return exact values as the floats nearest to them."""
+    return np.array([float(value) for value in exact])

@@ -1,0 +1,22 @@
+"""Which decoder belongs to a channel whose inputs are the points of a grid."""
+
+from __future__ import annotations
+
+from client_sdk.spec import Channel
+from client_sdk.spec.mechanisms.hybrid import Hybrid
+from client_sdk.spec.mechanisms.piecewise import Piecewise
+from client_sdk.spec.mechanisms.square_wave import SquareWave
+from estimator.inverse import hybrid, piecewise, square_wave
+from estimator.inverse.decoder import Decoder
+
+
+def decoder_of(channel: Channel) -> Decoder | None:
+    """Return what answer each symbol of a channel on a grid speaks for, or none for the other channels."""
+    match channel:
+        case Piecewise():
+            return piecewise.decoder(channel)
+        case Hybrid():
+            return hybrid.decoder(channel)
+        case SquareWave():
+            return square_wave.decoder(channel)
+    return None

@@ -1,0 +1,93 @@
+"""Projective geometry response inverted: a reported point supports the points orthogonal to it.
+
+Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective geometry", section 3. Their
+decoder is a dynamic programme over Z_q**t; here the sums over hyperplanes are Fourier transforms of one coordinate
+less, so that memory and time are those of the points and not of their q - 1 multiples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client_sdk.spec import COIN_SCALE
+from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
+from estimator.inverse.support import Balanced, Block, Floats, Support
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Orthogonality:
+    """Sums over the points that are orthogonal to each point of PG(t-1, q); a symmetric operator.
+
+    Attributes:
+        inputs: k, the first points, which are inputs.
+        prime: q.
+        firsts: the number of the first point with m digits after the leading 1, for m from 0 to t.
+        multiples: row w, column m: the integer that m times the vector of point w is in base q, for the points of
+            PG(t-2, q).
+
+    """
+
+    inputs: int
+    prime: int
+    firsts: tuple[int, ...]
+    multiples: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, channel: ProjectiveGeometry) -> Orthogonality:
+        """Tabulate the multiples of the points of one dimension less."""
+        prime, dimension = channel.prime, channel.dimension
+        powers = [prime**digits for digits in range(dimension + 1)]
+        firsts = tuple((power - 1) // (prime - 1) for power in powers)
+        numbers = np.concatenate([np.arange(power, 2 * power, dtype=np.int32) for power in powers[: dimension - 1]])
+        factors = np.arange(prime, dtype=np.int32)
+        multiples = np.zeros((numbers.size, prime), dtype=np.int32)
+        for power in powers[: dimension - 1]:
+            digits = numbers // power % prime
+            multiples += digits[:, None] * factors % prime * power
+        return cls(channel.inputs, prime, firsts, multiples)
+
+    def of_values(self, scores: Floats) -> Floats:
+        """Return the sum of the scores of the points orthogonal to each input, shape (k,)."""
+        return self._sums(scores)[: self.inputs]
+
+    def of_symbols(self, shares: Floats) -> Floats:
+        """Return the sum of the shares of the inputs orthogonal to each point, shape (m,)."""
+        scores = np.zeros(self.firsts[-1])
+        scores[: self.inputs] = shares
+        return self._sums(scores)
+
+    def _sums(self, scores: Floats) -> Floats:
+        """Add up hyperplanes, one coordinate more in each round; of PG(0, q) no point is orthogonal to itself.
+
+        The points (1, u) are an affine space. The sums of its scores over the u with a given product with w, one sum
+        a product, are the transform along the multiples of w turned back. A point (0, w) is orthogonal to product 0; a
+        point (1, m w) to product -1/m; the point (1, 0) to no (1, u); and all to their hyperplanes of points (0, u).
+        """
+        prime = self.prime
+        to_be_orthogonal = [-pow(factor, -1, prime) % prime for factor in range(1, prime)]
+        sums = np.zeros(1)
+        for digits in range(1, len(self.firsts) - 1):
+            first, end = self.firsts[digits : digits + 2]
+            multiples = self.multiples[:first]
+            spectrum = np.fft.fftn(scores[first:end].reshape((prime,) * digits)).ravel()
+            by_product = np.fft.irfft(spectrum[multiples[:, : prime // 2 + 1]], n=prime)
+            larger = np.empty(end)
+            larger[:first] = by_product[:, 0] + sums
+            larger[first] = scores[:first].sum()
+            larger[first:][multiples[:, 1:]] = by_product[:, to_be_orthogonal] + sums[:, None]
+            sums = larger
+        return sums
+
+
+def inverse(channel: ProjectiveGeometry) -> Balanced:
+    """Return the inverse of a projective geometry: p keeps; of two values' s supporting points they share lambda."""
+    points, orthogonal = channel.symbols, channel.orthogonal
+    common = (orthogonal - 1) // channel.prime
+    keep = Fraction(channel.keep_numerator, COIN_SCALE)
+    other = keep * common / orthogonal + (1 - keep) * (orthogonal - common) / (points - orthogonal)
+    block = Block(float(keep / orthogonal), float((1 - keep) / (points - orthogonal)))
+    return Balanced(Support(keep, other), block, Orthogonality.of(channel))

@@ -1,0 +1,38 @@
+"""What every inverse is: from the tally of a channel's symbols to the shares of its inputs, and the channel's law."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from estimator.inverse.support import Floats
+from estimator.tallies import Counts
+
+
+class Inverse(Protocol):
+    """The inverse of a channel of k inputs and m symbols; arrays in, arrays out, whatever k is."""
+
+    def shares(self, counts: Counts, reports: int) -> Floats:
+        """Return the unbiased estimate of each input's share, shape (k,).
+
+        It may lie outside 0..1 and is never clipped: clipping would bias it.
+
+        Args:
+            counts: of each symbol, shape (m,).
+            reports: n, their sum, at least 1.
+
+        """
+
+    def standard_errors(self, counts: Counts, reports: int) -> Floats:
+        """Return the standard error of each estimated share, shape (k,), above 0, for people sampled at random."""
+
+    def intervals(self, counts: Counts, reports: int) -> tuple[Floats, Floats]:
+        """Return the lower and the upper ends of the shares' confidence intervals, each of shape (k,), within 0..1.
+
+        No interval is empty; of no report each is everything.
+        """
+
+    def symbol_law(self, shares: Floats) -> Floats:
+        """Return the probability of each symbol, shape (m,), in a population of such shares, shape (k,)."""
+
+    def expectations(self, scores: Floats) -> Floats:
+        """Return what each input, shape (k,), expects of a score of the symbol, shape (m,): the law's adjoint."""

@@ -1,0 +1,198 @@
+"""The inverses of block designs against the true channels: operators, unbiasedness, variance, likelihood, coverage."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from client_sdk.spec import Channel
+from client_sdk.spec.epsilon import RequestedEpsilon
+from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
+from estimator.inverse import inverse_of
+from estimator.inverse.cyclic_design import LeastSquares
+from estimator.inverse.support import Balanced, Floats
+from estimator.likelihood import ROUNDING, SLACK, maximum_likelihood
+from estimator.simplex import nearest_shares
+
+PRECISION = float(np.finfo(float).eps)
+
+
+def designs(epsilon: str) -> list[Channel]:
+    requested = RequestedEpsilon.parse(Decimal(epsilon))
+    cyclic = [(3, 2, 1), (4, 2, 3), (7, 2, 3), (8, 2, 7), (7, 3, 2), (9, 4, 3), (16, 6, 4), (32, 9, 128)]
+    geometries = [(7, 2, 3), (5, 2, 3), (13, 3, 3), (14, 2, 4), (20, 5, 3), (40, 3, 4), (60, 2, 6)]
+    return [
+        *(CyclicDesign.within(requested, *design) for design in cyclic),
+        *(ProjectiveGeometry.within(requested, *design) for design in geometries),
+    ]
+
+
+DESIGNS = [*designs("0.5"), *designs("2"), *designs("4")]
+NAMES = [f"{channel.name}-{'-'.join(map(str, list(channel.integers.values())[:-1]))}" for channel in DESIGNS]
+SMALL = [channel for channel in DESIGNS if channel.inputs <= 16]
+
+
+def matrix(channel: Channel) -> Floats:
+    """Return P(symbol|input), shape (symbols, inputs)."""
+    rows = [[float(channel.probability(y, x)) for x in range(channel.inputs)] for y in range(channel.symbols)]
+    return np.array(rows)
+
+
+def uneven(inputs: int) -> Floats:
+    shares: Floats = np.arange(1.0, inputs + 1) ** 3
+    uneven_shares: Floats = shares / shares.sum()
+    return uneven_shares
+
+
+def weights(channel: Channel) -> Floats:
+    """Return what one report of each symbol makes of each share, shape (symbols, inputs)."""
+    inverse = inverse_of(channel)
+    reports = np.eye(channel.symbols, dtype=np.int64)
+    return np.array([inverse.shares(report, 1) for report in reports])
+
+
+def tolerance(channel: Channel) -> float:
+    """Return what rounding may do: each of so many terms a few last digits, magnified by the inversion."""
+    return 64 * PRECISION * channel.symbols * float(np.abs(weights(channel)).max())
+
+
+@pytest.mark.parametrize("channel", DESIGNS, ids=NAMES)
+def test_the_law_of_symbols_and_its_adjoint_are_those_of_the_channel(channel: Channel) -> None:
+    inverse, law = inverse_of(channel), matrix(channel)
+    scores = np.arange(channel.symbols, dtype=np.float64) % 7 + 0.5
+    rounding = 16 * PRECISION * channel.symbols
+    assert np.allclose(inverse.symbol_law(uneven(channel.inputs)), law @ uneven(channel.inputs), rtol=rounding, atol=0)
+    assert np.allclose(inverse.expectations(scores), law.T @ scores, rtol=rounding, atol=0)
+
+
+@pytest.mark.parametrize("channel", DESIGNS, ids=NAMES)
+def test_what_a_report_adds_to_a_value_is_1_on_average_if_it_is_the_answer_else_0(channel: Channel) -> None:
+    expected = weights(channel).T @ matrix(channel)
+    assert np.allclose(expected, np.eye(channel.inputs), rtol=0, atol=tolerance(channel))
+
+
+@pytest.mark.parametrize("channel", DESIGNS, ids=NAMES)
+def test_the_standard_error_is_the_enumerated_one(channel: Channel) -> None:
+    shares, reports = uneven(channel.inputs), 2**50
+    law = matrix(channel) @ shares
+    variance = law @ weights(channel) ** 2 - shares**2
+    counts = np.rint(law * reports).astype(np.int64)
+    errors = inverse_of(channel).standard_errors(counts, int(counts.sum())) * np.sqrt(float(counts.sum()))
+    assert np.allclose(errors, np.sqrt(variance), rtol=1024 * tolerance(channel), atol=0)
+
+
+@pytest.mark.parametrize("channel", DESIGNS, ids=NAMES)
+def test_one_report_leaves_a_standard_error(channel: Channel) -> None:
+    counts = np.eye(1, channel.symbols, dtype=np.int64)[0]
+    assert (inverse_of(channel).standard_errors(counts, 1) > 0).all()
+
+
+def solved(rows: list[list[Fraction]]) -> list[list[Fraction]]:
+    """Return the inverse of a matrix of rationals by Gauss and Jordan."""
+    size = len(rows)
+    work = [[*row, *(Fraction(column == index) for column in range(size))] for index, row in enumerate(rows)]
+    for column in range(size):
+        pivot = next(row for row in range(column, size) if work[row][column])
+        work[column], work[pivot] = work[pivot], work[column]
+        work[column] = [entry / work[column][column] for entry in work[column]]
+        for row in range(size):
+            if row != column and work[row][column]:
+                factor = work[row][column]
+                work[row] = [a - factor * b for a, b in zip(work[row], work[column], strict=True)]
+    return [row[size:] for row in work]
+
+
+@pytest.mark.parametrize("channel", SMALL, ids=[n for c, n in zip(DESIGNS, NAMES, strict=True) if c.inputs <= 16])
+def test_the_weights_are_those_of_exact_least_squares(channel: Channel) -> None:
+    """In rationals: the weighted least squares of a uniform population, which are exactly unbiased."""
+    k, m = channel.inputs, channel.symbols
+    law = [[channel.probability(y, x) for x in range(k)] for y in range(m)]
+    if isinstance(channel, ProjectiveGeometry) and k < m:
+        law = [[channel.probability(y, x) for x in range(m)] for y in range(m)]  # its support counts know all points
+    size = len(law[0])
+    uniform = [sum(row, Fraction(0)) / size for row in law]
+    normal = [
+        [sum((law[y][a] * law[y][b] / uniform[y] for y in range(m)), Fraction(0)) for b in range(size)]
+        for a in range(size)
+    ]
+    inverse = solved(normal)
+    exact = [[sum(inverse[v][x] * law[y][x] for x in range(size)) / uniform[y] for v in range(size)] for y in range(m)]
+    for answer in range(size):
+        for value in range(size):
+            assert sum(law[y][answer] * exact[y][value] for y in range(m)) == (answer == value)
+    assert np.allclose(weights(channel), np.array(exact, dtype=float)[:, :k], rtol=0, atol=tolerance(channel))
+
+
+@pytest.mark.parametrize("channel", DESIGNS, ids=NAMES)
+@pytest.mark.parametrize("power", [0, 3])
+def test_no_shares_are_likelier_than_the_likeliest_by_more_than_the_stated_slack(channel: Channel, power: int) -> None:
+    counts = (np.arange(channel.symbols) % 5) ** power * 40 + np.arange(channel.symbols) % 2
+    inverse, reports = inverse_of(channel), int(counts.sum())
+    shares = maximum_likelihood(inverse, counts)
+    law = matrix(channel)
+    assert (shares >= 0).all()
+    assert abs(shares.sum() - 1) <= 16 * channel.inputs * PRECISION
+    best = maximum_by_expectation(law, counts / reports)
+    gained = (counts * np.log(law @ best / (law @ shares))).sum()
+    assert gained <= reports * max(SLACK * channel.inputs / reports, ROUNDING)
+
+
+def maximum_by_expectation(law: Floats, frequencies: Floats) -> Floats:
+    """Return nearly the likeliest shares by 2000 plain rounds of expectation maximisation: slow, and independent."""
+    shares: Floats = np.full(law.shape[1], 1 / law.shape[1])
+    for _ in range(2000):
+        shares = shares * (law.T @ (frequencies / (law @ shares)))
+    return shares
+
+
+def test_the_nearest_shares_are_on_the_simplex_and_obey_the_conditions_of_a_projection() -> None:
+    for size in (1, 2, 5, 100):
+        wished = np.sin(np.arange(size) * 3.0) / 2
+        nearest = nearest_shares(wished)
+        assert (nearest >= 0).all()
+        assert abs(nearest.sum() - 1) <= 4 * size * PRECISION
+        lowered = wished - nearest
+        assert np.allclose(lowered[nearest > 0], lowered.max(), rtol=0, atol=4 * size * PRECISION)
+
+
+def test_blocks_of_three_and_more_are_inverted_by_least_squares_and_balanced_ones_by_support() -> None:
+    for channel in DESIGNS:
+        unbalanced = isinstance(channel, CyclicDesign) and channel.block_size > 2
+        assert isinstance(inverse_of(channel), LeastSquares if unbalanced else Balanced)
+
+
+UNBALANCED = [
+    CyclicDesign.within(RequestedEpsilon.parse(epsilon), *design)
+    for epsilon, design in ((1, (9, 4, 3)), (2, (32, 4, 128)), (4, (100, 3, 128)))
+]
+RUNS = 20_000
+
+
+@pytest.mark.parametrize("reports", [5, 49, 50, 200, 3000])
+@pytest.mark.parametrize("channel", UNBALANCED, ids=lambda channel: f"k={channel.inputs}")
+def test_the_intervals_of_unbalanced_designs_cover_by_sampling(channel: CyclicDesign, reports: int) -> None:
+    """At least 95 % below 50 reports, 93 % from there on, less what chance does in 20,000 tallies once in 10**9."""
+    inverse = inverse_of(channel)
+    rng = np.random.default_rng(7)
+    promised = 0.95 if reports < 50 else 0.93
+    slack = 6.0 * (promised * (1 - promised) / RUNS) ** 0.5
+    for shares in (np.eye(1, channel.inputs)[0], uneven(channel.inputs)):
+        law = inverse.symbol_law(shares)
+        drawn = rng.multinomial(reports, law / law.sum(), size=RUNS // channel.inputs + 1)
+        covered = 0
+        for counts in drawn:
+            low, high = inverse.intervals(counts, reports)
+            covered += int(((low <= shares) & (shares <= high)).sum())
+        assert covered / (drawn.shape[0] * channel.inputs) >= promised - slack
+
+
+def test_a_channel_of_one_symbol_a_value_is_also_inverted_through_the_same_operators() -> None:
+    channel = KAryRandomizedResponse.within(RequestedEpsilon.parse(1), 5)
+    inverse = inverse_of(channel)
+    assert np.allclose(inverse.symbol_law(uneven(5)), matrix(channel) @ uneven(5), rtol=16 * PRECISION, atol=0)
+    assert np.allclose(inverse.expectations(uneven(5)), matrix(channel).T @ uneven(5), rtol=16 * PRECISION, atol=0)
