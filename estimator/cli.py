@@ -1,16 +1,23 @@
-"""The command line: parse, call, print, exit code (0 done, 1 the tallies cannot be had, 2 usage or registry)."""
+"""The command line: parse, call, print, exit code (0 done, 1 no tallies to be had, 2 usage, registry or answers)."""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from secrets import randbits
 
 import click
 
 from client_sdk.spec import Registry, RegistryError, Window, WindowError
-from estimator.errors import TalliesError
+from estimator import rehearsal
+from estimator.errors import AnswersError, TalliesError
 from estimator.fetch import TOKEN_VARIABLE, fetch
+from estimator.population import MAX_DEVICES, Source, from_shares, read_csv
 from estimator.render import FORMATS
+from estimator.render.rehearsed import FORMATS as REHEARSAL_FORMATS
 from estimator.report import Report, Selection, make_report
 from estimator.tallies import Tally, read_file
 
@@ -30,13 +37,23 @@ class _WindowType(click.ParamType[Window]):
             self.fail(f"{value!r}: {error}", param, ctx)
 
 
+_REGISTRY = click.option(
+    "--registry", required=True, metavar="FILE", type=click.Path(path_type=Path), help="The metrics.toml."
+)
+
+_DEVICES = click.IntRange(1, MAX_DEVICES)
+
+SEED_BITS = 32
+"""Of a seed that was not given: short enough to be typed again."""
+
+
 @click.group()
 def command() -> None:
     """Estimate what is true of a population from perturbed reports."""
 
 
 @command.command()
-@click.option("--registry", required=True, metavar="FILE", type=click.Path(path_type=Path), help="The metrics.toml.")
+@_REGISTRY
 @click.option("--collector", metavar="URL", help=f"Read tallies over HTTP; the read token comes from {TOKEN_VARIABLE}.")
 @click.option("--tallies", metavar="FILE", type=click.Path(path_type=Path), help="Read tallies from an NDJSON file.")
 @click.option("--preliminary", is_flag=True, help="Also windows that are still open, marked as such.")
@@ -58,10 +75,7 @@ def report(  # noqa: PLR0913 one argument an option
         raise click.UsageError("say where the tallies are: either --collector URL or --tallies FILE")
     if first and last and first.starts_at > last.starts_at:
         raise click.UsageError(f"--from {first} begins after --to {last}; exchange them")
-    try:
-        definitions = Registry.load(registry)
-    except RegistryError as error:
-        raise click.UsageError(f"the registry cannot be used:\n{error}") from error
+    definitions = _load(registry)
     try:
         read = _read(collector, tallies, preliminary=preliminary)
     except TalliesError as error:
@@ -69,6 +83,82 @@ def report(  # noqa: PLR0913 one argument an option
     made = make_report(definitions, read, Selection(first, last, preliminary))
     _name_skipped(made)
     click.echo(FORMATS[form](made), nl=False)
+
+
+@command.command()
+@_REGISTRY
+@click.option(
+    "--csv",
+    "table",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="True answers: a column a metric, a row a device.",
+)
+@click.option("--repeat", metavar="N", type=_DEVICES, help="With --csv: how many devices a row stands for (1).")
+@click.option("--population", metavar="N", type=_DEVICES, help="Draw N devices instead, uniformly or from --shares.")
+@click.option(
+    "--shares", metavar="FILE", type=click.Path(path_type=Path), help="TOML or JSON: metric to answer to its share."
+)
+@click.option(
+    "--seed", metavar="N", type=click.IntRange(0), help="The same seed gives the same output; else a fresh one."
+)
+@click.option("--rounds", metavar="N", type=click.IntRange(0), default=0, help="Draw N times anew to measure coverage.")
+@click.option("--format", "form", type=click.Choice(list(REHEARSAL_FORMATS)), default="table", show_default=True)
+def rehearse(  # noqa: PLR0913 one argument an option
+    *,
+    registry: Path,
+    table: Path | None,
+    repeat: int | None,
+    population: int | None,
+    shares: Path | None,
+    seed: int | None,
+    rounds: int,
+    form: str,
+) -> None:
+    """Run known answers through the real mechanisms and print truth beside estimate."""
+    source = _source(_load(registry), table, repeat, population, shares)
+    if source.ignored:
+        click.echo(f"ignored columns, which are no metrics: {', '.join(map(repr, source.ignored))}", err=True)
+    for metric in source.missing:
+        click.echo(f"skipped {metric.name}: {rehearsal.NO_COLUMN}", err=True)
+    seed = randbits(SEED_BITS) if seed is None else seed
+    with _progress(rounds * len(source.crowds)) as advance:
+        made = rehearsal.rehearse(source, seed=seed, rounds=rounds, after_round=advance)
+    click.echo(REHEARSAL_FORMATS[form](made), nl=False)
+
+
+def _source(
+    registry: Registry, table: Path | None, repeat: int | None, population: int | None, shares: Path | None
+) -> Source:
+    if (table is None) == (population is None):
+        raise click.UsageError("say what is true: either --csv FILE or --population N")
+    if shares is not None and population is None:
+        raise click.UsageError("--shares belongs to --population; a CSV has shares of its own")
+    if repeat is not None and table is None:
+        raise click.UsageError("--repeat belongs to --csv; give --population the number of devices")
+    try:
+        if table is not None:
+            return read_csv(table, registry, repeat or 1)
+        return from_shares(registry, population or 0, shares)
+    except AnswersError as error:
+        raise click.UsageError(f"the answers cannot be used:\n{error}") from error
+
+
+@contextmanager
+def _progress(steps: int) -> Iterator[Callable[[], None]]:
+    """Show a bar on stderr while there is something to wait for."""
+    if steps == 0:
+        yield lambda: None
+        return
+    with click.progressbar(length=steps, label="rehearsing", file=sys.stderr) as bar:
+        yield lambda: bar.update(1)
+
+
+def _load(registry: Path) -> Registry:
+    try:
+        return Registry.load(registry)
+    except RegistryError as error:
+        raise click.UsageError(f"the registry cannot be used:\n{error}") from error
 
 
 def _read(collector: str | None, tallies: Path | None, *, preliminary: bool) -> list[Tally]:

@@ -7,3 +7,7 @@ from client_sdk.spec import HearsayError
 
 class TalliesError(HearsayError):
     """Tallies that cannot be had or cannot be read; the message says which, where and what to do."""
+
+
+class AnswersError(HearsayError):
+    """Answers for a rehearsal that cannot be had or cannot be read; the message says which, where and what to do."""

@@ -34,8 +34,9 @@ def commands() -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the README's registry."""
+    """A folder with the README's registry and answers."""
     (tmp_path / "metrics.toml").write_text(samples("toml")[0], encoding="utf-8")
+    (tmp_path / "answers.csv").write_text(samples("csv")[0], encoding="utf-8")
     return tmp_path
 
 
@@ -123,7 +124,7 @@ def test_embedding_serving_and_reporting_work_as_the_readme_says(
     assert "dark_mode" in capsys.readouterr().out
     names["telemetry"].close()  # type: ignore[attr-defined] # what the sample made
 
-    ran = {"make", "export", "serve"}
+    ran = {"make", "export", "serve", "rehearse"}
     show, forget, close, table, preliminary = (
         line for line in commands() if not ran & {line.split()[0], line.split()[1]}
     )
@@ -134,6 +135,16 @@ def test_embedding_serving_and_reporting_work_as_the_readme_says(
     assert (metric["metric"], metric["reports"]) == ("dark_mode", 1)
     shell.run(forget)
     assert "accepted" not in shell.run(show)
+
+
+def test_rehearsing_works_as_the_readme_says(folder: Path, address: str) -> None:
+    table, population = (line for line in commands() if "rehearse" in line.split())
+    shell = Shell(folder, address)
+    shown = shell.run(table)
+    assert "seed 7" in shown
+    assert "reports: 15,000" in shown
+    assert shell.run(table) == shown
+    assert shell.run(population).count("coverage over 20 rounds") == len(Registry.load(folder / "metrics.toml").metrics)
 
 
 def test_every_command_line_of_the_readme_explains_itself() -> None:

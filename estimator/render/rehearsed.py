@@ -1,0 +1,114 @@
+"""The forms of a rehearsal: those of the report, with the truth beside each estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from client_sdk.spec.epsilon import as_float
+from estimator.distribution import Resampled
+from estimator.estimate import Estimate
+from estimator.intervals import CONFIDENCE
+from estimator.rehearsal import Coverage, Rehearsal, Rehearsed, compared, holds
+from estimator.render.as_csv import COLUMNS, csv_text, rows_of
+from estimator.render.as_json import document_of, json_text
+from estimator.render.as_table import VALUE_WIDTH, cut, lines_of
+from estimator.render.words import word
+
+CSV_COLUMNS: Final = (*COLUMNS, "truth", "holds", "seed")
+
+HEADING: Final = (
+    f"  {'':{VALUE_WIDTH}} {'truth':>8}  {'estimate ± s.e.':>18}  {'error':>8}  {f'{CONFIDENCE:.0%} interval':^17}"
+)
+
+FOOTNOTES: Final = """\
+error: estimate less truth. *: the interval misses the truth.
+Estimates are unbiased and never clipped. Intervals take the devices for a
+random sample of a population; coverage is how often they hold its truth when
+devices are drawn anew, and (noise alone) that of the same devices each time.
+"""
+
+
+def rehearsal_as_json(rehearsal: Rehearsal) -> str:
+    """Return the report's JSON with the truth beside each estimate; a rehearsal has no window, which is null."""
+    document = document_of(rehearsal.report)
+    for one in (*document["metrics"], *document["skipped"]):
+        one["window"] = None
+    for metric, rehearsed in zip(document["metrics"], rehearsal.metrics, strict=True):
+        entries = list(metric["estimates"]) if "estimates" in metric else [metric["mean"]]
+        if "bins" in metric:
+            entries += [metric["variance"], *metric["quantiles"], *metric["bins"]]
+        for entry, one, truth in zip(entries, compared(rehearsed.estimated), rehearsed.truths, strict=True):
+            entry |= {"truth": truth, "holds": None if truth is None else holds(one, truth)}
+        metric["coverage"] = _coverage(rehearsed.coverage)
+        if "bins" in metric:
+            metric["resampled_coverage"] = _coverage(rehearsed.resampled_coverage)
+    return json_text({"seed": rehearsal.seed} | document)
+
+
+def rehearsal_as_csv(rehearsal: Rehearsal) -> str:
+    """Return the report's rows with the truth, whether the interval holds it, and the seed at their ends."""
+    pairs = [
+        pair
+        for rehearsed in rehearsal.metrics
+        for pair in zip(compared(rehearsed.estimated), rehearsed.truths, strict=True)
+    ]
+    rows = []
+    for row, (one, truth) in zip(rows_of(rehearsal.report), pairs, strict=True):
+        row[COLUMNS.index("window")] = ""
+        rows.append([*row, truth, "" if truth is None else word(holds(one, truth)), rehearsal.seed])
+    return csv_text([CSV_COLUMNS, *rows])
+
+
+def rehearsal_as_table(rehearsal: Rehearsal) -> str:
+    """Return the rehearsal as text of 80 columns."""
+    seed = f"seed {rehearsal.seed}\n"
+    return "\n".join([seed, *(_block(rehearsed) for rehearsed in rehearsal.metrics), FOOTNOTES])
+
+
+FORMATS: Final[dict[str, Callable[[Rehearsal], str]]] = {
+    "table": rehearsal_as_table,
+    "json": rehearsal_as_json,
+    "csv": rehearsal_as_csv,
+}
+"""What ``--format`` may name; every form ends with a line break."""
+
+
+def _coverage(coverage: Coverage | None) -> dict[str, float] | None:
+    if coverage is None:
+        return None
+    return {"rounds": coverage.rounds, "population": coverage.population, "noise_alone": coverage.noise_alone}
+
+
+def _block(rehearsed: Rehearsed) -> str:
+    estimated = rehearsed.estimated
+    metric = estimated.metric
+    digits = ".4f" if estimated.mean is None else ".5g"
+    shown = zip(lines_of(estimated), rehearsed.truths, strict=False)  # bins, which stand last, are not in a table
+    lines = [
+        f"{metric.name}: {metric.kind}",
+        f"  {metric.channel.name}, epsilon {as_float(metric.epsilon_nanos):.9f}, reports: {estimated.reports:,}",
+        HEADING,
+        *(f"  {cut(label):{VALUE_WIDTH}} {_numbers(one, truth, digits)}" for (label, one), truth in shown),
+        *_coverage_line("coverage", rehearsed.coverage),
+        *_coverage_line("coverage of variance and quantiles", rehearsed.resampled_coverage),
+    ]
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _coverage_line(of: str, coverage: Coverage | None) -> list[str]:
+    if coverage is None:
+        return []
+    rounds = f"{of} over {coverage.rounds:,} rounds"
+    return [f"  {rounds}: {coverage.population:.1%} (noise alone: {coverage.noise_alone:.1%})"]
+
+
+def _numbers(one: Estimate | Resampled, truth: float | None, digits: str) -> str:
+    interval = f"{f'{one.low:{digits}} … {one.high:{digits}}':^17}"
+    value, deviation = (one.estimate, None) if isinstance(one, Resampled) else (one.unbiased, one.standard_error)
+    if truth is None or value is None:
+        return f"{'':8}  {'no reports':>18}  {'':8}  {interval}"
+    estimate = f"{value:{digits}}" + ("" if deviation is None else f" ± {deviation:{digits}}")
+    error_digits = ".3g" if digits.endswith("g") else digits  # the last digits of a mean are not those of its error
+    missed = "" if holds(one, truth) else " *"
+    return f"{truth:8{digits}}  {estimate:>18}  {value - truth:+8{error_digits}}  {interval}{missed}"

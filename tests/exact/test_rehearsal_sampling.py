@@ -1,0 +1,228 @@
+"""A rehearsal's tallies have the law of devices that report one by one: by enumeration, for every mechanism."""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from client_sdk.spec import Boolean, Category, Channel, Number
+from client_sdk.spec.epsilon import RequestedEpsilon
+from client_sdk.spec.mechanisms import channel_for
+from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.spec.mechanisms.hybrid import Hybrid
+from client_sdk.spec.mechanisms.piecewise import Piecewise
+from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.spec.mechanisms.square_wave import SquareWave
+from estimator import sampling
+from estimator.blocks import Blocks, blocks_of
+from estimator.crowd import Answer, Crowd, read_answer
+from estimator.sampling import Sampler, sampler_of
+from estimator.tallies import Counts
+from tests.support.coins import exact_law
+from tests.support.definitions import NUMBER, metric_of
+from tests.support.generators import Law, exact_law_of_counts
+from tests.support.sampling import accepts, decision
+
+ONE = RequestedEpsilon.parse(1)
+TWO_COINS = channel_for(Boolean(), RequestedEpsilon.parse("ln 3"), "randomized-response")
+THREE_VALUES = channel_for(Category(("a", "b", "c")), ONE, "k-ary-randomized-response")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A channel of no structure."""
+
+    name = "table"
+    inputs = 2
+    symbols = 3
+    worst_ratio = Fraction(4)
+
+    @property
+    def integers(self) -> dict[str, int]:
+        return {}
+
+    def probability(self, symbol: int, given: int) -> Fraction:
+        return Fraction(((1, 2, 4), (4, 2, 1))[given][symbol], 7)
+
+    def perturb(self, value: int, coins: object) -> int:
+        raise NotImplementedError
+
+
+SMALL: dict[str, tuple[Channel, list[int]]] = {
+    "two coins": (TWO_COINS, [2, 1]),
+    "one-bit": (channel_for(Number(Fraction(0), Fraction(1), "mean"), ONE, "one-bit"), [1, 3]),
+    "three values": (THREE_VALUES, [2, 0, 1]),
+    "cyclic pairs": (CyclicDesign.within(ONE, 4, 2, 1), [3, 0, 1, 0]),
+    "projective plane": (ProjectiveGeometry.within(ONE, 5, 2, 3), [0, 0, 1, 0, 3]),
+    "piecewise": (Piecewise.within(ONE, 4), [0, 3, 0, 1]),
+    "square wave": (SquareWave.within(ONE, 3), [1, 0, 2]),
+    "hybrid": (Hybrid.within(ONE, 3), [1, 0, 1]),
+    "a table": (Table(), [2, 1]),
+}
+LARGER: dict[str, Channel] = {
+    "a hundred values": channel_for(Category(tuple(map(str, range(100)))), ONE, "k-ary-randomized-response"),
+    "cyclic pairs": CyclicDesign.within(ONE, 12, 2, 5),
+    "cyclic blocks": CyclicDesign.within(ONE, 31, 8, 7),
+    "projective plane": ProjectiveGeometry.within(ONE, 31, 5, 3),
+    "projective space": ProjectiveGeometry.within(ONE, 40, 3, 4),
+    "five dimensions": ProjectiveGeometry.within(ONE, 31, 2, 5),
+    "piecewise": Piecewise.within(ONE, 33),
+    "square wave": SquareWave.within(ONE, 33),
+}
+
+
+def law_of_devices(channel: Channel, inputs: list[int]) -> Law:
+    """Return the law of the tally of devices that report one by one."""
+    law: Law = {(0,) * channel.symbols: Fraction(1)}
+    for given in (given for given, devices in enumerate(inputs) for _ in range(devices)):
+        after: Law = defaultdict(Fraction)
+        for tally, weight in law.items():
+            for symbol in range(channel.symbols):
+                one_more = tuple(count + (place == symbol) for place, count in enumerate(tally))
+                after[one_more] += weight * channel.probability(symbol, given)
+        law = dict(after)
+    return law
+
+
+def check_sampler(sampler: Sampler, channel: Channel, inputs: list[int]) -> None:
+    """The law of the sampled tally is that of devices that report one by one."""
+    counts = np.array(inputs, dtype=np.int64)
+    sampled = exact_law_of_counts(lambda generator: sampler(counts, generator))
+    expected = law_of_devices(channel, inputs)
+    # each of a path's factors is a float with a few roundings, and numpy's last probability has those of all others
+    tolerance = 8 * channel.symbols * sum(inputs) * sys.float_info.epsilon
+    assert sampled.keys() == expected.keys()
+    for tally, weight in expected.items():
+        assert abs(sampled[tally] - weight) <= tolerance * float(weight)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_tally_is_drawn_by_the_law_of_its_devices(name: str) -> None:
+    channel, inputs = SMALL[name]
+    check_sampler(sampler_of(channel), channel, inputs)
+
+
+def test_pieces_and_forgotten_tables_change_no_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "DRAWN_AT_ONCE", 1)
+    monkeypatch.setattr(sampling, "MAX_KEPT_PROBABILITIES", 0)
+    for name in ("cyclic pairs", "a table"):
+        channel, inputs = SMALL[name]
+        check_sampler(sampler_of(channel), channel, inputs)
+
+
+def _own_and_rest(own: float, channel: Channel, rest: list[float]) -> Sampler:
+    def sample(inputs: Counts, generator: np.random.Generator) -> Counts:
+        kept = generator.binomial(inputs, own)
+        tally: Counts = kept + generator.multinomial(inputs.sum() - kept.sum(), np.array(rest))
+        return tally
+
+    assert channel.symbols == len(rest)
+    return sample
+
+
+def _average_law(inputs: Counts, generator: np.random.Generator) -> Counts:
+    shares = inputs / inputs.sum()
+    law = [sum(share * float(THREE_VALUES.probability(y, x)) for x, share in enumerate(shares)) for y in range(3)]
+    return generator.multinomial(inputs.sum(), np.array(law))
+
+
+KEEP, LIE = (float(THREE_VALUES.probability(0, given)) for given in (0, 1))
+ALIKE = [1 / 3] * 3
+MUTANTS: dict[str, Sampler] = {
+    "p instead of p - q": _own_and_rest(KEEP, THREE_VALUES, ALIKE),
+    "keep and lie swapped": _own_and_rest(1 - (KEEP - LIE), THREE_VALUES, ALIKE),
+    "forgotten keep": _own_and_rest(0.0, THREE_VALUES, ALIKE),
+    "one percent less": _own_and_rest(0.99 * (KEEP - LIE), THREE_VALUES, ALIKE),
+    "rest not alike": _own_and_rest(KEEP - LIE, THREE_VALUES, [0.3, 0.3, 0.4]),
+    "every device of the average law": _average_law,
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_wrong_sampler_is_refused(name: str) -> None:
+    with pytest.raises(AssertionError):
+        check_sampler(MUTANTS[name], THREE_VALUES, [2, 0, 1])
+
+
+def test_the_mutants_differ_from_a_right_sampler_only_by_their_mistake() -> None:
+    check_sampler(_own_and_rest(KEEP - LIE, THREE_VALUES, ALIKE), THREE_VALUES, [2, 0, 1])
+
+
+def check_blocks(blocks: Blocks, channel: Channel) -> None:
+    """Every symbol of an input's block has one probability, every other one a smaller one; the same for all inputs."""
+    found = set()
+    for given in range(channel.inputs):
+        block = blocks.symbol_of(np.array([given]), np.arange(blocks.size)).tolist()
+        assert len(set(np.broadcast_to(block, blocks.size).tolist())) == blocks.size
+        inside = {channel.probability(symbol, given) for symbol in block}
+        outside = {channel.probability(symbol, given) for symbol in set(range(channel.symbols)) - set(block)}
+        assert max(inside) > max(outside)
+        found.add((*inside, *outside))
+    assert [len(pair) for pair in found] == [2]
+
+
+@pytest.mark.parametrize("name", LARGER)
+def test_blocks_are_the_likelier_symbols(name: str) -> None:
+    blocks = blocks_of(LARGER[name])
+    assert blocks is not None
+    check_blocks(blocks, LARGER[name])
+
+
+def _moved(symbol_of: Callable[[Counts, Counts], Counts], symbols: int) -> Callable[[Counts, Counts], Counts]:
+    return lambda given, place: (symbol_of(given, place) + 1) % symbols
+
+
+@pytest.mark.parametrize("name", LARGER)
+def test_wrong_blocks_are_refused(name: str) -> None:
+    channel = LARGER[name]
+    blocks = blocks_of(channel)
+    assert blocks is not None
+    with pytest.raises(AssertionError):
+        check_blocks(Blocks(blocks.size, _moved(blocks.symbol_of, channel.symbols)), channel)
+
+
+@pytest.mark.parametrize("name", LARGER)
+@pytest.mark.parametrize("seed", range(3))
+def test_numpys_own_draws_report_the_block_as_often_as_the_law_says(name: str, seed: int) -> None:
+    channel = LARGER[name]
+    blocks = blocks_of(channel)
+    assert blocks is not None
+    given = channel.inputs // 2
+    block = np.broadcast_to(blocks.symbol_of(np.array([given]), np.arange(blocks.size)), blocks.size)
+    right = float(blocks.size * channel.probability(int(block[0]), given))
+    for wrong in (0.99 * right, 1.01 * right):
+        decided = decision(right, wrong)
+        inputs = np.zeros(channel.inputs, dtype=np.int64)
+        inputs[given] = decided.draws
+        tally = sampler_of(channel)(inputs, np.random.default_rng(seed))
+        assert tally.sum() == decided.draws
+        assert accepts(decided, right, int(tally[block].sum()))
+        shifted = int(np.random.default_rng(seed).binomial(decided.draws, wrong))
+        assert not accepts(decided, right, shifted)
+
+
+STARTUP = metric_of(NUMBER, low=-1, high=5, mechanism="one-bit")
+
+
+@pytest.mark.parametrize("cell", ["-1", "-.5", "0", "2.25", "4.999", "5"])
+def test_an_answer_is_rounded_by_the_law_of_the_device(cell: str) -> None:
+    answer = read_answer(STARTUP, cell)
+    law = exact_law(lambda coins: STARTUP.domain.encode(answer.value, STARTUP.channel.inputs, coins))
+    # the chance is a float: one rounding of the exact numerator
+    assert float(law.get(answer.point + 1, Fraction(0))) == answer.next_chance
+    assert set(law) <= {answer.point, answer.point + 1}
+
+
+def test_devices_of_one_answer_are_rounded_each_by_its_own_coin() -> None:
+    answers: dict[Answer, int] = {read_answer(STARTUP, cell): count for cell, count in (("0.5", 2), ("5", 1))}
+    crowd = Crowd.counted(STARTUP, answers)
+    at_hand = np.array([2, 1], dtype=np.int64)
+    law = exact_law_of_counts(lambda generator: crowd.inputs(at_hand, generator))
+    quarter = Fraction(1, 4)
+    assert law == {(2, 1): (1 - quarter) ** 2, (1, 2): 2 * quarter * (1 - quarter), (0, 3): quarter**2}
