@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,16 +18,31 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code: 0, or 1 if there is no sound ledger."""
+    """Run the command; return its exit code: 0, or 1 if there is no sound ledger or no place to print."""
     arguments = _parser().parse_args(argv)
     path = Path(arguments.data_dir).absolute() / ledger_file.FILE_NAME
     try:
         with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
-            arguments.command(connection)
+            text = "".join(f"{line}\n" for line in arguments.command(connection, path))
     except Exception as error:  # noqa: BLE001 whatever is wrong with the file becomes one sentence
-        sys.stderr.write(f"hearsay-client: {ledger_file.explain(error, path)}\n")
-        return 1
+        return _fail(str(ledger_file.explain(error, path)))
+    return _print(text)
+
+
+def _print(text: str) -> int:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a letter shows a question mark
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        return _fail(f"the answer cannot be written: {error.strerror}; give it another place to go")
     return 0
+
+
+def _fail(sentence: str) -> int:
+    sys.stderr.write(f"hearsay-client: {sentence}\n")
+    return 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -42,30 +58,31 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _show(connection: sqlite3.Connection) -> None:
+def _show(connection: sqlite3.Connection, _path: Path) -> Iterator[str]:
     rows = [(entry.metric, entry.window, str(entry.symbol), entry.outcome) for entry in outbox.history(connection)]
     if rows:
-        _print_table([("metric", "window", "sent", "outcome"), *rows])
-        sys.stdout.write("\nThe number sent was drawn at random around your answer; it is not your answer.\n")
+        yield from _table([("metric", "window", "sent", "outcome"), *rows])
+        yield ""
+        yield "The number sent was drawn at random around your answer; it is not your answer."
     else:
-        sys.stdout.write("Nothing has left this device.\n")
+        yield "Nothing has left this device."
     _, lifetime_nanos = ledger.spent_nanos(connection, "")
-    sys.stdout.write(f"Privacy loss spent so far: epsilon {as_float(lifetime_nanos):.9f}\n")
-    sys.stdout.write(f"Waiting to be sent: {outbox.waiting(connection)}\n")
+    yield f"Privacy loss spent so far: epsilon {as_float(lifetime_nanos):.9f}"
+    yield f"Waiting to be sent or answered: {outbox.waiting(connection)}"
     for reason, reports in outbox.dropped(connection).items():
-        sys.stdout.write(f"Dropped ({reason}): {reports}\n")
+        yield f"Dropped ({reason}): {reports}"
 
 
-def _forget(connection: sqlite3.Connection) -> None:
+def _forget(connection: sqlite3.Connection, path: Path) -> Iterator[str]:
     connection.execute("BEGIN IMMEDIATE")
     outbox.wipe(connection)
     connection.execute("COMMIT")
     ledger_file.scrub(connection)
-    sys.stdout.write("Queue, history and secret are wiped. Switch telemetry off in the app, too.\n")
+    ledger_file.remove_leftovers(path)
+    yield "Queue, history and secret are wiped. Switch telemetry off in the app, too."
 
 
-def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
+def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        sys.stdout.write(f"{line.rstrip()}\n")
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

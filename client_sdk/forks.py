@@ -1,21 +1,29 @@
-"""Forks and SQLite: no process may fork while it has a ledger's file open.
+"""Forks: what must not be under way while a process forks.
 
-SQLite keeps a table of the files and locks of its process. A child inherits it and takes the parent's locks for its
-own: even a connection that the child opens itself then holds no lock at all, and what it commits is lost when the
-parent closes ("How to corrupt an SQLite database file", section 2.6). Therefore connections are closed before a fork
-and opened again after it, and a child that inherited an open one (forked behind Python's back, or while a disk hung)
-does not use that file.
+An open ledger must not: SQLite keeps a table of the files and locks of its process. A child inherits it and takes the
+parent's locks for its own: even a connection that the child opens itself then holds no lock at all, and what it commits
+is lost when the parent closes ("How to corrupt an SQLite database file", section 2.6). Therefore connections are closed
+before a fork and opened again after it, and a child that inherited an open one (forked behind Python's back, or while a
+disk hung) does not use that file.
+
+An import must not: a child would inherit the module's lock from a thread that it does not have, and its own import of
+that module would wait for ever. Therefore this SDK's threads import under a lock that a fork waits for.
 """
 
 from __future__ import annotations
 
+import logging  # noqa: F401 so that its hook was registered before, and runs after, the one below: imports log
 import os
 import threading
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
 PAUSE_DEADLINE_S = 0.1
 """How long a fork waits for connections to close. Beyond it the child's ledger is unavailable."""
+
+IMPORT_DEADLINE_S = 10.0
+"""How long a fork waits for an import: from a cold disk it takes seconds, and one that hangs must not hang the fork."""
 
 
 class Pause:
@@ -31,7 +39,7 @@ class Holder(Protocol):
     """Somebody who holds a ledger's file open from time to time."""
 
     path: Path | None
-    pid: int
+    process: tuple[int, int]
     is_open: bool
 
     def pause(self, pause: Pause) -> None:
@@ -40,6 +48,8 @@ class Holder(Protocol):
 
 _holders: set[Holder] = set()
 _forking = threading.local()
+_importing = threading.RLock()
+_generation = 0
 
 
 def register(holder: Holder) -> None:
@@ -54,15 +64,26 @@ def unregister(holder: Holder) -> None:
 
 def inherited_open(path: Path) -> bool:
     """Whether this process was forked while an ancestor had the file open."""
-    pid = os.getpid()
-    return any(holder.is_open and holder.path == path and holder.pid != pid for holder in tuple(_holders))
+    return any(
+        holder.is_open and holder.path == path and holder.process != this_process() for holder in tuple(_holders)
+    )
+
+
+def this_process() -> tuple[int, int]:
+    """Return what tells this process from its ancestors: a grandchild may get the process id of a dead one."""
+    return os.getpid(), _generation
+
+
+def importing() -> AbstractContextManager[bool]:
+    """Return the lock under which a thread imports what may not have been imported before."""
+    return _importing
 
 
 def _before_fork() -> None:
-    pid = os.getpid()
+    _forking.importing = _importing if _importing.acquire(timeout=IMPORT_DEADLINE_S) else None
     _forking.pauses = []
     for holder in tuple(_holders):
-        if holder.pid == pid:
+        if holder.process == this_process():
             pause = Pause()
             _forking.pauses.append(pause)
             holder.pause(pause)
@@ -73,7 +94,15 @@ def _before_fork() -> None:
 def _after_fork_in_parent() -> None:
     for pause in getattr(_forking, "pauses", ()):  # none if this module was imported while the fork began
         pause.over.set()
+    if getattr(_forking, "importing", None):
+        _forking.importing.release()
+
+
+def _after_fork_in_child() -> None:
+    global _generation, _importing  # noqa: PLW0603 they are this process's
+    _generation += 1
+    _importing = threading.RLock()  # the old one may belong to a thread that is not here
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

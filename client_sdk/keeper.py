@@ -10,16 +10,15 @@ or finalise the connection, all of which would harm the parent's.
 
 from __future__ import annotations
 
-import os
+import contextlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from client_sdk import forks
-from client_sdk.ledger_file import explain
-from client_sdk.results import LedgerBusyError, LedgerError
+from client_sdk import forks, ledger_file
+from client_sdk.results import LedgerBusyError, LedgerError, warn
 
 if TYPE_CHECKING:
     import sqlite3
@@ -61,7 +60,7 @@ class Keeper:
 
     Attributes:
         path: the ledger's file, or none when it is kept in memory.
-        pid: the process that this keeper works in.
+        process: the process that this keeper works in.
         is_open: whether it holds the file open at the moment.
         problem: what was wrong with the latest job's ledger and what to do, or none.
 
@@ -70,13 +69,14 @@ class Keeper:
     def __init__(self, path: Path | None, open_ledger: Callable[[], sqlite3.Connection]) -> None:
         """Prepare; the thread starts with the first job. ``open_ledger`` is called in it."""
         self.path = path
-        self.pid = os.getpid()
+        self.process = forks.this_process()
         self.is_open = False
         self.problem: str | None = None
         self._open_ledger = open_ledger
         self._jobs: SimpleQueue[_Job[Any] | forks.Pause | None] = SimpleQueue()
         self._starting = threading.RLock()
         self._thread: threading.Thread | None = None
+        self._file: tuple[int, int] | None = None
         self._warned: set[str] = set()
 
     def run(self, work: Callable[[sqlite3.Connection], T], timeout_s: float, *, begin: str = WRITE) -> T:
@@ -99,7 +99,12 @@ class Keeper:
         return job.result
 
     def prepare(self) -> None:
-        """Open the ledger soon, without waiting for it."""
+        """Open the ledger soon, without waiting for it.
+
+        Raises:
+            LedgerError: if no thread can be started; ``problem`` says the same.
+
+        """
         self._start()
         self._jobs.put(_Job(lambda _: None, READ))
 
@@ -107,13 +112,17 @@ class Keeper:
         """Close the connection soon and open none until the pause is over."""
         self._jobs.put(pause)
 
-    def close(self, timeout_s: float) -> None:
-        """Finish the jobs given so far, close the connection and end; wait for that so many seconds at most."""
+    def stop(self) -> None:
+        """Finish the jobs given so far, close the connection and end."""
         with self._starting:
-            thread = self._thread
-        if thread is not None:
-            self._jobs.put(None)
-            thread.join(timeout_s)
+            if self._thread is not None:
+                self._jobs.put(None)
+
+    def close(self, timeout_s: float) -> None:
+        """Stop, and wait so many seconds at most until it is done."""
+        self.stop()
+        if self._thread is not None:
+            self._thread.join(timeout_s)
 
     def _start(self) -> None:
         if self._thread is not None:
@@ -124,7 +133,8 @@ class Keeper:
                 try:
                     thread.start()
                 except RuntimeError:
-                    raise LedgerError("no thread can be started, so that nothing can be recorded") from None
+                    self.problem = "no thread can be started, so that nothing can be recorded; free some memory"
+                    raise LedgerError(self.problem) from None
                 self._thread = thread
 
     def _serve(self) -> None:
@@ -133,49 +143,71 @@ class Keeper:
             forks.register(self)
         while (job := self._jobs.get()) is not None:
             if isinstance(job, forks.Pause):
-                self._close(connection)
+                self._rest(job, connection)
                 connection = None
-                job.closed.set()
-                job.over.wait()
             elif not job.is_decided:
-                try:
-                    connection = connection or self._open()
-                    job.result = _transact(connection, job)
-                    self.problem = None
-                except _AbandonedError:
-                    pass
-                except Exception as error:  # noqa: BLE001 the thread must outlive whatever a job meets
-                    job.error = self._explain(error)
-                job.finished.set()
-        self._close(connection)
+                connection = self._do(job, connection)
+        with contextlib.suppress(Exception):
+            self._close(connection)
         forks.unregister(self)
 
+    def _rest(self, pause: forks.Pause, connection: sqlite3.Connection | None) -> None:
+        with contextlib.suppress(Exception):  # what does not close stays marked as open, and no child uses it
+            self._close(connection)
+        pause.closed.set()
+        pause.over.wait()
+
+    def _do(self, job: _Job[Any], connection: sqlite3.Connection | None) -> sqlite3.Connection | None:
+        try:
+            connection = self._ready(connection)
+            job.result = _transact(connection, job)
+            self.problem = None
+        except _AbandonedError:
+            pass
+        except BaseException as error:  # noqa: BLE001 the thread must outlive whatever a job meets
+            job.error = self._explain(error)
+        finally:
+            job.finished.set()
+        return connection if self.is_open else None
+
+    def _ready(self, connection: sqlite3.Connection | None) -> sqlite3.Connection:
+        """Open the ledger if need be; a file that took the place of the first one opened has a budget of its own."""
+        if self.path is not None and self._file not in (None, ledger_file.identify(self.path)):
+            self._close(connection)
+            raise LedgerError(
+                f"{self.path} was deleted or replaced while it was in use, so that nothing is recorded: put it back, "
+                "or start this program again"
+            )
+        return connection or self._open()
+
     def _open(self) -> sqlite3.Connection:
+        ledger_file.load()
         self.is_open = True
         try:
-            return self._open_ledger()
+            connection = self._open_ledger()
         except BaseException:
             self.is_open = False
             raise
+        if self.path is not None:
+            self._file = ledger_file.identify(self.path)
+        return connection
 
     def _close(self, connection: sqlite3.Connection | None) -> None:
         if connection is not None:
             connection.close()
         self.is_open = False
 
-    def _explain(self, error: Exception) -> LedgerError:
-        explained = explain(error, self.path).with_traceback(None)  # its frames hold the connection
+    def _explain(self, error: BaseException) -> LedgerError:
+        explained = ledger_file.explain(error, self.path).with_traceback(None)  # its frames hold the connection
         if not isinstance(explained, LedgerBusyError):
             self.problem = str(explained)
             self._warn_once(self.problem)
         return explained
 
     def _warn_once(self, problem: str) -> None:
-        import logging  # noqa: PLC0415 importing the SDK must stay quick
-
         if problem not in self._warned:
             self._warned.add(problem)
-            logging.getLogger("client_sdk").warning("%s", problem)
+            warn("%s", problem)
 
 
 def _transact(connection: sqlite3.Connection, job: _Job[T]) -> T:

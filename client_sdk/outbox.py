@@ -21,7 +21,17 @@ MAX_WAITING = 1000
 """Reports in the queue: ten daily metrics fill it in a hundred days, and after three days offline their windows are
 closed anyway. Above it something is wrong, and the host's disk must not pay for it."""
 
-SENT, ACCEPTED, REJECTED = "sent", "accepted", "rejected"
+MAX_UNDER_WAY = 8
+"""Uploads that are sent and not settled: one that never gets through must not hold up the others. Where one a day does
+not, each is given up after four days, so that there is always room for more; half a megabyte at most."""
+
+MAX_LATE_ATTEMPTS = 40
+"""Attempts to deliver an upload after its windows are closed by the device's clock, which may be wrong for a while:
+with the back-off they take four hours."""
+
+_NEXT_TURN = "(SELECT COALESCE(MAX(turn), 0) + 1 FROM uploads)"
+
+UNSETTLED, ACCEPTED, REJECTED = "no answer yet", "accepted", "rejected"
 QUEUE_FULL, TOO_LATE, UNANSWERED = "queue_full", "too_late", "unanswered"
 """Reasons to drop a report, beside ``rejected`` and the codes of final refusals."""
 
@@ -46,7 +56,7 @@ def enqueue(connection: sqlite3.Connection, report: Report) -> None:
     """Put a report into the queue; above its bound, those whose windows close first are dropped and counted."""
     connection.execute(
         "INSERT INTO queue (metric, edition, window, symbol, deadline) VALUES (?, ?, ?, ?, ?)",
-        (report.metric, report.edition, report.window, report.symbol, Window.parse(report.window).ends_at + GRACE_S),
+        (report.metric, report.edition, report.window, report.symbol, _deadline(report)),
     )
     dropped = connection.execute(
         "DELETE FROM queue WHERE id IN (SELECT id FROM queue ORDER BY deadline DESC, id DESC LIMIT -1 OFFSET ?)",
@@ -56,22 +66,36 @@ def enqueue(connection: sqlite3.Connection, report: Report) -> None:
 
 
 def next_parcel(connection: sqlite3.Connection, now_s: float) -> Parcel | None:
-    """Return the upload to send next, made of waiting reports if none is under way; none if nothing waits.
+    """Return the upload to send next: a new one of waiting reports while there is room, else the least recently tried.
 
     The reports are chosen and ordered at random, so that their order tells nothing.
+
+    Returns:
+        The upload, or none if nothing waits.
+
     """
-    _drop_late(connection, now_s)
-    row = connection.execute("SELECT id, body FROM uploads LIMIT 1").fetchone()
-    if row:
-        return Parcel(row[0], row[1], len(Upload.decode(row[1]).reports))
-    waiting = connection.execute("SELECT id, deadline, metric, edition, window, symbol FROM queue").fetchall()
-    if not waiting:
+    _give_up(connection, now_s)
+    if connection.execute("SELECT COUNT(*) FROM uploads").fetchone()[0] < MAX_UNDER_WAY:
+        waiting = connection.execute("SELECT id, deadline, metric, edition, window, symbol FROM queue").fetchall()
+        if waiting:
+            return _pack(connection, waiting)
+    row = connection.execute("SELECT id, body FROM uploads ORDER BY turn LIMIT 1").fetchone()
+    if row is None:
         return None
-    return _pack(connection, waiting)
+    upload_id, body = row
+    connection.execute(
+        f"UPDATE uploads SET turn = {_NEXT_TURN},"  # noqa: S608 a constant
+        " late_attempts = CASE WHEN deadline <= ?2 THEN late_attempts + 1 ELSE 0 END WHERE id = ?1",
+        (upload_id, now_s),
+    )
+    return Parcel(upload_id, body, len(Upload.decode(body).reports))
 
 
-def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict) -> bool:
+def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now_s: float) -> bool:
     """Take note of the collector's verdict; reports that it may accept later go back into the queue, unchanged.
+
+    Whether a window is closed is for the collector to say: this device's clock may be wrong. It decides only about
+    reports that the collector refuses for another reason, and would refuse for ever.
 
     Returns:
         Whether reports went back.
@@ -84,11 +108,13 @@ def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict) -> 
         _note(connection, report, refusal.value if refusal else ACCEPTED)
         if refusal is None:
             continue
-        if refusal.retryable:
+        if not refusal.retryable:
+            _count(connection, refusal.value, 1)
+        elif _deadline(report) <= now_s:
+            _count(connection, TOO_LATE, 1)
+        else:
             enqueue(connection, report)
             retried = True
-        else:
-            _count(connection, refusal.value, 1)
     return retried
 
 
@@ -131,10 +157,10 @@ def _pack(connection: sqlite3.Connection, waiting: list[tuple[int, int, str, str
     upload = Upload(secrets.token_hex(16), tuple(Report(*row[2:]) for row in chosen))
     body = upload.encode()
     latest = max(deadline for _, deadline, *_ in chosen)
-    connection.execute("INSERT INTO uploads VALUES (?, ?, ?)", (upload.id, body, latest))
+    connection.execute(f"INSERT INTO uploads VALUES (?, ?, ?, {_NEXT_TURN}, 0)", (upload.id, body, latest))  # noqa: S608
     connection.executemany("DELETE FROM queue WHERE id = ?", [row[:1] for row in chosen])
     for report in upload.reports:
-        _note(connection, report, SENT)
+        _note(connection, report, UNSETTLED)
     return Parcel(upload.id, body, len(chosen))
 
 
@@ -147,13 +173,18 @@ def _take(connection: sqlite3.Connection, upload_id: str) -> tuple[Report, ...]:
     return Upload.decode(row[0]).reports
 
 
-def _drop_late(connection: sqlite3.Connection, now_s: float) -> None:
-    """Drop what no collector takes any more: the windows are closed."""
-    late = connection.execute("DELETE FROM queue WHERE deadline <= ?", (now_s,)).rowcount
-    _count(connection, TOO_LATE, late)
-    uploads = connection.execute("SELECT id FROM uploads WHERE deadline <= ?", (now_s,)).fetchall()
-    for (upload_id,) in uploads:
+def _give_up(connection: sqlite3.Connection, now_s: float) -> None:
+    """Drop the uploads that nobody answered, again and again, after their windows were closed."""
+    hopeless = connection.execute(
+        "SELECT id FROM uploads WHERE deadline <= ? AND late_attempts >= ?", (now_s, MAX_LATE_ATTEMPTS)
+    ).fetchall()
+    for (upload_id,) in hopeless:
         _count(connection, UNANSWERED, len(_take(connection, upload_id)))
+
+
+def _deadline(report: Report) -> int:
+    """Return the Unix seconds after which no collector takes a report."""
+    return Window.parse(report.window).ends_at + GRACE_S
 
 
 def _note(connection: sqlite3.Connection, report: Report, outcome: str) -> None:

@@ -6,16 +6,19 @@ captive portal, a proxy that wants a login, a wrong route), and passes.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from client_sdk import forks
 from client_sdk.spec.errors import MalformedError
 from client_sdk.spec.report import Verdict
 
 OK = 200
 
 PERMANENT_STATUSES = frozenset({400, 413, 415, 422})
-"""Malformed, too large, of the wrong type, not understood: the same bytes will never fare better."""
+"""Malformed, too large, of the wrong type, not understood: the same bytes will never fare better, if it is the
+collector who says so."""
 
 BACKOFF_BASE_S = 1.0
 """The first retry comes within a second: most failures are a lost packet or a restart."""
@@ -86,7 +89,7 @@ def judge(reply: Reply | None, reports: int, now_s: float) -> Outcome:
     """
     if reply is None:
         return Transient()
-    if reply.status in PERMANENT_STATUSES:
+    if reply.status in PERMANENT_STATUSES and _is_the_collectors(reply):
         return Rejected(reply.status)
     if reply.status == OK:
         try:
@@ -94,6 +97,15 @@ def judge(reply: Reply | None, reports: int, now_s: float) -> Outcome:
         except MalformedError:
             pass  # somebody else answered, such as the login page of a captive portal
     return Transient(retry_after_s(reply.retry_after, now_s))
+
+
+def _is_the_collectors(reply: Reply) -> bool:
+    """Whether an error is a problem document (RFC 9457) with a code, as the collector's are and a proxy's are not."""
+    try:
+        problem = json.loads(reply.body)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(problem, dict) and problem.get("status") == reply.status and isinstance(problem.get("code"), str)
 
 
 def retry_after_s(header: str | None, now_s: float) -> float:
@@ -109,8 +121,8 @@ def retry_after_s(header: str | None, now_s: float) -> float:
         return 0.0
     if text.isascii() and text.isdecimal():
         return RETRY_AFTER_CEILING_S if len(text) > len("3600") else min(float(text), RETRY_AFTER_CEILING_S)
-    from email.utils import parsedate_to_datetime  # noqa: PLC0415 importing the SDK must stay quick
-
+    with forks.importing():
+        from email.utils import parsedate_to_datetime  # noqa: PLC0415 importing the SDK must stay quick
     try:
         wait_s = parsedate_to_datetime(text).timestamp() - now_s
     except (ValueError, OverflowError, OSError):

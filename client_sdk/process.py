@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +26,14 @@ class Process:
 
 
 class Processes:
-    """The present process's `Process`, made when it is first asked for."""
+    """The present process's `Process`, made when it is first asked for.
+
+    Threads hold this and not the `Telemetry`, whose end they would otherwise never see.
+
+    Attributes:
+        consent: whether the user agrees.
+
+    """
 
     def __init__(
         self,
@@ -35,36 +41,46 @@ class Processes:
         app: str,
         transport: Transport,
         clock: Callable[[], float],
-        consent: Callable[[], bool],
+        *,
+        consent: bool,
     ) -> None:
         """Remember what each process needs, and which one this is: a ledger in memory is this one's only."""
         self._path = path
         self._app = app
         self._transport = transport
         self._clock = clock
-        self._consent = consent
-        self._first_pid = os.getpid()
-        self._by_pid: dict[int, Process] = {}
+        self.consent = consent
+        self._first = forks.this_process()
+        self._made: dict[tuple[int, int], Process] = {}
 
     @property
     def current(self) -> Process:
         """What this process has. Looked up without a lock: a fork could have left it locked for ever."""
-        pid = os.getpid()
-        return self._by_pid.get(pid) or self._by_pid.setdefault(pid, self._new())
+        this = forks.this_process()
+        return self._made.get(this) or self._made.setdefault(this, self._new())
+
+    def end(self) -> None:
+        """Let this process's threads end, without waiting for them."""
+        process = self._made.get(forks.this_process())
+        if process is not None:
+            process.uploader.stop()
+            process.keeper.stop()
 
     def _new(self) -> Process:
         keeper = Keeper(self._path, self._open)
-        uploader = Uploader(keeper, self._transport, clock=self._clock, allowed=self._consent)
+        uploader = Uploader(keeper, self._transport, clock=self._clock, allowed=lambda: self.consent)
         return Process(keeper, uploader)
 
     def _open(self) -> sqlite3.Connection:
         """Open the ledger, in the keeper's thread."""
         if self._path is None:
-            if os.getpid() != self._first_pid:
+            if forks.this_process() != self._first:
                 raise LedgerError(
                     "a ledger in memory stays with its process; give data_dir to record in child processes"
                 )
             return ledger_file.open_memory(self._app)
         if forks.inherited_open(self._path):
-            raise LedgerError(f"{self._path} was open while this process was forked; make the Telemetry after the fork")
-        return ledger_file.open_file(self._path, self._app, create=self._consent())
+            raise LedgerError(
+                f"{self._path} was open while this process was forked; start processes by spawn instead of fork"
+            )
+        return ledger_file.open_file(self._path, self._app, create=self.consent)

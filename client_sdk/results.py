@@ -1,7 +1,9 @@
-"""What the SDK answers to its host application."""
+"""What the SDK says to its host application: results, errors and warnings."""
 
 from __future__ import annotations
 
+import contextlib
+import logging
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -27,7 +29,8 @@ class Recorded(StrEnum):
     """The metric's last day has passed; the question is no longer asked."""
 
     BUSY = "busy"
-    """The ledger did not answer in time; recording again later in the window does no harm."""
+    """The ledger did not answer in time. The report may have been made all the same: a commit that was under way ends
+    by itself. Recording again later in the window does no harm."""
 
     UNAVAILABLE = "unavailable"
     """The ledger cannot be used; ``Telemetry.problem`` says why and what to do."""
@@ -87,3 +90,9 @@ class BudgetStatus:
     lifetime_spent: float
     lifetime_left: float
     lifetime_ceiling: float
+
+
+def warn(message: str, *arguments: object) -> None:
+    """Log a warning, and outlive a filter or handler of the host that raises."""
+    with contextlib.suppress(Exception):
+        logging.getLogger("client_sdk").warning(message, *arguments)

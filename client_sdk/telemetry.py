@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
+import weakref
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,22 +16,17 @@ from client_sdk import ledger, ledger_file, outbox
 from client_sdk.coins import SystemCoins
 from client_sdk.keeper import BARE, READ
 from client_sdk.process import Processes
-from client_sdk.results import BudgetStatus, HistoryEntry, LedgerBusyError, LedgerError, Recorded
+from client_sdk.recorder import Recorder
+from client_sdk.results import BudgetStatus, HistoryEntry, LedgerError, Recorded, warn
 from client_sdk.spec.channel import Coins
-from client_sdk.spec.errors import OutsideDomainError, UnknownMetricError, WindowError
-from client_sdk.spec.metric import Metric
+from client_sdk.spec.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.spec.registry import Registry
-from client_sdk.spec.report import Report
-from client_sdk.spec.window import Window, WindowKind
 from client_sdk.transport import HttpTransport, Transport
 
 if TYPE_CHECKING:
     import sqlite3
 
 T = TypeVar("T")
-
-RECORD_DEADLINE_S = 0.08
-"""How long `record` waits for the disk: it promises its host 100 ms, and leaves the rest to a busy processor."""
 
 READ_DEADLINE_S = 2.0
 """How long a question for people (history, budget) waits: they would rather wait than see nothing."""
@@ -38,8 +36,6 @@ FORGET_DEADLINE_S = 30.0
 
 CLOSE_DEADLINE_S = 1.0
 """How long closing waits for each thread: a host that exits must not be kept."""
-
-CLOCK_PROBLEM = "the device's clock names an instant that no collector takes; set it"
 
 _SYSTEM_COINS = SystemCoins()
 
@@ -51,7 +47,7 @@ class Telemetry:
     say by their result what happened. It may be used by any thread, after a fork by parent and child, and by several
     processes on one ``data_dir``. Nothing is recorded, stored or sent without consent.
 
-    A context manager: leaving it closes it.
+    A context manager: leaving it closes it. So does dropping it, without waiting for anything.
     """
 
     def __init__(  # noqa: PLR0913 what varies between hosts, named by the caller
@@ -72,37 +68,40 @@ class Telemetry:
             collector: the collector's URL.
             data_dir: a directory of this app's own for the ledger's file, on a local file system; made if need be. None
                 keeps all in memory, so that the budget lasts as long as this object, and a child process has none.
-            consent: whether the user has agreed.
+            consent: whether the user has agreed: True or False, nothing that merely counts as such.
             clock: Unix seconds.
             coins: where randomness comes from; anything but the default is for tests.
             transport: how uploads travel; HTTP by default.
 
         Raises:
-            ValueError: if ``collector`` is no http or https URL.
+            ValueError: if ``collector`` is no http or https URL, or has a query, a fragment, blanks or a user name.
+            TypeError: if ``consent`` is no bool.
 
         """
+        if not isinstance(consent, bool):
+            raise TypeError("consent must be True or False: whether the user has agreed")
         self._registry = registry
         self._path = None if data_dir is None else Path(data_dir).absolute() / ledger_file.FILE_NAME
-        self._consent = bool(consent)
-        self._clock = clock
         self._coins = coins
         self._transport = transport or HttpTransport(collector)
         self._closed = False
-        self._clock_problem: str | None = None
-        self._processes = Processes(self._path, registry.app, self._transport, clock, lambda: self._consent)
-        if self._consent and self._path is not None:
-            self._processes.current.keeper.prepare()
+        self._processes = Processes(self._path, registry.app, self._transport, clock, consent=consent)
+        self._recorder = Recorder(registry, self._processes, clock)
+        weakref.finalize(self, self._processes.end).atexit = False  # then all threads end anyway
+        if consent and self._path is not None:
+            with contextlib.suppress(LedgerError):  # `problem` says it
+                self._processes.current.keeper.prepare()
             self._processes.current.uploader.notify()
 
     @property
     def consent(self) -> bool:
         """Whether the user has agreed; false for good after `forget`."""
-        return self._consent
+        return self._processes.consent
 
     @property
     def problem(self) -> str | None:
         """What was wrong at the latest use, and what to do about it; none if nothing was."""
-        return self._clock_problem or self._processes.current.keeper.problem
+        return self._recorder.clock_problem or self._processes.current.keeper.problem
 
     def record(self, metric: str, value: object) -> Recorded:
         """Perturb an answer and queue the report; one a metric and window.
@@ -128,9 +127,11 @@ class Telemetry:
         except OutsideDomainError as error:
             mistake = OutsideDomainError(error.metric, error.expected)
         except Exception as error:  # noqa: BLE001 whatever it is, its frames hold the answer and must not be shown
-            return self._unexpected(error)
+            warn("an answer could not be perturbed: %s", type(error).__name__)
+            return Recorded.UNAVAILABLE
         else:
-            return self._record(definition, symbol)
+            del value  # whatever fails from here on has no frame that holds it
+            return Recorded.CLOSED if self._closed else self._recorder.record(definition, symbol)
         # A new error, raised here: the old one's traceback and context hold frames that hold the answer.
         del value
         raise mistake
@@ -144,10 +145,11 @@ class Telemetry:
             Whether nothing waits any more; false at the latest after ``timeout_s`` seconds.
 
         """
-        if self._consent and not self._closed:
+        timeout_s = min(timeout_s, threading.TIMEOUT_MAX) if timeout_s > 0 else 0.0  # not a number is not above 0
+        if self.consent and not self._closed:
             return self._processes.current.uploader.flush(timeout_s)
         try:
-            return self._ask(outbox.waiting, empty=0) == 0
+            return self._ask(outbox.waiting, empty=0, timeout_s=min(timeout_s, READ_DEADLINE_S)) == 0
         except LedgerError:
             return False
 
@@ -168,17 +170,16 @@ class Telemetry:
 
         """
         budget = self._registry.budget
-        windows = self._windows(budget.window)
-        if windows is None:
-            raise LedgerError(CLOCK_PROBLEM)
-        work = partial(ledger.status, budget=budget, budget_window=windows[0].text)
-        return self._ask(work, empty=ledger.status_of(0, 0, budget, windows[0].text))
+        (window,) = self._recorder.windows(budget.window)
+        work = partial(ledger.status, budget=budget, budget_window=window.text)
+        return self._ask(work, empty=ledger.status_of(0, 0, budget, window.text))
 
     def dropped(self) -> dict[str, int]:
         """Return how many reports were dropped, by reason.
 
-        The reasons: ``queue_full``, ``too_late`` (never sent before its window closed), ``unanswered`` (sent, never
-        answered before it closed), ``rejected`` (with its whole upload), and the codes of final refusals.
+        The reasons: ``queue_full``, ``too_late`` (refused for the time being, until its window closed), ``unanswered``
+        (sent again and again, also after it closed), ``rejected`` (with its whole upload), and the codes of final
+        refusals.
 
         Raises:
             LedgerError: if the ledger cannot be read, or this is closed.
@@ -196,14 +197,15 @@ class Telemetry:
                 the ledger, call again.
 
         """
-        self._consent = False
-        if self._path is not None and not self._path.exists():
+        self._processes.consent = False
+        self._processes.current.uploader.stop()
+        if self._path is None:
+            self._run(outbox.wipe, FORGET_DEADLINE_S)
             return
-        process = self._processes.current
-        process.uploader.stop()
-        self._run(outbox.wipe, timeout_s=FORGET_DEADLINE_S)
-        if self._path is not None:
-            self._run(ledger_file.scrub, timeout_s=FORGET_DEADLINE_S, begin=BARE)
+        if ledger_file.exists(self._path):
+            self._run(outbox.wipe, FORGET_DEADLINE_S)
+            self._run(ledger_file.scrub, FORGET_DEADLINE_S, begin=BARE)
+        ledger_file.remove_leftovers(self._path)
 
     def close(self) -> None:
         """End the background work within a moment; what waits stays in the file for the next run."""
@@ -221,56 +223,11 @@ class Telemetry:
     ) -> None:
         self.close()
 
-    def _record(self, definition: Metric, symbol: int) -> Recorded:
-        if self._closed or not self._consent:
-            return Recorded.CLOSED if self._closed else Recorded.NO_CONSENT
-        windows = self._windows(definition.window, self._registry.budget.window)
-        if windows is None:
-            return Recorded.UNAVAILABLE
-        window, budget_window = windows
-        if definition.has_expired(window):
-            return Recorded.EXPIRED
-        report = Report(definition.name, definition.edition, window.text, symbol)
-        work = partial(self._charge, report=report, nanos=definition.epsilon_nanos, budget_window=budget_window.text)
-        process = self._processes.current
-        try:
-            recorded = process.keeper.run(work, RECORD_DEADLINE_S)
-        except LedgerBusyError:
-            return Recorded.BUSY
-        except LedgerError:
-            return Recorded.UNAVAILABLE
-        if recorded is Recorded.QUEUED:
-            process.uploader.notify()
-        return recorded
-
-    def _charge(self, connection: sqlite3.Connection, report: Report, nanos: int, budget_window: str) -> Recorded:
-        """Charge and queue, in the keeper's thread; jobs that waited while the user opted out are not done."""
-        if not self._consent:
-            return Recorded.NO_CONSENT
-        return ledger.charge(connection, report, nanos, self._registry.budget, budget_window)
-
-    def _unexpected(self, error: Exception) -> Recorded:
-        import logging  # noqa: PLC0415 importing the SDK must stay quick
-
-        logging.getLogger("client_sdk").warning("an answer could not be perturbed: %s", type(error).__name__)
-        return Recorded.UNAVAILABLE
-
-    def _windows(self, *kinds: WindowKind) -> list[Window] | None:
-        """Return the present windows, or none if the clock names an instant that no collector takes."""
-        try:
-            instant_s = self._clock()
-            windows = [Window.parse(Window.of(kind, instant_s).text) for kind in kinds]
-        except (WindowError, ValueError, OverflowError, OSError):
-            self._clock_problem = CLOCK_PROBLEM
-            return None
-        self._clock_problem = None
-        return windows
-
-    def _ask(self, work: Callable[[sqlite3.Connection], T], empty: T) -> T:
+    def _ask(self, work: Callable[[sqlite3.Connection], T], empty: T, timeout_s: float = READ_DEADLINE_S) -> T:
         """Read the ledger; ``empty`` is the answer where there is none and none may be made."""
-        if not self._consent and self._path is not None and not self._path.exists():
+        if not self.consent and self._path is not None and not ledger_file.exists(self._path):
             return empty
-        return self._run(work, timeout_s=READ_DEADLINE_S, begin=READ)
+        return self._run(work, timeout_s, begin=READ)
 
     def _run(self, work: Callable[[sqlite3.Connection], T], timeout_s: float, **options: str) -> T:
         if self._closed:

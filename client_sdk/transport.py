@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+import time
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
+from client_sdk import forks
 from client_sdk.outcome import Reply
+
+if TYPE_CHECKING:
+    import requests
 
 REPORTS_PATH = "/v1/reports"
 
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 30.0
 """A collector writes to disk before it answers; beyond half a minute it is better to ask again."""
+
+REPLY_DEADLINE_S = 60.0
+"""How long the body of a reply may take: each byte could otherwise take the whole read timeout."""
 
 MAX_REPLY_BYTES = 65_536
 """As large as an upload; a verdict on 256 refused reports is a quarter of it."""
@@ -42,12 +50,13 @@ class HttpTransport:
         """Take the collector's address, such as ``https://telemetry.example.com``.
 
         Raises:
-            ValueError: if it is no http or https URL.
+            ValueError: if it is no http or https URL, or one with a query, a fragment, blanks or a user name.
 
         """
-        parts = urlsplit(collector)
-        if parts.scheme not in ("https", "http") or not parts.hostname:
-            raise ValueError(f"collector must be a URL such as https://telemetry.example.com, not {collector!r}")
+        if not _is_base_url(collector):  # not shown: it may hold a password
+            raise ValueError(
+                "collector must be a URL such as https://telemetry.example.com, without query, fragment, blanks or user"
+            )
         self._url = collector.rstrip("/") + REPORTS_PATH
 
     def post(self, body: bytes) -> Reply | None:
@@ -55,8 +64,8 @@ class HttpTransport:
 
         Redirects are not followed (the reports are for this collector), no cookie is kept, no password is sent.
         """
-        import requests  # noqa: PLC0415 importing the SDK must stay quick
-
+        with forks.importing():
+            import requests  # noqa: PLC0415 importing the SDK must stay quick
         try:
             with requests.Session() as session:
                 session.headers.clear()
@@ -69,7 +78,26 @@ class HttpTransport:
                     allow_redirects=False,
                     stream=True,
                 ) as response:
-                    content = next(response.iter_content(MAX_REPLY_BYTES), b"")
-                    return Reply(response.status_code, response.headers.get("Retry-After"), content)
+                    return Reply(response.status_code, response.headers.get("Retry-After"), _read(response))
         except requests.RequestException:
             return None
+
+
+def _read(response: requests.Response) -> bytes:
+    """Return the body, or as much of it as came before the bound or the deadline."""
+    deadline_s = time.monotonic() + REPLY_DEADLINE_S
+    content = bytearray()
+    for byte in response.iter_content(1):  # to ask for more is to wait for all of it
+        content += byte
+        if len(content) >= MAX_REPLY_BYTES or time.monotonic() > deadline_s:
+            break
+    return bytes(content[:MAX_REPLY_BYTES])
+
+
+def _is_base_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        well_formed = parts.scheme in ("https", "http") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port or an IPv6 address that is none
+        return False
+    return well_formed and text.isprintable() and not any(mark in text for mark in " ?#@\\")

@@ -12,7 +12,7 @@ from os import urandom
 from client_sdk import outbox
 from client_sdk.keeper import Keeper
 from client_sdk.outcome import Acknowledged, Outcome, Rejected, Reply, Transient, Uniform, judge, next_delay_s
-from client_sdk.results import LedgerBusyError, LedgerError
+from client_sdk.results import LedgerBusyError, LedgerError, warn
 from client_sdk.spec.report import Verdict
 from client_sdk.transport import Transport
 
@@ -76,7 +76,7 @@ class Uploader:
         with self._changed:
             self._state = _State.WAITING
             if self._due_s is None:
-                self._due_s = self._earliest(time.monotonic() + self._uniform(0.0, SPREAD_S))
+                self._due_s = time.monotonic() + self._uniform(0.0, SPREAD_S)
             self._wake()
 
     def flush(self, timeout_s: float) -> bool:
@@ -88,10 +88,12 @@ class Uploader:
         """
         with self._changed:
             self._state = _State.WAITING
-            self._due_s = self._earliest(time.monotonic())
-            self._flushes += 1
+            self._due_s = max(time.monotonic(), self._not_before_s)
             self._hurried = True
             self._wake()
+            if self._thread is None:
+                return False
+            self._flushes += 1
             self._changed.wait_for(lambda: self._state is not _State.WAITING or self._stopped, timeout_s)
             self._flushes -= 1
             return self._state is _State.EMPTY
@@ -117,9 +119,6 @@ class Uploader:
             self._thread = thread
         self._changed.notify_all()
 
-    def _earliest(self, instant_s: float) -> float:
-        return max(instant_s, self._not_before_s)
-
     def _serve(self) -> None:
         while self._wait_until_due():
             try:
@@ -127,6 +126,9 @@ class Uploader:
             except LedgerBusyError:
                 self._back_off(Transient())
             except LedgerError:
+                self._back_off(Transient(), _State.BROKEN)
+            except Exception as error:  # noqa: BLE001 the thread must outlive whatever it meets, as a clock that raises
+                warn("an attempt to upload failed: %s", type(error).__name__)
                 self._back_off(Transient(), _State.BROKEN)
 
     def _wait_until_due(self) -> bool:
@@ -153,7 +155,7 @@ class Uploader:
         try:
             return self._transport.post(body)
         except Exception as error:  # noqa: BLE001 the thread must outlive whatever a transport meets
-            _log("the transport failed: %s", type(error).__name__)
+            warn("the transport failed: %s", type(error).__name__)
             return None
 
     def _obey(self, outcome: Outcome, parcel: outbox.Parcel) -> None:
@@ -161,16 +163,16 @@ class Uploader:
             case Transient():
                 self._back_off(outcome)
             case Rejected(status):
-                _log("the collector rejected an upload of %d reports with status %d", parcel.reports, status)
+                warn("the collector rejected an upload of %d reports with status %d", parcel.reports, status)
                 self._keeper.run(partial(outbox.reject, upload_id=parcel.id), LEDGER_DEADLINE_S)
                 self._go_on()
             case Acknowledged(verdict):
                 self._settle(verdict, parcel)
 
     def _settle(self, verdict: Verdict, parcel: outbox.Parcel) -> None:
-        settle = partial(outbox.settle, upload_id=parcel.id, verdict=verdict)
+        settle = partial(outbox.settle, upload_id=parcel.id, verdict=verdict, now_s=self._clock())
         for code in {refusal for _, refusal in verdict.refused}:
-            _log("the collector refused a report: %s", code.sentence)
+            warn("the collector refused a report: %s", code.sentence)
         if self._keeper.run(settle, LEDGER_DEADLINE_S):
             self._back_off(Transient())
         else:
@@ -187,7 +189,7 @@ class Uploader:
         with self._changed:
             self._failures = 0
             spread_s = 0.0 if self._flushes else self._uniform(0.0, SPREAD_S)
-            self._due_s = self._earliest(time.monotonic() + spread_s)
+            self._due_s = time.monotonic() + spread_s
 
     def _back_off(self, outcome: Transient, state: _State = _State.WAITING) -> None:
         with self._changed:
@@ -200,9 +202,3 @@ class Uploader:
             self._failures += 1
             self._state = state
             self._changed.notify_all()
-
-
-def _log(message: str, *arguments: object) -> None:
-    import logging  # noqa: PLC0415 importing the SDK must stay quick
-
-    logging.getLogger("client_sdk").warning(message, *arguments)

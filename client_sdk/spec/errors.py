@@ -64,7 +64,7 @@ class OutsideDomainError(HearsayError):
 
     def __init__(self, metric: str, expected: str) -> None:
         """Name the metric and what it expects."""
-        super().__init__(f"metric {metric!r} expects {expected}; the value given is none (it is not shown here)")
+        super().__init__(f"metric {metric!r} expects {expected}; the value given is not one (it is not shown here)")
         self.metric = metric
         self.expected = expected
 

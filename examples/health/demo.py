@@ -29,6 +29,7 @@ ANSWERS = HERE / "health.csv"
 
 DEVICES_AT_ONCE = 8
 FLUSH_TIMEOUT_S = 60.0
+BUSY_PAUSE_S = 0.05
 
 Answers = Mapping[str, bool | str | float]
 
@@ -99,15 +100,24 @@ def report_all(people: list[Answers], url: str, now_s: float) -> int:
 
     def report(answers: Answers) -> int:
         with Telemetry(registry, collector=url, data_dir=None, consent=True, clock=lambda: now_s) as telemetry:
-            results = [telemetry.record(metric, answer) for metric, answer in answers.items()]
-            if set(results) != {Recorded.QUEUED} or not telemetry.flush(timeout_s=FLUSH_TIMEOUT_S):
-                sys.exit(f"a device could not report: {', '.join(results)}")
-            return len(results)
+            for metric, answer in answers.items():
+                record(telemetry, metric, answer)
+            if not telemetry.flush(timeout_s=FLUSH_TIMEOUT_S):
+                sys.exit("a device could not deliver its reports; is the collector running?")
+            return len(answers)
 
     with ThreadPoolExecutor(DEVICES_AT_ONCE) as pool:
         reports = pool.map(report, people)
         with click.progressbar(reports, length=len(people), label="devices report", file=sys.stderr) as bar:
             return sum(bar)
+
+
+def record(telemetry: Telemetry, metric: str, answer: bool | str | float) -> None:  # noqa: FBT001 an answer, not a switch
+    """Record an answer, again if this machine is too busy to confirm it in time: it is never counted twice."""
+    while (result := telemetry.record(metric, answer)) is Recorded.BUSY:
+        time.sleep(BUSY_PAUSE_S)
+    if result not in (Recorded.QUEUED, Recorded.ALREADY_RECORDED):
+        sys.exit(f"a device could not record {metric}: {result}")
 
 
 def command(package: str, *arguments: str, **settings: str) -> str:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from client_sdk import Recorded, Registry, Telemetry
+from client_sdk.keeper import READ
 from client_sdk.ledger_file import FILE_NAME
 from client_sdk.outcome import Reply
 from client_sdk.spec import Refusal, Upload, Verdict
@@ -121,6 +124,12 @@ def status(code: int, retry_after: str | None = None) -> Answer:
     return lambda _: Reply(code, retry_after, b"<html>")
 
 
+def problem(code: int) -> Answer:
+    """Answer as a collector that says what is wrong with this very body."""
+    document = {"type": "about:blank", "title": "Bad", "status": code, "code": "invalid_json", "detail": "It is bad."}
+    return lambda _: Reply(code, None, json.dumps(document).encode())
+
+
 def nothing(_: Upload) -> None:
     """Answer as a network that is down."""
 
@@ -196,6 +205,35 @@ def in_child(work: Callable[[], object]) -> str:
         text = pipe.read()
     os.waitpid(pid, 0)
     return text
+
+
+class Obstacle:
+    """Work that hangs until it is released."""
+
+    def __init__(self, work: Callable[[sqlite3.Connection], object] = lambda _: None) -> None:
+        self.begun = threading.Event()
+        self.release = threading.Event()
+        self._work = work
+
+    def __call__(self, connection: sqlite3.Connection) -> None:
+        self.begun.set()
+        assert self.release.wait(60)
+        self._work(connection)
+
+
+@contextlib.contextmanager
+def busy_keeper(device: Telemetry) -> Iterator[None]:
+    """Let the device's keeper hang in a job that another thread waits for."""
+    obstacle = Obstacle()
+    keeper = device._processes.current.keeper
+    thread = threading.Thread(target=keeper.run, args=[obstacle, 60.0], kwargs={"begin": READ})
+    thread.start()
+    assert obstacle.begun.wait(60)
+    try:
+        yield
+    finally:
+        obstacle.release.set()
+        thread.join()
 
 
 _HOLD = """

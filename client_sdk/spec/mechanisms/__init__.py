@@ -71,7 +71,7 @@ _BUILDERS: Final[dict[tuple[str, str], _Builder]] = {
     ),
     ("category", "cyclic-design"): _cyclic_design,
     ("category", "projective-geometry"): _projective_geometry,
-    ("number", "one-bit"): lambda _, epsilon: OneBit.within(epsilon),
+    ("number", "one-bit"): _for_statistic("mean", OneBit.within),
     ("number", "piecewise"): _for_statistic("mean", Piecewise.within),
     ("number", "hybrid"): _for_statistic("mean", Hybrid.within),
     ("number", "square-wave"): _for_statistic("distribution", SquareWave.within),

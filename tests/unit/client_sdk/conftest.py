@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+
 import pytest
 
-from client_sdk import telemetry
+from client_sdk import recorder
 
-_REAL_DEADLINE_S = telemetry.RECORD_DEADLINE_S
+_REAL_DEADLINE_S = recorder.RECORD_DEADLINE_S
 
 
 @pytest.fixture
@@ -18,4 +21,17 @@ def real_deadline() -> float:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `record` wait long for a loaded machine; the tests about its deadline set it back."""
-    monkeypatch.setattr(telemetry, "RECORD_DEADLINE_S", 60.0)
+    monkeypatch.setattr(recorder, "RECORD_DEADLINE_S", 60.0)
+
+
+@pytest.fixture
+def hostile_logging() -> Iterator[None]:
+    """Let the host's own filter raise for whatever the SDK logs."""
+
+    def raise_always(_: logging.LogRecord) -> bool:
+        raise ZeroDivisionError
+
+    logger = logging.getLogger("client_sdk")
+    logger.addFilter(raise_always)
+    yield
+    logger.removeFilter(raise_always)

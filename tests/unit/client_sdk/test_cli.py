@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,7 +41,7 @@ def test_show_says_what_left_what_it_cost_and_what_was_dropped(used: Path, capsy
         "\n"
         "The number sent was drawn at random around your answer; it is not your answer.\n"
         f"Privacy loss spent so far: epsilon {spent(used):.9f}\n"
-        "Waiting to be sent: 0\n"
+        "Waiting to be sent or answered: 0\n"
         "Dropped (window_closed): 1\n"
     )
 
@@ -50,7 +57,7 @@ def test_show_says_when_nothing_has_left(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["show", "--data-dir", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "Nothing has left this device.\n" in out
-    assert "Waiting to be sent: 1\n" in out
+    assert "Waiting to be sent or answered: 1\n" in out
 
 
 def test_forget_wipes_all_but_what_was_spent(used: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,6 +93,44 @@ def test_forget_says_when_another_process_holds_the_ledger(used: Path, capsys: p
     with write_lock_held(used):
         assert main(["forget", "--data-dir", str(used)]) == 1
     assert "is in use by another process; try again" in capsys.readouterr().err
+
+
+def test_a_copy_can_be_shown_and_wiped(used: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    shutil.copy(used / FILE_NAME, copy)
+    assert main(["show", "--data-dir", str(copy)]) == 0
+    assert "dark_mode  2026-11-20" in capsys.readouterr().out
+    assert main(["forget", "--data-dir", str(copy)]) == 0
+    assert rows(copy, "SELECT COUNT(*) FROM history") == [(0,)]
+
+
+def test_forget_removes_what_a_killed_process_left(used: Path) -> None:
+    (used / f"{FILE_NAME}.0123456789abcdef.new").write_bytes(b"secret")
+    assert main(["forget", "--data-dir", str(used)]) == 0
+    assert [path.name for path in used.iterdir()] == [FILE_NAME]
+
+
+def test_a_letter_that_the_terminal_lacks_is_replaced(used: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with contextlib.closing(sqlite3.connect(used / FILE_NAME)) as connection, connection:
+        connection.execute("UPDATE history SET outcome = 'fa\u00e7ade' WHERE metric = 'system'")
+    screen = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(screen, encoding="ascii"))
+    assert main(["show", "--data-dir", str(used)]) == 0
+    assert b"fa?ade" in screen.getvalue()
+
+
+def test_an_answer_that_cannot_be_written_is_one_sentence(used: Path) -> None:
+    code = "import sys; from client_sdk.cli import main; sys.exit(main(sys.argv[1:]))"
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-c", code, "show", "--data-dir", str(used)]
+    try:
+        shown = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    finally:
+        os.close(writer)
+    assert shown.returncode == 1
+    assert shown.stderr == "hearsay-client: the answer cannot be written: Broken pipe; give it another place to go\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["show"], ["shew", "--data-dir", "."]])

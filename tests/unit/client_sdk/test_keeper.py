@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -12,6 +13,7 @@ from client_sdk import LedgerError
 from client_sdk.keeper import BARE, READ, Keeper
 from client_sdk.ledger_file import open_memory
 from client_sdk.results import LedgerBusyError
+from tests.support.clients import Obstacle
 
 LONG_S = 60.0
 
@@ -29,20 +31,6 @@ def keeper() -> Iterator[Keeper]:
     keeper = Keeper(None, lambda: open_memory("acme"))
     yield keeper
     keeper.close(LONG_S)
-
-
-class Obstacle:
-    """Work that hangs until it is released."""
-
-    def __init__(self, work: Callable[[sqlite3.Connection], None]) -> None:
-        self.begun = threading.Event()
-        self.release = threading.Event()
-        self._work = work
-
-    def __call__(self, connection: sqlite3.Connection) -> None:
-        self.begun.set()
-        assert self.release.wait(LONG_S)
-        self._work(connection)
 
 
 def test_a_job_is_done_in_a_transaction_and_its_result_returned(keeper: Keeper) -> None:
@@ -83,8 +71,11 @@ def test_a_job_that_fails_is_undone_and_the_keeper_goes_on(keeper: Keeper) -> No
 
 
 def test_an_error_shows_no_frame_of_the_keeper(keeper: Keeper) -> None:
-    with pytest.raises(LedgerError) as caught:
-        keeper.run(lambda _: 1 // 0, LONG_S)
+    def fail(_: sqlite3.Connection) -> None:
+        raise LedgerError("it is broken")
+
+    with pytest.raises(LedgerError, match="it is broken") as caught:
+        keeper.run(fail, LONG_S)
     names = [entry.name for entry in caught.traceback]
     assert names[-1] == "run"
     assert caught.value.__context__ is None
@@ -101,5 +92,20 @@ def test_where_no_thread_starts_the_ledger_is_unavailable(monkeypatch: pytest.Mo
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
+    keeper = Keeper(None, lambda: open_memory("acme"))
     with pytest.raises(LedgerError, match="no thread can be started"):
-        Keeper(None, lambda: open_memory("acme")).run(note, LONG_S)
+        keeper.run(note, LONG_S)
+    assert "no thread can be started" in (keeper.problem or "")
+
+
+@pytest.mark.usefixtures("hostile_logging")
+def test_a_host_whose_logging_raises_gets_its_answer_and_the_keeper_goes_on(keeper: Keeper) -> None:
+    with pytest.raises(LedgerError, match="ZeroDivisionError"):
+        keeper.run(lambda _: 1 // 0, LONG_S)
+    assert keeper.run(noted, LONG_S, begin=READ) == 0
+
+
+def test_work_that_would_end_its_thread_does_not(keeper: Keeper) -> None:
+    with pytest.raises(LedgerError, match="SystemExit"):
+        keeper.run(lambda _: sys.exit(), LONG_S)
+    assert keeper.run(noted, LONG_S, begin=READ) == 0

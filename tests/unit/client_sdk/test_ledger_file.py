@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import shutil
 import sqlite3
 import stat
@@ -11,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk import LedgerError, Recorded, ledger_file
+from client_sdk import LedgerError, Recorded, ledger_file, new_ledger
 from client_sdk.ledger_file import FILE_NAME, open_file
 from client_sdk.results import LedgerBusyError
-from tests.support.clients import registry, rows, telemetry, write_lock_held
+from tests.support.clients import ScriptedTransport, rows, telemetry, write_lock_held
 
 
 @pytest.fixture
@@ -73,7 +75,7 @@ def test_a_file_is_made_only_when_it_may_be(path: Path) -> None:
 def test_a_file_that_another_process_made_meanwhile_is_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(path)
     before = path.read_bytes()
-    monkeypatch.setattr(Path, "exists", lambda _: False)
+    monkeypatch.setattr(ledger_file, "exists", lambda _: False)
     make(path)
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == [FILE_NAME]
@@ -158,7 +160,7 @@ def test_a_directory_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with telemetry(tmp_path / "file" / "data") as device:
         assert device.record("dark_mode", value=True) is Recorded.UNAVAILABLE
-        assert "cannot be made: Not a directory; name a directory" in (device.problem or "")
+        assert "cannot be used: Not a directory; name a directory" in (device.problem or "")
 
 
 def test_a_problem_that_passes_is_a_problem_no_more(tmp_path: Path) -> None:
@@ -205,9 +207,104 @@ def test_wiping_that_another_process_prevents_says_to_call_again(path: Path) -> 
         ledger_file.scrub(connection)
 
 
-def test_a_ledger_goes_with_its_file(path: Path, tmp_path: Path) -> None:
+def test_wiping_leaves_no_free_page(path: Path) -> None:
+    with contextlib.closing(open_file(path, "acme", create=True)) as connection:
+        connection.execute("INSERT INTO drops VALUES ('x', zeroblob(1000000))")
+        connection.execute("DELETE FROM drops")
+        ledger_file.scrub(connection)
+    assert path.stat().st_size < 100_000
+
+
+def test_the_name_of_a_new_ledger_is_made_durable(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[tuple[int, bool]] = []
+    fsync = os.fsync
+
+    def note(descriptor: int) -> None:
+        synced.append((os.fstat(descriptor).st_ino, path.exists()))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    make(path)
+    assert synced == [(path.parent.stat().st_ino, True)]
+
+
+def test_a_ledger_may_move_with_its_directory(path: Path, tmp_path: Path) -> None:
+    with telemetry(path.parent) as device:
+        assert device.record("dark_mode", value=True) is Recorded.QUEUED
+    path.parent.rename(tmp_path / "elsewhere")
+    with telemetry(tmp_path / "elsewhere") as device:
+        assert device.record("dark_mode", value=True) is Recorded.ALREADY_RECORDED
+
+
+def test_a_copy_of_a_ledger_spends_nothing(path: Path, tmp_path: Path) -> None:
     with telemetry(path.parent) as device:
         assert device.record("dark_mode", value=True) is Recorded.QUEUED
     shutil.copytree(path.parent, tmp_path / "copy")
-    with telemetry(tmp_path / "copy", registry=registry()) as device:
-        assert device.record("dark_mode", value=True) is Recorded.ALREADY_RECORDED
+    transport = ScriptedTransport()
+    with telemetry(tmp_path / "copy", transport=transport) as device:
+        assert device.record("sound", value=True) is Recorded.UNAVAILABLE
+        assert "is a copy of a ledger" in (device.problem or "")
+        assert "put the original back, or delete it by hand" in (device.problem or "")
+        assert device.flush(timeout_s=60) is False
+    assert transport.bodies == []
+    with telemetry(path.parent) as device:
+        assert device.record("sound", value=True) is Recorded.QUEUED
+
+
+def test_a_ledger_that_is_deleted_while_it_is_in_use_is_not_made_anew(path: Path) -> None:
+    with telemetry(path.parent) as device:
+        assert device.record("dark_mode", value=True) is Recorded.QUEUED
+        for file in path.parent.iterdir():
+            file.unlink()
+        for _ in range(2):
+            assert device.record("sound", value=True) is Recorded.UNAVAILABLE
+            assert "was deleted or replaced while it was in use" in (device.problem or "")
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_ledger_that_is_replaced_while_it_is_in_use_is_not_used(path: Path) -> None:
+    with telemetry(path.parent) as device:
+        assert device.record("dark_mode", value=True) is Recorded.QUEUED
+        path.parent.rename(path.parent.with_name("original"))
+        with telemetry(path.parent) as other:
+            assert other.record("dark_mode", value=True) is Recorded.QUEUED
+            assert device.record("sound", value=True) is Recorded.UNAVAILABLE
+            assert other.record("sound", value=True) is Recorded.QUEUED
+        path.parent.rename(path.parent.with_name("replacement"))
+        path.parent.with_name("original").rename(path.parent)
+        assert device.record("sound", value=True) is Recorded.QUEUED
+        assert device.problem is None
+    for name in ("replacement", path.parent.name):
+        assert rows(path.parent.with_name(name), "SELECT COUNT(*) FROM charges") == [(2,)]
+
+
+@pytest.fixture
+def no_hard_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refuse)
+
+
+@pytest.mark.usefixtures("no_hard_links")
+def test_where_there_are_no_hard_links_a_ledger_is_made_and_found_again(path: Path) -> None:
+    for expected in (Recorded.QUEUED, Recorded.ALREADY_RECORDED):
+        with telemetry(path.parent) as device:
+            assert device.record("dark_mode", value=True) is expected
+    assert [file.name for file in path.parent.iterdir()] == [FILE_NAME]
+    # Such file systems number their files anew: an inode would tell nothing.
+    assert rows(path.parent, "SELECT inode FROM device") == [(None,)]
+
+
+@pytest.mark.usefixtures("no_hard_links")
+def test_where_there_are_no_hard_links_a_file_that_another_process_made_is_kept_too(path: Path) -> None:
+    make(path)
+    before = path.read_bytes()
+    new_ledger.create(path, "acme")
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == [FILE_NAME]
+
+
+def test_a_path_that_cannot_be_looked_at_is_said(tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match="cannot be used: File name too long; name a directory"):
+        ledger_file.exists(tmp_path / ("x" * 300))

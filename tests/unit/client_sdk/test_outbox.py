@@ -44,19 +44,16 @@ def test_an_empty_outbox_has_no_parcel(connection: sqlite3.Connection) -> None:
 def test_a_parcel_stays_the_same_until_it_is_settled(connection: sqlite3.Connection) -> None:
     outbox.enqueue(connection, report(1))
     first = next_parcel(connection)
-    outbox.enqueue(connection, report(2))
     assert next_parcel(connection) == first
     assert Upload.decode(first.body) == Upload(first.id, (report(1),))
-    outbox.settle(connection, first.id, Verdict(1))
-    second = next_parcel(connection)
-    assert second.id != first.id
-    assert Upload.decode(second.body).reports == (report(2),)
+    outbox.settle(connection, first.id, Verdict(1), NOON)
+    assert outbox.next_parcel(connection, NOON) is None
 
 
 def test_an_upload_is_forgotten_once_it_is_acknowledged(connection: sqlite3.Connection) -> None:
     outbox.enqueue(connection, report(1))
     parcel = next_parcel(connection)
-    assert outbox.settle(connection, parcel.id, Verdict(1)) is False
+    assert outbox.settle(connection, parcel.id, Verdict(1), NOON) is False
     assert outbox.waiting(connection) == 0
     assert parcel.id not in "\n".join(connection.iterdump())
 
@@ -66,7 +63,7 @@ def test_a_parcel_holds_at_most_the_reports_of_one_upload(connection: sqlite3.Co
         outbox.enqueue(connection, report(number))
     parcel = next_parcel(connection)
     assert parcel.reports == MAX_REPORTS
-    outbox.settle(connection, parcel.id, Verdict(MAX_REPORTS))
+    outbox.settle(connection, parcel.id, Verdict(MAX_REPORTS), NOON)
     assert next_parcel(connection).reports == 1
 
 
@@ -84,7 +81,7 @@ def test_refused_for_now_goes_back_unchanged_into_a_new_upload(connection: sqlit
         outbox.enqueue(connection, report(number))
     first = next_parcel(connection)
     back = Upload.decode(first.body).reports[1]
-    assert outbox.settle(connection, first.id, Verdict(2, ((1, Refusal.UNKNOWN_EDITION),))) is True
+    assert outbox.settle(connection, first.id, Verdict(2, ((1, Refusal.UNKNOWN_EDITION),)), NOON) is True
     second = next_parcel(connection)
     assert second.id != first.id
     assert Upload.decode(second.body).reports == (back,)
@@ -96,7 +93,7 @@ def test_refused_for_good_is_counted_by_its_code_and_kept_in_history(
     connection: sqlite3.Connection, refusal: Refusal
 ) -> None:
     outbox.enqueue(connection, report(1))
-    assert outbox.settle(connection, next_parcel(connection).id, Verdict(1, ((0, refusal),))) is False
+    assert outbox.settle(connection, next_parcel(connection).id, Verdict(1, ((0, refusal),)), NOON) is False
     assert outbox.waiting(connection) == 0
     assert outbox.dropped(connection) == {refusal.value: 1}
     assert [entry.outcome for entry in outbox.history(connection)] == [refusal.value]
@@ -106,9 +103,9 @@ def test_settling_twice_changes_nothing(connection: sqlite3.Connection) -> None:
     outbox.enqueue(connection, report(1))
     parcel = next_parcel(connection)
     verdict = Verdict(1, ((0, Refusal.UNKNOWN_METRIC),))
-    outbox.settle(connection, parcel.id, verdict)
+    outbox.settle(connection, parcel.id, verdict, NOON)
     before = list(connection.iterdump())
-    assert outbox.settle(connection, parcel.id, verdict) is False
+    assert outbox.settle(connection, parcel.id, verdict, NOON) is False
     outbox.reject(connection, parcel.id)
     assert list(connection.iterdump()) == before
 
@@ -126,8 +123,8 @@ def test_history_holds_what_was_sent_and_only_that(connection: sqlite3.Connectio
     outbox.enqueue(connection, report(1))
     assert outbox.history(connection) == []
     parcel = next_parcel(connection)
-    assert [entry.outcome for entry in outbox.history(connection)] == ["sent"]
-    outbox.settle(connection, parcel.id, Verdict(1))
+    assert [entry.outcome for entry in outbox.history(connection)] == ["no answer yet"]
+    outbox.settle(connection, parcel.id, Verdict(1), NOON)
     (entry,) = outbox.history(connection)
     assert (entry.metric, entry.edition, entry.window, entry.symbol) == ("m1", EDITION, TODAY, 1)
     assert entry.outcome == "accepted"
@@ -146,24 +143,58 @@ def test_the_queue_is_bounded_and_drops_the_oldest_window_first(connection: sqli
     assert outbox.dropped(connection) == {"queue_full": 2}
 
 
-def test_a_report_is_offered_until_the_grace_of_its_window_ends(connection: sqlite3.Connection) -> None:
-    deadline = Window.parse(TODAY).ends_at + GRACE_S
+DEADLINE = Window.parse(TODAY).ends_at + GRACE_S
+REFUSED_FOR_NOW = Verdict(1, ((0, Refusal.UNKNOWN_METRIC),))
+
+
+def test_refused_for_now_goes_back_until_the_grace_of_its_window_ends(connection: sqlite3.Connection) -> None:
     outbox.enqueue(connection, report(1))
-    parcel = next_parcel(connection, deadline - 1)
-    outbox.settle(connection, parcel.id, Verdict(1, ((0, Refusal.UNKNOWN_METRIC),)))
-    assert outbox.next_parcel(connection, deadline) is None
+    assert outbox.settle(connection, next_parcel(connection).id, REFUSED_FOR_NOW, DEADLINE - 1) is True
+    assert outbox.settle(connection, next_parcel(connection).id, REFUSED_FOR_NOW, DEADLINE) is False
+    assert outbox.waiting(connection) == 0
     assert outbox.dropped(connection) == {"too_late": 1}
 
 
-def test_an_upload_that_was_never_answered_ends_with_its_latest_window(connection: sqlite3.Connection) -> None:
+def test_whether_a_window_is_closed_is_for_the_collector_to_say(connection: sqlite3.Connection) -> None:
+    outbox.enqueue(connection, report(1))
+    parcel = next_parcel(connection, DEADLINE + 40 * DAY_S)
+    assert Upload.decode(parcel.body).reports == (report(1),)
+    assert next_parcel(connection) == parcel
+    assert outbox.dropped(connection) == {}
+
+
+def test_an_upload_that_nobody_answers_is_given_up_long_after_its_latest_window(connection: sqlite3.Connection) -> None:
     outbox.enqueue(connection, report(1, "2026-11-19"))
     outbox.enqueue(connection, report(2))
-    parcel = next_parcel(connection)
-    deadline = Window.parse(TODAY).ends_at + GRACE_S
-    assert next_parcel(connection, deadline - DAY_S) == parcel
-    assert outbox.next_parcel(connection, deadline) is None
+    parcel = next_parcel(connection, DEADLINE)
+    for _ in range(outbox.MAX_LATE_ATTEMPTS):
+        assert next_parcel(connection, DEADLINE) == parcel
+    assert outbox.next_parcel(connection, DEADLINE) is None
     assert outbox.dropped(connection) == {"unanswered": 2}
-    assert {entry.outcome for entry in outbox.history(connection)} == {"sent"}
+    assert {entry.outcome for entry in outbox.history(connection)} == {"no answer yet"}
+
+
+def test_a_clock_that_was_wrong_for_a_while_costs_no_report(connection: sqlite3.Connection) -> None:
+    outbox.enqueue(connection, report(1))
+    parcel = next_parcel(connection)
+    for _ in range(3):
+        for _ in range(outbox.MAX_LATE_ATTEMPTS):
+            assert next_parcel(connection, DEADLINE) == parcel
+        assert next_parcel(connection, DEADLINE - 1) == parcel
+
+
+def test_an_upload_that_fails_holds_up_no_other(connection: sqlite3.Connection) -> None:
+    parcels = []
+    for number in range(outbox.MAX_UNDER_WAY):
+        outbox.enqueue(connection, report(number))
+        parcels.append(next_parcel(connection))
+    assert len({parcel.id for parcel in parcels}) == outbox.MAX_UNDER_WAY
+    outbox.enqueue(connection, report(outbox.MAX_UNDER_WAY))
+    assert [next_parcel(connection) for _ in range(2 * outbox.MAX_UNDER_WAY)] == 2 * parcels
+    outbox.settle(connection, parcels.pop(3).id, Verdict(1), NOON)
+    new = next_parcel(connection)
+    assert Upload.decode(new.body).reports == (report(outbox.MAX_UNDER_WAY),)
+    assert [next_parcel(connection) for _ in range(outbox.MAX_UNDER_WAY)] == [*parcels, new]
 
 
 def test_wiping_leaves_nothing_but_charges_and_the_app(connection: sqlite3.Connection) -> None:
@@ -174,6 +205,6 @@ def test_wiping_leaves_nothing_but_charges_and_the_app(connection: sqlite3.Conne
     outbox.enqueue(connection, report(4))
     outbox.wipe(connection)
     assert {line for line in connection.iterdump() if line.startswith("INSERT")} == {
-        "INSERT INTO \"device\" VALUES('acme',NULL);",
+        "INSERT INTO \"device\" VALUES('acme',NULL,NULL);",
         f"INSERT INTO \"charges\" VALUES('m','{EDITION}','{TODAY}','{TODAY}',5);",
     }

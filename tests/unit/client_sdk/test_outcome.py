@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from client_sdk.outcome import (
@@ -37,11 +39,42 @@ def test_no_reply_is_transient() -> None:
     assert judge(None, 2, NOON) == Transient()
 
 
+def problem(**changes: object) -> bytes:
+    """Return a problem document as the collector's are."""
+    document = {"type": "about:blank", "title": "Bad", "status": 400, "code": "invalid_json", "detail": "It is bad."}
+    return json.dumps(document | changes).encode()
+
+
 def test_only_what_the_collector_says_of_this_body_is_permanent() -> None:
     permanent = {
-        code for code in range(100, 600) if isinstance(judge(Reply(code, None, VERDICT.encode()), 2, NOON), Rejected)
+        code
+        for code in range(100, 600)
+        if isinstance(judge(Reply(code, None, problem(status=code)), 2, NOON), Rejected)
     }
     assert permanent == PERMANENT_STATUSES == {400, 413, 415, 422}
+
+
+@pytest.mark.parametrize("code", sorted(PERMANENT_STATUSES))
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html><h1>413 Request Entity Too Large</h1><center>nginx</center></html>",
+        b"\xff",
+        b"[" * 100_000,
+        b"null",
+        b"[]",
+        b"{}",
+        b'{"message":"Bad Request"}',
+        b'{"code":"bad_request"}',
+        problem(status=402),
+        problem(status=None),
+        problem(code=7),
+        problem(code=None),
+    ],
+)
+def test_an_error_that_is_no_problem_document_comes_from_somebody_else(code: int, body: bytes) -> None:
+    assert judge(Reply(code, "7", body), 2, NOON) == Transient(7.0)
 
 
 @pytest.mark.parametrize("code", [201, 204, 301, 302, 307, 401, 403, 404, 405, 408, 425, 429, 500, 502, 503, 504])

@@ -137,9 +137,22 @@ def test_a_child_that_inherited_an_open_file_does_not_use_it(tmp_path: Path, mon
             return f"{device.record('sound', value=True)}: {device.problem}"
 
         assert "unavailable: " in (answer := in_child(child))
-        assert "was open while this process was forked" in answer
+        assert "was open while this process was forked; start processes by spawn" in answer
         monkeypatch.undo()
         assert patient(device, "sound") is Recorded.QUEUED
+
+
+def test_a_child_that_gets_the_process_id_of_an_ancestor_records_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getpid", lambda: 4711)
+    with telemetry(tmp_path, registry=many(9)) as device:
+        patient(device, "m0")
+        assert in_child(lambda: patient(device, "m1")) == "queued"
+        assert patient(device, "m1") is Recorded.ALREADY_RECORDED
+    with telemetry(None) as device:
+        device.record("dark_mode", value=True)
+        assert in_child(lambda: device.record("sound", value=True)) == "unavailable"
 
 
 def test_a_ledger_in_memory_gives_a_child_no_budget_of_its_own() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -21,12 +23,15 @@ from client_sdk import (
     Telemetry,
     UnknownMetricError,
     ledger,
+    recorder,
 )
 from client_sdk import (
     telemetry as telemetry_module,
 )
-from client_sdk.ledger_file import BUSY_TIMEOUT_S, FILE_NAME
-from client_sdk.spec import Refusal, Report
+from client_sdk.ledger_file import FILE_NAME
+from client_sdk.new_ledger import BUSY_TIMEOUT_S
+from client_sdk.outcome import Reply
+from client_sdk.spec import Refusal, Report, Upload
 from tests.support.clients import (
     DAY_S,
     NOON,
@@ -34,6 +39,7 @@ from tests.support.clients import (
     ScriptedTransport,
     SetClock,
     all_bytes,
+    busy_keeper,
     many,
     nothing,
     refuse,
@@ -43,8 +49,10 @@ from tests.support.clients import (
     write_lock_held,
 )
 from tests.support.coins import ScriptedCoins
+from tests.support.processes import wait_until
 
 TODAY = "2026-11-20"
+SDK = Path(telemetry_module.__file__).parent
 
 
 @pytest.fixture(params=["file", "memory"])
@@ -168,7 +176,7 @@ def test_while_the_disk_hangs_the_answer_is_busy_and_nothing_is_charged(
 
     with telemetry(data_dir) as device:
         device.budget()
-        monkeypatch.setattr(telemetry_module, "RECORD_DEADLINE_S", real_deadline)
+        monkeypatch.setattr(recorder, "RECORD_DEADLINE_S", real_deadline)
         monkeypatch.setattr(ledger, "charge", hang)
         assert device.record("dark_mode", value=True) is Recorded.BUSY
         assert device.record("sound", value=True) is Recorded.BUSY
@@ -189,9 +197,71 @@ def test_a_clock_that_is_out_by_years_records_nothing(now_s: float) -> None:
         assert device.problem is None
 
 
-def test_every_result_is_met_by_a_test() -> None:
-    source = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
-    assert [recorded.name for recorded in Recorded if f"Recorded.{recorded.name}" not in source] == []
+def test_a_clock_that_raises_records_nothing_and_sees_no_answer() -> None:
+    seen: list[str] = []
+
+    def clock() -> float:
+        frame = sys._getframe()
+        while frame.f_back is not None and frame.f_back.f_code.co_filename.startswith(str(SDK)):
+            frame = frame.f_back
+            seen.append(repr(frame.f_locals))
+        raise ZeroDivisionError
+
+    with telemetry(None, clock=clock) as device:
+        assert device.record("system", RARE) is Recorded.UNAVAILABLE
+        assert "clock" in (device.problem or "")
+    assert len(seen) > 1
+    assert RARE not in "".join(seen).replace(repr(registry().metric("system")), "")
+
+
+def out_of_budget(device: Telemetry) -> Recorded:
+    device.record("dark_mode", value=True)
+    device.record("sound", value=True)
+    return device.record("wide", value=True)
+
+
+def twice(device: Telemetry) -> Recorded:
+    device.record("dark_mode", value=True)
+    return device.record("dark_mode", value=True)
+
+
+def after_forgetting(device: Telemetry) -> Recorded:
+    device.forget()
+    return device.record("dark_mode", value=True)
+
+
+def while_the_keeper_hangs(device: Telemetry) -> Recorded:
+    with busy_keeper(device), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recorder, "RECORD_DEADLINE_S", 0.0)
+        return device.record("dark_mode", value=True)
+
+
+def with_no_ledger(device: Telemetry) -> Recorded:
+    device._processes.current.keeper._open_ledger = lambda: 1 // 0  # type: ignore[assignment,return-value]
+    return device.record("dark_mode", value=True)
+
+
+def after_closing(device: Telemetry) -> Recorded:
+    device.close()
+    return device.record("dark_mode", value=True)
+
+
+OCCASIONS: dict[Recorded, Callable[[Telemetry], Recorded]] = {
+    Recorded.QUEUED: lambda device: device.record("dark_mode", value=True),
+    Recorded.ALREADY_RECORDED: twice,
+    Recorded.OUT_OF_BUDGET: out_of_budget,
+    Recorded.NO_CONSENT: after_forgetting,
+    Recorded.EXPIRED: lambda device: device.record("old", value=True),
+    Recorded.BUSY: while_the_keeper_hangs,
+    Recorded.UNAVAILABLE: with_no_ledger,
+    Recorded.CLOSED: after_closing,
+}
+
+
+@pytest.mark.parametrize("recorded", Recorded)
+def test_every_result_has_its_occasion(recorded: Recorded) -> None:
+    with telemetry(None) as device:
+        assert OCCASIONS[recorded](device) is recorded
 
 
 @pytest.mark.parametrize("consent", [True, False])
@@ -342,6 +412,136 @@ def test_forgetting_while_another_process_holds_the_ledger_says_to_try_again(use
     assert used.consent is False
     used.forget()
     assert rows(tmp_path, "SELECT COUNT(*) FROM queue") == [(0,)]
+
+
+def test_forgetting_during_an_upload_ends_the_thread_and_nothing_comes_back(tmp_path: Path) -> None:
+    begun, release = threading.Event(), threading.Event()
+
+    def hang(upload: Upload) -> Reply | None:
+        begun.set()
+        assert release.wait(60)
+        return refuse(Refusal.UNKNOWN_METRIC)(upload)
+
+    with telemetry(tmp_path, transport=ScriptedTransport(hang)) as device:
+        device.record("dark_mode", value=True)
+        assert device.flush(timeout_s=0) is False
+        assert begun.wait(60)
+        device.forget()
+        release.set()
+        device._processes.current.uploader.join(60)
+        assert uploader_threads() == []
+        for table in ("queue", "uploads", "history", "drops"):
+            assert rows(tmp_path, f"SELECT COUNT(*) FROM {table}") == [(0,)]  # noqa: S608 the names are these
+
+
+def uploader_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "hearsay-uploader"]
+
+
+def test_an_answer_that_waited_while_the_user_opted_out_is_not_recorded(tmp_path: Path) -> None:
+    results: list[Recorded] = []
+    with telemetry(tmp_path) as device:
+        jobs = device._processes.current.keeper._jobs
+        with busy_keeper(device):
+            before = jobs.qsize()
+            recording = threading.Thread(target=lambda: results.append(device.record("dark_mode", value=True)))
+            recording.start()
+            wait_until(lambda: jobs.qsize() > before, what="the answer to wait")
+            forgetting = threading.Thread(target=device.forget)
+            forgetting.start()
+            wait_until(lambda: not device.consent, what="the user to opt out")
+        recording.join()
+        forgetting.join()
+        assert results == [Recorded.NO_CONSENT]
+        assert device.budget().lifetime_spent == 0.0
+
+
+def test_forgetting_removes_what_a_killed_process_left(tmp_path: Path) -> None:
+    leftover = tmp_path / f"{FILE_NAME}.0123456789abcdef.new"
+    leftover.write_bytes(b"secret")
+    with telemetry(tmp_path, consent=False) as device:
+        device.forget()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("timeout_s", [float("inf"), 1e300, 10**400, threading.TIMEOUT_MAX])
+@pytest.mark.parametrize("consent", [True, False])
+def test_flush_may_be_given_all_the_time_there_is(timeout_s: float, *, consent: bool) -> None:
+    with telemetry(None, consent=consent) as device:
+        device.record("dark_mode", value=True)
+        assert device.flush(timeout_s) is True
+
+
+@pytest.mark.parametrize("timeout_s", [0, 0.0, -1, float("nan"), float("-inf")])
+@pytest.mark.parametrize("consent", [True, False])
+def test_flush_may_be_given_no_time(tmp_path: Path, timeout_s: float, *, consent: bool) -> None:
+    with telemetry(tmp_path) as device:
+        device.record("dark_mode", value=True)
+    with telemetry(tmp_path, consent=consent, transport=ScriptedTransport(nothing)) as device:
+        assert device.flush(timeout_s) is False
+
+
+def test_flush_without_consent_returns_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telemetry_module, "READ_DEADLINE_S", 600.0)
+    with telemetry(tmp_path) as device:
+        device.record("dark_mode", value=True)
+    with telemetry(tmp_path, consent=False) as device, busy_keeper(device):
+        flushing = threading.Thread(target=device.flush, args=[0.01])
+        flushing.start()
+        flushing.join(30)
+        assert not flushing.is_alive()
+
+
+@pytest.mark.parametrize("consent", [True, False])
+def test_a_path_that_cannot_be_is_no_exception_for_the_host(tmp_path: Path, *, consent: bool) -> None:
+    with telemetry(tmp_path / ("x" * 300), consent=consent) as device:
+        assert device.record("dark_mode", value=True) in (Recorded.UNAVAILABLE, Recorded.NO_CONSENT)
+        assert device.flush(timeout_s=60) is False
+        for ask in (device.history, device.forget):
+            with pytest.raises(LedgerError, match="File name too long"):
+                ask()
+
+
+def test_an_answer_that_may_have_been_queued_is_sent() -> None:
+    with telemetry(None) as device:
+        assert device._processes.current.uploader._due_s is None
+        assert while_the_keeper_hangs(device) is Recorded.BUSY
+        assert device._processes.current.uploader._due_s is not None
+
+
+@pytest.mark.parametrize("data_dir", ["file"], indirect=True)
+def test_where_no_thread_starts_nothing_raises(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse_to_start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse_to_start)
+    with telemetry(data_dir) as device:
+        assert "no thread can be started" in (device.problem or "")
+        assert device.record("dark_mode", value=True) is Recorded.UNAVAILABLE
+        assert device.flush(timeout_s=60) is False
+        monkeypatch.undo()
+        monkeypatch.setattr(recorder, "RECORD_DEADLINE_S", 60.0)
+        assert device.record("dark_mode", value=True) is Recorded.QUEUED
+        assert device.problem is None
+
+
+def test_dropping_it_ends_its_threads(data_dir: Path | None) -> None:
+    before = set(threading.enumerate())
+    device = telemetry(data_dir)
+    device.record("dark_mode", value=True)
+    threads = set(threading.enumerate()) - before
+    assert {thread.name for thread in threads} == {"hearsay-keeper", "hearsay-uploader"}
+    del device
+    gc.collect()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+
+
+@pytest.mark.parametrize("consent", [None, 0, 1, "no", "yes", [], object()])
+def test_consent_is_true_or_false_and_nothing_that_counts_as_such(consent: object) -> None:
+    with pytest.raises(TypeError, match="must be True or False"):
+        telemetry(None, consent=consent)
 
 
 def test_a_collector_that_is_no_address_is_refused_at_once() -> None:

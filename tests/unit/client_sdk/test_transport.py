@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from client_sdk import transport
 from client_sdk.outcome import Reply
 from client_sdk.transport import MAX_REPLY_BYTES, HttpTransport
 from tests.support.processes import free_port
@@ -21,6 +22,8 @@ class Server(HTTPServer):
     status = 200
     headers: dict[str, str]
     body = b"{}"
+    pieces: tuple[bytes, ...] = ()
+    ends = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -41,10 +44,25 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(self.server.status)
         for name, value in self.server.headers.items():
             self.send_header(name, value)
+        if self.server.pieces:
+            with contextlib.suppress(ConnectionError):
+                self.send_pieces()
+            return
         self.send_header("Content-Length", str(len(self.server.body)))
         self.end_headers()
         with contextlib.suppress(ConnectionError):
             self.wfile.write(self.server.body)
+
+    def send_pieces(self) -> None:
+        """Send the body in chunks, each in a packet of its own, and no end of it before the client has gone."""
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for piece in self.server.pieces:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        if self.server.ends:
+            self.wfile.write(b"0\r\n\r\n")
+        else:
+            self.rfile.read(1)
 
     def log_message(self, *_: object) -> None:
         pass
@@ -116,6 +134,25 @@ def test_an_endless_reply_is_read_to_the_bound_only(server: Server) -> None:
     assert len(reply.body) == MAX_REPLY_BYTES
 
 
+def test_a_reply_in_chunks_is_read_to_its_end(server: Server) -> None:
+    server.pieces = (b'{"accepted":1,', b'"refused":', b"[]}")
+    assert HttpTransport(server.url).post(b"{}") == Reply(200, None, b'{"accepted":1,"refused":[]}')
+
+
+def test_an_endless_reply_in_chunks_is_read_to_the_bound_only(server: Server) -> None:
+    server.pieces, server.ends = (b"x" * 40_000, b"x" * 40_000), False
+    reply = HttpTransport(server.url).post(b"{}")
+    assert reply is not None
+    assert len(reply.body) == MAX_REPLY_BYTES
+
+
+def test_a_reply_that_drips_is_read_to_the_deadline_only(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "REPLY_DEADLINE_S", 0.0)
+    monkeypatch.setattr(transport, "READ_TIMEOUT_S", 300.0)
+    server.pieces, server.ends = (b"x",), False
+    assert HttpTransport(server.url).post(b"{}") == Reply(200, None, b"x")
+
+
 def test_an_empty_reply_has_an_empty_body(server: Server) -> None:
     server.body = b""
     assert HttpTransport(server.url).post(b"{}") == Reply(200, None, b"")
@@ -125,7 +162,25 @@ def test_where_nobody_listens_nothing_comes_back() -> None:
     assert HttpTransport(f"http://127.0.0.1:{free_port()}").post(b"{}") is None
 
 
-@pytest.mark.parametrize("collector", ["", "telemetry.example.com", "ftp://example.com", "https://", "file:///etc"])
-def test_a_collector_that_is_no_web_address_is_refused(collector: str) -> None:
-    with pytest.raises(ValueError, match="must be a URL such as https://"):
+@pytest.mark.parametrize(
+    "collector",
+    [
+        *("", "telemetry.example.com", "ftp://example.com", "https://", "file:///etc", "https:///path"),
+        *("https://example.com?", "https://example.com?a=b", "https://example.com#", "https://example.com/#x"),
+        *("https://exam ple.com", "https://example.com ", "https://example.com\n", "https://example.com/\t"),
+        *("https://example.com:99999", "https://example.com:0", "https://example.com:port", "https://[::1"),
+        *("https://user:secret@example.com", "https://user@example.com", "https://example.com\\path"),
+    ],
+)
+def test_a_collector_that_is_no_base_address_is_refused_and_not_shown(collector: str) -> None:
+    with pytest.raises(ValueError, match="must be a URL such as https://") as caught:
         HttpTransport(collector)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "collector",
+    ["http://localhost:8080", "https://example.com:443/a/b/", "https://[::1]:8443", "https://m\u00fcn.example"],
+)
+def test_a_collector_that_is_a_base_address_is_taken(collector: str) -> None:
+    assert HttpTransport(collector)._url == f"{collector.rstrip('/')}/v1/reports"

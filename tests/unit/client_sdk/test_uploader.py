@@ -15,7 +15,7 @@ from client_sdk.ledger_file import open_memory
 from client_sdk.outcome import Reply, Uniform
 from client_sdk.spec import Refusal, Report, Upload
 from client_sdk.uploader import SPREAD_S, Uploader, jitter
-from tests.support.clients import NOON, ScriptedTransport, accept, nothing, refuse, status
+from tests.support.clients import NOON, ScriptedTransport, accept, nothing, problem, refuse, status
 from tests.support.processes import wait_until
 
 REPORT = Report("dark_mode", "0123456789ab", "2026-11-20", 1)
@@ -36,11 +36,15 @@ class Device:
     """An uploader with a ledger in memory."""
 
     def __init__(
-        self, transport: ScriptedTransport, uniform: Uniform = at_once, allowed: Callable[[], bool] = lambda: True
+        self,
+        transport: ScriptedTransport,
+        uniform: Uniform = at_once,
+        allowed: Callable[[], bool] = lambda: True,
+        clock: Callable[[], float] = lambda: NOON,
     ) -> None:
         self.transport = transport
         self.keeper = Keeper(None, lambda: open_memory("acme"))
-        self.uploader = Uploader(self.keeper, transport, clock=lambda: NOON, allowed=allowed, uniform=uniform)
+        self.uploader = Uploader(self.keeper, transport, clock=clock, allowed=allowed, uniform=uniform)
 
     def queue(self, report: Report = REPORT) -> None:
         self.keeper.run(partial(outbox.enqueue, report=report), LONG_S)
@@ -59,9 +63,12 @@ class Device:
 
 @contextlib.contextmanager
 def device(
-    *answers: Callable[[Upload], Reply | None], uniform: Uniform = at_once, allowed: Callable[[], bool] = lambda: True
+    *answers: Callable[[Upload], Reply | None],
+    uniform: Uniform = at_once,
+    allowed: Callable[[], bool] = lambda: True,
+    clock: Callable[[], float] = lambda: NOON,
 ) -> Iterator[Device]:
-    made = Device(ScriptedTransport(*answers), uniform, allowed)
+    made = Device(ScriptedTransport(*answers), uniform, allowed, clock)
     try:
         yield made
     finally:
@@ -84,14 +91,14 @@ def test_every_retry_sends_the_same_bytes_with_the_same_id() -> None:
         assert len(set(phone.transport.bodies)) == 1
 
 
-def test_what_was_queued_meanwhile_does_not_change_a_retry() -> None:
+def test_what_was_queued_meanwhile_leaves_first_and_does_not_change_a_retry() -> None:
     with device(nothing, accept, uniform=in_days) as phone:
         phone.queue()
         assert phone.uploader.flush(0.0) is False
         wait_until(lambda: len(phone.transport.bodies) == 1, what="the first attempt")
         phone.queue(OTHER)
         assert phone.uploader.flush(LONG_S) is True
-        first, again, other = phone.transport.bodies
+        first, other, again = phone.transport.bodies
         assert first == again
         assert Upload.decode(other).reports == (OTHER,)
 
@@ -124,13 +131,37 @@ def test_refused_for_good_is_not_sent_again(caplog: pytest.LogCaptureFixture) ->
 
 @pytest.mark.parametrize("code", [400, 413, 415, 422])
 def test_a_rejected_upload_is_given_up_and_the_next_one_sent(code: int) -> None:
-    with device(status(code), accept) as phone:
+    with device(problem(code), accept) as phone:
         phone.queue()
         assert phone.uploader.flush(LONG_S) is True
         phone.queue(OTHER)
         assert phone.uploader.flush(LONG_S) is True
         assert [upload.reports for upload in phone.transport.uploads] == [(REPORT,), (OTHER,)]
         assert phone.dropped() == {"rejected": 1}
+
+
+@pytest.mark.parametrize("code", [400, 413, 415, 422])
+def test_what_a_proxy_says_of_an_upload_costs_no_report(code: int) -> None:
+    with device(status(code), accept) as phone:
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is True
+        first, again = phone.transport.bodies
+        assert first == again
+        assert phone.dropped() == {}
+
+
+def test_an_upload_that_always_fails_holds_up_no_other() -> None:
+    def choke(upload: Upload) -> Reply | None:
+        return status(500)(upload) if REPORT in upload.reports else accept(upload)
+
+    with device(choke) as phone:
+        phone.queue()
+        phone.uploader.notify()
+        wait_until(lambda: bool(phone.transport.bodies), what="the first attempt")
+        phone.queue(OTHER)
+        wait_until(
+            lambda: any(upload.reports == (OTHER,) for upload in phone.transport.uploads), what="the other upload"
+        )
 
 
 def test_flush_sends_upload_after_upload_without_waiting_between() -> None:
@@ -180,6 +211,40 @@ def test_flush_cuts_a_back_off_short() -> None:
         assert phone.uploader.flush(LONG_S) is True
 
 
+def test_flush_while_an_attempt_fails_is_followed_by_another() -> None:
+    hanging, release = threading.Event(), threading.Event()
+
+    def hang(_: Upload) -> None:
+        hanging.set()
+        assert release.wait(LONG_S)
+
+    with device(hang, accept, uniform=in_days) as phone:
+        phone.queue()
+        assert phone.uploader.flush(0.0) is False
+        assert hanging.wait(LONG_S)
+        sent: list[bool] = []
+        flushing = threading.Thread(target=lambda: sent.append(phone.uploader.flush(LONG_S)))
+        flushing.start()
+        wait_until(lambda: phone.uploader._hurried, what="the second flush")
+        release.set()
+        flushing.join()
+        assert sent == [True]
+
+
+def test_the_back_off_grows_until_an_upload_gets_through() -> None:
+    ceilings: list[float] = []
+
+    def note(low: float, high: float) -> float:
+        ceilings.append(high)
+        return low
+
+    with device(nothing, nothing, nothing, nothing, accept, nothing, accept, uniform=note) as phone:
+        for report in (REPORT, OTHER):
+            phone.queue(report)
+            assert phone.uploader.flush(LONG_S) is True
+    assert ceilings == [1.0, 2.0, 4.0, 8.0, 1.0]
+
+
 def test_flush_does_not_cut_short_what_the_collector_asked_for() -> None:
     with device(status(503, "3000"), accept) as phone:
         phone.queue()
@@ -224,6 +289,44 @@ def test_a_transport_that_raises_is_a_network_that_is_down(caplog: pytest.LogCap
         phone.queue()
         assert phone.uploader.flush(LONG_S) is True
     assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_clock_that_raises_is_an_attempt_that_failed(caplog: pytest.LogCaptureFixture) -> None:
+    fails = [True]
+
+    def clock() -> float:
+        if fails:
+            fails.clear()
+            raise ZeroDivisionError
+        return NOON
+
+    with device(clock=clock) as phone:
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is False
+        assert phone.uploader.flush(LONG_S) is True
+    assert "ZeroDivisionError" in caplog.text
+
+
+@pytest.mark.usefixtures("hostile_logging")
+def test_a_host_whose_logging_raises_does_not_end_the_thread() -> None:
+    with device(refuse(Refusal.WINDOW_CLOSED), problem(400), accept) as phone:
+        for number in range(3):
+            phone.queue(Report(f"m{number}", REPORT.edition, REPORT.window, 1))
+            assert phone.uploader.flush(LONG_S) is True
+        assert phone.dropped() == {"rejected": 1, "window_closed": 1}
+
+
+def test_where_no_thread_starts_nothing_is_sent_and_flush_returns(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse_to_start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with device() as phone:
+        phone.queue()
+        monkeypatch.setattr(threading.Thread, "start", refuse_to_start)
+        phone.uploader.notify()
+        assert phone.uploader.flush(threading.TIMEOUT_MAX) is False
+        monkeypatch.undo()
+        assert phone.uploader.flush(LONG_S) is True
 
 
 def test_a_ledger_that_cannot_be_used_ends_a_flush_early() -> None:

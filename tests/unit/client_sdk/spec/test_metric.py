@@ -42,7 +42,7 @@ def test_the_edition_does_not_depend_on_purpose_owner_or_expiry(
         (NUMBER, {"low": -1}),
         (NUMBER, {"high": 10}),
         (NUMBER, {"epsilon": 0.25}),
-        (NUMBER, {"statistic": "distribution", "mechanism": "one-bit"}),
+        (NUMBER, {"statistic": "distribution"}),
     ],
     ids=str,
 )
