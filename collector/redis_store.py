@@ -286,4 +286,6 @@ class RedisStore:
 
 
 def _unavailable(error: RedisError) -> StoreUnavailableError:
+    if isinstance(error, RedisConnectionError):
+        return StoreUnavailableError(f"the store cannot be reached: {error}; is it running?")
     return StoreUnavailableError(f"the store did not do as asked: {error}")

@@ -122,6 +122,7 @@ def _registry_document(registry: Registry) -> bytes:
             "edition": metric.edition,
             "symbols": metric.channel.symbols,
             "kind": metric.kind,
+            "domain": metric.domain.definition,
             "window": metric.window.value,
             "mechanism": metric.channel.name,
             "integers": {name: str(integer) for name, integer in metric.channel.integers.items()},

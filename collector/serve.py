@@ -152,10 +152,11 @@ def _require_free_address(address: str, port: int) -> None:
 
 
 def _announce_ready(config: CollectorConfig, metrics: int) -> None:
+    store = "the store of --redis" if config.redis_url else str(config.data_dir.absolute())
     host = f"[{config.host}]" if ":" in config.host else config.host
     while not _is_ready(config.host, config.port):
         time.sleep(POLL_S)
-    click.echo(f"hearsay-collector is ready on http://{host}:{config.port} with {metrics} metrics")
+    click.echo(f"hearsay-collector is ready on http://{host}:{config.port} with {metrics} metrics, on {store}")
     sys.stdout.flush()
 
 

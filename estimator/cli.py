@@ -57,8 +57,10 @@ def command() -> None:
 @click.option("--collector", metavar="URL", help=f"Read tallies over HTTP; the read token comes from {TOKEN_VARIABLE}.")
 @click.option("--tallies", metavar="FILE", type=click.Path(path_type=Path), help="Read tallies from an NDJSON file.")
 @click.option("--preliminary", is_flag=True, help="Also windows that are still open, marked as such.")
-@click.option("--from", "first", metavar="WINDOW", type=_WindowType(), help="The first window, for example 2026-11-20.")
-@click.option("--to", "last", metavar="WINDOW", type=_WindowType(), help="The last window.")
+@click.option(
+    "--from", "first", metavar="WINDOW", type=_WindowType(), help="From this window on: a day, week or month."
+)
+@click.option("--to", "last", metavar="WINDOW", type=_WindowType(), help="Up to the end of this window.")
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True)
 def report(  # noqa: PLR0913 one argument an option
     *,
@@ -73,8 +75,8 @@ def report(  # noqa: PLR0913 one argument an option
     """Print estimates, standard errors and confidence intervals of every metric and window."""
     if (collector is None) == (tallies is None):
         raise click.UsageError("say where the tallies are: either --collector URL or --tallies FILE")
-    if first and last and first.starts_at > last.starts_at:
-        raise click.UsageError(f"--from {first} begins after --to {last}; exchange them")
+    if first and last and first.starts_at >= last.ends_at:
+        raise click.UsageError(f"--from {first} begins after --to {last} has ended; exchange them")
     definitions = _load(registry)
     try:
         read = _read(collector, tallies, preliminary=preliminary)

@@ -25,6 +25,10 @@ Standard errors and intervals take the devices for a random sample of a
 population; they hold the chance of who reported and the mechanism's noise.
 """
 
+NOTHING = "There is nothing to report: no closed window has a tally; --preliminary shows open ones.\n"
+
+NOTHING_SKIPPED = "There is nothing to report: every tally was skipped, for the reasons given beside this.\n"
+
 POINT_FOOTNOTE = """\
 An interval of one point: the tally lies beyond what the mechanism produces on
 average at any truth; the end that is shown is the nearest, not a certainty.
@@ -41,7 +45,7 @@ PRELIMINARY_FOOTNOTE = "*: preliminary; the window is still open and its figures
 def as_table(report: Report) -> str:
     """Return the report as text."""
     if not report.metrics:
-        return "There is nothing to report: no tally of these windows belongs to the registry.\n"
+        return NOTHING_SKIPPED if report.skipped else NOTHING
     blocks = [
         _block(metric, list(windows), report.confidence)
         for metric, windows in groupby(report.metrics, key=lambda estimated: estimated.metric)
