@@ -33,6 +33,7 @@ from client_sdk.spec import Verdict, Window
 from collector.config import ConfigError, Durability
 from collector.count_upload import COUNT_UPLOAD, COUNT_UPLOAD_SHA, bucket_path
 from collector.judge import Judgement
+from collector.promise import SETTINGS, require_promise
 from collector.remembered import pack, unpack
 from collector.store import StoreUnavailableError, Tally
 
@@ -44,15 +45,6 @@ SHARDS = 1
 CONNECT_TIMEOUT_S = 2.0
 ANSWER_TIMEOUT_S = 5.0
 """A write that is not on disk within five seconds is a sick disk: better a 503 and another try."""
-
-OLDEST_VERSION = 7
-"""EXPIREAT with NX and GT came with Redis 7.0."""
-
-NO_EVICTION = {"maxmemory-policy": "noeviction"}
-"""A store that is full must say so: an evicted tally is lost, an evicted id is counted twice."""
-
-WRITE_THROUGH = {"appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": "no"}
-"""What makes an acknowledgement mean that the write is on disk."""
 
 STORE_KEY = "hearsay:store"
 SNAPSHOT_KEY = "{0}:snapshot"
@@ -101,7 +93,10 @@ class RedisStore:
             StoreUnavailableError: if it does not answer.
 
         """
-        self._require_settings(durability)
+        settings: dict[str, str] = {}
+        for name in SETTINGS:
+            settings |= self._ask(self._client.config_get, name)
+        require_promise(str(self._ask(self._client.info, "server")["redis_version"]), settings, durability)
         for field, value in (("schema", SCHEMA), ("shards", str(SHARDS))):
             self._ask(self._client.hsetnx, STORE_KEY, field, value)
         found = self._ask(self._client.hgetall, STORE_KEY)
@@ -200,25 +195,6 @@ class RedisStore:
         """Whether the last rewrite that began came to nothing, for example because the disk is full."""
         found: dict[str, Any] = self._ask(self._client.info, "persistence")
         return bool(found["aof_last_bgrewrite_status"] != "ok")
-
-    def _require_settings(self, durability: Durability) -> None:
-        version = str(self._ask(self._client.info, "server")["redis_version"])
-        if int(version.partition(".")[0]) < OLDEST_VERSION:
-            raise ConfigError(
-                f"the store is version {version}; it must be Redis {OLDEST_VERSION}, Valkey 7.2, or later"
-            )
-        settings: dict[str, str] = {}
-        for name in (*NO_EVICTION, *WRITE_THROUGH):
-            settings |= self._ask(self._client.config_get, name)
-        required = NO_EVICTION | (WRITE_THROUGH if durability is Durability.FSYNC else {})
-        wrong = {name: value for name, value in required.items() if settings.get(name) != value}
-        if wrong:
-            raise ConfigError(
-                "the store would not keep what it acknowledges; set on it: "
-                + "; ".join(f"{name} {value} (now {settings.get(name)})" for name, value in wrong.items())
-                + ". With --durability memory it may write through later than it answers, and a crash of it loses what "
-                "it acknowledged last"
-            )
 
     def _index(self) -> dict[str, int]:
         """Return every tally's name and its number of symbols."""

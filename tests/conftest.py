@@ -15,13 +15,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rounds", type=int, default=1, help="how often each fault is injected")
 
 
-@pytest.fixture
-def rounds(request: pytest.FixtureRequest) -> int:
-    """How often each fault is injected: once in `make test`, twenty times in `make faults`."""
-    chosen: int = request.config.getoption("--rounds")
-    return chosen
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A skipped test has checked nothing: report it as a failure."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,8 +16,25 @@ from collector.redis_store import STORE_KEY, RedisStore
 from collector.store import TallyStore
 from tests.support.collecting import NOON, TODAY, judged, report, upload
 from tests.support.memory_store import MemoryStore
+from tests.support.processes import wait_until
 
-STORES = ("memory", "embedded", "embedded with 4 shards")
+STORES = ("memory", "embedded", "embedded with 4 shards", *filter(shutil.which, ("redis-server",)))
+"""redis-server where it is installed; the embedded store is Valkey."""
+
+
+@pytest.fixture(scope="module")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A running redis-server."""
+    folder = tmp_path_factory.mktemp("redis")
+    socket = folder / "redis.sock"
+    settings = ("--port", "0", "--unixsocket", str(socket), "--dir", str(folder), "--save", "", "--appendonly", "yes")
+    with subprocess.Popen(
+        ["redis-server", *settings, "--appendfsync", "always"],  # noqa: S607 wherever it is installed
+        stdout=subprocess.DEVNULL,
+    ) as server:
+        wait_until(socket.is_socket, what="redis-server")
+        yield f"unix://{socket}"
+        server.terminate()
 
 
 @pytest.fixture(params=STORES)
@@ -23,7 +42,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[TallyStore]:
     if request.param == "memory":
         yield MemoryStore()
         return
-    url: str = request.getfixturevalue("embedded_url")
+    url: str = request.getfixturevalue("embedded_url" if "embedded" in request.param else "redis_url")
     with redis.Redis.from_url(url) as client:
         client.flushall()
         if "shards" in request.param:
