@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -36,6 +37,8 @@ def _print(text: str) -> int:
         sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
+        # What is still in the buffer would be tried again, and fail again, when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _fail(f"the answer cannot be written: {error.strerror}; give it another place to go")
     return 0
 

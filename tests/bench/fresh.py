@@ -34,5 +34,13 @@ def fresh_s(target: str) -> float:
         environment = {name: os.environ[name] for name in ("PATH", "PIP_CERT", "PIP_FIND_LINKS") if name in os.environ}
         environment |= {"HOME": home, "LANG": "C.UTF-8", "PIP_NO_CACHE_DIR": "1"}
         started = time.perf_counter()
-        subprocess.run(["make", "-C", str(clone), target], check=True, env=environment, stdout=subprocess.DEVNULL)  # noqa: S607 on the PATH
+        done = subprocess.run(
+            ["make", "-C", str(clone), target],  # noqa: S607 on the PATH
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise RuntimeError(f"make {target} failed in a fresh clone:\n{done.stdout[-4000:]}\n{done.stderr[-2000:]}")
         return time.perf_counter() - started

@@ -125,8 +125,11 @@ def test_an_answer_that_cannot_be_written_is_one_sentence(used: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-c", code, "show", "--data-dir", str(used)]
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     try:
-        shown = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+        shown = subprocess.run(
+            command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=120, check=False, env=buffered
+        )
     finally:
         os.close(writer)
     assert shown.returncode == 1
