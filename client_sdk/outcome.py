@@ -15,6 +15,7 @@ from client_sdk.spec.errors import MalformedError
 from client_sdk.spec.report import Verdict
 
 OK = 200
+UNAVAILABLE = 503
 
 PERMANENT_STATUSES = frozenset({400, 413, 415, 422})
 """Malformed, too large, of the wrong type, not understood: the same bytes will never fare better, if it is the
@@ -97,6 +98,18 @@ def judge(reply: Reply | None, reports: int, now_s: float) -> Outcome:
         except MalformedError:
             pass  # somebody else answered, such as the login page of a captive portal
     return Transient(retry_after_s(reply.retry_after, now_s))
+
+
+def explain(reply: Reply | None) -> str:
+    """Return what a developer should know of an attempt that came to nothing, and will be made again."""
+    if reply is None:
+        return "the collector could not be reached; reports wait: is its address right, and this device online?"
+    if reply.status == UNAVAILABLE:
+        return "the collector's store does not answer; reports wait: see to the collector"
+    return (
+        f"the collector's address answered with status {reply.status} and no verdict; reports wait: "
+        "is it the base URL of a collector, such as https://telemetry.example.com?"
+    )
 
 
 def _is_the_collectors(reply: Reply) -> bool:

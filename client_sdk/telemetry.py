@@ -100,8 +100,9 @@ class Telemetry:
 
     @property
     def problem(self) -> str | None:
-        """What was wrong at the latest use, and what to do about it; none if nothing was."""
-        return self._recorder.clock_problem or self._processes.current.keeper.problem
+        """What was wrong at the latest use or upload, and what to do about it; none if nothing was."""
+        process = self._processes.current
+        return self._recorder.clock_problem or process.keeper.problem or process.uploader.problem
 
     def record(self, metric: str, value: object) -> Recorded:
         """Perturb an answer and queue the report; one a metric and window.

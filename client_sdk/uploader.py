@@ -11,7 +11,7 @@ from os import urandom
 
 from client_sdk import outbox
 from client_sdk.keeper import Keeper
-from client_sdk.outcome import Acknowledged, Outcome, Rejected, Reply, Transient, Uniform, judge, next_delay_s
+from client_sdk.outcome import Acknowledged, Outcome, Rejected, Reply, Transient, Uniform, explain, judge, next_delay_s
 from client_sdk.results import LedgerBusyError, LedgerError, warn
 from client_sdk.spec.report import Verdict
 from client_sdk.transport import Transport
@@ -35,7 +35,12 @@ def jitter(low: float, high: float) -> float:
 
 
 class Uploader:
-    """Sends what waits, in one process."""
+    """Sends what waits, in one process.
+
+    Attributes:
+        problem: why the latest attempt came to nothing and what to do, or none.
+
+    """
 
     def __init__(
         self,
@@ -56,6 +61,7 @@ class Uploader:
             uniform: the source of jitter.
 
         """
+        self.problem: str | None = None
         self._keeper = keeper
         self._transport = transport
         self._clock = clock
@@ -148,7 +154,9 @@ class Uploader:
         if parcel is None:
             self._rest()
         elif self._allowed():
-            outcome = judge(self._post(parcel.body), parcel.reports, self._clock())
+            reply = self._post(parcel.body)
+            outcome = judge(reply, parcel.reports, self._clock())
+            self.problem = explain(reply) if isinstance(outcome, Transient) else None
             self._obey(outcome, parcel)
 
     def _post(self, body: bytes) -> Reply | None:

@@ -15,7 +15,7 @@ from client_sdk.ledger_file import open_memory
 from client_sdk.outcome import Reply, Uniform
 from client_sdk.spec import Refusal, Report, Upload
 from client_sdk.uploader import SPREAD_S, Uploader, jitter
-from tests.support.clients import NOON, ScriptedTransport, accept, nothing, problem, refuse, status
+from tests.support.clients import NOON, Answer, ScriptedTransport, accept, nothing, problem, refuse, status
 from tests.support.processes import wait_until
 
 REPORT = Report("dark_mode", "0123456789ab", "2026-11-20", 1)
@@ -352,3 +352,22 @@ def test_a_stopped_uploader_ends_a_flush_and_starts_no_more() -> None:
 def test_jitter_stays_between_its_ends() -> None:
     assert all(5.0 <= jitter(5.0, 7.0) <= 7.0 for _ in range(100))
     assert jitter(3.0, 3.0) == 3.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (nothing, "could not be reached"),
+        (status(503), "store does not answer"),
+        (status(404), "answered with status 404"),
+        (status(200), "answered with status 200"),
+    ],
+)
+def test_a_developer_is_told_why_nothing_arrives_until_something_does(answer: Answer, said: str) -> None:
+    with device(answer, accept, uniform=in_days) as made:
+        made.queue()
+        assert not made.uploader.flush(0.0)
+        wait_until(lambda: made.uploader.problem is not None, what="the attempt that fails")
+        assert said in str(made.uploader.problem)
+        assert made.uploader.flush(LONG_S)
+        assert made.uploader.problem is None
