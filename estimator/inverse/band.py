@@ -6,10 +6,12 @@ Because the expected symbol is exactly linear in the input, one line through the
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
 from client_sdk.spec.mechanisms.band import Band
+from estimator.inverse.decoder import REMEMBERED, Decoder, floats
 from estimator.inverse.support import Floats
 
 
@@ -22,6 +24,13 @@ def answers(band: Band) -> list[Fraction]:
     twice_offset = surplus * band.width * (band.width - 1) + band.light * band.symbols * (band.symbols - 1)
     twice_slope = 2 * surplus * band.width * (band.inputs - 1)
     return [Fraction(2 * band.total * symbol - twice_offset, twice_slope) for symbol in range(band.symbols)]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def decoder(band: Band) -> Decoder:
+    """Return the answers of the symbols and what their squares are on average."""
+    spoken = floats(answers(band))
+    return Decoder(spoken, expectations(band, spoken**2))
 
 
 def expectations(band: Band, values: Floats) -> Floats:

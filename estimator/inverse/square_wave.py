@@ -6,21 +6,17 @@ nearer the likelier; answers that are spread evenly over a bin are therefore rou
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 
 from client_sdk.spec.mechanisms.square_wave import SquareWave
 from estimator.inverse import band
-from estimator.inverse.decoder import REMEMBERED, Decoder, floats
+from estimator.inverse.decoder import Decoder
 from estimator.inverse.support import Floats
 
 
-@lru_cache(maxsize=REMEMBERED)
 def decoder(channel: SquareWave) -> Decoder:
     """Return the answers of the symbols and what their squares are on average."""
-    answers = floats(band.answers(channel))
-    return Decoder(answers, band.expectations(channel, answers**2))
+    return band.decoder(channel)
 
 
 def symbol_law(channel: SquareWave, shares: Floats) -> Floats:

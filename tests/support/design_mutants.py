@@ -3,44 +3,21 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from client_sdk.spec import COIN_SCALE, Channel, Coins
+from client_sdk.spec import COIN_SCALE, Coins
 from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
+from tests.support.mutants import DeclaredLaw
 
 
 @dataclass(frozen=True)
-class DesignMutant:
+class DesignMutant(DeclaredLaw):
     """A channel that declares the law of another one and perturbs in its own way."""
 
-    right: Channel
     perturbation: Callable[[int, Coins], int]
-
-    @property
-    def name(self) -> str:
-        return self.right.name
-
-    @property
-    def inputs(self) -> int:
-        return self.right.inputs
-
-    @property
-    def symbols(self) -> int:
-        return self.right.symbols
-
-    @property
-    def integers(self) -> Mapping[str, int]:
-        return self.right.integers
-
-    @property
-    def worst_ratio(self) -> Fraction:
-        return self.right.worst_ratio
-
-    def probability(self, symbol: int, given: int) -> Fraction:
-        return self.right.probability(symbol, given)
 
     def perturb(self, value: int, coins: Coins) -> int:
         return self.perturbation(value, coins)

@@ -18,19 +18,15 @@ Perturbation = Callable[[int, int, int, Coins], int]
 
 
 @dataclass(frozen=True)
-class Mutant:
-    """A channel that declares the law of another one and perturbs in its own way.
+class DeclaredLaw:
+    """A channel that declares the law of another one.
 
     Attributes:
         right: the channel whose law is declared.
-        perturbation: what is done instead.
-        declared_ratio: the worst ratio to declare instead of the right one, if any.
 
     """
 
     right: Channel
-    perturbation: Perturbation
-    declared_ratio: Fraction | None = None
 
     @property
     def name(self) -> str:
@@ -50,10 +46,28 @@ class Mutant:
 
     @property
     def worst_ratio(self) -> Fraction:
-        return self.declared_ratio or self.right.worst_ratio
+        return self.right.worst_ratio
 
     def probability(self, symbol: int, given: int) -> Fraction:
         return self.right.probability(symbol, given)
+
+
+@dataclass(frozen=True)
+class Mutant(DeclaredLaw):
+    """A channel that declares the law of another one and perturbs in its own way.
+
+    Attributes:
+        perturbation: what is done instead.
+        declared_ratio: the worst ratio to declare instead of the right one, if any.
+
+    """
+
+    perturbation: Perturbation
+    declared_ratio: Fraction | None = None
+
+    @property
+    def worst_ratio(self) -> Fraction:
+        return self.declared_ratio or super().worst_ratio
 
     def perturb(self, value: int, coins: Coins) -> int:
         return self.perturbation(self.inputs, self.integers["keep_numerator"], value, coins)
