@@ -115,6 +115,11 @@ def _lines(tallies: Iterator[Tally]) -> Iterator[str]:
         yield json.dumps(line, separators=(",", ":")) + "\n"
 
 
+def _texts(integers: int | tuple[int, ...]) -> str | list[str]:
+    """Return integers as texts, which every reader of JSON reads exactly."""
+    return [str(integer) for integer in integers] if isinstance(integers, tuple) else str(integers)
+
+
 def _registry_document(registry: Registry) -> bytes:
     metrics = [
         {
@@ -125,7 +130,7 @@ def _registry_document(registry: Registry) -> bytes:
             "domain": metric.domain.definition,
             "window": metric.window.value,
             "mechanism": metric.channel.name,
-            "integers": {name: str(integer) for name, integer in metric.channel.integers.items()},
+            "integers": {name: _texts(integer) for name, integer in metric.channel.integers.items()},
             "epsilon": as_float(metric.epsilon_nanos),
             "purpose": metric.purpose,
             "expires": metric.expires.isoformat() if metric.expires else None,

@@ -18,6 +18,10 @@ COIN_SCALE = 2**COIN_BITS
 """Denominator of every coin: a numerator from 0 to COIN_SCALE is a probability."""
 
 
+PURE = Fraction(0)
+"""The delta of a mechanism whose epsilon holds without exception."""
+
+
 class Coins(Protocol):
     """Where random decisions come from. The SDK's are fresh from the operating system; a test scripts them."""
 
@@ -48,12 +52,19 @@ class Channel(Protocol):
         """How many output symbols there are: m, the integers 0..m-1."""
 
     @property
-    def integers(self) -> Mapping[str, int]:
+    def integers(self) -> Mapping[str, int | tuple[int, ...]]:
         """The integers that define the law; they are part of the edition."""
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest P(symbol|x) / P(symbol|x') over all symbols and inputs: e to the exact epsilon."""
+        """The largest P(symbol|x) / P(symbol|x') over symbols and inputs, but for `delta`: e to the exact epsilon."""
+
+    @property
+    def delta(self) -> Fraction:
+        """The most by which a probability exceeds `worst_ratio` times that of another input; `PURE` for most.
+
+        Exact: the largest sum over symbols of max(0, P(symbol|x) - worst_ratio * P(symbol|x')).
+        """
 
     def __hash__(self) -> int:
         """Hash by the law: channels are equal where their integers are."""

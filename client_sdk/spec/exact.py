@@ -39,6 +39,13 @@ def ln_ceiling(ratio: Fraction) -> Fraction:
     return Fraction(_UP.next_plus(_UP.ln(above)))
 
 
+def root_floor(value: Fraction, degree: int) -> Fraction:
+    """Return a rational no larger than the root of a degree of a value from 1 up, by less than one part in 10**46."""
+    below = _DOWN.divide(Decimal(value.numerator), Decimal(value.denominator))
+    logarithm = _DOWN.next_minus(_DOWN.ln(below)) if below > 1 else Decimal(0)
+    return Fraction(_DOWN.next_minus(_DOWN.exp(_DOWN.divide(logarithm, Decimal(degree)))))
+
+
 def float_ceiling(value: Fraction) -> float:
     """Return the least float that is not below the value: a privacy loss rounds up wherever it becomes a float."""
     nearest = float(value)

@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from datetime import date
+from fractions import Fraction
 
 from client_sdk.spec.channel import Channel, Coins, epsilon_nanos
 from client_sdk.spec.domain import Domain, DomainError
@@ -50,8 +51,13 @@ class Metric:
 
     @property
     def kind(self) -> str:
-        """The kind of its domain: boolean, category or number."""
+        """The kind of its domain, such as boolean."""
         return self.domain.kind
+
+    @property
+    def delta(self) -> Fraction:
+        """How often epsilon may not hold for one report at most, exact; 0 for all mechanisms but the Gaussian one."""
+        return self.channel.delta
 
     def has_expired(self, window: Window) -> bool:
         """Whether a window begins after the last day on which the metric is asked."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -16,13 +15,11 @@ from types import MappingProxyType
 from typing import Any
 
 from client_sdk.spec.budget import Budget
-from client_sdk.spec.domain import MAX_CATEGORIES, Boolean, Category, Domain, Number
-from client_sdk.spec.epsilon import GREATEST, NANOS, RequestedEpsilon
+from client_sdk.spec.definition import read_metric
+from client_sdk.spec.epsilon import GREATEST, NANOS
 from client_sdk.spec.errors import RegistryError, UnknownMetricError
-from client_sdk.spec.mechanisms import AUTO, channel_for
 from client_sdk.spec.metric import Metric
-from client_sdk.spec.report import METRIC_NAME
-from client_sdk.spec.table import MAX_TEXT, Table, is_text
+from client_sdk.spec.table import Table
 from client_sdk.spec.window import WindowKind
 
 SCHEMA = 1
@@ -128,95 +125,16 @@ def _read_budget(table: Table) -> Budget:
 
 
 def _read_metrics(raw: object, owner: str, budget: Budget, mistakes: list[tuple[str, str]]) -> dict[str, Metric]:
-    metrics: dict[str, Metric] = {}
+    """Read every metric, those that cross two others after all the others; return them in the file's order."""
     if raw is None:
-        return metrics
+        return {}
     if not isinstance(raw, dict) or not raw:
         mistakes.append(("metric", "must hold at least one metric: [metric.dark_mode]"))
-        return metrics
-    for name, fields in raw.items():
-        table = Table(fields, f"metric.{name}", mistakes)
-        metric = _read_metric(name, table, owner, budget)
+        return {}
+    read: dict[str, Metric] = {}
+    plain = [name for name, fields in raw.items() if not (isinstance(fields, dict) and "cross" in fields)]
+    for name in [*plain, *(name for name in raw if name not in plain)]:
+        metric = read_metric(name, Table(raw[name], f"metric.{name}", mistakes), owner, budget, read)
         if metric is not None:
-            metrics[name] = metric
-    return metrics
-
-
-def _read_metric(name: str, table: Table, owner: str, budget: Budget) -> Metric | None:
-    if not METRIC_NAME.fullmatch(name):
-        table.mistake("", "must be named by 1 to 64 of a-z, 0-9 and _, a letter first")
-    purpose = table.text("purpose", required=True)
-    owner = table.text("owner", default=owner)
-    window = table.window("window", budget.window)
-    expires = table.take("expires")
-    if expires is not None and (not isinstance(expires, date) or isinstance(expires, datetime)):
-        table.mistake("expires", "must be a date such as 2027-12-31, without quotes")
-    domain = _read_domain(table)
-    epsilon = _read_epsilon(table)
-    mechanism = table.text("mechanism", default=AUTO)
-    table.nothing_else()
-    if domain is None or epsilon is None or not mechanism:
-        return None
-    try:
-        channel = channel_for(domain, epsilon, mechanism)
-    except ValueError as error:
-        table.mistake("mechanism", str(error))
-        return None
-    metric = Metric(name, purpose, domain, channel, window, owner, expires)
-    if metric.epsilon_nanos > min(budget.per_window_nanos, budget.lifetime_nanos):
-        table.mistake("epsilon", "is above a ceiling of [budget], so that it could never be reported; lower it")
-    return metric
-
-
-def _read_epsilon(table: Table) -> RequestedEpsilon | None:
-    raw = table.take("epsilon", required=True)
-    if raw is None:
-        return None
-    try:
-        return RequestedEpsilon.parse(raw)
-    except ValueError as error:
-        table.mistake("epsilon", str(error))
-        return None
-
-
-def _read_domain(table: Table) -> Domain | None:
-    kind = table.text("kind", required=True)
-    readers = {"boolean": lambda _: Boolean(), "category": _read_category, "number": _read_number}
-    if kind in readers:
-        return readers[kind](table)
-    if kind:
-        table.mistake("kind", f"must be one of: {', '.join(readers)}")
-    for key in ("values", "low", "high", "statistic"):
-        table.take(key)
-    return None
-
-
-def _read_category(table: Table) -> Category | None:
-    values = table.take("values", required=True)
-    if values is None:
-        return None
-    if not isinstance(values, list) or not 2 <= len(values) <= MAX_CATEGORIES:  # noqa: PLR2004 one value asks nothing
-        table.mistake("values", f"must be a list of 2 to {MAX_CATEGORIES} texts")
-        return None
-    for value in values:
-        if not is_text(value):
-            table.mistake("values", f"must hold texts of 1 to {MAX_TEXT} printable characters")
-            return None
-    if len(set(values)) < len(values):
-        table.mistake("values", "must not hold a value twice")
-        return None
-    return Category(tuple(values))
-
-
-def _read_number(table: Table) -> Number | None:
-    low, high = table.number("low"), table.number("high")
-    statistic = table.text("statistic", required=True)
-    if statistic and statistic not in ("mean", "distribution"):
-        table.mistake("statistic", 'must be "mean" or "distribution"')
-        statistic = ""
-    if low is not None and high is not None and low >= high:
-        table.mistake("high", "must be above low")
-        return None
-    if not statistic or low is None or high is None:
-        return None
-    return Number(low, high, statistic)
+            read[name] = metric
+    return {name: read[name] for name in raw if name in read}

@@ -20,6 +20,16 @@ def is_text(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and 0 < len(value) <= MAX_TEXT and value.isprintable()
 
 
+def is_number(value: object) -> TypeGuard[int | Decimal]:
+    """Whether a value is a finite number."""
+    return isinstance(value, int | Decimal) and not isinstance(value, bool) and Decimal(value).is_finite()
+
+
+def is_moderate(number: int | Decimal) -> bool:
+    """Whether a finite number is 0 or of a size that makes a small fraction."""
+    return not number or abs(Decimal(number).adjusted()) <= MAX_EXPONENT
+
+
 class Table:
     """A table of the file while it is read: takes keys one by one and remembers every mistake."""
 
@@ -52,18 +62,26 @@ class Table:
             return ""
         return value
 
-    def number(self, key: str) -> Fraction | None:
-        """Return a required finite number."""
-        value = self.take(key, required=True)
+    def number(self, key: str, *, required: bool = True) -> Fraction | None:
+        """Return a finite number, or none if there is none or it is mistaken."""
+        value = self.take(key, required=required)
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, int | Decimal) or not Decimal(value).is_finite():
+        if not is_number(value):
             self.mistake(key, "must be a finite number")
             return None
-        if value and abs(Decimal(value).adjusted()) > MAX_EXPONENT:
+        if not is_moderate(value):
             self.mistake(key, f"must be 0, or of a size from 1e-{MAX_EXPONENT} to 1e{MAX_EXPONENT}")
             return None
         return Fraction(value)
+
+    def whole(self, key: str, most: int) -> int | None:
+        """Return a required whole number from 1 to ``most``, or none if it is mistaken."""
+        value = self.take(key, required=True)
+        if value is not None and (type(value) is not int or not 1 <= value <= most):
+            self.mistake(key, f"must be a whole number from 1 to {most}")
+            return None
+        return value
 
     def window(self, key: str, default: WindowKind) -> WindowKind:
         """Return the kind of window that a key names."""

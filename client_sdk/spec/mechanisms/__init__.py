@@ -7,19 +7,26 @@ definition; it never takes another one instead, because two builds must mean the
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final
 
 from client_sdk.spec.channel import Channel
-from client_sdk.spec.domain import Boolean, Category, Domain, Number
+from client_sdk.spec.domain import MAX_CATEGORIES, Boolean, Domain, Number
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms import choice
 from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.spec.mechanisms.exponential import Exponential, Utility, by_distance
+from client_sdk.spec.mechanisms.gaussian import Gaussian
 from client_sdk.spec.mechanisms.hybrid import Hybrid
 from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.spec.mechanisms.laplace import POINTS as LAPLACE_POINTS
+from client_sdk.spec.mechanisms.laplace import Laplace
 from client_sdk.spec.mechanisms.one_bit import OneBit
 from client_sdk.spec.mechanisms.piecewise import Piecewise
 from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.spec.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.spec.mechanisms.square_wave import POINTS as SQUARE_WAVE_POINTS
 from client_sdk.spec.mechanisms.square_wave import SquareWave
 
 AUTO: Final = "auto"
@@ -38,77 +45,164 @@ NAMES: Final = (
     "gaussian",
     "exponential",
 )
-"""Every mechanism of schema 1, whether or not this build has it."""
-
-_Builder = Callable[[Domain, RequestedEpsilon], Channel]
+"""Every mechanism of schema 1."""
 
 
-def _for_statistic(statistic: str, within: Callable[[RequestedEpsilon], Channel]) -> _Builder:
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What a definition asks of a mechanism: the arguments of `channel_for`."""
+
+    domain: Domain
+    epsilon: RequestedEpsilon
+    delta: Fraction | None
+    utility: Utility | None
+
+    @property
+    def size(self) -> int:
+        """How many inputs stand for an answer each.
+
+        Raises:
+            ValueError: if answers are not finitely many.
+
+        """
+        if self.domain.size is not None and self.domain.size > MAX_CATEGORIES:
+            raise ValueError(f"has no channel for {self.domain.size} shares; {MAX_CATEGORIES} are the most")
+        if self.domain.size is None:
+            raise ValueError('gives every count a share; ask for statistic = "distribution", or let auto choose')
+        return self.domain.size
+
+
+_Builder = Callable[[_Request], Channel]
+
+
+def _k_ary(request: _Request) -> Channel:
+    return KAryRandomizedResponse.within(request.epsilon, request.size)
+
+
+def _cyclic_design(request: _Request) -> Channel:
+    block_size, base_blocks = choice.category_design(choice.CYCLIC, request.size, request.epsilon.odds)
+    return CyclicDesign.within(request.epsilon, request.size, block_size, base_blocks)
+
+
+def _projective_geometry(request: _Request) -> Channel:
+    prime, dimension = choice.category_design(choice.PROJECTIVE, request.size, request.epsilon.odds)
+    return ProjectiveGeometry.within(request.epsilon, request.size, prime, dimension)
+
+
+def _exponential(request: _Request) -> Channel:
+    if request.utility is None and request.domain.kind != "ordinal":
+        raise ValueError(f"'exponential' needs utility = [[…], …] for a {request.domain.kind}, which has no order")
+    return Exponential.within(request.epsilon, request.utility or by_distance(request.size))
+
+
+def _mean(within: Callable[[RequestedEpsilon], Channel]) -> _Builder:
     """Return a builder that refuses a number of which another statistic is asked."""
 
-    def build(domain: Domain, epsilon: RequestedEpsilon) -> Channel:
-        if not isinstance(domain, Number) or domain.statistic != statistic:
-            raise ValueError(f'estimates the {statistic} only; ask for statistic = "{statistic}", or let auto choose')
-        return within(epsilon)
+    def build(request: _Request) -> Channel:
+        _statistic(request, "mean")
+        return within(request.epsilon)
 
     return build
 
 
-def _cyclic_design(domain: Domain, epsilon: RequestedEpsilon) -> Channel:
-    block_size, base_blocks = choice.category_design(choice.CYCLIC, domain.size, epsilon.odds)
-    return CyclicDesign.within(epsilon, domain.size, block_size, base_blocks)
+def _square_wave(request: _Request) -> Channel:
+    domain = _statistic(request, "distribution")
+    return SquareWave.within(request.epsilon, domain.points(SQUARE_WAVE_POINTS))
 
 
-def _projective_geometry(domain: Domain, epsilon: RequestedEpsilon) -> Channel:
-    prime, dimension = choice.category_design(choice.PROJECTIVE, domain.size, epsilon.odds)
-    return ProjectiveGeometry.within(epsilon, domain.size, prime, dimension)
+def _laplace(request: _Request) -> Channel:
+    return Laplace.within(request.epsilon, _number(request).points(LAPLACE_POINTS))
 
 
-_BUILDERS: Final[dict[tuple[str, str], _Builder]] = {
-    ("boolean", "randomized-response"): lambda _, epsilon: RandomizedResponse.within(epsilon),
-    ("category", "k-ary-randomized-response"): lambda domain, epsilon: KAryRandomizedResponse.within(
-        epsilon, domain.size
-    ),
-    ("category", "cyclic-design"): _cyclic_design,
-    ("category", "projective-geometry"): _projective_geometry,
-    ("number", "one-bit"): _for_statistic("mean", OneBit.within),
-    ("number", "piecewise"): _for_statistic("mean", Piecewise.within),
-    ("number", "hybrid"): _for_statistic("mean", Hybrid.within),
-    ("number", "square-wave"): _for_statistic("distribution", SquareWave.within),
+def _gaussian(request: _Request) -> Channel:
+    if request.delta is None:
+        raise ValueError("'gaussian' needs delta, how often epsilon may not hold, such as delta = 1e-9")
+    _statistic(request, "mean")
+    return Gaussian.within(request.epsilon, request.delta)
+
+
+def _number(request: _Request) -> Number:
+    assert isinstance(request.domain, Number)  # noqa: S101 the table of builders says so
+    return request.domain
+
+
+def _statistic(request: _Request, statistic: str) -> Number:
+    domain = _number(request)
+    if domain.statistic != statistic:
+        raise ValueError(f'estimates the {statistic} only; ask for statistic = "{statistic}", or let auto choose')
+    return domain
+
+
+_OF_CATEGORIES: Final[dict[str, _Builder]] = {
+    "k-ary-randomized-response": _k_ary,
+    "cyclic-design": _cyclic_design,
+    "projective-geometry": _projective_geometry,
+}
+
+_OF_NUMBERS: Final[dict[str, _Builder]] = {
+    "one-bit": _mean(OneBit.within),
+    "piecewise": _mean(Piecewise.within),
+    "hybrid": _mean(Hybrid.within),
+    "square-wave": _square_wave,
+    "laplace": _laplace,
+    "gaussian": _gaussian,
+}
+
+_BUILDERS: Final[dict[str, dict[str, _Builder]]] = {
+    "boolean": {"randomized-response": lambda request: RandomizedResponse.within(request.epsilon)},
+    "category": _OF_CATEGORIES | {"exponential": _exponential},
+    "ordinal": _OF_CATEGORIES | {"exponential": _exponential},
+    "set": _OF_CATEGORIES,
+    "cross": _OF_CATEGORIES,
+    "number": _OF_NUMBERS,
+    "count": _OF_NUMBERS | _OF_CATEGORIES,
 }
 """What this build has: how to make the channel of a kind and a mechanism."""
 
 
-def channel_for(domain: Domain, epsilon: RequestedEpsilon, mechanism: str) -> Channel:
+def channel_for(
+    domain: Domain,
+    epsilon: RequestedEpsilon,
+    mechanism: str = AUTO,
+    *,
+    delta: Fraction | None = None,
+    utility: Utility | None = None,
+) -> Channel:
     """Return the channel of a definition.
 
+    Args:
+        domain: what may be answered.
+        epsilon: the most that a report may cost.
+        mechanism: its name.
+        delta: how often epsilon may not hold, for a mechanism that has a delta; else none.
+        utility: how useful each report of each value is, for a mechanism that has it from the definition; else none.
+
     Raises:
-        ValueError: saying what would be right, if the mechanism is unknown, does not suit the kind, or is not in
-            this build.
+        ValueError: saying what would be right, if the mechanism is unknown, does not suit the kind or the request, or
+            if its channel would carry nothing.
 
     """
     if mechanism not in NAMES:
         raise ValueError(f"{mechanism!r} is no mechanism; the mechanisms are: {', '.join(NAMES)}")
-    chosen = _automatic(domain, epsilon) if mechanism == AUTO else mechanism
-    builder = _BUILDERS.get((domain.kind, chosen))
-    if builder is None:
-        available = ", ".join(name for kind, name in _BUILDERS if kind == domain.kind)
-        how = "auto chooses" if mechanism == AUTO else "names"
-        message = (
-            f"{how} {chosen!r}, which this build does not have for a {domain.kind}; name one that it has: {available}"
-        )
-        raise ValueError(message)
-    channel = builder(domain, epsilon)
+    chosen = _automatic(domain, epsilon.odds) if mechanism == AUTO else mechanism
+    builders = _BUILDERS[domain.kind]
+    if chosen not in builders:
+        raise ValueError(f"{chosen!r} is not for a {domain.kind}; name one that is: {', '.join(builders)}")
+    if delta is not None and chosen != Gaussian.name:
+        raise ValueError(f"{chosen!r} has no delta, its epsilon always holds; remove delta")
+    if utility is not None and chosen != Exponential.name:
+        raise ValueError(f"{chosen!r} takes no utility; remove it, or name 'exponential'")
+    channel = builders[chosen](_Request(domain, epsilon, delta, utility))
     if channel.worst_ratio <= 1:
         raise ValueError(
-            f"at epsilon {epsilon.text} the channel of {domain.size} inputs would carry nothing; raise epsilon"
+            f"at epsilon {epsilon.text} a channel of {channel.inputs} inputs would carry nothing; raise epsilon"
         )
     return channel
 
 
-def _automatic(domain: Domain, epsilon: RequestedEpsilon) -> str:
+def _automatic(domain: Domain, odds: Fraction) -> str:
     if isinstance(domain, Boolean):
         return RandomizedResponse.name
-    if isinstance(domain, Category):
-        return choice.category_mechanism(domain.size, epsilon.odds)
-    return choice.number_mechanism(domain.statistic, epsilon.odds)
+    if isinstance(domain, Number):
+        return choice.number_mechanism(domain.statistic, domain.size, odds)
+    return choice.category_mechanism(domain.size, odds)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from typing import ClassVar, Self
 
-from client_sdk.spec.channel import COIN_SCALE, Coins
+from client_sdk.spec.channel import COIN_SCALE, PURE, Coins
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,8 @@ class Band:
         heavy: the weight of a symbol in the band.
 
     """
+
+    delta: ClassVar[Fraction] = PURE
 
     inputs: int
     width: int

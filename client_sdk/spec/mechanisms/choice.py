@@ -31,6 +31,9 @@ MAX_GEOMETRY_SYMBOLS = 2**24
 LARGEST_PRIME = 4093
 """The largest whose plane has no more than `MAX_GEOMETRY_SYMBOLS` points."""
 
+FEW_COUNTS = 32
+"""So many different counts are asked for as categories: each has an unbiased share. More of them form a histogram."""
+
 ONE_BIT_IS_BEST_UP_TO = Fraction(184, 100)
 """e**0.61: at a lower epsilon no published mechanism has less worst-case variance (Wang et al. 2019, section III.C)."""
 
@@ -80,8 +83,17 @@ def _fewest_symbols(candidates: list[Candidate]) -> Candidate:
     return min(good, key=lambda candidate: candidate.symbols)
 
 
-def number_mechanism(statistic: str, odds: Fraction) -> str:
-    """Return the name of the mechanism for a number's statistic at e**epsilon = ``odds``."""
+def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str:
+    """Return the name of the mechanism for a statistic of a number that has so many answers at e**epsilon = ``odds``.
+
+    Args:
+        statistic: ``mean`` or ``distribution``.
+        answers: how many whole numbers there are of which a distribution is asked; otherwise none.
+        odds: e**epsilon.
+
+    """
+    if answers is not None and answers <= FEW_COUNTS:
+        return category_mechanism(answers, odds)
     if statistic == "distribution":
         return "square-wave"
     return "one-bit" if odds <= ONE_BIT_IS_BEST_UP_TO else "hybrid"

@@ -17,7 +17,7 @@ from fractions import Fraction
 from hashlib import shake_256
 from typing import ClassVar, NamedTuple
 
-from client_sdk.spec.channel import COIN_SCALE, Coins
+from client_sdk.spec.channel import COIN_SCALE, PURE, Coins
 from client_sdk.spec.epsilon import RequestedEpsilon
 
 PAIR = 2
@@ -55,6 +55,8 @@ class CyclicDesign:
     """
 
     name: ClassVar[str] = "cyclic-design"
+
+    delta: ClassVar[Fraction] = PURE
 
     inputs: int
     block_size: int

@@ -15,7 +15,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import ClassVar, Self
 
-from client_sdk.spec.channel import COIN_SCALE, Coins
+from client_sdk.spec.channel import COIN_SCALE, PURE, Coins
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms.piecewise import POINTS, Piecewise
 
@@ -32,6 +32,8 @@ class Hybrid:
     """
 
     name: ClassVar[str] = "hybrid"
+
+    delta: ClassVar[Fraction] = PURE
 
     band: Piecewise
     least: int

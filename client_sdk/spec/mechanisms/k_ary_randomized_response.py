@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from client_sdk.spec.channel import COIN_SCALE, Coins
+from client_sdk.spec.channel import COIN_SCALE, PURE, Coins
 from client_sdk.spec.epsilon import RequestedEpsilon
 
 
@@ -24,6 +24,8 @@ class KAryRandomizedResponse:
     """
 
     name: ClassVar[str] = "k-ary-randomized-response"
+
+    delta: ClassVar[Fraction] = PURE
 
     inputs: int
     keep_numerator: int

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
-from client_sdk.spec.channel import COIN_SCALE, Coins
+from client_sdk.spec.channel import COIN_SCALE, PURE, Coins
 from client_sdk.spec.epsilon import RequestedEpsilon
 
 
@@ -37,6 +37,8 @@ class ProjectiveGeometry:
     """
 
     name: ClassVar[str] = "projective-geometry"
+
+    delta: ClassVar[Fraction] = PURE
 
     inputs: int
     prime: int

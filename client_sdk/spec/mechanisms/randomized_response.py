@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from client_sdk.spec.channel import COIN_SCALE, Coins
+from client_sdk.spec.channel import COIN_SCALE, PURE, Coins
 from client_sdk.spec.epsilon import RequestedEpsilon
 
 
@@ -24,6 +24,8 @@ class RandomizedResponse:
     """
 
     name: ClassVar[str] = "randomized-response"
+
+    delta: ClassVar[Fraction] = PURE
     inputs: ClassVar[int] = 2
     symbols: ClassVar[int] = 2
 

@@ -1,0 +1,32 @@
+"""What an answer may be, and which input symbol of the channel stands for it: one file a kind."""
+
+from __future__ import annotations
+
+from client_sdk.spec.domain.boolean import Boolean
+from client_sdk.spec.domain.category import MAX_CATEGORIES, Category, Ordinal
+from client_sdk.spec.domain.cross import MAX_CELLS, Cross, Crossed
+from client_sdk.spec.domain.error import DomainError
+from client_sdk.spec.domain.number import MAX_COUNT, Count, Number
+from client_sdk.spec.domain.subset import Subset
+
+Domain = Boolean | Category | Ordinal | Number | Count | Subset | Cross
+
+Label = bool | int | str | tuple[bool | str, bool | str]
+"""An answer that has a share: of a boolean, a count, a category or a cross."""
+
+__all__ = [
+    "MAX_CATEGORIES",
+    "MAX_CELLS",
+    "MAX_COUNT",
+    "Boolean",
+    "Category",
+    "Count",
+    "Cross",
+    "Crossed",
+    "Domain",
+    "DomainError",
+    "Label",
+    "Number",
+    "Ordinal",
+    "Subset",
+]
