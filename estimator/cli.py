@@ -14,6 +14,7 @@ import click
 from client_sdk.spec import Registry, RegistryError, Window, WindowError
 from estimator import rehearsal
 from estimator.errors import AnswersError, TalliesError
+from estimator.estimate import Wanted
 from estimator.fetch import TOKEN_VARIABLE, fetch
 from estimator.population import MAX_DEVICES, Source, from_shares, read_csv
 from estimator.render import FORMATS
@@ -61,6 +62,8 @@ def command() -> None:
     "--from", "first", metavar="WINDOW", type=_WindowType(), help="From this window on: a day, week or month."
 )
 @click.option("--to", "last", metavar="WINDOW", type=_WindowType(), help="Up to the end of this window.")
+@click.option("--simultaneous", is_flag=True, help="Intervals that hold together, for all that one tally tells.")
+@click.option("--covariance", is_flag=True, help="With --format json: the covariance of all shares of a metric.")
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True)
 def report(  # noqa: PLR0913 one argument an option
     *,
@@ -70,6 +73,8 @@ def report(  # noqa: PLR0913 one argument an option
     preliminary: bool,
     first: Window | None,
     last: Window | None,
+    simultaneous: bool,
+    covariance: bool,
     form: str,
 ) -> None:
     """Print estimates, standard errors and confidence intervals of every metric and window."""
@@ -77,12 +82,14 @@ def report(  # noqa: PLR0913 one argument an option
         raise click.UsageError("say where the tallies are: either --collector URL or --tallies FILE")
     if first and last and first.starts_at >= last.ends_at:
         raise click.UsageError(f"--from {first} begins after --to {last} has ended; exchange them")
+    if covariance and form != "json":
+        raise click.UsageError("a covariance is a matrix, which only JSON holds; add --format json")
     definitions = _load(registry)
     try:
         read = _read(collector, tallies, preliminary=preliminary)
     except TalliesError as error:
         raise click.ClickException(str(error)) from error
-    made = make_report(definitions, read, Selection(first, last, preliminary))
+    made = make_report(definitions, read, Selection(first, last, preliminary), Wanted(simultaneous, covariance))
     _name_skipped(made)
     click.echo(FORMATS[form](made), nl=False)
 

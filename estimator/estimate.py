@@ -6,52 +6,45 @@ who reported as well as the noise of the mechanism. For the devices at hand alon
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from client_sdk.spec import Channel, Metric, Number, Window
-from client_sdk.spec.mechanisms.square_wave import SquareWave
+import numpy as np
+
+from client_sdk.spec import Count, Cross, Label, Metric, Number, Ordinal, Subset, Window
+from estimator.covariance import MOST_VALUES, covariance_of
 from estimator.distribution import Distribution, distribution_of
+from estimator.figure import Estimate, Shares
+from estimator.histogram import Histogram
+from estimator.intervals import Floats
 from estimator.inverse import inverse_of
+from estimator.inverse.decoder import Decoder
 from estimator.inverse.decoders import decoder_of
 from estimator.inverse.protocol import Inverse
+from estimator.joint import Joint, intervals_of, joint_of
 from estimator.likelihood import maximum_likelihood
-from estimator.means import mean_of
+from estimator.means import Contrast, mean_of
+from estimator.shrinkage import FEWEST, shrunken_shares
 from estimator.tallies import Counts, Tally
+
+NOTHING = np.zeros(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """One number that was estimated; without any report only the interval is known, and it is everything.
+class Wanted:
+    """What is wanted of a tally beside the estimates.
 
     Attributes:
-        unbiased: right on average over the chance; may lie outside what is possible, because clipping would bias it.
-        standard_error: of the unbiased estimate; above 0.
-        low: the lower end of the confidence interval, within what is possible.
-        high: its upper end, not below ``low``.
-        likeliest: the maximum-likelihood estimate, always possible, biased near the ends.
+        simultaneous: intervals that hold together, for all that one tally tells, instead of each by itself.
+        covariance: of the shares.
 
     """
 
-    unbiased: float | None
-    standard_error: float | None
-    low: float
-    high: float
-    likeliest: float | None
+    simultaneous: bool = False
+    covariance: bool = False
 
-    def between(self, least: float, greatest: float) -> Estimate:
-        """Return the same estimate on a scale where share 0 is ``least`` and share 1 is ``greatest``."""
-        width = greatest - least
 
-        def possible(share: float) -> float:
-            return min(greatest, max(least, least + width * share))  # rounding could leave the scale by a bit
-
-        return Estimate(
-            unbiased=None if self.unbiased is None else least + width * self.unbiased,
-            standard_error=None if self.standard_error is None else width * self.standard_error,
-            low=possible(self.low),
-            high=possible(self.high),
-            likeliest=None if self.likeliest is None else possible(self.likeliest),
-        )
+PLAIN = Wanted()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +56,11 @@ class MetricEstimate:
         window: when it was asked.
         closed: whether the tally can no longer change; if not, everything here is preliminary.
         reports: n.
-        shares: for a boolean or a category each value with its share, in the domain's order; else empty.
-        mean: for a number its mean in the metric's units; else none.
+        shares: where answers have shares each of them, in the domain's order; else none.
+        mean: of a number in the metric's units, of a scale's positions from 1, or of a set's size; else none.
         distribution: for a number of which it is asked, in the metric's units; else none.
+        joint: for two questions asked together; else none.
+        covariance: of the shares as the channel has them (of a set: of what was drawn, the dummy last); else none.
 
     """
 
@@ -73,58 +68,109 @@ class MetricEstimate:
     window: Window
     closed: bool
     reports: int
-    shares: tuple[tuple[bool | str, Estimate], ...]
-    mean: Estimate | None
+    shares: Shares | None = None
+    mean: Estimate | None = None
     distribution: Distribution | None = None
+    joint: Joint | None = None
+    covariance: Floats | None = None
+
+    @property
+    def total(self) -> Estimate | None:
+        """The sum of the answers of so many people as reported, where answers can be added; else none."""
+        adds_up = isinstance(self.metric.domain, Number) and self.reports > 0
+        return self.mean.times(self.reports) if self.mean is not None and adds_up else None
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
-        """Everything that was estimated."""
-        return (*(share for _, share in self.shares), *(() if self.mean is None else (self.mean,)))
+        """The shares and the mean."""
+        shares = () if self.shares is None else tuple(share for _, share in self.shares)
+        return (*shares, *(() if self.mean is None else (self.mean,)))
 
 
-def estimate(metric: Metric, tally: Tally) -> MetricEstimate:
+def estimate(metric: Metric, tally: Tally, wanted: Wanted = PLAIN) -> MetricEstimate:
     """Return what a tally of the metric's own edition tells.
 
     Raises:
-        ValueError: if the tally is not of the channel's alphabet.
+        ValueError: if the tally is not of the channel's alphabet, or a covariance is wanted of too many shares.
 
     """
     counts = tally.dense(metric.channel.symbols)
-    domain = metric.domain
-    shares: tuple[tuple[bool | str, Estimate], ...] = ()
-    mean, distribution = None, None
-    if isinstance(domain, Number):
-        mean, distribution = _number_estimates(metric.channel, domain, counts, tally.reports)
-    else:
-        estimates = _share_estimates(inverse_of(metric.channel), counts, tally.reports)
-        shares = tuple(zip(domain.labels, estimates, strict=True))
-    return MetricEstimate(metric, tally.window, tally.closed, tally.reports, shares, mean, distribution)
+    found = MetricEstimate(metric, tally.window, tally.closed, tally.reports)
+    decoder = decoder_of(metric.channel)
+    if decoder is not None:
+        return _of_grid(found, decoder, counts, wanted)
+    inverse = inverse_of(metric.channel)
+    if isinstance(metric.domain, Number) and metric.domain.size is None:
+        ends = _shares((0, 1), inverse, counts, tally.reports)
+        (_, (_, high)) = ends
+        return replace(found, mean=high.between(float(metric.domain.low), float(metric.domain.high)))
+    return _of_values(found, inverse, counts, wanted)
 
 
-def _share_estimates(inverse: Inverse, counts: Counts, reports: int) -> list[Estimate]:
-    lows, highs = (ends.tolist() for ends in inverse.intervals(counts, reports))
+def _of_grid(found: MetricEstimate, decoder: Decoder, counts: Counts, wanted: Wanted) -> MetricEstimate:
+    """Return what a number's channel on a grid tells."""
+    domain = found.metric.domain
+    assert isinstance(domain, Number)  # noqa: S101 such channels are for numbers only
+    mean = Estimate(*mean_of(decoder, counts, found.reports), likeliest=None)
+    mean = mean.between(float(domain.low), float(domain.high))
+    if domain.statistic == "mean":
+        return replace(found, mean=mean)
+    histogram = Histogram.of(found.metric.channel, domain)
+    distribution = distribution_of(histogram, counts, found.reports, simultaneous=wanted.simultaneous)
+    return replace(found, mean=replace(mean, likeliest=distribution.mean_ml), distribution=distribution)
+
+
+def _of_values(found: MetricEstimate, inverse: Inverse, counts: Counts, wanted: Wanted) -> MetricEstimate:
+    """Return what a channel tells each input of which stands for an answer."""
+    domain, reports = found.metric.domain, found.reports
+    size = found.metric.channel.inputs
+    positions = _positions(found.metric)
+    family = 1
+    if wanted.simultaneous:
+        family = (1 if size == 2 else size) + (positions is not None)  # noqa: PLR2004 of two shares one is the rest
+        family += intervals_of(domain) if isinstance(domain, Cross) else 0
+    shares = _shares(domain.labels, inverse, counts, reports, family)
+    mean = None if positions is None else _mean(positions, inverse, shares.likeliest, counts, reports, family)
+    if isinstance(domain, Subset):
+        shares = shares.of_members(domain.labels, domain.max_items)
+    found = replace(found, shares=shares, mean=mean)
+    if reports == 0 or not (wanted.covariance or isinstance(domain, Cross)):
+        return found
+    if size > MOST_VALUES:
+        raise ValueError(f"the covariance of {size} shares is too large; it can be had of {MOST_VALUES}")
+    covariance = covariance_of(inverse, counts, reports)
+    if isinstance(domain, Cross):
+        found = replace(found, joint=joint_of(domain, shares.unbiased, covariance, reports, family))
+    return replace(found, covariance=covariance) if wanted.covariance else found
+
+
+def _shares(labels: Sequence[Label], inverse: Inverse, counts: Counts, reports: int, family: int = 1) -> Shares:
+    lows, highs = inverse.intervals(counts, reports, family)
     if reports == 0:
-        return [Estimate(None, None, low, high, None) for low, high in zip(lows, highs, strict=True)]
-    columns = (
-        inverse.shares(counts, reports).tolist(),
-        inverse.standard_errors(counts, reports).tolist(),
-        lows,
-        highs,
-        maximum_likelihood(inverse, counts).tolist(),
-    )
-    return [Estimate(*row) for row in zip(*columns, strict=True)]
+        return Shares(labels, lows, highs, NOTHING, NOTHING, NOTHING, NOTHING)
+    unbiased, errors = inverse.shares(counts, reports), inverse.standard_errors(counts, reports)
+    shrunken = shrunken_shares(unbiased, errors) if unbiased.size >= FEWEST else NOTHING
+    return Shares(labels, lows, highs, unbiased, errors, maximum_likelihood(inverse, counts), shrunken)
 
 
-def _number_estimates(
-    channel: Channel, domain: Number, counts: Counts, reports: int
-) -> tuple[Estimate, Distribution | None]:
-    least, greatest = float(domain.low), float(domain.high)
-    decoder = decoder_of(channel)
-    if decoder is None:
-        return _share_estimates(inverse_of(channel), counts, reports)[1].between(least, greatest), None
-    mean = Estimate(*mean_of(decoder, counts, reports), likeliest=None).between(least, greatest)
-    if not isinstance(channel, SquareWave):
-        return mean, None
-    distribution = distribution_of(channel, counts, reports, least, greatest)
-    return replace(mean, likeliest=distribution.mean_ml), distribution
+def _positions(metric: Metric) -> Floats | None:
+    """Return what each input is worth in the mean of the answers, rising from the least to the greatest; or none."""
+    domain, size = metric.domain, metric.channel.inputs
+    match domain:
+        case Ordinal():
+            return np.arange(1.0, size + 1)
+        case Count():
+            return np.arange(0.0, size)
+        case Subset():
+            return np.append(np.full(size - 1, float(domain.max_items)), 0.0)
+    return None
+
+
+def _mean(  # noqa: PLR0913, PLR0917 what shares were estimated from
+    positions: Floats, inverse: Inverse, likeliest: Floats, counts: Counts, reports: int, family: int
+) -> Estimate:
+    least, greatest = float(positions.min()), float(positions.max())
+    weights = (positions - least) / (greatest - least)
+    mean = mean_of(Contrast.of(inverse, weights), counts, reports, family)
+    at_most = float(weights @ likeliest) if likeliest.size else None
+    return Estimate(*mean, likeliest=at_most).between(least, greatest)

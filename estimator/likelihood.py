@@ -27,8 +27,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from estimator.intervals import Floats
 from estimator.inverse.protocol import Inverse
-from estimator.inverse.support import Floats, Support
+from estimator.inverse.support import Support
 from estimator.simplex import nearest_shares
 from estimator.tallies import Counts
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from client_sdk.spec import Metric, Number, Registry
-from estimator.crowd import Answer, Crowd, distinct, encode, read_answer
+from client_sdk.spec import Count, Cross, Metric, Number, Registry, Subset
+from estimator.answers import Answer, distinct, encode, read_answer
+from estimator.crowd import Crowd
 from estimator.errors import AnswersError
 
 MAX_DEVICES = 10**15
@@ -24,7 +25,10 @@ MAX_DEVICES = 10**15
 SHOWN_MISTAKES = 20
 
 UNIFORM_ANSWERS = 1024
-"""Numbers that are drawn uniformly stand in the middle of so many even cells of their range."""
+"""Numbers that are drawn uniformly stand in the middle of so many even cells of their range; counts are no more."""
+
+_Cells = dict[tuple[str, ...], list[int]]
+"""What stands in a metric's cells: how often, and in which row first."""
 
 SHARES_TOLERANCE = Fraction(1, 10**6)
 """How far the sum of written shares may be from 1: thirds with seven digits are well within."""
@@ -110,10 +114,10 @@ def _rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
 
 def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: int) -> Source:
     heading_row, heading = next(rows, (1, []))
-    columns = {name: heading.index(name) for name in registry.metrics if name in heading}
+    columns = _columns(heading, registry)
     mistakes = [
         f"row {heading_row}, column {name}: stands twice; name each column once"
-        for name in columns
+        for name in registry.metrics
         if heading.count(name) > 1
     ]
     if not heading:
@@ -121,16 +125,17 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
     if not columns:
         raise AnswersError(f"row {heading_row}: no column is a metric; name them {', '.join(registry.metrics)}")
     _refuse(mistakes)
-    cells: dict[str, dict[str, list[int]]] = {name: {} for name in columns}  # by cell: how many, and the first row
+    cells: dict[str, _Cells] = {name: {} for name in columns}
     devices = 0
     for number, row in rows:
         if len(row) != len(heading):
             mistakes.append(f"row {number}: has {len(row)} cells where the heading has {len(heading)}")
             continue
         devices += 1
-        for name, position in columns.items():
-            if row[position]:
-                cells[name].setdefault(row[position], [0, number])[0] += 1
+        for name, positions in columns.items():
+            stated = tuple(row[position] for position in positions)
+            if all(stated):
+                cells[name].setdefault(stated, [0, number])[0] += 1
     if devices == 0 and not mistakes:
         raise AnswersError(f"row {heading_row + 1}: there is none; write a row for each device")
     if devices * repeat > MAX_DEVICES:
@@ -140,15 +145,27 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
         for name, found in cells.items()
     )
     _refuse(mistakes)
-    ignored = tuple(name for name in heading if name not in columns)
+    ignored = tuple(name for name in heading if name not in registry.metrics)
     return Source(crowds, ignored, tuple(metric for name, metric in registry.metrics.items() if name not in columns))
 
 
-def _counts(metric: Metric, cells: dict[str, list[int]], repeat: int, mistakes: list[str]) -> dict[Answer, int]:
+def _columns(heading: list[str], registry: Registry) -> dict[str, tuple[int, ...]]:
+    """Return where the answers to each metric stand: in its own column, or in those of the two that it crosses."""
+    columns: dict[str, tuple[int, ...]] = {}
+    for name, metric in registry.metrics.items():
+        crossed = metric.domain.names if isinstance(metric.domain, Cross) else ()
+        if name in heading:
+            columns[name] = (heading.index(name),)
+        elif crossed and all(one in heading for one in crossed):
+            columns[name] = tuple(heading.index(one) for one in crossed)
+    return columns
+
+
+def _counts(metric: Metric, cells: _Cells, repeat: int, mistakes: list[str]) -> dict[Answer, int]:
     found = []
-    for cell, (count, row) in cells.items():
+    for stated, (count, row) in cells.items():
         try:
-            found.append((read_answer(metric, cell), count * repeat))
+            found.append((read_answer(metric, stated if len(stated) > 1 else stated[0]), count * repeat))
         except ValueError as error:
             more = f" (and {count - 1} more like it)" if count > 1 else ""
             mistakes.append(f"row {row}, column {metric.name}: {error}{more}")
@@ -198,7 +215,11 @@ def _weights(metric: Metric, given: object, mistakes: list[str]) -> dict[Answer,
 def _uniform(metric: Metric) -> dict[Answer, Fraction]:
     domain = metric.domain
     values: Iterable[object] = domain.labels
-    if isinstance(domain, Number):
+    if isinstance(domain, Subset):
+        values = [(), *((member,) for member in domain.values)]
+    elif isinstance(domain, Count):
+        values = sorted({int(domain.high * step / (UNIFORM_ANSWERS - 1)) for step in range(UNIFORM_ANSWERS)})
+    elif isinstance(domain, Number):
         cell = (domain.high - domain.low) / UNIFORM_ANSWERS
         values = [domain.low + cell * Fraction(2 * number + 1, 2) for number in range(UNIFORM_ANSWERS)]
     return {encode(metric, value): Fraction(1) for value in values}

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from client_sdk.spec import Metric, Window
 from estimator.crowd import Crowd
 from estimator.distribution import Resampled
-from estimator.estimate import Estimate, MetricEstimate, estimate
-from estimator.intervals import CONFIDENCE
-from estimator.inverse.support import Floats
+from estimator.estimate import MetricEstimate, estimate
+from estimator.figure import Estimate
+from estimator.intervals import CONFIDENCE, Floats
 from estimator.population import Source
 from estimator.report import Report, Skipped
 from estimator.sampling import Sampler, sampler_of
@@ -136,7 +136,7 @@ def _truths(crowd: Crowd, weights: Floats | Counts, estimated: MetricEstimate) -
     if found is None:
         return crowd.truths(weights)
     probabilities = [probability for probability, _ in found.quantiles]
-    return crowd.truths(weights) + crowd.distribution(weights, found.edges, probabilities)
+    return crowd.truths(weights) + crowd.distribution(weights, found.bins, probabilities)
 
 
 def _report(crowd: Crowd, counts: Counts, sampler: Sampler, generator: np.random.Generator) -> MetricEstimate:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from client_sdk.spec import Registry, Window
-from estimator.estimate import MetricEstimate, estimate
+from estimator.estimate import PLAIN, MetricEstimate, Wanted, estimate
 from estimator.intervals import CONFIDENCE
 from estimator.tallies import Tally
 
@@ -62,6 +62,7 @@ class Report:
 
     Attributes:
         confidence: of every interval.
+        simultaneous: whether it is that of all intervals of a metric and window together.
         metrics: by the registry's order, then by window.
         skipped: in the tallies' order.
 
@@ -70,9 +71,12 @@ class Report:
     confidence: float
     metrics: tuple[MetricEstimate, ...]
     skipped: tuple[Skipped, ...]
+    simultaneous: bool = False
 
 
-def make_report(registry: Registry, tallies: Iterable[Tally], selection: Selection = EVERYTHING_CLOSED) -> Report:
+def make_report(
+    registry: Registry, tallies: Iterable[Tally], selection: Selection = EVERYTHING_CLOSED, wanted: Wanted = PLAIN
+) -> Report:
     """Estimate every wanted tally whose edition the registry defines; name the others with the reason."""
     estimated: list[MetricEstimate] = []
     skipped: list[Skipped] = []
@@ -80,15 +84,15 @@ def make_report(registry: Registry, tallies: Iterable[Tally], selection: Selecti
         if not selection.spans(tally.window):
             continue
         try:
-            estimated.append(_estimate(registry, tally, preliminary=selection.preliminary))
+            estimated.append(_estimate(registry, tally, wanted, preliminary=selection.preliminary))
         except ValueError as error:
             skipped.append(Skipped(tally.metric, tally.edition, tally.window, str(error)))
     order = {name: position for position, name in enumerate(registry.metrics)}
     estimated.sort(key=lambda one: (order[one.metric.name], one.window.starts_at))
-    return Report(CONFIDENCE, tuple(estimated), tuple(skipped))
+    return Report(CONFIDENCE, tuple(estimated), tuple(skipped), wanted.simultaneous)
 
 
-def _estimate(registry: Registry, tally: Tally, *, preliminary: bool) -> MetricEstimate:
+def _estimate(registry: Registry, tally: Tally, wanted: Wanted, *, preliminary: bool) -> MetricEstimate:
     metric = registry.metrics.get(tally.metric)
     if metric is None:
         raise ValueError("the registry defines no such metric")
@@ -100,4 +104,4 @@ def _estimate(registry: Registry, tally: Tally, *, preliminary: bool) -> MetricE
         raise ValueError(f"the registry asks it once a {metric.window}; this is a {tally.window.kind}")
     if not tally.closed and not preliminary:
         raise ValueError("its window is still open; use --preliminary to see it nevertheless")
-    return estimate(metric, tally)
+    return estimate(metric, tally, wanted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from estimator.inverse.support import Floats
+from estimator.intervals import Floats
 
 
 def nearest_shares(shares: Floats) -> Floats:

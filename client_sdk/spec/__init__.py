@@ -12,7 +12,7 @@ Compatibility policy, for as long as ``schema = 1`` and ``/v1`` are served:
 
 from client_sdk.spec.budget import Budget
 from client_sdk.spec.channel import COIN_SCALE, Channel, Coins
-from client_sdk.spec.domain import Boolean, Category, Count, Cross, Domain, Number, Ordinal, Subset
+from client_sdk.spec.domain import Boolean, Category, Count, Cross, Domain, Label, Number, Ordinal, Subset
 from client_sdk.spec.errors import (
     HearsayError,
     MalformedError,
@@ -42,6 +42,7 @@ __all__ = [
     "Cross",
     "Domain",
     "HearsayError",
+    "Label",
     "MalformedError",
     "Metric",
     "Number",

@@ -132,7 +132,7 @@ def _read_cross(table: Table, raw: object, others: Mapping[str, Metric]) -> Cros
     if first.size * second.size > MAX_CELLS:
         table.mistake("cross", f"has {first.size * second.size} pairs of values; at most {MAX_CELLS} can be told apart")
         return None
-    return Cross(first, second)
+    return Cross(first, second, (raw[0], raw[1]))
 
 
 def _read_values(table: Table, most: int = MAX_CATEGORIES) -> tuple[str, ...] | None:

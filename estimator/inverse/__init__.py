@@ -9,6 +9,7 @@ from typing import Any, Final
 from client_sdk.spec import Channel
 from estimator.inverse import (
     cyclic_design,
+    exponential,
     k_ary_randomized_response,
     one_bit,
     projective_geometry,
@@ -21,6 +22,7 @@ _INVERSES: Final[dict[str, Callable[[Any], Inverse]]] = {
     "k-ary-randomized-response": k_ary_randomized_response.support,
     "cyclic-design": cyclic_design.inverse,
     "projective-geometry": projective_geometry.inverse,
+    "exponential": exponential.inverse,
     "one-bit": one_bit.support,
 }
 

@@ -11,8 +11,8 @@ from functools import lru_cache
 import numpy as np
 
 from client_sdk.spec.mechanisms.band import Band
+from estimator.intervals import Floats
 from estimator.inverse.decoder import REMEMBERED, Decoder, floats
-from estimator.inverse.support import Floats
 
 
 def answers(band: Band) -> list[Fraction]:

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from client_sdk.spec import COIN_SCALE
 from client_sdk.spec.mechanisms.cyclic_design import PAIR, CyclicDesign
-from estimator.intervals import EXACT_BELOW, FEW, Z, binomial_intervals
+from estimator.intervals import EXACT_BELOW, FEW, Floats, binomial_intervals, score_intervals
 from estimator.inverse.protocol import Inverse
-from estimator.inverse.support import Balanced, Block, Floats, Support
+from estimator.inverse.support import Balanced, Block, Support
 from estimator.simplex import nearest_shares
 from estimator.tallies import Counts
 
@@ -117,7 +117,7 @@ class LeastSquares:
         errors: Floats = np.sqrt((squares - shares**2) / reports)
         return errors
 
-    def intervals(self, counts: Counts, reports: int) -> tuple[Floats, Floats]:
+    def intervals(self, counts: Counts, reports: int, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' confidence intervals, each of shape (k,), within 0..1.
 
         A share has many populations, of different variance. From 50 reports on the interval holds the shares that a
@@ -126,9 +126,10 @@ class LeastSquares:
         worst one for either end: the confidence is kept at every truth.
         """
         if reports < EXACT_BELOW or reports * self.other_least < FEW:
-            low, high = self._conservative(counts, reports)
+            low, high = self._conservative(counts, reports, family)
         else:
-            low, high = self._score(counts, reports)
+            own, other = self.mean_squares[0], self.mean_squares[1:].max()
+            low, high = score_intervals(self.shares(counts, reports), own, other, reports, family)
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
     def symbol_law(self, shares: Floats) -> Floats:
@@ -139,21 +140,18 @@ class LeastSquares:
         """Return what each input, shape (k,), expects of a score of the symbol."""
         return self.block.expectations(self.shifts, scores)
 
-    def _conservative(self, counts: Counts, reports: int) -> tuple[Floats, Floats]:
+    def contrast(self, weights: Floats) -> Floats:
+        """Return what a report of each symbol adds to the estimate of a weighted sum of shares."""
+        spectra = np.fft.rfft(weights) * self.weights.conj()
+        return np.fft.irfft(spectra, n=self.shifts.inputs).ravel()
+
+    def _conservative(self, counts: Counts, reports: int, family: int) -> tuple[Floats, Floats]:
         supports = np.rint(self.shifts.of_values(counts.astype(np.float64))).astype(np.int64)
-        low, high = binomial_intervals(supports, reports)
+        low, high = binomial_intervals(supports, reports, family)
         return (
             (low - self.other_most) / (self.own - self.other_most),
             (high - self.other_least) / (self.own - self.other_least),
         )
-
-    def _score(self, counts: Counts, reports: int) -> tuple[Floats, Floats]:
-        """Solve (estimate - share)**2 = Z**2 * variance(share) / n; the variance is quadratic in the share."""
-        own, other = self.mean_squares[0], self.mean_squares[1:].max()
-        shares, scale = self.shares(counts, reports), Z * Z / reports
-        centre = shares + scale * (own - other) / 2
-        half_width = np.sqrt(np.maximum(0.0, centre**2 - (1 + scale) * (shares**2 - scale * other)))
-        return (centre - half_width) / (1 + scale), (centre + half_width) / (1 + scale)
 
 
 def inverse(channel: CyclicDesign) -> Inverse:

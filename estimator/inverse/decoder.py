@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from estimator.inverse.support import Floats
+from estimator.intervals import Floats
 
 REMEMBERED = 16
 """Decoders of a mechanism that are kept for the next window of the same metric: some 30 kB each."""

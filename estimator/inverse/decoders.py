@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from client_sdk.spec import Channel
+from client_sdk.spec.mechanisms.gaussian import Gaussian
 from client_sdk.spec.mechanisms.hybrid import Hybrid
+from client_sdk.spec.mechanisms.laplace import Laplace
 from client_sdk.spec.mechanisms.piecewise import Piecewise
 from client_sdk.spec.mechanisms.square_wave import SquareWave
-from estimator.inverse import hybrid, piecewise, square_wave
+from estimator.inverse import gaussian, hybrid, laplace, piecewise, square_wave
 from estimator.inverse.decoder import Decoder
 
 
@@ -19,4 +21,8 @@ def decoder_of(channel: Channel) -> Decoder | None:
             return hybrid.decoder(channel)
         case SquareWave():
             return square_wave.decoder(channel)
+        case Laplace():
+            return laplace.decoder(channel)
+        case Gaussian():
+            return gaussian.decoder(channel)
     return None

@@ -11,9 +11,9 @@ from functools import lru_cache
 import numpy as np
 
 from client_sdk.spec.mechanisms.hybrid import Hybrid
+from estimator.intervals import Floats
 from estimator.inverse import band
 from estimator.inverse.decoder import REMEMBERED, Decoder, floats
-from estimator.inverse.support import Floats
 
 
 def answers(channel: Hybrid) -> list[Fraction]:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from client_sdk.spec import COIN_SCALE
 from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
-from estimator.inverse.support import Balanced, Block, Floats, Support
+from estimator.intervals import Floats
+from estimator.inverse.support import Balanced, Block, Support
 
 
 @dataclass(frozen=True, slots=True, eq=False)

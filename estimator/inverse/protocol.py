@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from estimator.inverse.support import Floats
+from estimator.intervals import Floats
 from estimator.tallies import Counts
 
 
@@ -25,10 +25,17 @@ class Inverse(Protocol):
     def standard_errors(self, counts: Counts, reports: int) -> Floats:
         """Return the standard error of each estimated share, shape (k,), above 0, for people sampled at random."""
 
-    def intervals(self, counts: Counts, reports: int) -> tuple[Floats, Floats]:
+    def intervals(self, counts: Counts, reports: int, family: int = 1) -> tuple[Floats, Floats]:
         """Return the lower and the upper ends of the shares' confidence intervals, each of shape (k,), within 0..1.
 
-        No interval is empty; of no report each is everything.
+        No interval is empty; of no report each is everything. With a family of more than one interval, all of it
+        holds together with the confidence that one has by itself otherwise.
+        """
+
+    def contrast(self, weights: Floats) -> Floats:
+        """Return what a report of each symbol, shape (m,), adds to the estimate of a sum of weighted shares, (k,).
+
+        That estimate is the mean over reports; all covariances follow from it.
         """
 
     def symbol_law(self, shares: Floats) -> Floats:

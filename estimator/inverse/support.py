@@ -13,12 +13,9 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from estimator.intervals import binomial_intervals
+from estimator.intervals import Floats, binomial_intervals
 from estimator.tallies import Counts
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +63,21 @@ class Support:
         errors: Floats = float(self.slope) * np.sqrt(frequency * (1 - frequency) / reports)
         return errors
 
-    def intervals(self, counts: Counts, reports: int) -> tuple[Floats, Floats]:
+    def intervals(self, counts: Counts, reports: int, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' confidence intervals: those of the support's probability, mapped and clipped.
 
         None is empty: where a whole interval lies beyond an end of 0..1, that end remains.
         """
         slope, intercept = float(self.slope), float(self.intercept)
-        low, high = (np.clip(slope * bound + intercept, 0.0, 1.0) for bound in binomial_intervals(counts, reports))
+        low, high = (
+            np.clip(slope * bound + intercept, 0.0, 1.0) for bound in binomial_intervals(counts, reports, family)
+        )
         return low, high
+
+    def contrast(self, weights: Floats) -> Floats:
+        """Return what a report of each symbol adds to the estimate of a weighted sum of shares."""
+        summed: Floats = float(self.slope) * weights + float(self.intercept) * weights.sum()
+        return summed
 
     def symbol_law(self, shares: Floats) -> Floats:
         """Return the probability of each symbol, where each supports the value it names, shape (k,)."""
@@ -137,9 +141,15 @@ class Balanced:
         """Return the standard error of each estimated share, shape (k,), for people sampled at random."""
         return self.support.standard_errors(self.support_counts(counts), reports)
 
-    def intervals(self, counts: Counts, reports: int) -> tuple[Floats, Floats]:
+    def intervals(self, counts: Counts, reports: int, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' confidence intervals: those of binomial support counts."""
-        return self.support.intervals(self.support_counts(counts), reports)
+        return self.support.intervals(self.support_counts(counts), reports, family)
+
+    def contrast(self, weights: Floats) -> Floats:
+        """Return what a report of each symbol adds to the estimate of a weighted sum of shares."""
+        supported = self.incidence.of_symbols(weights)
+        summed: Floats = float(self.support.slope) * supported + float(self.support.intercept) * weights.sum()
+        return summed
 
     def symbol_law(self, shares: Floats) -> Floats:
         """Return the probability of each symbol, shape (m,), in a population of such shares."""

@@ -9,29 +9,36 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 
 from client_sdk.spec.epsilon import as_float
-from estimator.distribution import Distribution
+from estimator.distribution import Distribution, Resampled
 from estimator.estimate import MetricEstimate
-from estimator.render.words import word
+from estimator.figure import Estimate
+from estimator.joint import Joint
+from estimator.render.words import mean_word, word
 from estimator.report import POPULATION, Report
 
 COLUMNS = (
     "metric", "edition", "window", "closed", "kind", "mechanism", "epsilon", "reports", "statistic", "value",
-    "estimate", "standard_error", "low", "high", "estimate_ml", "confidence", "population",
+    "estimate", "standard_error", "low", "high", "estimate_ml", "confidence", "population", "estimate_shrunk", "delta",
 )  # fmt: skip
 
 
 def as_csv(report: Report) -> str:
     """Return the report as CSV; a field without an estimate is empty, a truth value is ``true`` or ``false``."""
-    return csv_text([COLUMNS, *rows_of(report)])
+    return csv_text([COLUMNS, *(row for estimated in report.metrics for row in rows_of(report, estimated))])
 
 
-def rows_of(report: Report) -> Iterator[list[object]]:
-    """Yield the fields of ``COLUMNS`` for each thing that was estimated."""
-    for estimated in report.metrics:
-        yield from ([*row, report.confidence, POPULATION] for row in _rows(estimated))
+def rows_of(report: Report, estimated: MetricEstimate) -> Iterator[list[object]]:
+    """Yield the fields of ``COLUMNS`` for each thing that was estimated; what is compared with a truth comes first."""
+    metric = estimated.metric
+    about = [
+        metric.name, metric.edition, estimated.window.text, word(estimated.closed), metric.kind, metric.channel.name,
+        as_float(metric.epsilon_nanos), estimated.reports,
+    ]  # fmt: skip
+    for statistic, value, one in _lines(estimated):
+        numbers = (one.unbiased, one.standard_error, one.low, one.high, one.likeliest)
+        yield [*about, statistic, value, *numbers, report.confidence, POPULATION, one.shrunken, float(metric.delta)]
 
 
 def csv_text(rows: Iterable[Iterable[object]]) -> str:
@@ -41,31 +48,37 @@ def csv_text(rows: Iterable[Iterable[object]]) -> str:
     return text.getvalue()
 
 
-def _rows(estimated: MetricEstimate) -> Iterator[list[object]]:
-    metric = estimated.metric
-    about = [
-        metric.name, metric.edition, estimated.window.text, word(estimated.closed), metric.kind, metric.channel.name,
-        as_float(metric.epsilon_nanos), estimated.reports,
-    ]  # fmt: skip
-    lines = [("share", word(value), share) for value, share in estimated.shares]
+def _lines(estimated: MetricEstimate) -> Iterator[tuple[str, str, Estimate]]:
+    """Yield the statistic, the value and the estimate of each line."""
+    if estimated.shares is not None:
+        yield from (("share", word(value), share) for value, share in estimated.shares)
     if estimated.mean is not None:
-        lines = [("mean", "", estimated.mean)]
-    for statistic, value, one in lines:
-        yield [*about, statistic, value, one.unbiased, one.standard_error, one.low, one.high, one.likeliest]
+        yield mean_word(estimated.metric).replace(" ", "_"), "", estimated.mean
     if estimated.distribution is not None:
-        yield from ([*about, *row] for row in _distribution_rows(estimated.distribution))
+        yield from _distribution_lines(estimated.distribution)
+    if estimated.total is not None:
+        yield "sum", "", estimated.total
+    if estimated.joint is not None:
+        yield from _joint_lines(estimated.joint)
 
 
-def _distribution_rows(found: Distribution) -> Iterator[list[object]]:
+def _distribution_lines(found: Distribution) -> Iterator[tuple[str, str, Estimate]]:
     """Yield the smoothed figures; their intervals are by resampling, so the statistic's name says it."""
     likeliest = found.shares_ml or [None] * len(found.shares)
-    named = [
-        ("resampled_variance", "", found.variance, None),
-        *(("resampled_quantile", str(probability), one, None) for probability, one in found.quantiles),
-        *(
-            ("resampled_bin", f"{low} to {high}", one, share_ml)
-            for (low, high), one, share_ml in zip(pairwise(found.edges), found.shares, likeliest, strict=True)
-        ),
-    ]
-    for statistic, value, one, likeliest_one in named:
-        yield [statistic, value, one.estimate, None, one.low, one.high, likeliest_one]
+    yield "resampled_variance", "", _resampled(found.variance)
+    for probability, one in found.quantiles:
+        yield "resampled_quantile", str(probability), _resampled(one)
+    for (low, high), one, share_ml in zip(found.bins, found.shares, likeliest, strict=True):
+        yield "resampled_bin", f"{low} to {high}", _resampled(one, share_ml)
+
+
+def _resampled(one: Resampled, likeliest: float | None = None) -> Estimate:
+    return Estimate(one.estimate, None, one.low, one.high, likeliest)
+
+
+def _joint_lines(joint: Joint) -> Iterator[tuple[str, str, Estimate]]:
+    for group in joint.groups:
+        yield from (("share_within", word((group.label, value)), one) for value, one in group.outcomes)
+    for one in joint.differences:
+        first, second = (word(label) for label in one.groups)
+        yield "difference", f"{word(one.label)}: {first} less {second}", one.estimate

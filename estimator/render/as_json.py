@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from typing import Any
 
 from client_sdk.spec.epsilon import as_float
+from client_sdk.spec.exact import float_ceiling
 from estimator.distribution import Distribution, Resampled
-from estimator.estimate import Estimate, MetricEstimate
+from estimator.estimate import MetricEstimate
+from estimator.figure import Estimate
+from estimator.joint import Joint
 from estimator.report import POPULATION, Report
 
 RESAMPLED = "resampled"
@@ -24,6 +26,7 @@ def document_of(report: Report) -> dict[str, Any]:
     """Return the report as what JSON can hold."""
     return {
         "confidence": report.confidence,
+        "simultaneous": report.simultaneous,
         "population": POPULATION,
         "metrics": [_metric(estimated) for estimated in report.metrics],
         "skipped": [
@@ -48,14 +51,24 @@ def _metric(estimated: MetricEstimate) -> dict[str, object]:
         "kind": metric.kind,
         "mechanism": metric.channel.name,
         "epsilon": as_float(metric.epsilon_nanos),
+        "delta": float_ceiling(metric.delta),
         "reports": estimated.reports,
     }
-    if estimated.mean is None:
-        document["estimates"] = [{"value": value} | _numbers("share", share) for value, share in estimated.shares]
-    else:
+    if estimated.shares is not None:
+        document["estimates"] = [
+            {"value": value, **_numbers("share", share), "share_shrunk": share.shrunken}
+            for value, share in estimated.shares
+        ]
+    if estimated.mean is not None:
         document["mean"] = _numbers("estimate", estimated.mean)
+    if estimated.total is not None:
+        document["sum"] = _numbers("estimate", estimated.total)
     if estimated.distribution is not None:
         document |= _distribution(estimated.distribution)
+    if estimated.joint is not None:
+        document |= _joint(estimated.joint)
+    if estimated.covariance is not None:
+        document["covariance"] = estimated.covariance.tolist()
     return document
 
 
@@ -74,7 +87,7 @@ def _distribution(found: Distribution) -> dict[str, object]:
                 "share_ml": share_ml,
                 "interval": RESAMPLED,
             }
-            for (low, high), one, share_ml in zip(pairwise(found.edges), found.shares, likeliest, strict=True)
+            for (low, high), one, share_ml in zip(found.bins, found.shares, likeliest, strict=True)
         ],
     }
 
@@ -83,11 +96,30 @@ def _resampled(one: Resampled) -> dict[str, object]:
     return {"estimate": one.estimate, "low": one.low, "high": one.high, "interval": RESAMPLED}
 
 
-def _numbers(name: str, one: Estimate) -> dict[str, object]:
+def _joint(joint: Joint) -> dict[str, object]:
+    test = joint.independence
     return {
-        name: one.unbiased,
-        "standard_error": one.standard_error,
-        "low": one.low,
-        "high": one.high,
-        f"{name}_ml": one.likeliest,
+        "groups": [
+            {"group": group.label, "shares": [{"value": value, **_within(one)} for value, one in group.outcomes]}
+            for group in joint.groups
+        ],
+        "differences": [
+            {"groups": list(one.groups), "value": one.label, **_within(one.estimate, "difference")}
+            for one in joint.differences
+        ],
+        "independence": None
+        if test is None
+        else {
+            "statistic": test.statistic,
+            "degrees_of_freedom": test.degrees_of_freedom,
+            "p_value": test.p_value,
+        },
     }
+
+
+def _within(one: Estimate, name: str = "share") -> dict[str, object]:
+    return {name: one.unbiased, "standard_error": one.standard_error, "low": one.low, "high": one.high}
+
+
+def _numbers(name: str, one: Estimate) -> dict[str, object]:
+    return {**_within(one, name), f"{name}_ml": one.likeliest}

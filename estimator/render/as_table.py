@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from client_sdk.spec import Metric
+import numpy as np
+
+from client_sdk.spec import Cross, Metric
 from client_sdk.spec.epsilon import as_float
 from estimator.distribution import Resampled
-from estimator.estimate import Estimate, MetricEstimate
-from estimator.render.words import word
+from estimator.estimate import MetricEstimate
+from estimator.figure import Estimate
+from estimator.joint import Joint
+from estimator.render.words import mean_word, word
 from estimator.report import Report
 
 VALUE_WIDTH = 17
@@ -39,6 +43,13 @@ SMOOTHED_FOOTNOTE = """\
 bends; the interval is by resampling, and its coverage is measured, not proved.
 """
 
+TOGETHER_FOOTNOTE = "All intervals of a question in a window hold together with the confidence above them.\n"
+
+SHOWN_VALUES = 50
+"""Of a large category only so many, those with the largest shares in its last window; a table is for the eye."""
+
+SHARE_DIGITS, NUMBER_DIGITS = ".4f", ".5g"
+
 PRELIMINARY_FOOTNOTE = "*: preliminary; the window is still open and its figures will change.\n"
 
 
@@ -51,42 +62,102 @@ def as_table(report: Report) -> str:
         for metric, windows in groupby(report.metrics, key=lambda estimated: estimated.metric)
     ]
     preliminary = any(not estimated.closed for estimated in report.metrics)
-    point = any(one.low == one.high for estimated in report.metrics for one in estimated.estimates)
+    point = any(_has_a_point(estimated) for estimated in report.metrics)
     smoothed = any(estimated.distribution is not None for estimated in report.metrics)
-    notes = FOOTNOTES + POINT_FOOTNOTE * point + SMOOTHED_FOOTNOTE * smoothed + PRELIMINARY_FOOTNOTE * preliminary
-    return "\n".join([*blocks, notes])
+    notes = {
+        FOOTNOTES: True,
+        TOGETHER_FOOTNOTE: report.simultaneous,
+        POINT_FOOTNOTE: point,
+        SMOOTHED_FOOTNOTE: smoothed,
+        PRELIMINARY_FOOTNOTE: preliminary,
+    }
+    return "\n".join([*blocks, "".join(note for note, applies in notes.items() if applies)])
+
+
+def _has_a_point(estimated: MetricEstimate) -> bool:
+    mean = estimated.mean
+    of_mean = mean is not None and mean.low == mean.high
+    return of_mean or (estimated.shares is not None and estimated.shares.has_a_point)
 
 
 def _block(metric: Metric, windows: Sequence[MetricEstimate], confidence: float) -> str:
+    delta = f", delta {float(metric.delta):.3g}" if metric.delta else ""
     lines = [
         f"{metric.name}: {metric.kind}",
-        f"  {metric.channel.name}, epsilon {as_float(metric.epsilon_nanos):.9f}",
+        f"  {metric.channel.name}, epsilon {as_float(metric.epsilon_nanos):.9f}{delta}",
         *(f"  reports in {_window(estimated)}: {estimated.reports:,}" for estimated in windows),
         HEADING.format(interval=f"{confidence:.0%} interval"),
         *_rows(windows),
+        *(line for estimated in windows for line in _joint_lines(estimated)),
     ]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def _rows(windows: Sequence[MetricEstimate]) -> Iterator[str]:
     """Yield for each value its windows, one below the other, so that a change meets the eye."""
-    for same in zip(*(lines_of(estimated) for estimated in windows), strict=True):
-        for index, (estimated, (name, one)) in enumerate(zip(windows, same, strict=True)):
-            digits = ".4f" if estimated.mean is None else ".5g"
+    positions, left_out = shown_values(windows[-1])
+    for same in zip(*(lines_of(estimated, positions) for estimated in windows), strict=True):
+        for index, (estimated, (name, one, digits)) in enumerate(zip(windows, same, strict=True)):
             label = cut(name) if index == 0 else ""
             numbers = _smoothed(one, digits) if isinstance(one, Resampled) else _numbers(one, digits)
             yield f"  {label:{VALUE_WIDTH}} {_window(estimated):11} {numbers}"
+    if left_out:
+        yield f"  … and {left_out:,} more values; --format json and csv have all"
 
 
-def lines_of(estimated: MetricEstimate) -> Iterator[tuple[str, Estimate | Resampled]]:
-    """Yield the label of each thing that has a line, and the thing; bins have none."""
-    if estimated.mean is None:
-        yield from ((word(value), share) for value, share in estimated.shares)
-    else:
-        yield "mean", estimated.mean
+def shown_values(estimated: MetricEstimate) -> tuple[Sequence[int], int]:
+    """Return the positions of the values that a table shows, in the domain's order, and how many it leaves out."""
+    shares = estimated.shares
+    if shares is None:
+        return (), 0
+    if len(shares) <= SHOWN_VALUES:
+        return range(len(shares)), 0
+    sizes = shares.shrunken if shares.shrunken.size else shares.highs
+    largest = np.argsort(-sizes, kind="stable")[:SHOWN_VALUES]
+    return sorted(largest.tolist()), len(shares) - SHOWN_VALUES
+
+
+def lines_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[tuple[str, Estimate | Resampled, str]]:
+    """Yield the label, the thing and its digits of each thing that has a line; bins have none."""
+    if estimated.shares is not None:
+        for position in positions:
+            value, share = estimated.shares[position]
+            yield word(value), share, SHARE_DIGITS
+    if estimated.mean is not None:
+        yield mean_word(estimated.metric), estimated.mean, NUMBER_DIGITS
     if estimated.distribution is not None:
-        yield "variance ~", estimated.distribution.variance
-        yield from ((f"{probability:.0%} are below ~", one) for probability, one in estimated.distribution.quantiles)
+        yield "variance ~", estimated.distribution.variance, NUMBER_DIGITS
+        for probability, one in estimated.distribution.quantiles:
+            yield f"{probability:.0%} are at most ~", one, NUMBER_DIGITS
+
+
+def _joint_lines(estimated: MetricEstimate) -> Iterator[str]:
+    """Yield the shares within groups, the clearest difference, and whether the two questions depend."""
+    domain, joint = estimated.metric.domain, estimated.joint
+    if joint is None or not isinstance(domain, Cross):
+        return
+    groups, outcomes = domain.names
+    yield f"  {outcomes} within each group of {groups}, {_window(estimated)}"
+    for group in joint.groups:
+        for value, one in group.outcomes:
+            yield f"  {cut(word((group.label, value))):{VALUE_WIDTH}} {'':11} {_numbers(one, SHARE_DIGITS)}"
+    yield from _clearest(joint)
+    if joint.independence is not None:
+        test = joint.independence
+        yield (
+            f"  if {groups} and {outcomes} had nothing to do with each other: p = {test.p_value:.2g}"
+            f" (chi-square {test.statistic:.1f}, {test.degrees_of_freedom} d.f.)"
+        )
+
+
+def _clearest(joint: Joint) -> Iterator[str]:
+    known = [one for one in joint.differences if one.estimate.unbiased is not None and one.estimate.standard_error]
+    if not known:
+        return
+    clearest = max(known, key=lambda one: abs(one.estimate.unbiased or 0) / (one.estimate.standard_error or 1))
+    one, (first, second) = clearest.estimate, (word(label) for label in clearest.groups)
+    yield f"  clearest difference of {len(joint.differences):,}: {word(clearest.label)}, {first} less {second}:"
+    yield f"  {'':{VALUE_WIDTH}} {'':11} {_numbers(one, SHARE_DIGITS)}"
 
 
 def _numbers(one: Estimate, digits: str) -> str:

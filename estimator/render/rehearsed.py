@@ -7,12 +7,12 @@ from typing import Final
 
 from client_sdk.spec.epsilon import as_float
 from estimator.distribution import Resampled
-from estimator.estimate import Estimate
+from estimator.figure import Estimate
 from estimator.intervals import CONFIDENCE
 from estimator.rehearsal import Coverage, Rehearsal, Rehearsed, compared, holds
 from estimator.render.as_csv import COLUMNS, csv_text, rows_of
 from estimator.render.as_json import document_of, json_text
-from estimator.render.as_table import VALUE_WIDTH, cut, lines_of
+from estimator.render.as_table import VALUE_WIDTH, cut, lines_of, shown_values
 from estimator.render.words import word
 
 CSV_COLUMNS: Final = (*COLUMNS, "truth", "holds", "seed")
@@ -35,7 +35,7 @@ def rehearsal_as_json(rehearsal: Rehearsal) -> str:
     for one in (*document["metrics"], *document["skipped"]):
         one["window"] = None
     for metric, rehearsed in zip(document["metrics"], rehearsal.metrics, strict=True):
-        entries = list(metric["estimates"]) if "estimates" in metric else [metric["mean"]]
+        entries = [*metric.get("estimates", ()), *([metric["mean"]] if "mean" in metric else [])]
         if "bins" in metric:
             entries += [metric["variance"], *metric["quantiles"], *metric["bins"]]
         for entry, one, truth in zip(entries, compared(rehearsed.estimated), rehearsed.truths, strict=True):
@@ -48,15 +48,14 @@ def rehearsal_as_json(rehearsal: Rehearsal) -> str:
 
 def rehearsal_as_csv(rehearsal: Rehearsal) -> str:
     """Return the report's rows with the truth, whether the interval holds it, and the seed at their ends."""
-    pairs = [
-        pair
-        for rehearsed in rehearsal.metrics
-        for pair in zip(compared(rehearsed.estimated), rehearsed.truths, strict=True)
-    ]
     rows = []
-    for row, (one, truth) in zip(rows_of(rehearsal.report), pairs, strict=True):
-        row[COLUMNS.index("window")] = ""
-        rows.append([*row, truth, "" if truth is None else word(holds(one, truth)), rehearsal.seed])
+    for rehearsed in rehearsal.metrics:
+        pairs = zip(compared(rehearsed.estimated), rehearsed.truths, strict=True)
+        for row in rows_of(rehearsal.report, rehearsed.estimated):
+            one, truth = next(pairs, (None, None))  # what follows from others, as a sum does, has no truth of its own
+            row[COLUMNS.index("window")] = ""
+            is_held = "" if one is None or truth is None else word(holds(one, truth))
+            rows.append([*row, truth, is_held, rehearsal.seed])
     return csv_text([CSV_COLUMNS, *rows])
 
 
@@ -83,13 +82,16 @@ def _coverage(coverage: Coverage | None) -> dict[str, float] | None:
 def _block(rehearsed: Rehearsed) -> str:
     estimated = rehearsed.estimated
     metric = estimated.metric
-    digits = ".4f" if estimated.mean is None else ".5g"
-    shown = zip(lines_of(estimated), rehearsed.truths, strict=False)  # bins, which stand last, are not in a table
+    positions, left_out = shown_values(estimated)
+    values = 0 if estimated.shares is None else len(estimated.shares)
+    truths = [*(rehearsed.truths[position] for position in positions), *rehearsed.truths[values:]]
+    shown = zip(lines_of(estimated, positions), truths, strict=False)  # bins, which stand last, are not in a table
     lines = [
         f"{metric.name}: {metric.kind}",
         f"  {metric.channel.name}, epsilon {as_float(metric.epsilon_nanos):.9f}, reports: {estimated.reports:,}",
         HEADING,
-        *(f"  {cut(label):{VALUE_WIDTH}} {_numbers(one, truth, digits)}" for (label, one), truth in shown),
+        *(f"  {cut(label):{VALUE_WIDTH}} {_numbers(one, truth, digits)}" for (label, one, digits), truth in shown),
+        *([f"  … and {left_out:,} more values; --format json and csv have all"] if left_out else []),
         *_coverage_line("coverage", rehearsed.coverage),
         *_coverage_line("coverage of variance and quantiles", rehearsed.resampled_coverage),
     ]

@@ -23,7 +23,7 @@ class Boolean:
         return {}
 
     @property
-    def labels(self) -> tuple[bool, ...]:
+    def labels(self) -> tuple[bool | str, ...]:
         """The answer that each input symbol stands for."""
         return (False, True)
 

@@ -46,7 +46,7 @@ class Category:
         return {"values": list(self.values)}
 
     @property
-    def labels(self) -> tuple[str, ...]:
+    def labels(self) -> tuple[bool | str, ...]:
         """The answer that each input symbol stands for."""
         return self.values
 

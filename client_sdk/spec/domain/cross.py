@@ -13,8 +13,8 @@ from client_sdk.spec.domain.error import DomainError
 
 Crossed = Boolean | Category
 
-MAX_CELLS = 1024
-"""Pairs: the covariance of so many shares is 8 MB, and with more of them a cell of a million devices says nothing."""
+MAX_CELLS = 256
+"""Pairs: with more of them a cell of a million devices says nothing, and their covariance takes seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class Cross:
     Attributes:
         first: the domain of the question that makes the groups.
         second: the domain of the question that is compared between groups.
+        names: of the two questions, for people; no part of the edition.
 
     """
 
@@ -31,6 +32,7 @@ class Cross:
 
     first: Crossed
     second: Crossed
+    names: tuple[str, str] = ("first", "second")
 
     @property
     def size(self) -> int:

@@ -1,0 +1,92 @@
+"""The exponential mechanism inverted: least squares of the table.
+
+The weights of the equations are those of a uniform population, for which the result has the least variance of all
+unbiased estimates (Aitken 1936; Kay 1993, "Fundamentals of statistical signal processing: estimation theory", section
+6.4); it is unbiased in every population.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from client_sdk.spec.mechanisms.exponential import TOTAL, Exponential
+from estimator.intervals import EXACT_BELOW, Floats, hoeffding_half_width, score_intervals
+from estimator.simplex import nearest_shares
+from estimator.tallies import Counts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """The inverse of a channel that is a table.
+
+    Attributes:
+        law: the probability of each symbol given each input, shape (k, m).
+        decoder: what a report of a symbol adds to the estimate of a share, shape (k, m).
+        mean_squares: of what a report adds to the share of the column given the input of the row, shape (k, k).
+
+    """
+
+    law: Floats
+    decoder: Floats
+    mean_squares: Floats
+
+    @classmethod
+    def of(cls, law: Floats) -> Table:
+        """Prepare the decoder of a law, and its second moments."""
+        weighted = law / law.mean(axis=0)
+        decoder = np.linalg.solve(weighted @ law.T, weighted)
+        return cls(law, decoder, law @ decoder.T**2)
+
+    def shares(self, counts: Counts, reports: int) -> Floats:
+        """Return the unbiased estimate of each value's share, shape (k,)."""
+        shares: Floats = self.decoder @ (counts / reports)
+        return shares
+
+    def standard_errors(self, counts: Counts, reports: int) -> Floats:
+        """Return the standard error of each estimated share, shape (k,), for people sampled at random.
+
+        It is that of the population on the simplex nearest to the estimate, exactly; so it is above 0.
+        """
+        shares = nearest_shares(self.shares(counts, reports))
+        errors: Floats = np.sqrt((shares @ self.mean_squares - shares**2) / reports)
+        return errors
+
+    def intervals(self, counts: Counts, reports: int, family: int = 1) -> tuple[Floats, Floats]:
+        """Return the ends of the shares' confidence intervals, each of shape (k,), within 0..1.
+
+        From 50 reports on those that a score test does not reject, with the largest variance over all populations that
+        have the share; of fewer reports those of Hoeffding's bound.
+        """
+        if reports == 0:
+            return np.zeros(len(self.law)), np.ones(len(self.law))
+        shares = self.shares(counts, reports)
+        if reports < EXACT_BELOW:
+            reach = hoeffding_half_width(np.ptp(self.decoder, axis=1), reports, family)
+            low, high = shares - reach, shares + reach
+        else:
+            own = np.diagonal(self.mean_squares)
+            other = (self.mean_squares - np.diag(own)).max(axis=0)
+            low, high = score_intervals(shares, own, other, reports, family)
+        return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+    def contrast(self, weights: Floats) -> Floats:
+        """Return what a report of each symbol adds to the estimate of a weighted sum of shares."""
+        summed: Floats = weights @ self.decoder
+        return summed
+
+    def symbol_law(self, shares: Floats) -> Floats:
+        """Return the probability of each symbol, shape (m,), in a population of such shares."""
+        law: Floats = shares @ self.law
+        return law
+
+    def expectations(self, scores: Floats) -> Floats:
+        """Return what each input, shape (k,), expects of a score of the symbol."""
+        expected: Floats = self.law @ scores
+        return expected
+
+
+def inverse(channel: Exponential) -> Table:
+    """Return the inverse of an exponential mechanism."""
+    return Table.of(np.array(channel.weights, dtype=np.float64) / TOTAL)
