@@ -32,4 +32,4 @@ faults: setup
 	$(BIN)/python -m pytest tests/faults --rounds 20
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) .venv-peers
