@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.bench.collector import measure_collector
 from tests.bench.estimator import measure_estimator
 from tests.bench.fresh import measure_fresh
+from tests.bench.peers.compare import measure_peers
 from tests.bench.sdk import measure_sdk
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
@@ -25,7 +26,8 @@ def main() -> None:
         f"Python {platform.python_version()}. Clients, servers and store share the cores.\n\n"
     )
     sections = []
-    for measure in (measure_collector, measure_sdk, measure_estimator, measure_fresh):
+    parts = (measure_collector, measure_sdk, measure_estimator, measure_peers, measure_fresh)
+    for measure in parts:
         sys.stderr.write(f"{measure.__name__} …\n")
         sections.append(measure())
     RESULTS.write_text(head + "\n".join(sections), encoding="utf-8")

@@ -11,6 +11,10 @@ def spread(values: Sequence[float], digits: int = 0) -> str:
     return f"{median(values):,.{digits}f} ({min(values):,.{digits}f} to {max(values):,.{digits}f})"
 
 
+NONE = "none"
+"""What a cell shows where there is nothing to show."""
+
+
 def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table."""
     lines = [heading, ["---"] * len(heading), *rows]

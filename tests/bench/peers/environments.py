@@ -18,8 +18,8 @@ KEPT = ROOT / ".venv-peers"
 
 COINS = {
     "pure-ldp": "Mersenne Twister",
-    "multi-freq-ldpy": "Mersenne Twister, compiled by numba",
-    "opendp": "system CSPRNG, exact, compiled Rust",
+    "multi-freq-ldpy": "Mersenne Twister, partly compiled",
+    "opendp": "CSPRNG, exact, compiled Rust",
 }
 """Every peer, and where its random decisions come from."""
 

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.bench.peers.worker import FEWEST_RUNS, enough, rate, repeated, serve, values_of
+from tests.bench.peers.worker import enough, rate, repeated, serve, values_of
 
 Floats = NDArray[np.float64]
 
-IBU_IS_QUICK = 64
-"""Up to so many values IBU is taken of every run, else of the fewest: its defaults take 6 s at 1024 values."""
+IBU_RUNS = {False: 20, True: 3}
+"""How many runs IBU is taken of, with few values and with many: its defaults take 6 s at 1024 values."""
+
+MANY = 64
 
 MODULES = {"GRR": "GRR", "OUE": "UE", "SS": "SS", "OLH": "LH"}
 
@@ -85,6 +87,7 @@ def accuracy(channel: str, epsilon: float, counts: list[int], runs: int, seconds
     matrix = np.full((inputs, inputs), other)
     np.fill_diagonal(matrix, own)
     values = np.repeat(np.arange(inputs), counts).tolist()
+    counted: list[Floats] = []
     raw: list[list[float]] = []
     posts: dict[str, list[list[float]]] = {"clipped": [], "IBU": []}
     started = time.perf_counter()
@@ -92,9 +95,10 @@ def accuracy(channel: str, epsilon: float, counts: list[int], runs: int, seconds
         supports = support_counts(channel, values, inputs, epsilon)
         raw.append(((supports / reports - other) / (own - other)).tolist())
         posts["clipped"].append(estimators.MI(supports, reports, own, other).tolist())
-        if len(raw) <= FEWEST_RUNS or inputs <= IBU_IS_QUICK:
-            found = estimators.IBU(inputs, matrix, supports / supports.sum(), 10_000, 1e-12, "max_abs")
-            posts["IBU"].append(found.tolist())
+        counted.append(supports)
+    for supports in counted[: IBU_RUNS[inputs > MANY]]:
+        found = estimators.IBU(inputs, matrix, supports / supports.sum(), 10_000, 1e-12, "max_abs")
+        posts["IBU"].append(found.tolist())
     return {"raw": raw, "posts": posts, "law": (own, other)}
 
 
