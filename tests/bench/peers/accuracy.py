@@ -47,9 +47,10 @@ INTRODUCTION = (
     "Unbiased:\n\n"
 )
 POST_PROCESSED = (
-    "\nPost-processed. Ours by `post_processed`. Peers by what they offer: additive, simplex and\n"
-    "threshold of pure-ldp; clipped and IBU, with its defaults and of fewer runs, of multi-freq-ldpy; and by our own\n"
-    "simplex on the estimates of multi-freq-ldpy, our own likelihood (to which IBU leads) on the counts of both:\n\n"
+    "\nPost-processed. Ours by `post_processed`. Peers by what they offer: additive, simplex and threshold of\n"
+    "pure-ldp; clipped and IBU, with its defaults and of fewer runs, of multi-freq-ldpy; and by our own simplex on\n"
+    "the estimates of multi-freq-ldpy and our own likelihood on the support counts of both, where IBU would end\n"
+    "without its limit of 10,000 rounds:\n\n"
 )
 
 Cell = tuple[int, float]

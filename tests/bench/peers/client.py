@@ -39,9 +39,9 @@ def client_section(peers: Sequence[Peer]) -> str:
     ]
     return (
         "### Client\n\n"
-        f"Reports a second at epsilon 1, one value a call of a Python loop, {ROUNDS} interleaved rounds of {SECONDS}\n"
-        "s each, median (range). `GRR` is k-ary randomised response. Coins differ: a Mersenne Twister is quick, but\n"
-        "can be predicted from what it has drawn, so that it hides nothing; the fair comparison is opendp.\n\n"
+        f"Reports a second at epsilon 1, one value a call of a Python loop, {ROUNDS} interleaved rounds of\n"
+        f"{SECONDS} s each, median (range). `GRR` is k-ary randomised response. Coins differ: a Mersenne Twister is\n"
+        "quick, but can be predicted from what it has drawn, so that it hides nothing; compare fairly with opendp.\n\n"
         + table(("values", "whose", "channel", "thousand/s", "coins"), rows)
         + "\n"
         + table(("values", "best with a CSPRNG", "ours over it", "best of all", "ours over it"), _ratios(rates))

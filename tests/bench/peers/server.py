@@ -49,9 +49,10 @@ def server_section(peers: Sequence[Peer]) -> str:
             others = {**others, **_asked(peers, size, others, first=number == 0)}
         rows.append([str(size), "ours", f"{channel.name}, with errors and intervals", spread(ours, 4), "all"])
         rows += [[str(size), *key, _shown(found), measured] for key, (found, measured) in others.items()]
-        best = min((median(found) for found, _ in others.values()), default=float("nan"))
+        best_s = min((median(found) for found, _ in others.values()), default=None)
+        ratio = f"{median(ours) / best_s:.3f}" if best_s else "none ran"
         verdicts.append(
-            f"\n{size} values: ours over the best peer that ran **{median(ours) / best:.3f}**; beside the quoted C++: "
+            f"\n{size} values: ours over the best peer that ran **{ratio}**; beside the quoted C++: "
             + verdict(median(ours) <= quoted_s, f"{median(ours):.4f} s", f"≤ {quoted_s} s")
         )
         rows.append(
