@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from decimal import Decimal
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from statistics import fmean, median
@@ -15,10 +16,12 @@ from statistics import fmean, median
 import numpy as np
 
 from client_sdk.coins import SystemCoins
+from client_sdk.spec import Number
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms import AUTO, channel_for
 from client_sdk.spec.mechanisms.hybrid import Hybrid
 from estimator.distribution import shares_of
+from estimator.histogram import Histogram
 from tests.bench.peers.ours import chosen
 from tests.bench.peers.worker import rate, values_of
 from tests.bench.results import spread, table, verdict
@@ -160,16 +163,20 @@ def mean_variances() -> str:
     )
 
 
+UNIT = Number(Fraction(0), Fraction(1), "distribution")
+
+
 def distances() -> str:
     """Return the distance of distributions to the truth, and the time of one."""
     rows, verdicts, times_s = [], [], []
     for epsilon, limit in waves.PROMISED.items():
         channel = waves.wave(epsilon)
+        histogram = Histogram.of(channel, UNIT)
         tallies = np.random.default_rng(21).multinomial(waves.REPORTS, waves.law_of_beta(channel), size=20)
         found = []
         for counts in tallies:
             started = time.perf_counter()
-            shares = shares_of(channel, counts / waves.REPORTS, smooth=True)
+            shares = shares_of(histogram, counts / waves.REPORTS, smooth=True)
             times_s.append(time.perf_counter() - started)
             found.append(waves.distance(shares))
         rows.append([epsilon, f"{fmean(found):.5f}", spread(found, 5), spread(times_s[-20:], 3)])

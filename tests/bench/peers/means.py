@@ -14,7 +14,7 @@ from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms import AUTO, channel_for
 from estimator.inverse import inverse_of
 from estimator.inverse.decoders import decoder_of
-from estimator.inverse.support import Floats
+from estimator.intervals import Floats
 from estimator.means import mean_of
 from estimator.sampling import sampler_of
 from estimator.tallies import Counts

@@ -9,9 +9,9 @@ import numpy as np
 from client_sdk.spec import Boolean, Category, Channel
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms import AUTO, channel_for
+from estimator.intervals import Floats
 from estimator.inverse.protocol import Inverse
-from estimator.inverse.support import Floats
-from estimator.likelihood import maximum_likelihood
+from estimator.shrinkage import shrunken_shares
 from estimator.tallies import Counts
 
 DEVICES = 100_000
@@ -24,8 +24,9 @@ def chosen(inputs: int, epsilon: float) -> Channel:
 
 
 def post_processed(inverse: Inverse, counts: Counts) -> Floats:
-    """Return the shares, possible together, that are shown beside the unbiased ones."""
-    return maximum_likelihood(inverse, counts)
+    """Return the shares of the least expected squared error, possible together."""
+    reports = int(counts.sum())
+    return shrunken_shares(inverse.shares(counts, reports), inverse.standard_errors(counts, reports))
 
 
 def zipf(inputs: int, devices: int = DEVICES) -> Counts:
