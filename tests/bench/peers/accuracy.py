@@ -11,8 +11,8 @@ from statistics import fmean, stdev
 
 import numpy as np
 
-from estimator.inverse import inverse_of
 from estimator.intervals import Floats
+from estimator.inverse import inverse_of
 from estimator.inverse.support import Support
 from estimator.likelihood import maximum_likelihood
 from estimator.sampling import sampler_of

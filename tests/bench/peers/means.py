@@ -12,9 +12,9 @@ import numpy as np
 from client_sdk.spec import Channel, Number
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms import AUTO, channel_for
+from estimator.intervals import Floats
 from estimator.inverse import inverse_of
 from estimator.inverse.decoders import decoder_of
-from estimator.intervals import Floats
 from estimator.means import mean_of
 from estimator.sampling import sampler_of
 from estimator.tallies import Counts
