@@ -97,7 +97,7 @@ def binomial_intervals(counts: NDArray[np.int64], reports: int, family: int = 1)
     if plain.any():
         many = counts[plain].astype(np.float64)
         low[plain], high[plain] = _wilson_lower(many, reports), 1 - _wilson_lower(reports - many, reports)
-    for count in np.unique(counts[~plain]).tolist():
+    for count in set(counts[~plain].tolist()):
         low[counts == count], high[counts == count] = binomial_interval(count, reports)
     return low, high
 

@@ -12,6 +12,8 @@ or to sum over many rare values.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from estimator.intervals import Floats
@@ -29,6 +31,9 @@ LEAST_SIZE = 0.1
 ROUNDS = 10
 """Of expectation maximisation, from equal weights: a few find what is usual, many would fit the noise."""
 
+ENOUGH = 2**16
+"""Shares from which the mixture is learnt, evenly spaced among all if there are more of them."""
+
 AT_ONCE = 2**14
 """Shares for which the mixture is written out in one piece: arrays of some MB."""
 
@@ -42,13 +47,25 @@ def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
 
     """
     sizes = _sizes(shares, errors)
-    parts = np.array_split(np.arange(shares.size), -(-shares.size // AT_ONCE))
+    some = slice(None, None, -(-shares.size // ENOUGH))
+    weights = _weights(shares[some], errors[some], sizes)
+    means = [_means(*part, sizes, weights) for part in _parts(shares, errors)]
+    return nearest_shares(np.concatenate(means))
+
+
+def _weights(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
+    """Return how usual each size is."""
     weights = np.full(sizes.size, 1 / sizes.size)
     for _ in range(ROUNDS):
-        chances = (_chances(shares[part], errors[part], sizes, weights).sum(axis=0) for part in parts)
-        weights = np.sum(list(chances), axis=0) / shares.size
-    means = (_means(shares[part], errors[part], sizes, weights) for part in parts)
-    return nearest_shares(np.concatenate(list(means)))
+        chances = [_chances(*part, sizes, weights).sum(axis=0) for part in _parts(shares, errors)]
+        weights = np.sum(chances, axis=0) / shares.size
+    return weights
+
+
+def _parts(shares: Floats, errors: Floats) -> Iterator[tuple[Floats, Floats]]:
+    for first in range(0, shares.size, AT_ONCE):
+        part = slice(first, first + AT_ONCE)
+        yield shares[part], errors[part]
 
 
 def _sizes(shares: Floats, errors: Floats) -> Floats:
