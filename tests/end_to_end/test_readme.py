@@ -35,7 +35,7 @@ def commands() -> list[str]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with the README's registry and answers."""
-    (tmp_path / "metrics.toml").write_text(samples("toml")[0], encoding="utf-8")
+    (tmp_path / "metrics.toml").write_text("\n".join(samples("toml")), encoding="utf-8")
     (tmp_path / "answers.csv").write_text(samples("csv")[0], encoding="utf-8")
     return tmp_path
 
@@ -97,8 +97,10 @@ def shell(folder: Path, address: str) -> Iterator[Shell]:
 
 
 def test_the_registry_of_the_readme_is_sound() -> None:
-    for sample in samples("toml"):
-        assert list(Registry.parse(sample).metrics) == ["dark_mode", "os", "startup_ms"]
+    first, more = samples("toml")
+    assert list(Registry.parse(first).metrics) == ["dark_mode", "os", "startup_ms"]
+    both = Registry.parse(first + more).metrics
+    assert list(both)[3:] == ["mood", "languages", "crashes", "dark_mode_by_os"]
 
 
 def test_the_verdict_of_the_readme_is_one() -> None:
