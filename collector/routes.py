@@ -14,6 +14,7 @@ from flask import Blueprint, Response, request
 
 from client_sdk.spec import MAX_UPLOAD_BYTES, Registry, Upload
 from client_sdk.spec.epsilon import as_float
+from client_sdk.spec.exact import float_ceiling
 from collector.body import read_json_body
 from collector.judge import judge
 from collector.maintenance import close_due_windows
@@ -132,6 +133,7 @@ def _registry_document(registry: Registry) -> bytes:
             "mechanism": metric.channel.name,
             "integers": {name: _texts(integer) for name, integer in metric.channel.integers.items()},
             "epsilon": as_float(metric.epsilon_nanos),
+            "delta": float_ceiling(metric.delta),
             "purpose": metric.purpose,
             "expires": metric.expires.isoformat() if metric.expires else None,
         }

@@ -38,6 +38,12 @@ NOTHING_FROM = -90
 DOUBLINGS = 64
 """A scale that is so far off the textbook's means that no symbol tells anything."""
 
+LEAST_USE = Fraction(999, 1000)
+"""Of e**epsilon; a table that uses less would add noise that nobody asked for."""
+
+RESOLVED_BITS = 44
+"""A probability below 2**-44 is not written down: rounding it to a whole weight would bend it by too much."""
+
 HALVINGS = 16
 """Of the last doubling: to within 2**-16 of the largest scale."""
 
@@ -65,11 +71,11 @@ class Exponential:
         """Return the table of the largest scale whose epsilon is within the request.
 
         Raises:
-            ValueError: saying what would be right, if the utilities do not tell every value from the others.
+            ValueError: saying what would be right, if the utilities do not tell every value from the others, or need
+                weights that 64 bits do not hold.
 
         """
-        if len(utility) > MAX_VALUES:
-            raise ValueError(f"'exponential' takes at most {MAX_VALUES} values, not {len(utility)}")
+        _refuse_many(len(utility))
         gaps = _gaps(utility)
         sensitivity = max(max(column) - min(column) for column in zip(*gaps, strict=True))
         enough, too_much = Fraction(0), ln_ceiling(epsilon.odds) / (2 * sensitivity) if sensitivity else Fraction(0)
@@ -86,6 +92,8 @@ class Exponential:
             else:
                 too_much = middle
         weights = _table(gaps, enough)
+        if cls(weights).worst_ratio < LEAST_USE * epsilon.odds:
+            raise ValueError("the utilities differ more within a row than integers resolve; lower epsilon")
         if not _has_full_rank(weights):
             raise ValueError("the utilities make a value look like a mixture of others; let them differ")
         return cls(weights)
@@ -120,8 +128,19 @@ class Exponential:
 
 
 def by_distance(values: int) -> Utility:
-    """Return the utilities of a scale: the farther from the truth, the worse."""
+    """Return the utilities of a scale: the farther from the truth, the worse.
+
+    Raises:
+        ValueError: if there are more values than a table may have.
+
+    """
+    _refuse_many(values)
     return [[Fraction(-abs(true - reported)) for reported in range(values)] for true in range(values)]
+
+
+def _refuse_many(values: int) -> None:
+    if values > MAX_VALUES:
+        raise ValueError(f"'exponential' takes at most {MAX_VALUES} values, not {values}")
 
 
 @lru_cache(maxsize=MAX_VALUES * 16)
@@ -156,7 +175,8 @@ def _height(exponent: Fraction) -> int:
 
 def _is_within(weights: tuple[tuple[int, ...], ...], odds: Fraction) -> bool:
     most, least = odds.as_integer_ratio()
-    return all(0 < least * max(column) <= most * min(column) for column in zip(*weights, strict=True))
+    columns, least_weight = zip(*weights, strict=True), max(1, TOTAL >> RESOLVED_BITS)
+    return all(min(column) >= least_weight and least * max(column) <= most * min(column) for column in columns)
 
 
 def _has_full_rank(weights: tuple[tuple[int, ...], ...]) -> bool:

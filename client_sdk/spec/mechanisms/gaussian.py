@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from client_sdk.spec.channel import COIN_SCALE
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.exact import exp_floor
 from client_sdk.spec.mechanisms.noise import AdditiveNoise
@@ -24,7 +25,10 @@ STEPS_PER_CELL = 8
 """Sigma is a whole number of eighths of a cell: noise is wasted by half a percent at most."""
 
 MAX_REACH = 2**15
-"""Cells on either side of the range: a tally of half a megabyte, and milliseconds to derive."""
+"""Cells on either side of the range: a tally of half a megabyte, and tenths of a second to derive."""
+
+FARTHEST_STEPS = STEPS_PER_CELL * MAX_REACH // 4
+"""Noise reaches over four sigma at the greatest delta: a larger one is not worth looking at."""
 
 WORKING_BITS = 192
 """Of the fractions between the steps; only the integers at the end are part of the law."""
@@ -60,20 +64,27 @@ class Gaussian(AdditiveNoise):
         if delta * 2**CENTRE_BITS < 1 / NEGLIGIBLE:
             raise ValueError(f"delta {float(delta):g} is below what its integers can resolve; raise delta")
 
+        odds = Fraction(int(epsilon.odds * COIN_SCALE), COIN_SCALE)  # cut, so that its logarithm is not above epsilon
+
         def channel(steps: int) -> Gaussian:
             weights = _weights(Fraction(steps, STEPS_PER_CELL), delta, points - 1)
-            return Gaussian(points, len(weights) - 1, weights, epsilon.odds)
+            return Gaussian(points, len(weights) - 1, weights, odds)
 
         too_few, enough = 0, points
         while channel(enough).exceeding(points - 1) > delta:
             too_few, enough = enough, 2 * enough
+            if too_few > FARTHEST_STEPS:
+                raise _too_far(too_few, points)
         while enough - too_few > 1:
             middle = (too_few + enough) // 2
             if channel(middle).exceeding(points - 1) > delta:
                 too_few = middle
             else:
                 enough = middle
-        return channel(enough)
+        found = channel(enough)
+        if found.reach > MAX_REACH:
+            raise _too_far(enough, points)
+        return found
 
     @property
     def worst_ratio(self) -> Fraction:
@@ -94,6 +105,11 @@ class Gaussian(AdditiveNoise):
         return Fraction(sum(one for one in surplus if one > 0), denominator * self.total)
 
 
+def _too_far(steps: int, points: int) -> ValueError:
+    ranges = steps / STEPS_PER_CELL / (points - 1)
+    return ValueError(f"noise of {ranges:.3g} ranges or more has too many places for a tally; raise epsilon or delta")
+
+
 def _weights(sigma: Fraction, delta: Fraction, cells: int) -> tuple[int, ...]:
     """Return the weights of 0, 1, … for a sigma in cells, as far as they matter; each is rounded down, but not to 0.
 
@@ -104,10 +120,6 @@ def _weights(sigma: Fraction, delta: Fraction, cells: int) -> tuple[int, ...]:
     ratio = int(exp_floor(-1 / sigma**2) * one)
     height, rounded = one, list[int]()
     while (weight := height >> (WORKING_BITS - CENTRE_BITS)) > 0:
-        if len(rounded) > MAX_REACH - cells:
-            raise ValueError(
-                f"noise of {float(sigma / cells):.3g} ranges has more places than a tally; raise epsilon or delta"
-            )
         rounded.append(weight)
         height = height * factor >> WORKING_BITS
         factor = factor * ratio >> WORKING_BITS

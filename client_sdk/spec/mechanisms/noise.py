@@ -22,7 +22,7 @@ class AdditiveNoise:
     Attributes:
         inputs: k, at least 2.
         reach: by how much symbols reach beyond the inputs, on either side.
-        weights: of the noise n and of -n, for n = 0, 1, …; falling, none below 0.
+        weights: of the noise n and of -n, for n = 0, 1, …; none below 0.
 
     """
 
