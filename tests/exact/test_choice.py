@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
+from client_sdk.spec import Category, Count, Cross, Domain, Ordinal, Subset
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.exact import exp_floor
-from client_sdk.spec.mechanisms import NAMES, choice
+from client_sdk.spec.mechanisms import NAMES, channel_for, choice
 from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from tests.support.vectors import vectors
 
@@ -105,11 +107,40 @@ def test_the_choice_for_categories_never_changes(row: list[Any]) -> None:
 @pytest.mark.parametrize("row", GOLDEN["number"], ids=str)
 def test_the_choice_for_numbers_never_changes(row: list[str]) -> None:
     statistic, epsilon, mechanism = row
-    assert choice.number_mechanism(statistic, RequestedEpsilon.parse(_raw(epsilon)).odds) == mechanism
+    assert choice.number_mechanism(statistic, None, RequestedEpsilon.parse(_raw(epsilon)).odds) == mechanism
+
+
+def domain_of(kind: str, sizes: list[Any]) -> Domain:
+    def values(size: int) -> tuple[str, ...]:
+        return tuple(f"v{index}" for index in range(size))
+
+    made: dict[str, Callable[..., Domain]] = {
+        "count": Count.up_to,
+        "ordinal": lambda size: Ordinal(values(size)),
+        "set": lambda size, most: Subset(values(size), most),
+        "cross": lambda first, second: Cross(Category(values(first)), Ordinal(values(second))),
+    }
+    return made[kind](*sizes)
+
+
+@pytest.mark.parametrize("kind", ["count", "ordinal", "set", "cross"])
+def test_the_choice_for_the_other_kinds_never_changes(kind: str) -> None:
+    for *sizes, epsilon, mechanism in GOLDEN[kind]:
+        channel = channel_for(domain_of(kind, sizes), RequestedEpsilon.parse(_raw(epsilon)))
+        assert (sizes, epsilon, channel.name) == (sizes, epsilon, mechanism)
+
+
+def test_few_counts_are_asked_like_values_and_many_like_numbers() -> None:
+    odds = exp_floor(Fraction(1))
+    for statistic in ("mean", "distribution"):
+        assert choice.number_mechanism(statistic, choice.FEW_COUNTS, odds) == choice.category_mechanism(32, odds)
+    assert choice.number_mechanism("distribution", choice.FEW_COUNTS + 1, odds) == "square-wave"
+    assert choice.number_mechanism("mean", None, odds) == "hybrid"
 
 
 def test_the_golden_table_names_mechanisms_of_the_schema_and_every_kind_of_choice() -> None:
-    chosen = {row[-1] for row in [*GOLDEN["category"], *GOLDEN["number"]]}
+    assert set(GOLDEN) == {"category", "number", "count", "ordinal", "set", "cross"}
+    chosen = {row[-1] for rows in GOLDEN.values() for row in rows}
     assert chosen <= set(NAMES)
     assert chosen >= {choice.K_ARY, choice.CYCLIC, choice.PROJECTIVE, "one-bit", "hybrid", "square-wave"}
 

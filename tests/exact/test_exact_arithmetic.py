@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk.spec.epsilon import NANOS, as_float, nanos_ceiling
-from client_sdk.spec.exact import PRECISION_DIGITS, exp_floor, float_ceiling, ln_ceiling
+from client_sdk.spec.exact import PRECISION_DIGITS, exp_floor, float_ceiling, ln_ceiling, root_floor
 from tests.support.series import exp_bounds, ln_bounds
 
 EXPONENTS = [
@@ -36,6 +36,15 @@ def test_ln_ceiling_is_above_the_logarithm_and_tight(ratio: Fraction) -> None:
     low, high = ln_bounds(ratio)
     slack = ULPS * max(high, Fraction(1))  # near 1 the ratio's own last digit is what is lost
     assert low < ln_ceiling(ratio) < high + slack
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 32, 256, 999])
+@pytest.mark.parametrize("value", [Fraction(1), *RATIOS[:-1]], ids=str)
+def test_root_floor_is_below_the_root_and_tight(value: Fraction, degree: int) -> None:
+    """Its power is below the value; one part in 10**46 more, to the degree, is above it."""
+    root = root_floor(value, degree)
+    assert 0 < root**degree < value
+    assert (root * (1 + Fraction(1, 10**46))) ** degree > value
 
 
 def test_the_series_themselves_enclose_known_values() -> None:

@@ -16,7 +16,8 @@ from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.spec.mechanisms.randomized_response import RandomizedResponse
 from tests.support import design_mutants
 from tests.support.law_checks import CHANNEL_CHECKS, ROUNDING_CHECKS, Check, RoundingCheck, Subject, refuses
-from tests.support.mutants import BINARY_MUTANTS, CHANNEL_MUTANTS, ROUNDING_MUTANTS, Mutant, right_perturbation
+from tests.support.mutants import BINARY_MUTANTS, CHANNEL_MUTANTS, Mutant, right_perturbation
+from tests.support.rounding_mutants import ROUNDING_MUTANTS
 
 EPSILON = RequestedEpsilon.parse(Decimal(1))
 K_ARY = KAryRandomizedResponse.within(EPSILON, 5)

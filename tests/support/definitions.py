@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from client_sdk.spec import Metric, Registry
+import pytest
+
+from client_sdk.spec import Metric, Registry, RegistryError
 
 Field = str | int | float | list[str]
 
@@ -27,6 +29,21 @@ NUMBER: Final[dict[str, Field]] = {
     "statistic": "mean",
     "epsilon": 0.5,
 }
+COUNT: Final[dict[str, Field]] = {
+    "purpose": "Why?",
+    "kind": "count",
+    "max": 9,
+    "statistic": "distribution",
+    "epsilon": 1,
+}
+ORDINAL: Final[dict[str, Field]] = CATEGORY | {"kind": "ordinal", "mechanism": "exponential"}
+SET: Final[dict[str, Field]] = CATEGORY | {"kind": "set", "max_items": 2}
+CROSS: Final[dict[str, Field]] = {"purpose": "Why?", "cross": ["dark_mode", "os"], "epsilon": 1}
+"""Of two metrics that the registry must define, too."""
+
+GAUSSIAN: Final[dict[str, Field]] = NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-6"), "epsilon": 2}
+UTILITY: Final = Toml("[[0, -1, -3], [-2, 0, -1], [-3, -2, 0]]")
+USEFUL: Final[dict[str, Field]] = CATEGORY | {"mechanism": "exponential", "utility": UTILITY}
 
 HEAD: Final = (
     'schema = 1\n[app]\nname = "acme"\nowner = "owner@example.com"\n[budget]\nper_window = 20\nlifetime = 400\n'
@@ -41,6 +58,24 @@ def registry_text(**metrics: Mapping[str, Field]) -> str:
 def metric_of(fields: dict[str, Field], **changes: Field) -> Metric:
     """Return the metric of a definition, with some keys changed."""
     return Registry.parse(registry_text(m=fields | changes)).metric("m")
+
+
+def parsed(**metrics: Mapping[str, Field]) -> dict[str, Metric]:
+    """Return the metrics of a registry."""
+    return dict(Registry.parse(registry_text(**metrics)).metrics)
+
+
+def mistakes(**metrics: Mapping[str, Field]) -> dict[str, str]:
+    """Return what is wrong with a registry that must be refused, by place; a place must be named once."""
+    with pytest.raises(RegistryError) as caught:
+        parsed(**metrics)
+    assert len(dict(caught.value.mistakes)) == len(caught.value.mistakes)
+    return dict(caught.value.mistakes)
+
+
+def without(fields: Mapping[str, Field], key: str) -> dict[str, Field]:
+    """Return a definition without one of its keys."""
+    return {other: value for other, value in fields.items() if other != key}
 
 
 def _table(name: str, fields: Mapping[str, Field]) -> str:

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
 from client_sdk.spec import COIN_SCALE, Coins
 from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
-from tests.support.mutants import DeclaredLaw
-
-
-@dataclass(frozen=True)
-class DesignMutant(DeclaredLaw):
-    """A channel that declares the law of another one and perturbs in its own way."""
-
-    perturbation: Callable[[int, Coins], int]
-
-    def perturb(self, value: int, coins: Coins) -> int:
-        return self.perturbation(value, coins)
+from tests.support.declared_law import PerturbsOtherwise
 
 
 def cyclic(  # noqa: C901 one small function a mutant
     right: CyclicDesign,
-) -> dict[str, DesignMutant]:
+) -> dict[str, PerturbsOtherwise]:
     """Return wrong cyclic designs beside a right one of at least two base blocks."""
     inputs, size = right.inputs, right.block_size
 
@@ -87,20 +75,20 @@ def cyclic(  # noqa: C901 one small function a mutant
         return symbol(index, value, right.base_block(index)[kept] if keep else non_member(index, min(kept, 1)))
 
     return {
-        "none": DesignMutant(right, the_right_one),
-        "complement not excluded": DesignMutant(right, complement_not_excluded),
-        "lie off by one": DesignMutant(right, lie_off_by_one),
-        "shift reversed": DesignMutant(right, shift_reversed),
-        "truth always first in the block": DesignMutant(right, truth_always_first),
-        "lie taken from the first block": DesignMutant(right, lie_in_the_first_block),
-        "last block never reported": DesignMutant(right, last_block_never),
-        "a coin for lies only": DesignMutant(right, coin_for_lies_only),
-        "keep and lie swapped": DesignMutant(right, keep_and_lie_swapped),
-        "one draw for kept and lie": DesignMutant(right, one_draw_for_both),
+        "none": PerturbsOtherwise(right, the_right_one),
+        "complement not excluded": PerturbsOtherwise(right, complement_not_excluded),
+        "lie off by one": PerturbsOtherwise(right, lie_off_by_one),
+        "shift reversed": PerturbsOtherwise(right, shift_reversed),
+        "truth always first in the block": PerturbsOtherwise(right, truth_always_first),
+        "lie taken from the first block": PerturbsOtherwise(right, lie_in_the_first_block),
+        "last block never reported": PerturbsOtherwise(right, last_block_never),
+        "a coin for lies only": PerturbsOtherwise(right, coin_for_lies_only),
+        "keep and lie swapped": PerturbsOtherwise(right, keep_and_lie_swapped),
+        "one draw for kept and lie": PerturbsOtherwise(right, one_draw_for_both),
     }
 
 
-def projective(right: ProjectiveGeometry) -> dict[str, DesignMutant]:
+def projective(right: ProjectiveGeometry) -> dict[str, PerturbsOtherwise]:
     """Return wrong geometries beside a right one."""
     chance = Fraction(right.keep_numerator, COIN_SCALE) / right.orthogonal
     orthogonal = [
@@ -140,10 +128,10 @@ def projective(right: ProjectiveGeometry) -> dict[str, DesignMutant]:
         return others[value][coins.below(right.symbols - right.orthogonal)]
 
     return {
-        "none": DesignMutant(right, the_right_one),
-        "complement not excluded": DesignMutant(right, complement_not_excluded),
-        "first value never noised": DesignMutant(right, first_value_never_noised),
-        "only one kept point": DesignMutant(right, last_kept_never),
-        "values by another point": DesignMutant(right, values_by_another_point),
-        "a coin for lies only": DesignMutant(right, coin_for_lies_only),
+        "none": PerturbsOtherwise(right, the_right_one),
+        "complement not excluded": PerturbsOtherwise(right, complement_not_excluded),
+        "first value never noised": PerturbsOtherwise(right, first_value_never_noised),
+        "only one kept point": PerturbsOtherwise(right, last_kept_never),
+        "values by another point": PerturbsOtherwise(right, values_by_another_point),
+        "a coin for lies only": PerturbsOtherwise(right, coin_for_lies_only),
     }

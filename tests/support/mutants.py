@@ -7,49 +7,15 @@ are also in ``BINARY_MUTANTS``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from client_sdk.spec import COIN_SCALE, Channel, Coins
+from tests.support.declared_law import DeclaredLaw
 
 Perturbation = Callable[[int, int, int, Coins], int]
 """(inputs, keep_numerator, value, coins) → symbol."""
-
-
-@dataclass(frozen=True)
-class DeclaredLaw:
-    """A channel that declares the law of another one.
-
-    Attributes:
-        right: the channel whose law is declared.
-
-    """
-
-    right: Channel
-
-    @property
-    def name(self) -> str:
-        return self.right.name
-
-    @property
-    def inputs(self) -> int:
-        return self.right.inputs
-
-    @property
-    def symbols(self) -> int:
-        return self.right.symbols
-
-    @property
-    def integers(self) -> Mapping[str, int]:
-        return self.right.integers
-
-    @property
-    def worst_ratio(self) -> Fraction:
-        return self.right.worst_ratio
-
-    def probability(self, symbol: int, given: int) -> Fraction:
-        return self.right.probability(symbol, given)
 
 
 @dataclass(frozen=True)
@@ -70,7 +36,9 @@ class Mutant(DeclaredLaw):
         return self.declared_ratio or super().worst_ratio
 
     def perturb(self, value: int, coins: Coins) -> int:
-        return self.perturbation(self.inputs, self.integers["keep_numerator"], value, coins)
+        keep_numerator = self.integers["keep_numerator"]
+        assert isinstance(keep_numerator, int)
+        return self.perturbation(self.inputs, keep_numerator, value, coins)
 
 
 def right_perturbation(inputs: int, keep: int, value: int, coins: Coins) -> int:
@@ -191,53 +159,3 @@ CHANNEL_MUTANTS: dict[str, MakeMutant] = {
     "noise bit used twice": _perturbs(_noise_bit_used_twice),
 }
 """From a right channel of at least three inputs, a wrong one."""
-
-
-def _always_low(position: Fraction, points: int, coins: Coins) -> int:
-    coins.bernoulli(COIN_SCALE // 2)
-    return min(int(position), points - 2)
-
-
-def _nearest(position: Fraction, points: int, coins: Coins) -> int:
-    coins.bernoulli(COIN_SCALE // 2)
-    return min(int(position + Fraction(1, 2)), points - 1)
-
-
-def _right_rounding(position: Fraction, points: int, coins: Coins) -> int:
-    point = min(int(position), points - 2)
-    return point + coins.bernoulli(int((position - point) * COIN_SCALE))
-
-
-def _farther_point_likelier(position: Fraction, points: int, coins: Coins) -> int:
-    point = min(int(position), points - 2)
-    return point + (not coins.bernoulli(int((position - point) * COIN_SCALE)))
-
-
-def _rounded_to_bytes(position: Fraction, points: int, coins: Coins) -> int:
-    point = min(int(position), points - 2)
-    return point + coins.bernoulli(int((position - point) * 256) * (COIN_SCALE // 256))
-
-
-def _ends_only(position: Fraction, points: int, coins: Coins) -> int:
-    return (points - 1) * coins.bernoulli(int(position / (points - 1) * COIN_SCALE))
-
-
-def _no_coin_at_the_points(position: Fraction, points: int, coins: Coins) -> int:
-    return int(position) if position.denominator == 1 else _right_rounding(position, points, coins)
-
-
-def _two_coins(position: Fraction, points: int, coins: Coins) -> int:
-    coins.below(2)
-    return _right_rounding(position, points, coins)
-
-
-ROUNDING_MUTANTS: dict[str, Callable[[Fraction, int, Coins], int]] = {
-    "always towards low": _always_low,
-    "always to the nearest point": _nearest,
-    "the farther point likelier": _farther_point_likelier,
-    "position cut to eight bits": _rounded_to_bytes,
-    "only the ends of the range": _ends_only,
-    "no coin at the points": _no_coin_at_the_points,
-    "two coins": _two_coins,
-}
-"""Wrong ways to round a position to a point of a grid; for grids of more than two points."""

@@ -1,20 +1,14 @@
-"""This implementation agrees with the language-neutral vectors, and the vectors cover what they must."""
+"""This implementation agrees with the language-neutral vectors of registries, wire and windows, which cover it."""
 
 from __future__ import annotations
 
 import ast
-import hashlib
-import json
-from collections.abc import Callable
-from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from client_sdk.spec import (
-    COIN_SCALE,
-    Channel,
     MalformedError,
     Refusal,
     Registry,
@@ -27,19 +21,8 @@ from client_sdk.spec import (
     WindowKind,
     report,
 )
-from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
-from client_sdk.spec.mechanisms.hybrid import Hybrid
-from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
-from client_sdk.spec.mechanisms.one_bit import OneBit
-from client_sdk.spec.mechanisms.piecewise import Piecewise
-from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
-from client_sdk.spec.mechanisms.randomized_response import RandomizedResponse
-from client_sdk.spec.mechanisms.square_wave import SquareWave
-from tests.support.coins import ScriptedCoins
 from tests.support.vectors import vectors
 
-COINS = vectors("coins")
-EDITIONS = vectors("editions")
 REGISTRIES_INVALID = vectors("registries_invalid")
 UPLOADS = vectors("uploads")
 VERDICTS = vectors("verdicts")
@@ -52,116 +35,6 @@ def named(case: Any) -> str:
 
 def body_of(case: dict[str, Any]) -> bytes:
     return bytes.fromhex(case["body_hex"]) if "body_hex" in case else case["body"].encode()
-
-
-def channel_of(vector: dict[str, Any]) -> Channel:
-    integers = {name: int(integer) for name, integer in vector["integers"].items()}
-    made: dict[str, Callable[..., Channel]] = {
-        "randomized-response": RandomizedResponse,
-        "one-bit": OneBit,
-        "k-ary-randomized-response": KAryRandomizedResponse,
-        "cyclic-design": CyclicDesign,
-        "projective-geometry": ProjectiveGeometry,
-        "piecewise": Piecewise,
-        "hybrid": lambda least, step, **band: Hybrid(Piecewise(**band), least, step),
-        "square-wave": SquareWave,
-    }
-    return made[vector["mechanism"]](**integers)
-
-
-def asked(coins: ScriptedCoins) -> list[list[str]]:
-    return [[primitive, str(parameter)] for primitive, parameter in coins.asked]
-
-
-@pytest.mark.parametrize("vector", COINS["channels"], ids=lambda vector: f"{vector['mechanism']} of {vector['inputs']}")
-def test_a_channel_turns_scripted_coins_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
-    channel = channel_of(vector)
-    assert {name: str(integer) for name, integer in channel.integers.items()} == vector["integers"]
-    for case in vector["cases"]:
-        with ScriptedCoins(case["coins"]) as coins:
-            assert channel.perturb(case["input"], coins) == case["symbol"]
-        assert asked(coins) == case["asked"]
-
-
-@pytest.mark.parametrize("vector", COINS["answers"], ids=lambda vector: vector["metric"])
-def test_a_metric_turns_an_answer_and_scripted_coins_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
-    metric = Registry.parse(vector["definition"]).metric(vector["metric"])
-    for case in vector["cases"]:
-        with ScriptedCoins(case["coins"]) as coins:
-            assert metric.perturb(Decimal(case["answer"]), coins) == case["symbol"]
-        assert asked(coins) == case["asked"]
-
-
-def test_the_scripts_of_the_channels_reach_every_symbol_from_every_input_by_every_coin() -> None:
-    for vector in COINS["channels"]:
-        inputs = range(vector["inputs"])
-        reached = {(case["input"], case["symbol"]) for case in vector["cases"]}
-        symbols = range(channel_of(vector).symbols)
-        assert reached == {(value, symbol) for value in inputs for symbol in symbols}
-
-
-@pytest.mark.parametrize("vector", EDITIONS, ids=named)
-def test_a_definition_has_the_edition_mechanism_integers_and_charge_of_the_vector(vector: dict[str, Any]) -> None:
-    metric = Registry.parse(vector["definition"]).metric(vector["metric"])
-    assert metric.edition == vector["edition"]
-    assert metric.channel.name == vector["mechanism"]
-    assert metric.channel.symbols == vector["symbols"]
-    assert {name: str(integer) for name, integer in metric.channel.integers.items()} == vector["integers"]
-    assert str(metric.epsilon_nanos) == vector["epsilon_nanos"]
-
-
-@pytest.mark.parametrize("vector", EDITIONS, ids=named)
-def test_the_edition_of_a_vector_is_the_digest_of_its_meaning(vector: dict[str, Any]) -> None:
-    assert hashlib.sha256(vector["meaning"].encode("ascii")).hexdigest()[:12] == vector["edition"]
-    integers = json.loads(vector["meaning"])["integers"]
-    assert {name: str(integer) for name, integer in integers.items()} == vector["integers"]
-
-
-KEEPING = [vector for vector in EDITIONS if "keep_numerator" in vector["integers"]]
-BANDS = [vector for vector in EDITIONS if "heavy" in vector["integers"]]
-
-
-def odds_of(vector: dict[str, Any]) -> Decimal:
-    """Return e^epsilon as the definition asks for it, at the precision of the context."""
-    line = next(line for line in vector["definition"].splitlines() if line.startswith("epsilon"))
-    raw = line.partition("= ")[2].strip('"')
-    return Decimal(raw.removeprefix("ln ")) if raw.startswith("ln ") else Decimal(raw).exp()
-
-
-@pytest.mark.parametrize("vector", KEEPING, ids=named)
-def test_the_keep_numerator_of_a_vector_follows_from_the_formula_at_100_digits(vector: dict[str, Any]) -> None:
-    """floor(2^64 · E s / (E s + m - s)), E = e^epsilon, of m symbols or values s supported: derived independently."""
-    total, size = vector["symbols"], 1
-    if vector["mechanism"] == "cyclic-design":
-        total, size = (int(vector["integers"][name]) for name in ("inputs", "block_size"))
-    if vector["mechanism"] == "projective-geometry":
-        prime, dimension = (int(vector["integers"][name]) for name in ("prime", "dimension"))
-        size = sum(prime**power for power in range(dimension - 1))
-    with localcontext(prec=100):
-        odds = odds_of(vector)
-        keep = COIN_SCALE * odds * size / (odds * size + total - size)
-        assert int(vector["integers"]["keep_numerator"]) == int(keep)
-        charged = Decimal(vector["epsilon_nanos"])
-        exact = (total - size) * int(keep) / Decimal(size * (COIN_SCALE - int(keep)))
-        assert charged - 1 < exact.ln() * 10**9 <= charged
-
-
-@pytest.mark.parametrize("vector", BANDS, ids=named)
-def test_the_band_of_a_vector_follows_from_the_formulas_at_100_digits(vector: dict[str, Any]) -> None:
-    """The width by the paper of each; light = floor(total / (width E + inputs - 1)), heavy = floor(light E)."""
-    integers = {name: int(integer) for name, integer in vector["integers"].items()}
-    steps, mechanism = integers["inputs"] - 1, vector["mechanism"]
-    with localcontext(prec=100):
-        odds = odds_of(vector)
-        log = odds.ln()
-        share = (log * odds - odds + 1) / (odds * (odds - 1 - log)) if mechanism == "square-wave" else 1 / odds.sqrt()
-        for_ends = int(COIN_SCALE / odds.sqrt()) if mechanism == "hybrid" else 0
-        light = int((COIN_SCALE - for_ends) / (integers["width"] * odds + steps))
-        assert integers["width"] == int(steps * share + Decimal("0.5"))
-        assert (integers["light"], integers["heavy"]) == (light, int(light * odds))
-        if mechanism == "hybrid":
-            assert integers["least"] == int(for_ends / (odds + 1))
-            assert integers["step"] == int(integers["least"] * (odds - 1) / steps)
 
 
 @pytest.mark.parametrize("vector", REGISTRIES_INVALID, ids=named)

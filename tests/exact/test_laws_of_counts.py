@@ -1,0 +1,111 @@
+"""Counts, scales and pairs: which input an answer is, and the law of what is reported of it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+from itertools import product
+
+import pytest
+
+from client_sdk.spec import COIN_SCALE, Boolean, Category, Coins, Count, Cross, Metric, Ordinal, WindowKind
+from client_sdk.spec.mechanisms import channel_for, choice
+from tests.support.bands import request
+from tests.support.coins import ScriptedCoins, exact_law, exact_paths
+from tests.support.law_checks import ROUNDING_CHECKS, RoundingCheck, law
+
+
+def encoded(count: Count, answer: int, inputs: int) -> dict[int, Fraction]:
+    return exact_law(partial(count.encode, answer, inputs))
+
+
+@pytest.mark.parametrize("most", [1, 2, 9, 31, 32, 255, 256])
+def test_every_count_is_an_input_of_its_own_where_the_grid_has_one_for_each(most: int) -> None:
+    count = Count.up_to(most, "distribution")
+    assert count.size == most + 1
+    assert count.labels == tuple(range(most + 1))
+    mechanisms = ["square-wave", "laplace"] if most >= choice.FEW_COUNTS else ["k-ary-randomized-response", "auto"]
+    for mechanism in mechanisms:
+        inputs = channel_for(count, request("1"), mechanism).inputs
+        assert inputs == most + 1
+        assert [encoded(count, answer, inputs) for answer in range(most + 1)] == [{a: 1} for a in range(most + 1)]
+
+
+@pytest.mark.parametrize("check", ROUNDING_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("points", [2, 3, 7, 22])
+def test_a_large_count_is_rounded_by_the_law_of_numbers(points: int, check: RoundingCheck) -> None:
+    """Of so many counts there is one at every position that the checks look at."""
+    fine = Count.up_to(2 * 3 * 7 * COIN_SCALE * (points - 1), "mean")
+
+    def rounding(position: Fraction, points: int, coins: Coins) -> int:
+        answer = position * fine.high / (points - 1)
+        assert answer.denominator == 1
+        return fine.encode(int(answer), points, coins)
+
+    check(rounding, points)
+
+
+@pytest.mark.parametrize(("most", "points"), [(9, 2), (9, 33), (1000, 257), (10**15, 257), (10**15, 1025)])
+def test_the_expected_point_of_a_count_is_its_place_to_one_part_in_2_to_the_64(most: int, points: int) -> None:
+    count = Count.up_to(most, "mean")
+    for answer in {0, 1, most // 3, most // 2, most - 1, most}:
+        chances = encoded(count, answer, points)
+        expected = sum((point * weight for point, weight in chances.items()), Fraction(0))
+        assert 0 <= Fraction(answer, most) * (points - 1) - expected < Fraction(1, COIN_SCALE)
+        assert {path.coins for path in exact_paths(partial(count.encode, answer, points))} == {1}
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1", "ln 3", "2", "4", "8"])
+@pytest.mark.parametrize("most", [1, 2, 3, 15, 30, 31])
+def test_auto_asks_few_counts_like_as_many_values(most: int, epsilon: str) -> None:
+    values = tuple(f"v{index}" for index in range(most + 1))
+    requested = request("1") if epsilon.startswith("ln") else request(epsilon)
+    channel = channel_for(Count.up_to(most, "distribution"), requested)
+    assert channel == channel_for(Category(values), requested) == channel_for(Ordinal(values), requested)
+    assert channel_for(Count.up_to(choice.FEW_COUNTS, "distribution"), requested).name == "square-wave"
+
+
+def metric(domain: Count | Cross | Ordinal, mechanism: str = "auto") -> Metric:
+    return Metric("m", "Why?", domain, channel_for(domain, request("1"), mechanism), WindowKind.DAY)
+
+
+def test_a_report_of_a_count_has_the_law_of_its_input_with_as_many_coins_for_every_count() -> None:
+    asked = metric(Count.up_to(5, "distribution"), "k-ary-randomized-response")
+    for answer in range(6):
+        assert exact_law(partial(asked.perturb, answer)) == law(asked.channel, answer)
+    walked = [path for answer in range(6) for path in exact_paths(partial(asked.perturb, answer))]
+    assert len({path.coins for path in walked}) == 1
+
+
+PAIRS = [
+    Cross(Boolean(), Boolean()),
+    Cross(Boolean(), Category(("a", "b", "c"))),
+    Cross(Ordinal(("low", "mid", "high")), Boolean()),
+    Cross(Category(("x", "y")), Ordinal(("1", "2", "3", "4"))),
+]
+
+
+@pytest.mark.parametrize("domain", PAIRS, ids=lambda domain: f"{domain.first.kind} by {domain.second.kind}")
+def test_the_inputs_of_a_cross_are_its_pairs_the_second_the_faster(domain: Cross) -> None:
+    pairs = list(product(domain.first.labels, domain.second.labels))
+    assert domain.labels == tuple(pairs)
+    assert domain.size == len(pairs) == domain.first.size * domain.second.size
+    for form in (tuple, list):
+        assert [domain.encode(form(pair), domain.size, ScriptedCoins([])) for pair in pairs] == list(range(len(pairs)))
+
+
+@pytest.mark.parametrize("domain", PAIRS, ids=lambda domain: f"{domain.first.kind} by {domain.second.kind}")
+def test_a_report_of_a_pair_has_the_law_of_its_input_and_so_the_epsilon_of_one_report(domain: Cross) -> None:
+    asked = metric(domain, "k-ary-randomized-response")
+    laws = [exact_law(partial(asked.perturb, pair)) for pair in domain.labels]
+    assert laws == [law(asked.channel, value) for value in range(domain.size)]
+    columns = [[one[symbol] for one in laws] for symbol in range(asked.channel.symbols)]
+    assert max(max(column) / min(column) for column in columns) == asked.channel.worst_ratio <= request("1").odds
+
+
+def test_a_step_of_a_scale_is_the_input_of_its_place() -> None:
+    asked = metric(Ordinal(("never", "weekly", "daily")), "exponential")
+    for mechanism in ("exponential", "k-ary-randomized-response"):
+        asked = metric(Ordinal(("never", "weekly", "daily")), mechanism)
+        places = [asked.domain.encode(step, 3, ScriptedCoins([])) for step in ("never", "weekly", "daily")]
+        assert places == [0, 1, 2]

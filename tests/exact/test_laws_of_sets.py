@@ -1,0 +1,103 @@
+"""Sets: the complete channel from every subset to the symbol, by enumeration."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import permutations
+
+import pytest
+
+from client_sdk.spec import Metric, OutsideDomainError, Subset, WindowKind
+from client_sdk.spec.mechanisms import channel_for
+from tests.support.bands import request
+from tests.support.coins import ScriptedCoins, exact_law, exact_paths
+from tests.support.law_checks import law, refuses
+from tests.support.set_checks import SET_CHECKS, SET_MUTANTS, SetCheck, SetSubject, right_report
+
+VALUES = ("a", "b", "c", "d")
+SIZES = [(size, most) for size in (2, 3, 4) for most in range(1, size + 1)]
+
+
+def metric(size: int, most: int, mechanism: str = "k-ary-randomized-response", epsilon: str = "1") -> Metric:
+    domain = Subset(VALUES[:size], most)
+    channel = channel_for(domain, request(epsilon), mechanism)
+    return Metric("tags", "Which tags?", domain, channel, WindowKind.DAY)
+
+
+@pytest.mark.parametrize("check", SET_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize(("size", "most"), SIZES)
+def test_a_report_of_a_set_obeys_every_law(size: int, most: int, check: SetCheck) -> None:
+    for epsilon in ("0.1", "1", "4"):
+        check(SetSubject(metric(size, most, epsilon=epsilon), right_report))
+
+
+@pytest.mark.parametrize(
+    ("size", "mechanism"), [(3, "cyclic-design"), (4, "cyclic-design"), (4, "projective-geometry")]
+)
+def test_a_set_by_a_design_is_the_mixture_of_its_rows_with_as_many_coins_for_all(size: int, mechanism: str) -> None:
+    asked = metric(size, 2, mechanism, "0.5")
+    channel = asked.channel
+    assert channel.inputs == size + 1
+    dummy = channel.inputs - 1
+    counts = set()
+    for answer, drawn in (((), (dummy, dummy)), (("b",), (1, dummy)), (("a", "c"), (0, 2))):
+        found = exact_law(partial(asked.perturb, answer))
+        laws = [law(channel, one) for one in drawn]
+        assert found == {symbol: (laws[0][symbol] + laws[1][symbol]) / 2 for symbol in range(channel.symbols)}
+        counts |= {path.coins for path in exact_paths(partial(asked.perturb, answer))}
+    assert len(counts) == 1
+
+
+def test_a_set_a_list_and_a_tuple_in_any_order_have_one_law() -> None:
+    asked = metric(4, 3)
+    expected = exact_law(partial(asked.perturb, ("a", "b", "d")))
+    answers: list[object] = [{"d", "a", "b"}, frozenset("abd"), dict.fromkeys("dab").keys()]
+    for turned in permutations("abd"):
+        answers += [list(turned), tuple(turned)]
+    for answer in answers:
+        assert exact_law(partial(asked.perturb, answer)) == expected
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(["a", "b", "c"], {"a", "b", "c"}, ["a", "a"], ("b", "b"), ["a", "secret"], {"secret"}, ["A"], [""]),
+        *([1], [None], [["a"]], [True], [b"a"], "a", "ab", "secret", b"ab", {"a": 1}, {"secret": 1}, None, 1, True),
+        *(iter(["a"]), (value for value in ("a", "b")), map(str, ["a"]), range(2), ["a", "b", "secret"]),
+    ],
+    ids=lambda answer: ascii(answer)[:30],
+)
+def test_what_is_no_set_of_the_values_is_refused_without_a_coin_and_never_shown(answer: object) -> None:
+    with pytest.raises(OutsideDomainError) as caught:
+        metric(4, 2).perturb(answer, ScriptedCoins([]))
+    error = caught.value
+    assert error.expected == "a set, list or tuple of at most 2 different ones of 'a', 'b', 'c', 'd'"
+    assert "secret" not in f"{error!s} {error!r} {error.args} {vars(error)} {error.__cause__!r}"
+
+
+def test_two_values_of_which_one_may_be_answered_are_a_category_with_a_value_for_none() -> None:
+    asked = metric(2, 1)
+    rows = [law(asked.channel, value) for value in range(3)]
+    assert [exact_law(partial(asked.perturb, answer)) for answer in (["a"], ["b"], [])] == rows
+
+
+def killers(report: object, most: int) -> set[str]:
+    subject = SetSubject(metric(3, most), report)  # type: ignore[arg-type] # a way to report
+    return {check.__name__ for check in SET_CHECKS if refuses(partial(check, subject))}
+
+
+@pytest.mark.parametrize("name", SET_MUTANTS)
+def test_a_wrong_report_of_a_set_is_refused(name: str) -> None:
+    assert killers(SET_MUTANTS[name], 2)
+    assert killers(SET_MUTANTS[name], 3)
+
+
+def test_a_report_that_is_right_but_for_its_coins_is_refused_only_for_them() -> None:
+    assert killers(SET_MUTANTS["a coin for members only"], 2) == {"set_coins_are_as_many_on_every_path"}
+
+
+def test_every_check_of_a_set_kills_a_mutant() -> None:
+    assert not killers(right_report, 2)
+    assert len(SET_MUTANTS) > 5
+    found = set().union(*(killers(mutant, 2) for mutant in SET_MUTANTS.values()))
+    assert found == {check.__name__ for check in SET_CHECKS}
