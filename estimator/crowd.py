@@ -49,7 +49,8 @@ class Crowd:
         """Return how many devices give the channel each input symbol, each drawn by its own coin; shape (k,)."""
         inputs = np.zeros(self.metric.channel.inputs, dtype=np.int64)
         longest = max((len(answer.law) for answer in self.answers), default=0)
-        padded = [answer.law + ((0, 0.0),) * (longest - len(answer.law)) for answer in self.answers]
+        # numpy gives the last symbol what the others leave, rounding included: that must be one of the answer's own
+        padded = [((0, 0.0),) * (longest - len(answer.law)) + answer.law for answer in self.answers]
         if padded:
             symbols, chances = np.moveaxis(np.array(padded, dtype=np.float64), -1, 0)
             np.add.at(inputs, symbols.astype(np.int64), generator.multinomial(counts, chances))

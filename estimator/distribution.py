@@ -13,7 +13,8 @@ together, each reaches the same multiple of its own spread, the least with which
 within all of them (the largest |t|; Davison & Hinkley 1997, section 4.2.4). Measured on Beta(2, 5), 100,000 reports, 60
 tallies: at epsilon .5, 1 and 4 an interval of 95 % held the variance in .98, .97 and .93, a bin's share in .93, .95
 and .98, the quantiles from .25 to .95 in at least .90 of the tallies; but the quantile .05, where the density bends
-most, in only .30, .73 and .97.
+most, in only .30, .73 and .97. At epsilon 1 and 4 intervals that shall hold together held
+all 256 bins, and all figures, in 0.31 of 45 and .77 of 60 tallies, not in .95: they, too, know only the fitted law.
 """
 
 from __future__ import annotations

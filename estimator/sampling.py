@@ -103,7 +103,11 @@ def _by_table(channel: Channel) -> Sampler:
     def sample(inputs: Counts, generator: np.random.Generator) -> Counts:
         tally = np.zeros(channel.symbols, dtype=np.int64)
         for given in np.flatnonzero(inputs).tolist():
-            tally += generator.multinomial(inputs[given], law_of(given))
+            law = law_of(given)
+            possible = np.flatnonzero(
+                law
+            )  # numpy gives the last symbol what rounding leaves: it must be a possible one
+            tally[possible] += generator.multinomial(inputs[given], law[possible])
         return tally
 
     return sample

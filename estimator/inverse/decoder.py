@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from estimator.intervals import Floats
+from estimator.intervals import EXACT_BELOW, Floats
+from estimator.means import line_above
 
 REMEMBERED = 16
 """Decoders of a mechanism that are kept for the next window of the same metric: some 30 kB each."""
@@ -26,6 +27,16 @@ class Decoder:
 
     answers: Floats
     squares: Floats
+
+    @property
+    def enough(self) -> float:
+        """From how many reports on their mean is taken for normal."""
+        return EXACT_BELOW
+
+    @property
+    def most_squares(self) -> tuple[float, float]:
+        """The ends, at the means 0 and 1, of a line that is nowhere below the expected square of an answer."""
+        return line_above(np.linspace(0.0, 1.0, self.squares.size), self.squares)
 
     def least_variance(self, mean: float) -> float:
         """Return the least variance that one report's answer has where the true mean is ``mean``, from 0 to 1.

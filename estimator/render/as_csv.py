@@ -11,6 +11,7 @@ import io
 from collections.abc import Iterable, Iterator
 
 from client_sdk.spec.epsilon import as_float
+from client_sdk.spec.exact import float_ceiling
 from estimator.distribution import Distribution, Resampled
 from estimator.estimate import MetricEstimate
 from estimator.figure import Estimate
@@ -38,7 +39,16 @@ def rows_of(report: Report, estimated: MetricEstimate) -> Iterator[list[object]]
     ]  # fmt: skip
     for statistic, value, one in _lines(estimated):
         numbers = (one.unbiased, one.standard_error, one.low, one.high, one.likeliest)
-        yield [*about, statistic, value, *numbers, report.confidence, POPULATION, one.shrunken, float(metric.delta)]
+        yield [
+            *about,
+            statistic,
+            value,
+            *numbers,
+            report.confidence,
+            POPULATION,
+            one.shrunken,
+            float_ceiling(metric.delta),
+        ]
 
 
 def csv_text(rows: Iterable[Iterable[object]]) -> str:

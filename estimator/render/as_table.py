@@ -43,7 +43,10 @@ SMOOTHED_FOOTNOTE = """\
 bends; the interval is by resampling, and its coverage is measured, not proved.
 """
 
-TOGETHER_FOOTNOTE = "All intervals of a question in a window hold together with the confidence above them.\n"
+TOGETHER_FOOTNOTE = """\
+All intervals of a question in a window hold together with the confidence above
+them; but those marked ~ are only widened for it, and promise less.
+"""
 
 SHOWN_VALUES = 50
 """Of a large category only so many, those with the largest shares in its last window; a table is for the eye."""
@@ -137,17 +140,15 @@ def _joint_lines(estimated: MetricEstimate) -> Iterator[str]:
     if joint is None or not isinstance(domain, Cross):
         return
     groups, outcomes = domain.names
-    yield f"  {outcomes} within each group of {groups}, {_window(estimated)}"
+    yield f"  {cut(outcomes)} within each group of {cut(groups)}, {_window(estimated)}"
     for group in joint.groups:
         for value, one in group.outcomes:
             yield f"  {cut(word((group.label, value))):{VALUE_WIDTH}} {'':11} {_numbers(one, SHARE_DIGITS)}"
     yield from _clearest(joint)
     if joint.independence is not None:
         test = joint.independence
-        yield (
-            f"  if {groups} and {outcomes} had nothing to do with each other: p = {test.p_value:.2g}"
-            f" (chi-square {test.statistic:.1f}, {test.degrees_of_freedom} d.f.)"
-        )
+        yield f"  if {cut(groups)} and {cut(outcomes)} had nothing to do with each other:"
+        yield f"  p = {test.p_value:.2g} (chi-square {test.statistic:.1f}, {test.degrees_of_freedom} d.f.)"
 
 
 def _clearest(joint: Joint) -> Iterator[str]:
@@ -155,8 +156,8 @@ def _clearest(joint: Joint) -> Iterator[str]:
     if not known:
         return
     clearest = max(known, key=lambda one: abs(one.estimate.unbiased or 0) / (one.estimate.standard_error or 1))
-    one, (first, second) = clearest.estimate, (word(label) for label in clearest.groups)
-    yield f"  clearest difference of {len(joint.differences):,}: {word(clearest.label)}, {first} less {second}:"
+    one, (first, second) = clearest.estimate, (cut(word(label)) for label in clearest.groups)
+    yield f"  clearest of {len(joint.differences):,} differences: {cut(word(clearest.label))}, {first} less {second}:"
     yield f"  {'':{VALUE_WIDTH}} {'':11} {_numbers(one, SHARE_DIGITS)}"
 
 

@@ -113,10 +113,11 @@ def report_all(registry: Registry, url: str, now_s: float) -> None:
 
 def test_the_proportions_of_the_cohort_are_those_of_the_law() -> None:
     registry = Registry.parse(REGISTRY)
-    keeps = {
-        name: Fraction(metric.channel.integers["keep_numerator"], COIN_SCALE)
-        for name, metric in registry.metrics.items()
-    }
+    keeps = {}
+    for name, metric in registry.metrics.items():
+        numerator = metric.channel.integers["keep_numerator"]
+        assert isinstance(numerator, int)
+        keeps[name] = Fraction(numerator, COIN_SCALE)
     assert keeps == {
         "dark_mode": Fraction(3, 4),
         "os": Fraction(1, 2),

@@ -13,13 +13,13 @@ from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
+from estimator.intervals import Floats
 from estimator.inverse import inverse_of
 from estimator.inverse.cyclic_design import LeastSquares
-from estimator.inverse.support import Balanced, Floats
+from estimator.inverse.support import Balanced
 from estimator.likelihood import ROUNDING, SLACK, maximum_likelihood
 from estimator.simplex import nearest_shares
-
-PRECISION = float(np.finfo(float).eps)
+from tests.support.estimator_inverses import PRECISION, matrix, solved, uneven
 
 
 def designs(epsilon: str) -> list[Channel]:
@@ -35,18 +35,6 @@ def designs(epsilon: str) -> list[Channel]:
 DESIGNS = [*designs("0.5"), *designs("2"), *designs("4")]
 NAMES = [f"{channel.name}-{'-'.join(map(str, list(channel.integers.values())[:-1]))}" for channel in DESIGNS]
 SMALL = [channel for channel in DESIGNS if channel.inputs <= 16]
-
-
-def matrix(channel: Channel) -> Floats:
-    """Return P(symbol|input), shape (symbols, inputs)."""
-    rows = [[float(channel.probability(y, x)) for x in range(channel.inputs)] for y in range(channel.symbols)]
-    return np.array(rows)
-
-
-def uneven(inputs: int) -> Floats:
-    shares: Floats = np.arange(1.0, inputs + 1) ** 3
-    uneven_shares: Floats = shares / shares.sum()
-    return uneven_shares
 
 
 def weights(channel: Channel) -> Floats:
@@ -90,21 +78,6 @@ def test_the_standard_error_is_the_enumerated_one(channel: Channel) -> None:
 def test_one_report_leaves_a_standard_error(channel: Channel) -> None:
     counts = np.eye(1, channel.symbols, dtype=np.int64)[0]
     assert (inverse_of(channel).standard_errors(counts, 1) > 0).all()
-
-
-def solved(rows: list[list[Fraction]]) -> list[list[Fraction]]:
-    """Return the inverse of a matrix of rationals by Gauss and Jordan."""
-    size = len(rows)
-    work = [[*row, *(Fraction(column == index) for column in range(size))] for index, row in enumerate(rows)]
-    for column in range(size):
-        pivot = next(row for row in range(column, size) if work[row][column])
-        work[column], work[pivot] = work[pivot], work[column]
-        work[column] = [entry / work[column][column] for entry in work[column]]
-        for row in range(size):
-            if row != column and work[row][column]:
-                factor = work[row][column]
-                work[row] = [a - factor * b for a, b in zip(work[row], work[column], strict=True)]
-    return [row[size:] for row in work]
 
 
 @pytest.mark.parametrize("channel", SMALL, ids=[n for c, n in zip(DESIGNS, NAMES, strict=True) if c.inputs <= 16])

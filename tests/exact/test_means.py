@@ -15,13 +15,14 @@ from client_sdk.spec import Metric, Number, Window, WindowKind
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms import channel_for
 from client_sdk.spec.mechanisms.hybrid import Hybrid
+from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.spec.mechanisms.piecewise import Piecewise
 from estimator.estimate import estimate
-from estimator.inverse import band, hybrid
+from estimator.intervals import Floats
+from estimator.inverse import band, hybrid, inverse_of
 from estimator.inverse.decoder import Decoder
 from estimator.inverse.decoders import decoder_of
-from estimator.inverse.support import Floats
-from estimator.means import mean_of
+from estimator.means import ENOUGH, Contrast, mean_of
 from estimator.tallies import Tally
 from tests.support.bands import REPLAYED, GridChannel, request
 
@@ -142,3 +143,11 @@ def test_reports_in_the_proportions_of_the_law_give_the_truth_in_the_units_of_th
         4,
     )  # at the ends rounding may leave the range by a bit
     assert mean.likeliest is None
+
+
+def test_as_many_reports_are_enough_as_the_kurtosis_asks() -> None:
+    """Of two coins the kurtosis is that of Bernoulli's law: 1 / (p q) - 3."""
+    channel = KAryRandomizedResponse.within(request("1"), 2)
+    keep = float(channel.probability(0, 0))
+    spoken = Contrast.of(inverse_of(channel), np.array([0.0, 1.0]))
+    assert spoken.enough == pytest.approx(ENOUGH * (1 / (keep * (1 - keep)) - 3), rel=2.0**-40)

@@ -11,21 +11,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from client_sdk.spec import Boolean, Category, Channel, Number
+from client_sdk.spec import Boolean, Category, Channel, Cross, Number, Subset
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms import channel_for
 from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.spec.mechanisms.exponential import Exponential, by_distance
+from client_sdk.spec.mechanisms.gaussian import Gaussian
 from client_sdk.spec.mechanisms.hybrid import Hybrid
+from client_sdk.spec.mechanisms.laplace import Laplace
 from client_sdk.spec.mechanisms.piecewise import Piecewise
 from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.spec.mechanisms.square_wave import SquareWave
 from estimator import sampling
 from estimator.blocks import Blocks, blocks_of
-from estimator.crowd import Answer, Crowd, read_answer
 from estimator.sampling import Sampler, sampler_of
 from estimator.tallies import Counts
-from tests.support.coins import exact_law
-from tests.support.definitions import NUMBER, metric_of
 from tests.support.generators import Law, exact_law_of_counts
 from tests.support.sampling import accepts, decision
 
@@ -42,9 +42,10 @@ class Table:
     inputs = 2
     symbols = 3
     worst_ratio = Fraction(4)
+    delta = Fraction(0)
 
     @property
-    def integers(self) -> dict[str, int]:
+    def integers(self) -> dict[str, int | tuple[int, ...]]:
         return {}
 
     def probability(self, symbol: int, given: int) -> Fraction:
@@ -64,6 +65,11 @@ SMALL: dict[str, tuple[Channel, list[int]]] = {
     "square wave": (SquareWave.within(ONE, 3), [1, 0, 2]),
     "hybrid": (Hybrid.within(ONE, 3), [1, 0, 1]),
     "a table": (Table(), [2, 1]),
+    "laplace": (Laplace.within(ONE, 4), [1, 0, 2, 0]),
+    "gaussian": (Gaussian(2, 2, (4, 2, 1), Fraction(4)), [1, 2]),
+    "exponential": (Exponential.within(ONE, by_distance(3)), [1, 0, 2]),
+    "a set": (channel_for(Subset(("a", "b", "c"), 2), ONE, "auto"), [1, 0, 1, 1]),
+    "a cross": (channel_for(Cross(Boolean(), Boolean()), ONE, "k-ary-randomized-response"), [1, 0, 1, 1]),
 }
 LARGER: dict[str, Channel] = {
     "a hundred values": channel_for(Category(tuple(map(str, range(100)))), ONE, "k-ary-randomized-response"),
@@ -83,7 +89,7 @@ def law_of_devices(channel: Channel, inputs: list[int]) -> Law:
     for given in (given for given, devices in enumerate(inputs) for _ in range(devices)):
         after: Law = defaultdict(Fraction)
         for tally, weight in law.items():
-            for symbol in range(channel.symbols):
+            for symbol in (one for one in range(channel.symbols) if channel.probability(one, given)):
                 one_more = tuple(count + (place == symbol) for place, count in enumerate(tally))
                 after[one_more] += weight * channel.probability(symbol, given)
         law = dict(after)
@@ -205,24 +211,3 @@ def test_numpys_own_draws_report_the_block_as_often_as_the_law_says(name: str, s
         assert accepts(decided, right, int(tally[block].sum()))
         shifted = int(np.random.default_rng(seed).binomial(decided.draws, wrong))
         assert not accepts(decided, right, shifted)
-
-
-STARTUP = metric_of(NUMBER, low=-1, high=5, mechanism="one-bit")
-
-
-@pytest.mark.parametrize("cell", ["-1", "-.5", "0", "2.25", "4.999", "5"])
-def test_an_answer_is_rounded_by_the_law_of_the_device(cell: str) -> None:
-    answer = read_answer(STARTUP, cell)
-    law = exact_law(lambda coins: STARTUP.domain.encode(answer.value, STARTUP.channel.inputs, coins))
-    # the chance is a float: one rounding of the exact numerator
-    assert float(law.get(answer.point + 1, Fraction(0))) == answer.next_chance
-    assert set(law) <= {answer.point, answer.point + 1}
-
-
-def test_devices_of_one_answer_are_rounded_each_by_its_own_coin() -> None:
-    answers: dict[Answer, int] = {read_answer(STARTUP, cell): count for cell, count in (("0.5", 2), ("5", 1))}
-    crowd = Crowd.counted(STARTUP, answers)
-    at_hand = np.array([2, 1], dtype=np.int64)
-    law = exact_law_of_counts(lambda generator: crowd.inputs(at_hand, generator))
-    quarter = Fraction(1, 4)
-    assert law == {(2, 1): (1 - quarter) ** 2, (1, 2): 2 * quarter * (1 - quarter), (0, 3): quarter**2}

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from client_sdk.spec import Channel
-from estimator.inverse.support import Floats, Support
+from estimator.intervals import Floats
+from estimator.inverse.support import Support
 from estimator.tallies import Counts
 
 Interval = Callable[[int, int], tuple[float, float]]

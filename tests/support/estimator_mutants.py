@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
-from estimator.inverse.support import Floats, Support
+from client_sdk.spec import Cross, Label
+from estimator.chi_square import survival
+from estimator.covariance import covariance_of
+from estimator.figure import Shares
+from estimator.intervals import Floats
+from estimator.inverse.protocol import Inverse
+from estimator.inverse.support import Support
+from estimator.joint import joint_of
+from estimator.simplex import nearest_shares
 from estimator.tallies import Counts
 from tests.support.estimator_checks import Interval, Likelihood
+from tests.support.estimator_moments import Contrast, Covariance, Limits
+
+Independence = Callable[[Cross, Inverse, Counts], float]
+"""The p-value of a test of whether two questions have nothing to do with each other."""
+
+OfMembers = Callable[[Shares, Sequence[Label], int], Shares]
+"""From shares of what was drawn of sets to how common it is to have each value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,4 +85,67 @@ LIKELIHOODS: dict[str, Likelihood] = {
     "clipped": _clipped,
     "clipped and rescaled": _clipped_and_rescaled,
     "frequencies of symbols": lambda _, counts: counts / counts.sum(),
+}
+
+
+def _without_means(inverse: Inverse, counts: Counts, reports: int) -> Floats:
+    shares = nearest_shares(inverse.shares(counts, reports))
+    added = np.array([inverse.contrast(unit) for unit in np.eye(shares.size)])
+    covariance: Floats = (added * inverse.symbol_law(shares)) @ added.T / reports
+    return covariance
+
+
+def _multinomial(inverse: Inverse, counts: Counts, reports: int) -> Floats:
+    shares = nearest_shares(inverse.shares(counts, reports))
+    covariance: Floats = (np.diag(shares) - np.outer(shares, shares)) / reports
+    return covariance
+
+
+COVARIANCES: dict[str, Covariance] = {
+    "means not taken away": _without_means,
+    "that of answers without noise": _multinomial,
+    "of reports without n": lambda inverse, counts, reports: covariance_of(inverse, counts, reports) * reports,
+}
+
+CONTRASTS: dict[str, Contrast] = {
+    "weights shifted by one": lambda inverse, weights: inverse.contrast(np.roll(weights, 1)),
+    "weights backwards": lambda inverse, weights: inverse.contrast(weights[::-1]),
+    "what inputs expect of the weights": lambda inverse, weights: inverse.symbol_law(weights),
+}
+
+LIMITS: dict[str, Limits] = {
+    "sign of the covariance flipped": lambda table, *place: replace(table, of_both=-table.of_both).limits(*place),
+    "total taken for certain": lambda table, *place: replace(
+        table, of_both=0 * table.of_both, of_sums=0 * table.of_sums
+    ).limits(*place),
+    "shares taken for independent": lambda table, *place: replace(table, of_both=0 * table.of_both).limits(*place),
+}
+
+
+def _wald_of_answers(cross: Cross, inverse: Inverse, counts: Counts) -> float:
+    reports = int(counts.sum())
+    shares = inverse.shares(counts, reports)
+    test = joint_of(cross, shares, _multinomial(inverse, counts, reports), reports).independence
+    assert test is not None
+    return test.p_value
+
+
+def _pearson(cross: Cross, inverse: Inverse, counts: Counts) -> float:
+    reports = int(counts.sum())
+    table = inverse.shares(counts, reports).reshape(cross.first.size, cross.second.size)
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0))
+    return survival(reports * float(((table - expected) ** 2 / expected).sum()), math.prod(np.array(table.shape) - 1))
+
+
+INDEPENDENCES: dict[str, Independence] = {
+    "Wald with the covariance of answers": _wald_of_answers,
+    "Pearson on debiased counts": _pearson,
+}
+
+SETS: dict[str, OfMembers] = {
+    "forgotten max_items": lambda drawn, labels, _: drawn.of_members(labels, 1),
+    "the dummy a member": lambda drawn, labels, most: drawn.of_members([*labels[1:], labels[0]], most),
+    "intervals beyond what is possible": lambda drawn, labels, most: replace(
+        drawn.of_members(labels, most), highs=most * drawn.highs[: len(labels)]
+    ),
 }

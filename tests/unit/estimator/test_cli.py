@@ -56,15 +56,26 @@ def _json(result: Result) -> Any:
 
 def test_json_is_what_programs_are_promised(registry: Path, tallies: Path) -> None:
     document = _json(_run("--registry", registry, "--tallies", tallies, "--format", "json"))
-    assert list(document) == ["confidence", "population", "metrics", "skipped"]
-    assert (document["confidence"], document["population"]) == (0.95, "sampled")
+    assert list(document) == ["confidence", "simultaneous", "population", "metrics", "skipped"]
+    assert (document["confidence"], document["simultaneous"], document["population"]) == (0.95, False, "sampled")
     boolean, category, _, number = document["metrics"]
-    common = ["metric", "edition", "window", "closed", "kind", "mechanism", "epsilon", "reports"]
+    common = ["metric", "edition", "window", "closed", "kind", "mechanism", "epsilon", "delta", "reports"]
     assert list(boolean) == list(category) == [*common, "estimates"]
-    assert list(number) == [*common, "mean"]
+    assert list(number) == [*common, "mean", "sum"]
     assert [one["value"] for one in boolean["estimates"]] == [False, True]
-    assert list(boolean["estimates"][0]) == ["value", "share", "standard_error", "low", "high", "share_ml"]
-    assert list(number["mean"]) == ["estimate", "standard_error", "low", "high", "estimate_ml"]
+    assert list(boolean["estimates"][0]) == [
+        "value",
+        "share",
+        "standard_error",
+        "low",
+        "high",
+        "share_ml",
+        "share_shrunk",
+    ]
+    for one in (number["mean"], number["sum"]):
+        assert list(one) == ["estimate", "standard_error", "low", "high", "estimate_ml"]
+    assert number["sum"]["estimate"] == pytest.approx(1000 * number["mean"]["estimate"])
+    assert {one["delta"] for one in document["metrics"]} == {0}
     assert (boolean["mechanism"], boolean["reports"], boolean["epsilon"]) == ("randomized-response", 1000, 1.098612289)
     assert [one["window"] for one in document["skipped"]] == ["2026-11-21"]
 
@@ -72,11 +83,13 @@ def test_json_is_what_programs_are_promised(registry: Path, tallies: Path) -> No
 def test_csv_is_flat_and_keeps_texts_as_they_are(registry: Path, tallies: Path) -> None:
     result = _run("--registry", registry, "--tallies", tallies, "--preliminary", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
-    assert [row["metric"] for row in rows] == ["dark_mode"] * 4 + ["os"] * 4 + ["startup_ms"] * 2
+    assert [row["metric"] for row in rows] == ["dark_mode"] * 4 + ["os"] * 4 + ["startup_ms"] * 3
     assert [row["value"] for row in rows[:4]] == ["false", "true"] * 2
     assert [row["closed"] for row in rows[:4]] == ["true"] * 2 + ["false"] * 2
     assert rows[6]["value"] == "=windows"
     assert (rows[8]["statistic"], rows[8]["estimate"], rows[8]["low"]) == ("mean", "", "100.0")
+    assert [row["statistic"] for row in rows] == ["share"] * 8 + ["mean", "mean", "sum"]
+    assert float(rows[10]["estimate"]) == pytest.approx(1000 * float(rows[9]["estimate"]))
 
 
 def test_a_table_fits_a_terminal_and_marks_what_is_preliminary(registry: Path, tallies: Path) -> None:

@@ -6,17 +6,18 @@ import json
 import math
 import sys
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from client_sdk.spec import Registry, Window
+from client_sdk.spec import Number, Registry, Window
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms.square_wave import SquareWave
-from estimator import distribution
 from estimator.distribution import QUANTILES, distribution_of, shares_of
-from estimator.inverse import band, square_wave
-from estimator.inverse.support import Floats
+from estimator.histogram import Histogram
+from estimator.intervals import Floats
+from estimator.inverse import band
 from estimator.render import FORMATS
 from estimator.report import make_report
 from estimator.tallies import Tally
@@ -30,6 +31,10 @@ PROMISED = {"0.5": 0.010, "1": 0.007, "2": 0.003, "4": 0.0015}
 
 def wave(epsilon: str) -> SquareWave:
     return SquareWave.within(RequestedEpsilon.parse(Decimal(epsilon)))
+
+
+def histogram(channel: SquareWave, low: int = 0, high: int = 1) -> Histogram:
+    return Histogram.of(channel, Number(Fraction(low), Fraction(high), "distribution"))
 
 
 def below(value: Floats) -> Floats:
@@ -64,16 +69,16 @@ def distance(shares: Floats) -> float:
 def test_a_distribution_is_as_near_to_the_truth_as_promised(epsilon: str) -> None:
     channel = wave(epsilon)
     tallies = np.random.default_rng(1).multinomial(REPORTS, law_of_beta(channel), size=20)
-    found = [distance(shares_of(channel, counts / REPORTS, smooth=True)) for counts in tallies]
+    found = [distance(shares_of(histogram(channel), counts / REPORTS, smooth=True)) for counts in tallies]
     assert sum(found) / len(found) <= PROMISED[epsilon]
 
 
 def test_several_tallies_are_estimated_together_as_one_by_one() -> None:
     channel = wave("2")
     tallies = np.random.default_rng(2).multinomial(REPORTS, law_of_beta(channel), size=3) / REPORTS
-    together = shares_of(channel, tallies, smooth=True)
+    together = shares_of(histogram(channel), tallies, smooth=True)
     for row, frequencies in zip(together, tallies, strict=True):
-        alone = shares_of(channel, frequencies, smooth=True)
+        alone = shares_of(histogram(channel), frequencies, smooth=True)
         between = float(np.abs(np.cumsum(row - alone)).sum() / BINS)
         assert between < distance(alone) / 100  # where steps stop does not matter beside the noise
 
@@ -82,7 +87,10 @@ def test_without_noise_the_likeliest_shares_fit_the_tally_at_least_as_well_as_th
     channel = wave("1")
     frequencies = np.random.default_rng(3).multinomial(REPORTS, law_of_beta(channel)) / REPORTS
     fits = [
-        float(frequencies @ np.log(square_wave.symbol_law(channel, shares_of(channel, frequencies, smooth=smooth))))
+        float(
+            frequencies
+            @ np.log(histogram(channel).symbol_law(shares_of(histogram(channel), frequencies, smooth=smooth)))
+        )
         for smooth in (True, False)
     ]
     assert fits[0] <= fits[1]
@@ -94,8 +102,8 @@ def test_the_law_of_bins_and_its_adjoint_are_those_of_the_channel() -> None:
     of_bins = (rows[:-1] + rows[1:]) / 2
     shares: Floats = np.arange(1, 9) / 36
     values: Floats = np.arange(channel.symbols, dtype=np.float64) ** 2
-    assert np.allclose(square_wave.symbol_law(channel, shares), shares @ of_bins, rtol=1e-12, atol=0)
-    assert np.allclose(square_wave.expectations(channel, values), of_bins @ values, rtol=1e-12, atol=0)
+    assert np.allclose(histogram(channel).symbol_law(shares), shares @ of_bins, rtol=1e-12, atol=0)
+    assert np.allclose(histogram(channel).expectations(values), of_bins @ values, rtol=1e-12, atol=0)
     assert np.allclose(band.symbol_law(channel, np.eye(9)), rows, rtol=1e-12, atol=0)
 
 
@@ -103,31 +111,30 @@ def test_shares_have_sum_1_and_none_is_negative() -> None:
     channel = wave("0.5")
     for counts in (np.eye(1, channel.symbols)[0], np.eye(channel.symbols)[-1], np.ones(channel.symbols)):
         for smooth in (True, False):
-            shares = shares_of(channel, counts / counts.sum(), smooth=smooth)
+            shares = shares_of(histogram(channel), counts / counts.sum(), smooth=smooth)
             assert shares.min() >= 0
             assert shares.sum() == pytest.approx(1, rel=1e-9)
 
 
 def test_figures_of_a_histogram_are_those_of_answers_spread_over_its_bins() -> None:
-    edges, even = np.linspace(10, 20, 5), np.full(4, 1 / 4)
-    assert distribution.mean_of_bins(even, edges) == pytest.approx(15)
-    assert distribution.variance_of_bins(even, edges) == pytest.approx(100 / 12)
-    assert distribution.quantiles_of_bins(even, edges) == pytest.approx([10 + 10 * q for q in QUANTILES])
-    lone = distribution.variance_of_bins(np.array([0.0, 1, 0, 0]), edges)
+    bins, even = histogram(SquareWave.within(RequestedEpsilon.parse(1), points=5), 10, 20), np.full(4, 1 / 4)
+    assert bins.mean(even) == pytest.approx(15)
+    assert bins.variance(even) == pytest.approx(100 / 12)
+    assert bins.quantiles(even, QUANTILES) == pytest.approx([10 + 10 * q for q in QUANTILES])
+    lone = bins.variance(np.array([0.0, 1, 0, 0]))
     assert lone == pytest.approx(2.5**2 / 12)
 
 
 def test_intervals_by_resampling_hold_the_truth_about_as_often_as_they_say(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    channel, low, high = wave("4"), 0.0, 1.0
+    channel = wave("4")
+    bins = histogram(channel)
     tallies = np.random.default_rng(5).multinomial(REPORTS, law_of_beta(channel), size=12)
-    edges = np.linspace(low, high, BINS + 1)
-    truths = [float(distribution.variance_of_bins(np.diff(TRUTH), edges))]
-    truths += distribution.quantiles_of_bins(np.diff(TRUTH), edges).tolist()
+    truths = [float(bins.variance(np.diff(TRUTH))), *bins.quantiles(np.diff(TRUTH), QUANTILES).tolist()]
     holds, bins_hold = [], []
     for counts in tallies:
-        found = distribution_of(channel, counts, REPORTS, low, high)
+        found = distribution_of(bins, counts, REPORTS)
         figures = [found.variance, *(one for _, one in found.quantiles)]
         holds += [one.low <= truth <= one.high for one, truth in zip(figures, truths, strict=True)]
         bins_hold += [one.low <= truth <= one.high for one, truth in zip(found.shares, np.diff(TRUTH), strict=True)]
@@ -166,7 +173,7 @@ def test_a_report_has_bins_quantiles_variance_and_mean_labelled_as_resampled() -
         assert one["low"] <= one["estimate"] <= one["high"]
         assert one["interval"] == "resampled"
     table, rows = FORMATS["table"](made), FORMATS["csv"](made).splitlines()
-    assert "50% are below ~" in table
+    assert "50% are at most ~" in table
     assert "measured, not proved" in table
     assert max(map(len, table.splitlines())) <= 80
     assert sum(",resampled_bin," in row for row in rows) == BINS

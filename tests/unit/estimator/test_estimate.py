@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from client_sdk.spec import Window
 from estimator.estimate import MetricEstimate, estimate
+from estimator.figure import Estimate
 from estimator.intervals import binomial_interval
 from estimator.inverse.support import Support
 from estimator.likelihood import maximum_likelihood
@@ -32,8 +33,14 @@ def _estimate(metric: str, counts: list[int]) -> MetricEstimate:
     return estimate(REGISTRY.metric(metric), tally)
 
 
+def _shares(metric: str, counts: list[int]) -> list[Estimate]:
+    shares = _estimate(metric, counts).shares
+    assert shares is not None
+    return [share for _, share in shares]
+
+
 def test_the_two_coins_recover_the_population() -> None:
-    (_, no), (_, yes) = _estimate("dark_mode", [400, 600]).shares
+    no, yes = _shares("dark_mode", [400, 600])
     assert (no.unbiased, yes.unbiased) == (2 * 0.4 - 0.5, 2 * 0.6 - 0.5)
     assert yes.low < 0.7 < yes.high
 
@@ -52,20 +59,23 @@ def test_a_mean_is_in_the_units_of_the_metric() -> None:
 def test_no_reports_leave_everything_possible(metric: str, symbols: int) -> None:
     estimated = _estimate(metric, [0] * symbols)
     everything = (100, 5100) if estimated.mean else (0, 1)
-    for one in [estimated.mean] if estimated.mean else [share for _, share in estimated.shares]:
+    assert (estimated.shares is None) == (estimated.mean is not None)
+    assert estimated.total is None
+    assert len(estimated.estimates) == (1 if estimated.mean else symbols)
+    for one in estimated.estimates:
         assert (one.unbiased, one.standard_error, one.likeliest) == (None, None, None)
         assert (one.low, one.high) == everything
 
 
 def test_one_report_tells_next_to_nothing() -> None:
-    for _, share in _estimate("dark_mode", [1, 0]).shares:
+    for share in _shares("dark_mode", [1, 0]):
         assert share.standard_error is not None
         assert share.standard_error > 0.5
         assert (share.low, share.high) == (0, 1)
 
 
 def test_an_estimate_outside_what_is_possible_is_not_clipped() -> None:
-    (_, no), (_, yes) = _estimate("dark_mode", [0, 100]).shares
+    no, yes = _shares("dark_mode", [0, 100])
     assert (no.unbiased, yes.unbiased) == (-0.5, 1.5)
     assert (no.likeliest, yes.likeliest) == (0, 1)
     assert (yes.low, yes.high) == (1, 1)

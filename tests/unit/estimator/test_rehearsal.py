@@ -81,6 +81,8 @@ def test_every_form_shows_the_same_figures(registry: Path, answers: Path) -> Non
     document = _json(*options)
     rows = list(csv.DictReader(io.StringIO(_run(*options, "--format", "csv").stdout)))
     shown = [one for metric in document["metrics"] for one in metric.get("estimates", [metric.get("mean")])]
+    assert [row["statistic"] for row in rows] == [*["share"] * 5, "mean", "sum"]
+    assert (rows[-1]["truth"], rows.pop()["holds"]) == ("", "")
     assert [float(row["truth"]) for row in rows] == [one["truth"] for one in shown]
     assert [row["holds"] for row in rows] == [str(one["holds"]).lower() for one in shown]
     assert {(row["window"], row["seed"]) for row in rows} == {("", "7")}
@@ -150,7 +152,7 @@ def test_a_column_of_empty_cells_has_no_truth(registry: Path, answers: Path) -> 
 def test_texts_that_state_one_answer_are_one(answers: Path) -> None:
     answers.write_text("startup_ms,dark_mode\n1,yes\n1.0,TRUE\n 1e0 ,1\n+1,No\n")
     boolean, number = read_csv(answers, Registry.parse(REGISTRY)).crowds
-    assert [(float(one.value), one.point) for one in number.answers] == [(1.0, 0)]
+    assert [(one.value, one.law) for one in number.answers] == [(1, ((0, 8 / 9), (1, 1 / 9)))]
     assert number.devices == 4
     assert boolean.truths(boolean.shares) == (0.25, 0.75)
 
@@ -301,7 +303,7 @@ def test_the_truth_of_a_distribution_is_that_of_its_answers(answers: Path) -> No
     answers.write_text("x\n0\n1\n1\n3\n8\n8\n8\n8\n8\n8\n")
     (crowd,) = read_csv(answers, Registry.parse(WAVE), repeat=10).crowds
     assert crowd.at_hand is not None
-    variance, *rest = crowd.distribution(crowd.at_hand, [0, 1, 4, 8], [0.05, 0.1, 0.25, 0.5, 1])
+    variance, *rest = crowd.distribution(crowd.at_hand, [(0, 1), (1, 4), (4, 8)], [0.05, 0.1, 0.25, 0.5, 1])
     squares = (0 + 1 + 1 + 9 + 6 * 64) / 10
     assert variance == pytest.approx(squares - 5.3**2)
     assert rest == [0, 0, 1, 8, 8, 0.1, 0.3, 0.6]
@@ -319,6 +321,7 @@ def test_a_distribution_stands_beside_its_truth_in_every_form(registry: Path, an
     assert (metric["resampled_coverage"] is None) == (rounds == 0)
     rows = list(csv.DictReader(io.StringIO(_run(*options, "--format", "csv").stdout)))
     in_json = [metric["mean"], metric["variance"], *metric["quantiles"], *metric["bins"]]
+    assert rows.pop()["statistic"] == "sum"
     assert [float(row["truth"]) for row in rows] == [one["truth"] for one in in_json]
     table = _run(*options).stdout
     assert ("coverage of variance and quantiles over 2 rounds" in table) == (rounds == 2)

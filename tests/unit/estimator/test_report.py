@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk.spec import Window
-from estimator.estimate import Estimate
+from estimator.figure import Estimate
 from estimator.intervals import binomial_interval
 from estimator.render import FORMATS
 from estimator.report import Selection, make_report

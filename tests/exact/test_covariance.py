@@ -1,0 +1,105 @@
+"""What a report adds, and the covariance of all shares, for every inverse: summed over all symbols."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from client_sdk.spec import Category, Metric, Window, WindowKind
+from estimator.covariance import MOST_VALUES, covariance_of
+from estimator.estimate import Wanted, estimate
+from estimator.inverse import inverse_of
+from estimator.tallies import Counts, Tally
+from tests.support import estimator_mutants
+from tests.support.estimator_inverses import CHANNELS, matrix, scale_of, uneven
+from tests.support.estimator_moments import check_contrast, check_covariance, moment_rounding
+
+BY_NAME = pytest.mark.parametrize("name", CHANNELS)
+
+
+def tally(name: str, reports: int = 10**6) -> Counts:
+    """Return a tally in the proportions of a law, so that no estimate lies beyond the simplex by more than rounding."""
+    channel = CHANNELS[name]
+    found: Counts = np.rint(matrix(channel) @ uneven(channel.inputs) * reports).astype(np.int64)
+    return found
+
+
+def lopsided(name: str) -> Counts:
+    """Return a tally of one symbol almost: estimates far beyond the simplex."""
+    return np.arange(CHANNELS[name].symbols, dtype=np.int64)[::-1] ** 3 + 1
+
+
+@BY_NAME
+def test_a_contrast_of_one_value_averaged_over_the_tally_is_its_share(name: str) -> None:
+    for counts in (tally(name), lopsided(name)):
+        check_contrast(CHANNELS[name], counts, lambda inverse, weights: inverse.contrast(weights))
+
+
+@BY_NAME
+def test_the_covariance_is_the_enumerated_one_of_the_nearest_population(name: str) -> None:
+    for counts in (tally(name), lopsided(name)):
+        check_covariance(CHANNELS[name], counts, covariance_of)
+
+
+@BY_NAME
+def test_the_diagonal_is_the_square_of_the_standard_errors_where_nothing_was_moved(name: str) -> None:
+    channel, counts = CHANNELS[name], tally(name, 2**50)
+    inverse, reports = inverse_of(channel), int(counts.sum())
+    variances = np.diagonal(covariance_of(inverse, counts, reports)) * reports
+    squares = inverse.standard_errors(counts, reports) ** 2 * reports
+    # rounded counts move the law by 2**-51 a symbol, which moves the variance by as many squares of what a report adds
+    assert np.allclose(variances, squares, rtol=0, atol=moment_rounding(channel))
+
+
+@pytest.mark.parametrize("name", ["larger blocks", "many blocks", "scale", "utilities"])
+def test_beyond_the_simplex_least_squares_take_the_same_nearest_population_for_both(name: str) -> None:
+    channel = CHANNELS[name]
+    inverse, counts = inverse_of(channel), np.eye(1, channel.symbols, dtype=np.int64)[0] * 1000
+    assert inverse.shares(counts, 1000).min() < 0
+    variances = np.diagonal(covariance_of(inverse, counts, 1000)) * 1000
+    squares = inverse.standard_errors(counts, 1000) ** 2 * 1000
+    assert np.allclose(variances, squares, rtol=0, atol=moment_rounding(channel))
+
+
+@pytest.mark.parametrize("mutant", estimator_mutants.COVARIANCES)
+@pytest.mark.parametrize("name", ["k-ary", "larger blocks", "scale"])
+def test_a_wrong_covariance_is_refused(name: str, mutant: str) -> None:
+    with pytest.raises(AssertionError):
+        check_covariance(CHANNELS[name], tally(name), estimator_mutants.COVARIANCES[mutant])
+
+
+@pytest.mark.parametrize("mutant", estimator_mutants.CONTRASTS)
+@BY_NAME
+def test_a_wrong_contrast_is_refused(name: str, mutant: str) -> None:
+    with pytest.raises((AssertionError, ValueError)):  # a law has one entry a symbol, which may not fit at all
+        check_contrast(CHANNELS[name], tally(name), estimator_mutants.CONTRASTS[mutant])
+
+
+def test_there_are_mutants_for_every_check() -> None:
+    assert estimator_mutants.COVARIANCES
+    assert estimator_mutants.CONTRASTS
+    assert estimator_mutants.LIMITS
+    assert estimator_mutants.INDEPENDENCES
+    assert estimator_mutants.SETS
+
+
+def _metric(values: int) -> Metric:
+    names = tuple(map(str, range(values)))
+    metric = Metric("m", "Why?", Category(names), scale_of(2, "1"), WindowKind.DAY)
+    return replace(metric, channel=scale_of(values, "1")) if values <= 64 else metric
+
+
+def test_a_covariance_is_given_where_it_is_wanted_and_there_are_reports() -> None:
+    metric = _metric(3)
+    window = Window.parse("2026-11-20")
+    for counts in ((5, 6, 7), (0, 0, 0), (0, 1, 0)):
+        tallied = Tally("m", metric.edition, window, closed=True, reports=sum(counts), counts=counts)
+        assert estimate(metric, tallied).covariance is None
+        found = estimate(metric, tallied, Wanted(covariance=True)).covariance
+        assert (found is None) == (sum(counts) == 0)
+        if found is not None:
+            expected = covariance_of(inverse_of(metric.channel), np.array(counts), sum(counts))
+            assert found.tolist() == expected.tolist()
+    assert MOST_VALUES == 256

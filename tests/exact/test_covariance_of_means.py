@@ -1,0 +1,198 @@
+"""Means of scales, counts and sets, and shares of sets: right on average for every answer, and covered as promised."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from client_sdk.spec import Channel, Count, Metric, Ordinal, Subset, Window, WindowKind
+from client_sdk.spec.mechanisms import channel_for
+from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from estimator.answers import encode
+from estimator.estimate import MetricEstimate, Wanted, estimate
+from estimator.figure import Shares
+from estimator.intervals import Z
+from estimator.inverse import inverse_of
+from estimator.means import Contrast, mean_of
+from estimator.tallies import Tally
+from tests.support import estimator_mutants
+from tests.support.estimator_coverage import chances, check_held, compositions, enough, exact_coverage, promised
+from tests.support.estimator_inverses import matrix, requested, rounding, scale_of
+
+VALUES = ("a", "b", "c", "d")
+
+
+def metric(domain: Ordinal | Count | Subset, mechanism: str, epsilon: str = "1") -> Metric:
+    return Metric("m", "Why?", domain, channel_for(domain, requested(epsilon), mechanism), WindowKind.DAY)
+
+
+def estimated(asked: Metric, counts: list[int]) -> MetricEstimate:
+    tally = Tally(
+        "m", asked.edition, Window.parse("2026-11-20"), closed=True, reports=sum(counts), counts=tuple(counts)
+    )
+    return estimate(asked, tally, Wanted())
+
+
+METRICS = {
+    "scale, exponential": metric(Ordinal(VALUES), "exponential"),
+    "scale, k-ary": metric(Ordinal(VALUES), "k-ary-randomized-response"),
+    "scale, design": metric(Ordinal(tuple(map(str, range(9)))), "cyclic-design", "0.5"),
+    "counts": metric(Count.up_to(6, "distribution"), "k-ary-randomized-response"),
+    "counts, design": metric(Count.up_to(8, "distribution"), "cyclic-design"),
+    "set of two": metric(Subset(VALUES, 2), "k-ary-randomized-response"),
+    "set of all": metric(Subset(VALUES, 4), "cyclic-design", "0.5"),
+    "set of one": metric(Subset(VALUES, 1), "projective-geometry", "0.5"),
+}
+
+
+def answers(asked: Metric) -> list[tuple[object, float]]:
+    """Return every answer and what it is worth in the mean."""
+    domain = asked.domain
+    if isinstance(domain, Subset):
+        sets = [s for size in range(domain.max_items + 1) for s in combinations(domain.values, size)]
+        return [(members, len(members)) for members in sets]
+    return [(label, place + isinstance(domain, Ordinal)) for place, label in enumerate(domain.labels)]
+
+
+def law(asked: Metric, answer: object) -> list[float]:
+    """Return the law of the symbol that a device with this answer reports."""
+    inputs = encode(asked, answer).law
+    columns = matrix(asked.channel)
+    return [float(sum(chance * columns[symbol, given] for given, chance in inputs)) for symbol in range(len(columns))]
+
+
+def tolerance(asked: Metric) -> float:
+    """Return what rounding may do to a mean of this scale, which is a sum of all shares."""
+    return asked.channel.inputs**2 * rounding(asked.channel, inverse_of(asked.channel))
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_mean_of_one_report_is_on_average_that_of_the_answer(name: str) -> None:
+    asked = METRICS[name]
+    each = [estimated(asked, report) for report in np.eye(asked.channel.symbols, dtype=int).tolist()]
+    means = np.array([one.mean.unbiased for one in each if one.mean is not None], dtype=np.float64)
+    for answer, worth in answers(asked):
+        assert abs(float(means @ law(asked, answer)) - worth) <= tolerance(asked)
+
+
+def check_sets(asked: Metric, of_members: estimator_mutants.OfMembers) -> None:
+    """Each member of a set is had by 1 on average if the set has it, else by 0; and intervals are possible."""
+    domain = asked.domain
+    assert isinstance(domain, Subset)
+    each = [drawn(asked, report) for report in np.eye(asked.channel.symbols, dtype=int)]
+    found = [of_members(one, domain.labels, domain.max_items) for one in each]
+    for answer, _ in answers(asked):
+        expected = np.array(law(asked, answer)) @ np.array([shares.unbiased for shares in found])
+        has = np.isin(domain.values, np.array(answer, dtype=str))
+        assert np.abs(expected - has).max() <= tolerance(asked)
+    for shares in found:
+        assert list(shares.labels) == list(domain.values)
+        for numbers in (shares.lows, shares.highs, shares.likeliest):
+            assert ((numbers >= 0) & (numbers <= 1)).all()
+        assert (shares.lows <= shares.highs).all()
+
+
+def drawn(asked: Metric, report: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Shares:
+    """Return the shares of what was drawn from the sets, from one report, the dummy last."""
+    inverse, nothing = inverse_of(asked.channel), np.zeros(0)
+    low, high = inverse.intervals(report, 1)
+    shares = inverse.shares(report, 1)
+    labels = [*asked.domain.labels, "dummy"]
+    errors = inverse.standard_errors(report, 1)
+    return Shares(labels, low, high, shares, errors, np.full(len(labels), 1 / len(labels)), nothing)
+
+
+@pytest.mark.parametrize("name", [name for name in METRICS if name.startswith("set")])
+def test_each_member_of_a_set_is_had_as_often_as_it_is_in_the_set(name: str) -> None:
+    check_sets(METRICS[name], Shares.of_members)
+    asked = METRICS[name]
+    for report in np.eye(asked.channel.symbols, dtype=int):
+        whole, part = estimated(asked, report.tolist()).shares, drawn(asked, report)
+        assert whole is not None
+        assert isinstance(asked.domain, Subset)
+        assert whole.unbiased.tolist() == (asked.domain.max_items * part.unbiased[:-1]).tolist()
+        assert whole.standard_errors.tolist() == (asked.domain.max_items * part.standard_errors[:-1]).tolist()
+
+
+@pytest.mark.parametrize("mutant", estimator_mutants.SETS)
+def test_wrong_shares_of_sets_are_refused(mutant: str) -> None:
+    with pytest.raises(AssertionError):
+        check_sets(METRICS["set of two"], estimator_mutants.SETS[mutant])
+
+
+EXACT: dict[str, Channel] = {
+    f"{name} at {epsilon}": channel
+    for epsilon in ("1", "4")
+    for name, channel in (
+        ("k-ary", KAryRandomizedResponse.within(requested(epsilon), 3)),
+        ("exponential", scale_of(3, epsilon)),
+    )
+}
+POSITIONS = {"scale": (0.0, 0.5, 1.0), "set": (1.0, 1.0, 0.0)}
+ROUNDED = 2.0**-40
+"""Of a range: truths at its ends, and the ends of intervals, are sums of floats."""
+
+
+@pytest.mark.parametrize("kind", POSITIONS)
+@pytest.mark.parametrize("name", EXACT)
+def test_an_interval_of_a_mean_of_three_values_holds_every_truth_as_often_as_promised(name: str, kind: str) -> None:
+    """Summed over every tally, on a grid of the simplex in steps of .025, and near its corners."""
+    channel, positions = EXACT[name], np.array(POSITIONS[kind])
+    truths = compositions(40, 3) / 40
+    near = [
+        np.roll([1 - part, *rest], turn)
+        for part in (0.002, 0.01)
+        for rest in ((part, 0), (0, part))
+        for turn in range(3)
+    ]
+    truths = np.concatenate([truths, near])
+    spoken = Contrast.of(inverse_of(channel), positions)
+    for reports in (10, 49, 50, 100):
+        tallies = compositions(reports, 3)
+        found = [mean_of(spoken, tally, reports) for tally in tallies]
+        lows, highs = (np.array([one[end] for one in found], dtype=np.float64) for end in (2, 3))
+        likely = chances(tallies, truths @ matrix(channel).T)
+        coverage = exact_coverage(lows - ROUNDED, highs + ROUNDED, truths @ positions, likely)
+        assert coverage.min() >= promised(reports)
+
+
+def test_normal_intervals_of_too_few_reports_are_refused() -> None:
+    """What `ENOUGH` is for: at epsilon 4 and 50 reports a normal interval holds the mean of a scale in 85 %."""
+    channel, positions = EXACT["k-ary at 4"], np.array(POSITIONS["scale"])
+    spoken = Contrast.of(inverse_of(channel), positions)
+    assert spoken.enough > 50
+    tallies = compositions(50, 3)
+    found = [mean_of(spoken, tally, 50) for tally in tallies]
+    means, errors = (np.array([one[place] for one in found], dtype=np.float64) for place in (0, 1))
+    truths = np.array([[0, 0.025, 0.975]])
+    likely = chances(tallies, truths @ matrix(channel).T)
+    coverage = exact_coverage(means - Z * errors, means + Z * errors, truths @ positions, likely)
+    assert 0.84 < float(coverage[0]) < 0.85
+
+
+@pytest.mark.parametrize("name", ["scale, design", "counts, design", "set of all"])
+@pytest.mark.parametrize("reports", [49, 1000])
+def test_an_interval_of_a_mean_of_more_values_holds_it_as_often_as_promised(name: str, reports: int) -> None:
+    """By draws, of people who all answer alike and of people half of whom do."""
+    asked, right = METRICS[name], promised(reports)
+    all_answers = answers(asked)
+    for one, other in ((0, 0), (1, -1)):
+        two = [all_answers[one], all_answers[other]]
+        mixed = np.array([law(asked, answer) for answer, _ in two]).mean(axis=0)
+        truth = float(Fraction(two[0][1] + two[1][1]) / 2)
+        tallies = np.random.default_rng(11).multinomial(reports, mixed / mixed.sum(), size=enough(right).draws)
+        positions = np.array([float(label) for label in range(asked.channel.inputs)])
+        least, greatest = 0.0, 1.0
+        if isinstance(asked.domain, Subset):
+            positions = np.append(np.ones(len(VALUES)), 0.0)
+            greatest = float(asked.domain.max_items)
+        else:
+            least, greatest = all_answers[0][1], all_answers[-1][1]
+            positions /= positions[-1]
+        spoken = Contrast.of(inverse_of(asked.channel), positions)
+        found = [mean_of(spoken, tally, reports) for tally in tallies]
+        share = (truth - least) / (greatest - least)
+        check_held(np.array([f.low - ROUNDED <= share <= f.high + ROUNDED for f in found]), right)

@@ -1,0 +1,85 @@
+"""Histograms whose bins are single answers, as of counts, and of other channels than square wave."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from client_sdk.spec import Channel, Count, Number
+from client_sdk.spec.mechanisms.laplace import Laplace
+from client_sdk.spec.mechanisms.square_wave import SquareWave
+from estimator.distribution import QUANTILES, distribution_of
+from estimator.histogram import Histogram
+from tests.support.estimator_inverses import PRECISION, matrix, requested, uneven
+
+COUNTS = Count.up_to(8, "distribution")
+CHANNELS: dict[str, Channel] = {
+    "laplace": Laplace.within(requested(4), 9),
+    "square wave": SquareWave.within(requested(4), 9),
+}
+BY_NAME = pytest.mark.parametrize("name", CHANNELS)
+
+
+@BY_NAME
+def test_each_count_is_a_bin_and_the_law_of_a_bin_that_of_its_input(name: str) -> None:
+    channel = CHANNELS[name]
+    histogram, law, shares = Histogram.of(channel, COUNTS), matrix(channel), uneven(9)
+    assert histogram.is_of_points
+    assert histogram.lows.tolist() == histogram.highs.tolist() == list(range(9))
+    scores = np.arange(channel.symbols, dtype=np.float64) + 1
+    rounding = 16 * channel.symbols * PRECISION
+    assert np.allclose(histogram.symbol_law(shares), law @ shares, rtol=rounding, atol=0)
+    assert np.allclose(histogram.expectations(scores), law.T @ scores, rtol=rounding, atol=0)
+
+
+def test_figures_of_counts_are_those_of_whole_numbers() -> None:
+    histogram = Histogram.of(CHANNELS["laplace"], COUNTS)
+    tenths = [1, 0, 2, 0, 0, 4, 0, 0, 3]
+    shares = np.array(tenths) / 10
+    mean = Fraction(sum(count * tenth for count, tenth in enumerate(tenths)), 10)
+    variance = sum(tenth * (count - mean) ** 2 for count, tenth in enumerate(tenths)) / 10
+    assert abs(float(histogram.mean(shares)) - mean) <= 64 * PRECISION
+    assert abs(float(histogram.variance(shares)) - variance) <= 2**10 * PRECISION
+    # the least count that so many do not exceed: sums are .1, .3, .7 and 1
+    assert histogram.quantiles(shares, (0.05, 0.25, 0.5, 0.75, 0.95)).tolist() == [0, 2, 5, 8, 8]
+
+
+@BY_NAME
+def test_counts_that_are_all_alike_are_found(name: str) -> None:
+    channel = CHANNELS[name]
+    counts = np.rint(matrix(channel)[:, 3] * 10**9).astype(np.int64)
+    found = distribution_of(Histogram.of(channel, COUNTS), counts, int(counts.sum()))
+    assert found.bins == tuple((count, count) for count in range(9))
+    assert found.shares_ml[3] == max(found.shares_ml)
+    assert found.mean_ml is not None
+    assert abs(found.mean_ml - 3) < 0.1
+    assert dict(found.quantiles)[0.5].estimate == 3
+
+
+def test_other_numbers_have_bins_between_the_points_of_laplace_too() -> None:
+    channel = CHANNELS["laplace"]
+    histogram = Histogram.of(channel, Number(Fraction(10), Fraction(18), "distribution"))
+    assert not histogram.is_of_points
+    assert (histogram.bins, histogram.lows[0], histogram.highs[-1]) == (8, 10, 18)
+    halves = (matrix(channel)[:, :-1] + matrix(channel)[:, 1:]) / 2
+    rounding = 16 * channel.symbols * PRECISION
+    assert np.allclose(histogram.symbol_law(uneven(8)), halves @ uneven(8), rtol=rounding, atol=0)
+
+
+def test_intervals_that_hold_together_hold_all_figures_more_often_than_single_ones() -> None:
+    """Measured on uniform counts at epsilon 4: the smoothed truth is the truth, so that only the noise is left."""
+    channel = CHANNELS["laplace"]
+    histogram = Histogram.of(channel, COUNTS)
+    shares = np.full(9, 1 / 9)
+    law = histogram.symbol_law(shares)
+    tallies = np.random.default_rng(8).multinomial(10**4, law / law.sum(), size=60)
+    held = {False: 0, True: 0}
+    for together in held:
+        for counts in tallies:
+            found = distribution_of(histogram, counts, 10**4, simultaneous=together)
+            held[together] += all(one.low <= 1 / 9 <= one.high for one in found.shares)
+    assert held[True] > held[False]
+    assert held[True] >= 0.9 * len(tallies)
+    assert [probability for probability, _ in found.quantiles] == list(QUANTILES)

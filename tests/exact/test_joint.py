@@ -1,0 +1,162 @@
+"""Two questions asked together: ratios and differences by their equations, and how often their intervals hold."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from client_sdk.spec import Boolean, Category, Cross
+from client_sdk.spec.mechanisms import channel_for
+from estimator.covariance import covariance_of
+from estimator.intervals import Floats, Z
+from estimator.inverse import inverse_of
+from estimator.inverse.protocol import Inverse
+from estimator.joint import Joint, _Ratios, intervals_of, joint_of
+from estimator.tallies import Counts
+from tests.support import estimator_mutants
+from tests.support.estimator_coverage import PROMISED, check_held, enough
+from tests.support.estimator_inverses import PRECISION, requested, uneven
+from tests.support.estimator_moments import check_limits
+
+TWO = Cross(Boolean(), Boolean())
+THREE = Cross(Category(("a", "b", "c")), Boolean())
+
+TRUTHS: dict[str, tuple[Cross, Floats]] = {
+    "even groups": (TWO, np.array([[0.3, 0.2], [0.1, 0.4]])),
+    "a rare group": (TWO, np.array([[0.01, 0.01], [0.49, 0.49]])),
+    "a pair that no one is": (TWO, np.array([[0.0, 0.3], [0.35, 0.35]])),
+    "three groups": (THREE, np.array([[0.1, 0.3], [0.05, 0.15], [0.2, 0.2]])),
+}
+STRONG, WEAK = "0.5", "3"
+"""Epsilons: of strong noise and of weak noise."""
+
+
+def inverse_for(cross: Cross, epsilon: str) -> Inverse:
+    return inverse_of(channel_for(cross, requested(epsilon), "auto"))
+
+
+def told(cross: Cross, inverse: Inverse, counts: Counts) -> Joint:
+    reports = int(counts.sum())
+    return joint_of(cross, inverse.shares(counts, reports), covariance_of(inverse, counts, reports), reports)
+
+
+def held(cross: Cross, joint: Joint, truth: Floats) -> list[bool]:
+    """Return whether each interval holds the truth: of shares within groups, then of differences."""
+    within = truth / truth.sum(axis=1, keepdims=True)
+    groups = range(cross.first.size)
+    between = [within[one] - within[other] for one, other in combinations(groups, 2)]
+    expected = np.concatenate([within.ravel(), *between])
+    estimates = [one for group in joint.groups for _, one in group.outcomes]
+    estimates += [one.estimate for one in joint.differences]
+    return [one.low <= share <= one.high for one, share in zip(estimates, expected.tolist(), strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon", "reports"),
+    [
+        ("even groups", WEAK, 50),
+        ("even groups", STRONG, 10**5),
+        ("a rare group", WEAK, 50),
+        ("a rare group", WEAK, 10**4),
+        ("a rare group", STRONG, 10**5),
+        ("a pair that no one is", WEAK, 10**4),
+        ("three groups", STRONG, 10**4),
+    ],
+)
+def test_intervals_within_and_between_groups_hold_the_truth_as_often_as_promised(
+    name: str, epsilon: str, reports: int
+) -> None:
+    cross, truth = TRUTHS[name]
+    inverse = inverse_for(cross, epsilon)
+    law = inverse.symbol_law(truth.ravel())
+    tallies = np.random.default_rng(2).multinomial(reports, law / law.sum(), size=enough(PROMISED).draws)
+    check_held(np.array([held(cross, told(cross, inverse, counts), truth) for counts in tallies]), PROMISED)
+
+
+def a_table() -> _Ratios:
+    """Return the ratios of a tally, of three groups and two outcomes."""
+    inverse = inverse_for(THREE, WEAK)
+    counts = np.array([400, 900, 300, 500, 700, 600], dtype=np.int64)
+    reports = int(counts.sum())
+    return _Ratios.of(inverse.shares(counts, reports), covariance_of(inverse, counts, reports), 3, 2)
+
+
+def test_the_limits_of_a_ratio_solve_the_equation_of_fieller() -> None:
+    for group in range(3):
+        for outcome in range(2):
+            check_limits(a_table(), group, outcome, Z, lambda table, *place: table.limits(*place))
+
+
+@pytest.mark.parametrize("mutant", estimator_mutants.LIMITS)
+def test_wrong_limits_of_a_ratio_are_refused(mutant: str) -> None:
+    with pytest.raises(AssertionError):
+        check_limits(a_table(), 1, 0, Z, estimator_mutants.LIMITS[mutant])
+
+
+def test_standard_errors_of_ratios_and_differences_are_those_of_their_slopes() -> None:
+    """To the first order the variance is that of the slopes of the ratio in each share."""
+    inverse, counts = inverse_for(THREE, WEAK), np.array([400, 900, 300, 500, 700, 600], dtype=np.int64)
+    reports = int(counts.sum())
+    shares, covariance = inverse.shares(counts, reports), covariance_of(inverse, counts, reports)
+    joint = joint_of(THREE, shares, covariance, reports)
+    pairs = shares.reshape(3, 2)
+    totals = pairs.sum(axis=1)
+    slopes = np.zeros((3, 2, 6))
+    for group, outcome, other in np.ndindex(3, 2, 2):
+        slope = (outcome == other) / totals[group] - pairs[group, outcome] / totals[group] ** 2
+        slopes[group, outcome, 2 * group + other] = slope
+    for group, row in zip(joint.groups, slopes, strict=True):
+        for (_, one), slope in zip(group.outcomes, row, strict=True):
+            assert one.standard_error is not None
+            assert abs(one.standard_error**2 / (slope @ covariance @ slope) - 1) <= 2**10 * PRECISION
+    places = [(*pair, outcome) for pair in combinations(range(3), 2) for outcome in range(2)]
+    for difference, (a, b, outcome) in zip(joint.differences, places, strict=True):
+        slope = slopes[a, outcome] - slopes[b, outcome]
+        error = difference.estimate.standard_error
+        assert error is not None
+        assert abs(error**2 / (slope @ covariance @ slope) - 1) <= 2**10 * PRECISION
+
+
+def test_outcomes_of_a_group_have_the_sum_1_and_two_outcomes_mirrored_intervals() -> None:
+    inverse, counts = inverse_for(THREE, WEAK), np.array([400, 900, 300, 500, 700, 600], dtype=np.int64)
+    for group in told(THREE, inverse, counts).groups:
+        (_, no), (_, yes) = group.outcomes
+        assert no.unbiased is not None
+        assert yes.unbiased is not None
+        assert abs(no.unbiased + yes.unbiased - 1) <= 4 * PRECISION
+        assert abs(no.low + yes.high - 1) <= 2**10 * PRECISION
+        assert abs(no.high + yes.low - 1) <= 2**10 * PRECISION
+
+
+def test_a_group_that_could_be_empty_has_no_estimate_and_everything_is_possible() -> None:
+    inverse = inverse_for(TWO, STRONG)
+    law = inverse.symbol_law(TRUTHS["a rare group"][1].ravel())
+    joint = told(TWO, inverse, np.rint(law * 1000).astype(np.int64))
+    first, second = joint.groups
+    for _, one in first.outcomes:
+        assert (one.unbiased, one.standard_error, one.low, one.high) == (None, None, 0, 1)
+    assert all(one.unbiased is not None for _, one in second.outcomes)
+    for difference in joint.differences:
+        one = difference.estimate
+        assert (one.unbiased, one.standard_error, one.low, one.high) == (None, None, -1, 1)
+    assert joint.independence is not None
+
+
+@pytest.mark.parametrize("reports", [1, 49, 50])
+def test_fewer_than_fifty_reports_tell_of_no_group(reports: int) -> None:
+    inverse = inverse_for(TWO, "8")
+    counts = np.array([reports - reports // 2, 0, 0, reports // 2], dtype=np.int64)
+    joint = told(TWO, inverse, counts)
+    silent = [one.unbiased is None for group in joint.groups for _, one in group.outcomes]
+    silent += [one.estimate.unbiased is None for one in joint.differences]
+    assert all(silent) == (reports < 50)
+    assert (joint.independence is None) == (reports < 50)
+
+
+def test_there_are_as_many_intervals_as_are_counted() -> None:
+    for cross, truth in TRUTHS.values():
+        inverse = inverse_for(cross, WEAK)
+        counts = np.rint(inverse.symbol_law(uneven(truth.size)) * 10**4).astype(np.int64)
+        assert intervals_of(cross) == len(held(cross, told(cross, inverse, counts), truth))

@@ -1,0 +1,126 @@
+"""Whether two questions depend: how often the test of Wald is wrong, what it sees, and the law of chi-square.
+
+Rates of rejection at 5 % are drawn; how many tallies are needed follows from a rate that would be wrong.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from client_sdk.spec import Category, Cross
+from client_sdk.spec.mechanisms import channel_for
+from estimator.chi_square import survival
+from estimator.covariance import covariance_of
+from estimator.intervals import Floats
+from estimator.inverse import inverse_of
+from estimator.inverse.protocol import Inverse
+from estimator.joint import _independence, _Ratios, joint_of
+from estimator.tallies import Counts
+from tests.support import estimator_mutants
+from tests.support.estimator_inverses import PRECISION, requested, uneven
+from tests.support.sampling import accepts, decision
+
+LEVEL = 0.05
+TOO_OFTEN, TOO_SELDOM = decision(LEVEL, 0.11), decision(LEVEL, 0.01)
+"""What must not be taken for a level of 5 %."""
+
+DRAWS = max(TOO_OFTEN.draws, TOO_SELDOM.draws)
+
+
+def crossed(groups: int, outcomes: int) -> Cross:
+    return Cross(Category(tuple(map(str, range(groups)))), Category(tuple(map(str, range(outcomes)))))
+
+
+def wald(cross: Cross, inverse: Inverse, counts: Counts) -> float:
+    reports = int(counts.sum())
+    shares, covariance = inverse.shares(counts, reports), covariance_of(inverse, counts, reports)
+    test = _independence(_Ratios.of(shares, covariance, cross.first.size, cross.second.size))
+    assert test.degrees_of_freedom == (cross.first.size - 1) * (cross.second.size - 1)
+    return test.p_value
+
+
+def rejections(  # noqa: PLR0917 what a rate depends on
+    cross: Cross, epsilon: str, reports: int, truth: Floats, test: estimator_mutants.Independence, draws: int = DRAWS
+) -> int:
+    """Return how many of the drawn tallies a test at 5 % rejects."""
+    inverse = inverse_of(channel_for(cross, requested(epsilon), "k-ary-randomized-response"))
+    law = inverse.symbol_law(truth.ravel())
+    tallies = np.random.default_rng(4).multinomial(reports, law / law.sum(), size=draws)
+    return sum(test(cross, inverse, counts) <= LEVEL for counts in tallies)
+
+
+def check_level(cross: Cross, epsilon: str, reports: int, test: estimator_mutants.Independence) -> None:
+    truth = np.outer(uneven(cross.first.size), uneven(cross.second.size)) ** (1 / 3)
+    found = rejections(cross, epsilon, reports, truth / truth.sum(), test)
+    for decided in (TOO_OFTEN, TOO_SELDOM):
+        assert accepts(decided._replace(draws=DRAWS), LEVEL, found), found / DRAWS
+
+
+@pytest.mark.parametrize("reports", [10**4, 10**5])
+@pytest.mark.parametrize("epsilon", ["1", "3"])
+@pytest.mark.parametrize("shape", [(2, 2), (3, 4)], ids=str)
+def test_questions_that_have_nothing_to_do_with_each_other_are_said_to_in_one_of_twenty(
+    shape: tuple[int, int], epsilon: str, reports: int
+) -> None:
+    check_level(crossed(*shape), epsilon, reports, wald)
+
+
+@pytest.mark.parametrize("mutant", estimator_mutants.INDEPENDENCES)
+def test_a_wrong_test_of_independence_is_refused(mutant: str) -> None:
+    with pytest.raises(AssertionError):
+        check_level(crossed(2, 2), "1", 10**5, estimator_mutants.INDEPENDENCES[mutant])
+
+
+def test_what_is_told_of_two_questions_holds_this_test() -> None:
+    cross, counts = crossed(3, 4), np.arange(100, 1300, 100, dtype=np.int64) ** 2
+    inverse = inverse_of(channel_for(cross, requested("1"), "k-ary-randomized-response"))
+    reports = int(counts.sum())
+    told = joint_of(cross, inverse.shares(counts, reports), covariance_of(inverse, counts, reports), reports)
+    assert told.independence is not None
+    assert told.independence.p_value == wald(cross, inverse, counts)
+
+
+@pytest.mark.parametrize(("shape", "epsilon"), [((2, 2), "1"), ((3, 4), "3")], ids=str)
+def test_questions_that_depend_are_seen_to(shape: tuple[int, int], epsilon: str) -> None:
+    """A dependence of .03 in four cells, 100,000 reports: in nine of ten tallies, which is told from seven of ten."""
+    cross, decided = crossed(*shape), decision(0.9, 0.7)
+    truth = np.full(shape, 1 / math.prod(shape))
+    truth[:2, :2] += [[0.03, -0.03], [-0.03, 0.03]]
+    assert accepts(decided, 0.9, rejections(cross, epsilon, 10**5, truth, wald, decided.draws))
+
+
+@pytest.mark.parametrize("value", [1e-9, 0.1, 1, 2.5, 10, 100, 700, 1400])
+def test_the_tail_of_chi_square_is_the_closed_form_where_there_is_one(value: float) -> None:
+    assert survival(value, 1) == math.erfc(math.sqrt(value / 2))
+    # exponentials of exponents up to 700 lose as many last digits
+    assert abs(survival(value, 2) / math.exp(-value / 2) - 1) <= 4 * value * PRECISION + 4 * PRECISION
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 6, 15, 30, 255])
+def test_the_tail_of_chi_square_is_the_integral_of_its_density(degrees: int) -> None:
+    """Simpson's rule in the root of the variable, where the density is smooth; half as many steps tell its error."""
+    for value in (degrees / 4, float(degrees), 2.0 * degrees + 10):
+
+        def integral(steps: int, value: float = value) -> float:
+            top = math.sqrt(value) + 40  # beyond lies less than e**-800
+            roots = np.linspace(math.sqrt(value), top, 2 * steps + 1)
+            logarithm = (degrees - 1) * np.log(roots) - roots**2 / 2 - math.lgamma(degrees / 2)
+            density = 2 * np.exp(logarithm - (degrees / 2) * math.log(2))
+            weights = np.ones(2 * steps + 1)
+            weights[1:-1:2], weights[2:-1:2] = 4, 2
+            return float(weights @ density) * (top - math.sqrt(value)) / (6 * steps)
+
+        fine, coarse = integral(8000), integral(4000)
+        error = abs(fine - coarse) + 2**12 * PRECISION * fine  # exponents up to 2**10 lose ten binary digits
+        assert abs(survival(value, degrees) - fine) <= error
+
+
+def test_the_tail_of_chi_square_is_everything_at_0_and_falls() -> None:
+    for degrees in (1, 2, 7, 100):
+        assert survival(0.0, degrees) == 1
+        tails = [survival(value, degrees) for value in np.linspace(0, 4 * degrees, 50).tolist()]
+        assert np.diff(tails).max() <= 4 * degrees * PRECISION
+        assert all(0 <= tail <= 1 for tail in tails)

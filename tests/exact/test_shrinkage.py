@@ -1,0 +1,91 @@
+"""Shares of the least expected squared error: possible, in order, and nearer to the truth than all others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from client_sdk.spec import Category
+from client_sdk.spec.mechanisms import channel_for
+from estimator.intervals import Floats
+from estimator.inverse import inverse_of
+from estimator.likelihood import maximum_likelihood
+from estimator.shrinkage import AT_ONCE, FEWEST, shrunken_shares
+from tests.support.estimator_inverses import PRECISION, requested
+
+REPORTS = 100_000
+SEEDS = {32: 10, 1024: 3}
+EPSILONS = ("0.5", "1", "2", "4")
+
+
+def zipf(values: int) -> Floats:
+    shares: Floats = np.arange(1.0, values + 1) ** -1.1
+    found: Floats = shares / shares.sum()
+    return found
+
+
+def two_valued(values: int) -> Floats:
+    shares = np.zeros(values)
+    shares[[0, values // 2]] = 0.7, 0.3
+    return shares
+
+
+def errors(values: int, epsilon: str, truth: Floats, *, likelihood: bool) -> Floats:
+    """Return the squared errors of raw, shrunken and, if wanted, likeliest shares, added up over seeds."""
+    inverse = inverse_of(channel_for(Category(tuple(map(str, range(values)))), requested(epsilon), "auto"))
+    law = inverse.symbol_law(truth)
+    found = []
+    for seed in range(SEEDS[values]):
+        counts = np.random.default_rng(seed).multinomial(REPORTS, law / law.sum())
+        raw = inverse.shares(counts, REPORTS)
+        kinds = [raw, shrunken_shares(raw, inverse.standard_errors(counts, REPORTS))]
+        kinds += [maximum_likelihood(inverse, counts)] if likelihood else []
+        found.append([float(((shares - truth) ** 2).sum()) for shares in kinds])
+    total: Floats = np.array(found).sum(axis=0)
+    return total
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("values", SEEDS)
+def test_shrunken_shares_are_nearer_to_zipfs_than_likeliest_and_than_unbiased_ones(values: int, epsilon: str) -> None:
+    raw, shrunken, likeliest = errors(values, epsilon, zipf(values), likelihood=True).tolist()
+    assert shrunken < likeliest
+    assert shrunken < raw
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("values", SEEDS)
+@pytest.mark.parametrize("population", ["uniform", "two-valued"])
+def test_shrunken_shares_are_never_farther_than_unbiased_ones(population: str, values: int, epsilon: str) -> None:
+    """The margin: the sum of k squares of normal errors strays by its root of 2 / (k seeds), six times that seldom."""
+    truth = two_valued(values) if population == "two-valued" else np.full(values, 1 / values)
+    raw, shrunken = errors(values, epsilon, truth, likelihood=False).tolist()
+    assert shrunken <= raw * (1 + 6 * (2 / (values * SEEDS[values])) ** 0.5)
+
+
+@pytest.mark.parametrize("values", [FEWEST, 100, 5000])
+def test_shrunken_shares_are_possible_together_and_in_the_order_of_their_estimates(values: int) -> None:
+    for seed in range(3):
+        noise = np.random.default_rng(seed).normal(0, 0.01, values)
+        raw = np.random.default_rng(seed).dirichlet(np.full(values, 0.3)) + noise
+        shares = shrunken_shares(raw, np.full(values, 0.01))
+        assert (shares >= 0).all()
+        assert abs(float(shares.sum()) - 1) <= 16 * values * PRECISION
+        assert np.diff(shares[np.argsort(raw)]).min() >= -16 * PRECISION
+
+
+def test_a_million_shares_are_shrunk_in_pieces() -> None:
+    """At most a million sizes of a share would be held at once; pieces change nothing but the order of sums."""
+    values = 10**6
+    raw = zipf(values) + np.random.default_rng(1).normal(0, 1e-4, values)
+    shares = shrunken_shares(raw, np.full(values, 1e-4))
+    assert abs(float(shares.sum()) - 1) <= 16 * values * PRECISION
+    assert values > 60 * AT_ONCE
+    assert ((shares - zipf(values)) ** 2).sum() < ((raw - zipf(values)) ** 2).sum() / 100
+
+
+def test_pieces_change_no_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = zipf(1000) + np.random.default_rng(2).normal(0, 1e-3, 1000)
+    whole = shrunken_shares(raw, np.full(1000, 1e-3))
+    monkeypatch.setattr("estimator.shrinkage.AT_ONCE", 64)
+    assert np.abs(shrunken_shares(raw, np.full(1000, 1e-3)) - whole).max() <= 2**10 * PRECISION
