@@ -64,6 +64,12 @@ def command() -> None:
 @click.option("--to", "last", metavar="WINDOW", type=_WindowType(), help="Up to the end of this window.")
 @click.option("--simultaneous", is_flag=True, help="Intervals that hold together, for all that one tally tells.")
 @click.option("--covariance", is_flag=True, help="With --format json: the covariance of all shares of a metric.")
+@click.option(
+    "--central-delta",
+    metavar="DELTA",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="The epsilon of each closed tally at this delta, if only tallies are published; not in CSV.",
+)
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True)
 def report(  # noqa: PLR0913 one argument an option
     *,
@@ -75,6 +81,7 @@ def report(  # noqa: PLR0913 one argument an option
     last: Window | None,
     simultaneous: bool,
     covariance: bool,
+    central_delta: float | None,
     form: str,
 ) -> None:
     """Print estimates, standard errors and confidence intervals of every metric and window."""
@@ -84,12 +91,16 @@ def report(  # noqa: PLR0913 one argument an option
         raise click.UsageError(f"--from {first} begins after --to {last} has ended; exchange them")
     if covariance and form != "json":
         raise click.UsageError("a covariance is a matrix, which only JSON holds; add --format json")
+    if central_delta is not None and form == "csv":
+        raise click.UsageError("a central epsilon is of a whole tally, not of a row; take --format table or json")
     definitions = _load(registry)
     try:
         read = _read(collector, tallies, preliminary=preliminary)
     except TalliesError as error:
         raise click.ClickException(str(error)) from error
-    made = make_report(definitions, read, Selection(first, last, preliminary), Wanted(simultaneous, covariance))
+    made = make_report(
+        definitions, read, Selection(first, last, preliminary), Wanted(simultaneous, covariance, central_delta)
+    )
     _name_skipped(made)
     click.echo(FORMATS[form](made), nl=False)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from client_sdk.spec import Count, Cross, Label, Metric, Number, Ordinal, Subset, Window
+from estimator.central import Central, central_of
 from estimator.covariance import MOST_VALUES, covariance_of
 from estimator.distribution import Distribution, distribution_of
 from estimator.figure import Estimate, Shares
@@ -37,11 +38,13 @@ class Wanted:
     Attributes:
         simultaneous: intervals that hold together, for all that one tally tells, instead of each by itself.
         covariance: of the shares.
+        central_delta: the delta of the central epsilon of each closed tally; or none, where none is wanted.
 
     """
 
     simultaneous: bool = False
     covariance: bool = False
+    central_delta: float | None = None
 
 
 PLAIN = Wanted()
@@ -61,6 +64,7 @@ class MetricEstimate:
         distribution: for a number of which it is asked, in the metric's units; else none.
         joint: for two questions asked together; else none.
         covariance: of the shares as the channel has them (of a set: of what was drawn, the dummy last); else none.
+        central: what the tally reveals, if nothing else is published, where that is wanted; else none.
 
     """
 
@@ -73,6 +77,7 @@ class MetricEstimate:
     distribution: Distribution | None = None
     joint: Joint | None = None
     covariance: Floats | None = None
+    central: Central | None = None
 
     @property
     def total(self) -> Estimate | None:
@@ -96,6 +101,8 @@ def estimate(metric: Metric, tally: Tally, wanted: Wanted = PLAIN) -> MetricEsti
     """
     counts = tally.dense(metric.channel.symbols)
     found = MetricEstimate(metric, tally.window, tally.closed, tally.reports)
+    if wanted.central_delta is not None:
+        found = replace(found, central=central_of(metric, tally.reports, wanted.central_delta, closed=tally.closed))
     decoder = decoder_of(metric.channel)
     if decoder is not None:
         return _of_grid(found, decoder, counts, wanted)

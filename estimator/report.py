@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from client_sdk.spec import Registry, Window
+from client_sdk.spec import Metric, Registry, Window
+from estimator.central import Central, together
 from estimator.estimate import PLAIN, MetricEstimate, Wanted, estimate
 from estimator.intervals import CONFIDENCE
 from estimator.tallies import Tally
@@ -57,6 +58,22 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
+class Composed:
+    """What the closed tallies of one window reveal together.
+
+    Attributes:
+        window: theirs.
+        tallies: how many of this report have reports.
+        central: the loss of a device that is in all of them; none where their own deltas exceed the one that is wanted.
+
+    """
+
+    window: Window
+    tallies: int
+    central: Central | None
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Everything that the tallies tell.
 
@@ -65,6 +82,7 @@ class Report:
         simultaneous: whether it is that of all intervals of a metric and window together.
         metrics: by the registry's order, then by window.
         skipped: in the tallies' order.
+        composed: by window, where central epsilons are wanted.
 
     """
 
@@ -72,6 +90,7 @@ class Report:
     metrics: tuple[MetricEstimate, ...]
     skipped: tuple[Skipped, ...]
     simultaneous: bool = False
+    composed: tuple[Composed, ...] = ()
 
 
 def make_report(
@@ -89,7 +108,20 @@ def make_report(
             skipped.append(Skipped(tally.metric, tally.edition, tally.window, str(error)))
     order = {name: position for position, name in enumerate(registry.metrics)}
     estimated.sort(key=lambda one: (order[one.metric.name], one.window.starts_at))
-    return Report(CONFIDENCE, tuple(estimated), tuple(skipped), wanted.simultaneous)
+    composed = _composed(estimated, wanted.central_delta)
+    return Report(CONFIDENCE, tuple(estimated), tuple(skipped), wanted.simultaneous, composed)
+
+
+def _composed(estimated: Iterable[MetricEstimate], delta: float | None) -> tuple[Composed, ...]:
+    """Return what the closed tallies of each window reveal together; nothing, where no delta is wanted."""
+    if delta is None:
+        return ()
+    windows: dict[Window, list[tuple[Metric, int]]] = {}
+    for one in estimated:
+        if one.closed and one.reports > 0:
+            windows.setdefault(one.window, []).append((one.metric, one.reports))
+    ordered = sorted(windows.items(), key=lambda item: (item[0].starts_at, item[0].text))
+    return tuple(Composed(window, len(tallies), together(tallies, delta)) for window, tallies in ordered)
 
 
 def _estimate(registry: Registry, tally: Tally, wanted: Wanted, *, preliminary: bool) -> MetricEstimate:

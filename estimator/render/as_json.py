@@ -11,6 +11,7 @@ from estimator.distribution import Distribution, Resampled
 from estimator.estimate import MetricEstimate
 from estimator.figure import Estimate
 from estimator.joint import Joint
+from estimator.render import central
 from estimator.report import POPULATION, Report
 
 RESAMPLED = "resampled"
@@ -24,7 +25,7 @@ def as_json(report: Report) -> str:
 
 def document_of(report: Report) -> dict[str, Any]:
     """Return the report as what JSON can hold."""
-    return {
+    document: dict[str, Any] = {
         "confidence": report.confidence,
         "simultaneous": report.simultaneous,
         "population": POPULATION,
@@ -34,6 +35,12 @@ def document_of(report: Report) -> dict[str, Any]:
             for one in report.skipped
         ],
     }
+    if report.composed:
+        document["composed"] = [
+            {"window": one.window.text, "tallies": one.tallies, "central": central.document_of(one.central)}
+            for one in report.composed
+        ]
+    return document
 
 
 def json_text(document: dict[str, Any]) -> str:
@@ -69,6 +76,8 @@ def _metric(estimated: MetricEstimate) -> dict[str, object]:
         document |= _joint(estimated.joint)
     if estimated.covariance is not None:
         document["covariance"] = estimated.covariance.tolist()
+    if estimated.central is not None:
+        document["central"] = central.document_of(estimated.central)
     return document
 
 

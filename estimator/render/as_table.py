@@ -13,6 +13,7 @@ from estimator.distribution import Resampled
 from estimator.estimate import MetricEstimate
 from estimator.figure import Estimate
 from estimator.joint import Joint
+from estimator.render import central
 from estimator.render.words import mean_word, word
 from estimator.report import Report
 
@@ -72,9 +73,11 @@ def as_table(report: Report) -> str:
         TOGETHER_FOOTNOTE: report.simultaneous,
         POINT_FOOTNOTE: point,
         SMOOTHED_FOOTNOTE: smoothed,
+        central.FOOTNOTE: bool(report.composed),
         PRELIMINARY_FOOTNOTE: preliminary,
     }
-    return "\n".join([*blocks, "".join(note for note, applies in notes.items() if applies)])
+    together = [central.composed_lines(report.composed)] if report.composed else []
+    return "\n".join([*blocks, *together, "".join(note for note, applies in notes.items() if applies)])
 
 
 def _has_a_point(estimated: MetricEstimate) -> bool:
@@ -92,6 +95,7 @@ def _block(metric: Metric, windows: Sequence[MetricEstimate], confidence: float)
         HEADING.format(interval=f"{confidence:.0%} interval"),
         *_rows(windows),
         *(line for estimated in windows for line in _joint_lines(estimated)),
+        *filter(None, map(central.line_of, windows)),
     ]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 

@@ -109,6 +109,11 @@ def test_a_table_without_open_windows_speaks_of_none(registry: Path, tallies: Pa
     assert "skipped dark_mode" in result.stderr
 
 
+def test_central_epsilons_are_shown_where_a_delta_is_given(registry: Path, tallies: Path) -> None:
+    result = _run("--registry", registry, "--tallies", tallies, "--central-delta", "1e-6")
+    assert (result.exit_code, result.stdout.count("at delta 1e-06, if only tallies are public")) == (0, 3)
+
+
 def test_windows_are_chosen(registry: Path, tallies: Path) -> None:
     chosen = ("--from", "2026-11-19", "--to", "2026-11-19", "--format", "json")
     document = _json(_run("--registry", registry, "--tallies", tallies, *chosen))
@@ -132,6 +137,8 @@ def test_nothing_to_report_is_said(registry: Path, tallies: Path, content: bytes
         (("--tallies", "a", "--from", "2026-11-20", "--to", "2026-11-19"), "begins after"),
         (("--tallies", "a", "--format", "xml"), "'xml' is not one of"),
         (("--collector", "http://127.0.0.1:9"), "set HEARSAY_READ_TOKEN"),
+        (("--tallies", "a", "--central-delta", "1"), "is not in the range 0<x<1"),
+        (("--tallies", "a", "--central-delta", "1e-6", "--format", "csv"), "take --format table or json"),
     ],
 )
 def test_wrong_usage_is_explained(registry: Path, arguments: tuple[str, ...], problem: str) -> None:
