@@ -8,6 +8,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.bench.amplification import measure_amplification
 from tests.bench.channels import measure_channels
 from tests.bench.collector import measure_collector
 from tests.bench.estimator import measure_estimator
@@ -27,7 +28,10 @@ def main() -> None:
         f"Python {platform.python_version()}. Clients, servers and store share the cores.\n\n"
     )
     sections = []
-    parts = (measure_collector, measure_sdk, measure_estimator, measure_channels, measure_peers, measure_fresh)
+    parts = (
+        *(measure_collector, measure_sdk, measure_estimator, measure_amplification),
+        *(measure_channels, measure_peers, measure_fresh),
+    )
     for measure in parts:
         sys.stderr.write(f"{measure.__name__} …\n")
         sections.append(measure())

@@ -148,8 +148,8 @@ def test_who_took_part_is_hidden_as_the_theorem_says(name: str, taking_part: int
         within = float(worst_divergence(channel, taking_part, inner)) * (1 + 2**-50)
         epsilon, delta = sampled(inner, within, taking_part / devices)
         for one, other in neighbours(channel, devices):
-            laws = (sampled_law(channel, answers, taking_part) for answers in (one, other))
-            assert divergence(*laws, epsilon) <= delta
+            first, second = (sampled_law(channel, answers, taking_part) for answers in (one, other))
+            assert divergence(first, second, epsilon) <= delta
 
 
 def test_taking_part_for_certain_or_never_is_no_sampling_or_no_loss() -> None:
