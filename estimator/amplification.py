@@ -8,7 +8,7 @@ an epsilon that is far smaller (*central*). All of this is assumed, and none of 
   grows can be subtracted from the next look, and what is left is a few reports.
 * The reports that are counted are honest: perturbed by the channel, with coins that nobody else knows. Whoever made
   some up can subtract them; take away as many as there may be.
-* Hidden is what a report answers. That a device reports, and how many do, is not.
+* Hidden is what one device answers. That it reports, and how many do, is not; a person with several devices loses more.
 
 The figures are of one window. Who reports in several of them loses the sum, as with `composed`.
 """

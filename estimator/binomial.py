@@ -42,7 +42,7 @@ def log_mass_ceiling(successes: Floats, trials: Floats, probability: float, comp
     inner = _stirling_error(all_of_them) - _stirling_error(some) - _stirling_error(others)
     inner -= _deviance(some, all_of_them * probability) + _deviance(others, all_of_them * complement)
     inner += np.log(all_of_them / (2 * math.pi * some * others)) / 2
-    outer = successes * math.log(probability) + failures * math.log(complement)
+    outer = successes * _logarithm(probability, complement) + failures * _logarithm(complement, probability)
     logarithm: Floats = np.where(ends, outer, inner)
     return logarithm + FIXED_ERROR + ERROR_PER_STEP * np.abs(successes - mean)
 
@@ -71,6 +71,11 @@ def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
         fraction = numerator / (partial + fraction)
     floor: Floats = b / 2 * fraction * (1 - FIXED_ERROR)
     return floor
+
+
+def _logarithm(probability: float, complement: float) -> float:
+    """Return the logarithm of a probability, from its complement where that has the digits that matter."""
+    return math.log(probability) if probability < complement else math.log1p(-complement)
 
 
 def _stirling_error(count: Floats) -> Floats:

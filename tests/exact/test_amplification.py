@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 from client_sdk.spec import Channel
-from estimator import binomial
 from estimator.amplification import composed, sampled, shuffled_delta, shuffled_epsilon
 from tests.support.amplification_checks import (
     CHANNELS,
@@ -106,20 +103,6 @@ def test_a_report_that_reveals_everything_is_not_amplified(local: float) -> None
     assert 0 < shuffled_delta(10**9, local, local / 2) <= 1
 
 
-@pytest.mark.parametrize("trials", range(40))
-def test_the_tail_of_fair_coins_is_exact_where_its_fraction_ends_and_else_too_small(
-    trials: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    coins = _coins(trials)
-    leasts = range(trials // 2 + 1, trials + 1)
-    exact = [Fraction(sum(coins[least:]), coins[least - 1]) for least in leasts]
-    for depth, slack in ((64, Fraction(1, 2**42)), (2, Fraction(1))):
-        monkeypatch.setattr(binomial, "DEPTH", depth)
-        floors = binomial.fair_tail_floor(np.array(leasts, float), np.full(len(leasts), float(trials)))
-        for floor, ratio in zip(floors, exact, strict=True):
-            assert ratio * (1 - slack) <= Fraction(float(floor)) <= ratio
-
-
 def test_what_several_tallies_reveal_together_is_at_most_the_sum() -> None:
     channel = CHANNELS["randomised response"]
     local, delta = local_epsilon_of(channel), 0.2
@@ -184,10 +167,3 @@ def test_the_checks_refuse(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     MUTANTS[name](monkeypatch)
     with pytest.raises(AssertionError):
         check_everything()
-
-
-def _coins(trials: int) -> list[int]:
-    coins = [1]
-    for _ in range(trials):
-        coins = [a + b for a, b in zip([0, *coins], [*coins, 0], strict=True)]
-    return coins
