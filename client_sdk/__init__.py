@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from client_sdk.outcome import Reply
     from client_sdk.results import BudgetStatus, HistoryEntry, LedgerError, Recorded
     from client_sdk.spec.errors import HearsayError, OutsideDomainError, RegistryError, UnknownMetricError
     from client_sdk.spec.registry import Registry
@@ -31,6 +32,7 @@ __all__ = [
     "Recorded",
     "Registry",
     "RegistryError",
+    "Reply",
     "Telemetry",
     "UnknownMetricError",
 ]
@@ -44,6 +46,7 @@ _HOMES = {
     "Recorded": "results",
     "Registry": "spec.registry",
     "RegistryError": "spec.errors",
+    "Reply": "outcome",
     "Telemetry": "telemetry",
     "UnknownMetricError": "spec.errors",
 }

@@ -71,7 +71,8 @@ class Telemetry:
             consent: whether the user has agreed: True or False, nothing that merely counts as such.
             clock: Unix seconds.
             coins: where randomness comes from; anything but the default is for tests.
-            transport: how uploads travel; HTTP by default.
+            transport: how uploads travel; HTTP by default. What its ``post(body)`` returns is a `client_sdk.Reply`, or
+                none if nothing came back.
 
         Raises:
             ValueError: if ``collector`` is no http or https URL, or has a query, a fragment, blanks or a user name.
