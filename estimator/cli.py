@@ -1,21 +1,21 @@
-"""The command line: parse, call, print, exit code (0 done, 1 no tallies to be had, 2 usage, registry or answers)."""
+"""The command line: parse, call, print, exit code (0 done, 1 no tallies, or an accusation; 2 usage)."""
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from secrets import randbits
 
 import click
 
-from client_sdk.spec import Registry, RegistryError, Window, WindowError
+from client_sdk.spec import Registry, Window, WindowError
 from estimator import rehearsal
+from estimator.audit.command import audit_command
 from estimator.errors import AnswersError, TalliesError
 from estimator.estimate import Wanted
 from estimator.fetch import TOKEN_VARIABLE, fetch
+from estimator.options import REGISTRY, load_registry, progress
 from estimator.population import MAX_DEVICES, Source, from_shares, read_csv
 from estimator.render import FORMATS
 from estimator.render.rehearsed import FORMATS as REHEARSAL_FORMATS
@@ -38,10 +38,6 @@ class _WindowType(click.ParamType[Window]):
             self.fail(f"{value!r}: {error}", param, ctx)
 
 
-_REGISTRY = click.option(
-    "--registry", required=True, metavar="FILE", type=click.Path(path_type=Path), help="The metrics.toml."
-)
-
 _DEVICES = click.IntRange(1, MAX_DEVICES)
 
 SEED_BITS = 32
@@ -53,8 +49,11 @@ def command() -> None:
     """Estimate what is true of a population from perturbed reports."""
 
 
+command.add_command(audit_command)
+
+
 @command.command()
-@_REGISTRY
+@REGISTRY
 @click.option("--collector", metavar="URL", help=f"Read tallies over HTTP; the read token comes from {TOKEN_VARIABLE}.")
 @click.option("--tallies", metavar="FILE", type=click.Path(path_type=Path), help="Read tallies from an NDJSON file.")
 @click.option("--preliminary", is_flag=True, help="Also windows that are still open, marked as such.")
@@ -93,7 +92,7 @@ def report(  # noqa: PLR0913 one argument an option
         raise click.UsageError("a covariance is a matrix, which only JSON holds; add --format json")
     if central_delta is not None and form == "csv":
         raise click.UsageError("a central epsilon is of a whole tally, not of a row; take --format table or json")
-    definitions = _load(registry)
+    definitions = load_registry(registry)
     try:
         read = _read(collector, tallies, preliminary=preliminary)
     except TalliesError as error:
@@ -106,7 +105,7 @@ def report(  # noqa: PLR0913 one argument an option
 
 
 @command.command()
-@_REGISTRY
+@REGISTRY
 @click.option(
     "--csv",
     "table",
@@ -136,14 +135,14 @@ def rehearse(  # noqa: PLR0913 one argument an option
     form: str,
 ) -> None:
     """Run known answers through the real mechanisms and print truth beside estimate."""
-    source = _source(_load(registry), table, repeat, population, shares)
+    source = _source(load_registry(registry), table, repeat, population, shares)
     if source.ignored:
         click.echo(f"ignored columns, which are no metrics: {', '.join(map(repr, source.ignored))}", err=True)
     for metric in source.missing:
         click.echo(f"skipped {metric.name}: {rehearsal.NO_COLUMN}", err=True)
     seed = randbits(SEED_BITS) if seed is None else seed
-    with _progress(rounds * len(source.crowds)) as advance:
-        made = rehearsal.rehearse(source, seed=seed, rounds=rounds, after_round=advance)
+    with progress("rehearsing", rounds * len(source.crowds)) as advance:
+        made = rehearsal.rehearse(source, seed=seed, rounds=rounds, after_round=partial(advance, 1))
     click.echo(REHEARSAL_FORMATS[form](made), nl=False)
 
 
@@ -162,23 +161,6 @@ def _source(
         return from_shares(registry, population or 0, shares)
     except AnswersError as error:
         raise click.UsageError(f"the answers cannot be used:\n{error}") from error
-
-
-@contextmanager
-def _progress(steps: int) -> Iterator[Callable[[], None]]:
-    """Show a bar on stderr while there is something to wait for."""
-    if steps == 0:
-        yield lambda: None
-        return
-    with click.progressbar(length=steps, label="rehearsing", file=sys.stderr) as bar:
-        yield lambda: bar.update(1)
-
-
-def _load(registry: Path) -> Registry:
-    try:
-        return Registry.load(registry)
-    except RegistryError as error:
-        raise click.UsageError(f"the registry cannot be used:\n{error}") from error
 
 
 def _read(collector: str | None, tallies: Path | None, *, preliminary: bool) -> list[Tally]:

@@ -1,4 +1,4 @@
-"""What can be wrong with tallies, said for the analyst."""
+"""What can be wrong with tallies, answers and audits, said for the analyst."""
 
 from __future__ import annotations
 
@@ -11,3 +11,7 @@ class TalliesError(HearsayError):
 
 class AnswersError(HearsayError):
     """Answers for a rehearsal that cannot be had or cannot be read; the message says which, where and what to do."""
+
+
+class AuditError(HearsayError):
+    """An audit that could not be carried out; it says nothing about the SDK."""

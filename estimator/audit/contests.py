@@ -1,0 +1,124 @@
+"""What is told apart, at which horizon, and what is claimed of it. A horizon is one function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+from client_sdk.spec import Metric, Registry
+from client_sdk.spec.epsilon import as_float
+from client_sdk.spec.exact import float_ceiling
+from estimator.audit.attack import LEAST_OBSERVATIONS, Claim
+from estimator.audit.extremes import Answer, extremes
+from estimator.audit.play import Life
+
+MONTH = 30
+"""Windows of the longest horizon."""
+
+LEAST_REPORTS = LEAST_OBSERVATIONS * MONTH
+"""Of each answer, so that there are months enough to learn, choose and prove."""
+
+REPORTS_A_WINDOW = 6
+"""Of one answer for one window of all metrics: such a window needs a device of its own, and costs so much more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Two lives to tell apart.
+
+    Attributes:
+        metric: which metric's answers differ; none if those of all do.
+        horizon: how much of a life is observed, and how much of it differs, in words.
+        names: of the two answers.
+        lives: of the two devices.
+        claim: what the device promises.
+        by_window: whether each window is an observation of its own, or only the whole life.
+
+    """
+
+    metric: str | None
+    horizon: str
+    names: tuple[str, str]
+    lives: tuple[Life, Life]
+    claim: Claim
+    by_window: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Contests that share lives.
+
+    Attributes:
+        contests: of these lives.
+        devices: how many devices live each of the lives.
+
+    """
+
+    contests: tuple[Contest, ...]
+    devices: int
+
+    @property
+    def lives(self) -> list[Life]:
+        """Every life once."""
+        return list(dict.fromkeys(life for contest in self.contests for life in contest.lives))
+
+    @property
+    def windows(self) -> int:
+        """How many windows are played in all."""
+        return self.devices * sum(len(life.answers) for life in self.lives)
+
+
+def scenes(registry: Registry, reports: int) -> list[Scene]:
+    """Return everything to be played, so that each answer of a metric alone is reported at least so many times."""
+    made = [_months(metric, -(-reports // MONTH)) for metric in registry.metrics.values()]
+    if len(made) > 1:
+        contests = tuple(windows(registry))
+        made.append(Scene(contests, max(LEAST_OBSERVATIONS, reports // REPORTS_A_WINDOW)))
+    return made
+
+
+def _months(metric: Metric, devices: int) -> Scene:
+    answers = extremes(metric)
+    lives = [_life(metric, [answer] * MONTH) for answer in answers]
+    return Scene((*one_report(metric, answers, lives), *months(metric, answers, lives)), devices)
+
+
+def one_report(metric: Metric, answers: Sequence[Answer], lives: Sequence[Life]) -> Iterator[Contest]:
+    """Yield every pair of answers, told apart by one report: each window of a constant life is one."""
+    claim = claim_of([metric])
+    for (answer, life), (other, other_life) in combinations(zip(answers, lives, strict=True), 2):
+        yield Contest(metric.name, "one report", (answer.name, other.name), (life, other_life), claim, by_window=True)
+
+
+def months(metric: Metric, answers: Sequence[Answer], lives: Sequence[Life]) -> Iterator[Contest]:
+    """Yield a month of windows that all differ, and one of which only the first does."""
+    first, second, *_ = answers
+    names = (first.name, second.name)
+    yield Contest(metric.name, f"{MONTH} windows, all differ", names, (lives[0], lives[1]), claim_of([metric] * MONTH))
+    differing = _life(metric, [second, *[first] * (MONTH - 1)])
+    yield Contest(metric.name, f"{MONTH} windows, one differs", names, (lives[0], differing), claim_of([metric]))
+
+
+def windows(registry: Registry) -> Iterator[Contest]:
+    """Yield a window of all metrics, all of whose answers differ, and for each metric one where only its own does."""
+    metrics = tuple(registry.metrics.values())
+    ends = {metric.name: extremes(metric)[:2] for metric in metrics}
+    first, second = ({name: pair[side].value for name, pair in ends.items()} for side in (0, 1))
+    base, opposite = (Life((answers,), registry.budget.window) for answers in (first, second))
+    yield Contest(None, "a window, all differ", ("first", "second"), (base, opposite), claim_of(metrics))
+    for metric in metrics:
+        one, other = ends[metric.name]
+        life = Life((first | {metric.name: other.value},), registry.budget.window)
+        yield Contest(metric.name, "a window, one differs", (one.name, other.name), (base, life), claim_of([metric]))
+
+
+def claim_of(charged: Sequence[Metric]) -> Claim:
+    """Return what is claimed of differing reports: the sums of what they are charged (Dwork & Roth 2014, 3.16)."""
+    delta = sum((metric.delta for metric in charged), Fraction(0))
+    return Claim(as_float(sum(metric.epsilon_nanos for metric in charged)), float_ceiling(delta))
+
+
+def _life(metric: Metric, answers: Sequence[Answer]) -> Life:
+    return Life(tuple({metric.name: answer.value} for answer in answers), metric.window)

@@ -1,0 +1,39 @@
+"""The answers to tell apart: the ends of a domain, and a few between them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from client_sdk.spec import Metric, Number, Subset
+from estimator.render.words import word
+
+BETWEEN = 2
+"""Answers between the first and the last: four answers make six pairs."""
+
+SEED = 1
+"""Which of them, the same in every audit: with another choice each time two audits could not be compared."""
+
+
+class Answer(NamedTuple):
+    """An answer, and its name for people."""
+
+    value: object
+    name: str
+
+
+def extremes(metric: Metric) -> tuple[Answer, ...]:
+    """Return the answers of a metric that are told apart, at least two; the first two are farthest from each other."""
+    domain = metric.domain
+    if isinstance(domain, Subset):
+        most, values = domain.max_items, domain.values
+        sets = dict.fromkeys(((), values[:most], values[-most:]))
+        return tuple(Answer(one, "{" + ", ".join(one) + "}") for one in sets)
+    if isinstance(domain, Number):
+        ends = (int(end) if domain.kind == "count" else end for end in (domain.low, domain.high))
+        return tuple(Answer(end, f"{float(end):g}") for end in ends)
+    labels = domain.labels
+    inner = np.random.default_rng(SEED).permutation(np.arange(1, len(labels) - 1))[:BETWEEN]
+    chosen = (labels[at] for at in (0, len(labels) - 1, *sorted(inner.tolist())))
+    return tuple(Answer(label, word(label)) for label in chosen)

@@ -1,0 +1,39 @@
+"""What several commands have in common: the registry, and a progress bar."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from client_sdk.spec import Registry, RegistryError
+
+REGISTRY = click.option(
+    "--registry", required=True, metavar="FILE", type=click.Path(path_type=Path), help="The metrics.toml."
+)
+
+
+def load_registry(path: Path) -> Registry:
+    """Return the registry of a file.
+
+    Raises:
+        click.UsageError: naming its mistakes.
+
+    """
+    try:
+        return Registry.load(path)
+    except RegistryError as error:
+        raise click.UsageError(f"the registry cannot be used:\n{error}") from error
+
+
+@contextmanager
+def progress(label: str, steps: int) -> Iterator[Callable[[int], None]]:
+    """Show a bar on stderr while there is something to wait for; call what this yields with the steps done."""
+    if steps == 0:
+        yield lambda _: None
+        return
+    with click.progressbar(length=steps, label=label, file=sys.stderr) as bar:
+        yield bar.update

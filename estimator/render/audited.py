@@ -1,0 +1,91 @@
+"""The forms of an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from estimator.audit import Audit, Finding
+from estimator.audit.attack import FALSE_ACCUSATION
+from estimator.render.as_json import json_text
+from estimator.render.as_table import VALUE_WIDTH, cut
+
+ALL: Final = "all metrics"
+
+HEADING: Final = f"  {'metric':{VALUE_WIDTH}} {'told apart':31} {'claimed':>8} {'proved':>7} {'excess':>7}"
+
+FOOTNOTES: Final = f"""\
+claimed: epsilon, what the device charges for the reports that differ.
+proved: the true epsilon is at least that, all rows together with all but a
+chance of {FALSE_ACCUSATION:.0e}. *: more than is claimed; the claim is refuted.
+excess: had it been exceeded by so much, that would have been proved about
+every other time; none: n is too small to refute the claim by such an event.
+What a row does not prove may still be true: an audit refutes, never confirms.
+"""
+
+
+def audit_as_table(made: Audit) -> str:
+    """Return the audit as text of 80 columns, a block a horizon."""
+    horizons: dict[str, list[Finding]] = {}
+    for finding in made.findings:
+        horizons.setdefault(finding.contest.horizon, []).append(finding)
+    blocks = ["".join(_block(horizon, findings)) for horizon, findings in horizons.items()]
+    return "\n".join([*blocks, FOOTNOTES])
+
+
+def audit_as_json(made: Audit) -> str:
+    """Return the audit as one JSON object."""
+    return json_text(
+        {
+            "reports": made.reports,
+            "false_accusation": FALSE_ACCUSATION,
+            "accused": bool(made.accused),
+            "findings": [_document(finding) for finding in made.findings],
+        }
+    )
+
+
+FORMATS: Final[dict[str, Callable[[Audit], str]]] = {"table": audit_as_table, "json": audit_as_json}
+"""What ``--format`` may name; every form ends with a line break."""
+
+
+def accusation(finding: Finding) -> str:
+    """Return a sentence that says what was refuted, and by how much."""
+    contest, proof = finding.contest, finding.proof
+    return (
+        f"accused: {contest.metric or ALL}, {contest.horizon}, {' or '.join(contest.names)}: epsilon is at least"
+        f" {proof.epsilon:.4f}, which is {proof.excess:.4f} above the claimed {proof.claim.epsilon:.4f}"
+    )
+
+
+def _block(horizon: str, findings: list[Finding]) -> Iterator[str]:
+    counts = sorted({finding.proof.observations for finding in findings})
+    yield f"{horizon}: n = {' to '.join(f'{count:,}' for count in dict.fromkeys((counts[0], counts[-1])))} each\n"
+    yield f"{HEADING}\n"
+    for finding in findings:
+        contest, proof = finding.contest, finding.proof
+        excess = "none" if proof.detectable is None else f"{proof.detectable:.3f}"
+        yield (
+            f"  {cut(contest.metric or ALL):{VALUE_WIDTH}} {_pair(contest.names):31}"
+            f" {proof.claim.epsilon:8.4f} {proof.epsilon:7.4f} {excess:>7}{' *' if finding.accused else ''}\n"
+        )
+
+
+def _pair(names: tuple[str, str]) -> str:
+    half = 14
+    return " | ".join(name if len(name) <= half else f"{name[: half - 1]}…" for name in names)
+
+
+def _document(finding: Finding) -> dict[str, object]:
+    contest, proof = finding.contest, finding.proof
+    return {
+        "metric": contest.metric,
+        "horizon": contest.horizon,
+        "answers": list(contest.names),
+        "claimed_epsilon": proof.claim.epsilon,
+        "claimed_delta": proof.claim.delta,
+        "proved_epsilon": proof.epsilon,
+        "observations": proof.observations,
+        "detectable_excess": proof.detectable,
+        "accused": finding.accused,
+    }
