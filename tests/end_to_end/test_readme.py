@@ -126,7 +126,7 @@ def test_embedding_serving_and_reporting_work_as_the_readme_says(
     assert "dark_mode" in capsys.readouterr().out
     names["telemetry"].close()  # type: ignore[attr-defined] # what the sample made
 
-    ran = {"make", "export", "serve", "rehearse"}
+    ran = {"make", "export", "serve", "rehearse", "audit"}
     show, forget, close, table, preliminary = (
         line for line in commands() if not ran & {line.split()[0], line.split()[1]}
     )
@@ -147,6 +147,13 @@ def test_rehearsing_works_as_the_readme_says(folder: Path, address: str) -> None
     assert "reports: 15,000" in shown
     assert shell.run(table) == shown
     assert shell.run(population).count("coverage over 20 rounds") == len(Registry.load(folder / "metrics.toml").metrics)
+
+
+def test_auditing_works_as_the_readme_says(folder: Path, address: str) -> None:
+    (audit,) = (line for line in commands() if "audit" in line.split())
+    shown = Shell(folder, address).run(audit)
+    assert "one report: n = 600 each" in shown
+    assert "30 windows, one differs" in shown
 
 
 def test_every_command_line_of_the_readme_explains_itself() -> None:

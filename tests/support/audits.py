@@ -75,7 +75,8 @@ class SeededCoins:
         return self._draw() * bound // COIN_SCALE
 
     def _draw(self) -> int:
-        return int(self._generator.integers(COIN_SCALE - 1, dtype=np.uint64, endpoint=True))
+        drawn: int = self._generator.integers(COIN_SCALE - 1, dtype=np.uint64, endpoint=True).item()
+        return drawn
 
 
 class RepeatedCoins(SeededCoins):
