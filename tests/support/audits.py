@@ -72,7 +72,8 @@ class SeededCoins:
         return self._draw() < numerator
 
     def below(self, bound: int) -> int:
-        return self._draw() * bound // COIN_SCALE
+        scaled: int = self._draw() * bound // COIN_SCALE
+        return scaled
 
     def _draw(self) -> int:
         drawn: int = self._generator.integers(COIN_SCALE - 1, dtype=np.uint64, endpoint=True).item()
