@@ -10,9 +10,9 @@ Compatibility policy, for as long as ``schema = 1`` and ``/v1`` are served:
 * refusal codes are never renamed or given another meaning; new ones may come with a new version of the wire.
 """
 
-from client_sdk.spec.budget import Budget
+from client_sdk.spec.budget import Budget, Strategy
 from client_sdk.spec.channel import COIN_SCALE, Channel, Coins
-from client_sdk.spec.domain import Boolean, Category, Count, Cross, Domain, Label, Number, Ordinal, Subset
+from client_sdk.spec.domain import Boolean, Category, Count, Cross, Domain, Filled, Label, Number, Ordinal, Subset
 from client_sdk.spec.errors import (
     HearsayError,
     MalformedError,
@@ -41,6 +41,7 @@ __all__ = [
     "Count",
     "Cross",
     "Domain",
+    "Filled",
     "HearsayError",
     "Label",
     "MalformedError",
@@ -52,6 +53,7 @@ __all__ = [
     "Registry",
     "RegistryError",
     "Report",
+    "Strategy",
     "Subset",
     "UnknownMetricError",
     "Upload",

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime
 from fractions import Fraction
 
-from client_sdk.spec.budget import Budget
+from client_sdk.spec.budget import Budget, Strategy, attos_ceiling
 from client_sdk.spec.domain import (
     MAX_CATEGORIES,
-    MAX_CELLS,
-    MAX_COUNT,
     Boolean,
     Category,
     Count,
     Cross,
     Domain,
+    Filled,
     Number,
-    Ordinal,
     Subset,
 )
+from client_sdk.spec.domain_table import read_domain
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms import AUTO, channel_for
 from client_sdk.spec.mechanisms.exponential import Utility
-from client_sdk.spec.metric import Metric
+from client_sdk.spec.metric import Fill, Metric, Protects
 from client_sdk.spec.report import METRIC_NAME
-from client_sdk.spec.table import MAX_TEXT, Table, is_moderate, is_number, is_text
+from client_sdk.spec.table import Table, is_moderate, is_number
 
 LEAST_DELTA, GREATEST_DELTA = Fraction(1, 10**10), Fraction(1, 100)
 """Below the least the integers of a table resolve nothing; above the greatest one in a hundred could be exposed."""
-
-_DOMAIN_KEYS = ("values", "low", "high", "max", "statistic", "max_items")
 
 
 def read_metric(name: str, table: Table, owner: str, budget: Budget, others: Mapping[str, Metric]) -> Metric | None:
@@ -52,32 +49,87 @@ def read_metric(name: str, table: Table, owner: str, budget: Budget, others: Map
     expires = table.take("expires")
     if expires is not None and (not isinstance(expires, date) or isinstance(expires, datetime)):
         table.mistake("expires", "must be a date such as 2027-12-31, without quotes")
-    domain = _read_domain(table, others)
+    domain, fill = _read_fill(table, read_domain(table, {known: metric.domain for known, metric in others.items()}))
     epsilon, delta, utility = _read_epsilon(table), _read_delta(table), _read_utility(table, domain)
-    mechanism = table.text("mechanism", default=AUTO)
+    permanent, protects, max_values = _read_permanent(table, domain)
+    mechanism, persist = table.text("mechanism", default=AUTO), _read_persist(table, domain)
     table.nothing_else()
     if domain is None or epsilon is None or not mechanism:
         return None
     try:
-        channel = channel_for(domain, epsilon, mechanism, delta=delta, utility=utility)
+        channel = channel_for(domain, epsilon, mechanism, delta=delta, utility=utility, permanent=permanent)
     except ValueError as error:
         table.mistake("mechanism", str(error))
         return None
-    metric = Metric(name, purpose, domain, channel, window, owner, expires)
-    if metric.epsilon_nanos > min(budget.per_window_nanos, budget.lifetime_nanos):
-        table.mistake("epsilon", "is above a ceiling of [budget], so that it could never be reported; lower it")
+    metric = Metric(
+        name, purpose, domain, channel, window, owner, expires, protects, min(max_values, channel.inputs), fill, persist
+    )
+    _check_ceilings(table, metric, delta or Fraction(0), budget)
     return metric
 
 
-def _read_epsilon(table: Table) -> RequestedEpsilon | None:
-    raw = table.take("epsilon", required=True)
+def _check_ceilings(table: Table, metric: Metric, delta: Fraction, budget: Budget) -> None:
+    if metric.charge_nanos + metric.reserve_nanos > budget.least_ceiling_nanos:
+        key, what = ("max_values", "reserves more than") if metric.reserve_nanos else ("epsilon", "is above")
+        table.mistake(key, f"{what} a ceiling of [budget], so that it could never be reported; lower it")
+    if attos_ceiling(delta) > budget.lifetime_attos:
+        table.mistake("delta", "is above the delta of [budget], so that it could never be reported; raise that one")
+    if budget.strategy is not Strategy.SPLIT and metric.window is not budget.window:
+        table.mistake("window", f'must be that of [budget], "{budget.window}", where strategy = "{budget.strategy}"')
+    if budget.strategy is Strategy.PACE and metric.expires is None:
+        table.mistake("expires", 'is missing: where strategy = "pace" it says until when the lifetime must last')
+    if budget.strategy is not Strategy.SPLIT and metric.protects is Protects.PATTERN:
+        table.mistake("protects", f'"pattern" is charged once; strategy = "{budget.strategy}" would thin nothing')
+
+
+def _read_epsilon(table: Table, key: str = "epsilon", *, required: bool = True) -> RequestedEpsilon | None:
+    raw = table.take(key, required=required)
     if raw is None:
         return None
     try:
         return RequestedEpsilon.parse(raw)
     except ValueError as error:
-        table.mistake("epsilon", str(error))
+        table.mistake(key, str(error))
         return None
+
+
+def _read_permanent(table: Table, domain: Domain | None) -> tuple[RequestedEpsilon | None, Protects | None, int]:
+    """Return the epsilon of permanent answers, what the ceilings hold of them, and of how many different ones."""
+    permanent = _read_epsilon(table, "permanent_epsilon", required=False)
+    protects = table.choice("protects", Protects, required=permanent is not None)
+    max_values = table.whole("max_values", MAX_CATEGORIES) if protects is Protects.PATTERN else None
+    if permanent is None and protects is not None:
+        table.mistake("protects", "is for permanent answers; add permanent_epsilon or remove it")
+    if permanent is not None and isinstance(domain, Subset):
+        table.mistake("permanent_epsilon", "is not for a set, of which each report tells another member")
+        return None, None, 0
+    return permanent, protects, max_values or 0
+
+
+def _read_fill(table: Table, domain: Domain | None) -> tuple[Domain | None, Fill | None]:
+    """Return the domain with an input for none if it is to be filled in, and what to fill in."""
+    fill_in, fill_value = table.flag("fill_in"), table.number("fill_value", required=False)
+    is_mean = isinstance(domain, Number) and domain.statistic == "mean"
+    if fill_value is not None and not (fill_in and is_mean):
+        table.mistake("fill_value", "is for a mean with fill_in = true; remove it")
+    if not fill_in or domain is None:
+        return domain, None
+    if isinstance(domain, Boolean | Category | Cross):
+        return Filled(domain), Fill(None)
+    if not isinstance(domain, Number) or not is_mean:
+        table.mistake("fill_in", f"is not for a {domain.kind} without a mean; record an answer in every window")
+        return domain, None
+    if fill_value is None or not domain.low <= fill_value <= domain.high:
+        table.mistake("fill_value", f"must be {domain.expected}: what is reported where nothing was recorded")
+        return domain, None
+    return domain, Fill(int(fill_value) if isinstance(domain, Count) else fill_value)
+
+
+def _read_persist(table: Table, domain: Domain | None) -> bool:
+    persist = table.flag("persist")
+    if persist and not isinstance(domain, Count):
+        table.mistake("persist", "is for a count, which is added up over a window; remove it")
+    return persist
 
 
 def _read_delta(table: Table) -> Fraction | None:
@@ -102,101 +154,3 @@ def _read_utility(table: Table, domain: Domain | None) -> Utility | None:
         table.mistake("utility", f"must be {size} rows, one a true value, of {size} numbers, one a reported value")
         return None
     return tuple(tuple(Fraction(one) for one in row) for row in rows)
-
-
-def _read_domain(table: Table, others: Mapping[str, Metric]) -> Domain | None:
-    raw = table.take("cross")
-    if raw is not None:
-        if table.take("kind") is not None:
-            table.mistake("kind", "must not stand beside cross, which says what may be answered")
-        return _read_cross(table, raw, others)
-    kind = table.text("kind", required=True)
-    if kind in _READERS:
-        return _READERS[kind](table)
-    if kind:
-        table.mistake("kind", f"must be one of: {', '.join(_READERS)}")
-    for key in _DOMAIN_KEYS:
-        table.take(key)
-    return None
-
-
-def _read_cross(table: Table, raw: object, others: Mapping[str, Metric]) -> Cross | None:
-    if not isinstance(raw, list) or len(raw) != 2 or not all(isinstance(name, str) for name in raw):  # noqa: PLR2004
-        table.mistake("cross", 'must name two metrics, such as ["os", "dark_mode"]')
-        return None
-    domains = [others[name].domain for name in raw if name in others]
-    first, second = domains if len(domains) == len(set(raw)) == len(raw) else (None, None)
-    if not isinstance(first, Boolean | Category) or not isinstance(second, Boolean | Category):
-        table.mistake("cross", "must name two different metrics of this registry that are boolean, category or ordinal")
-        return None
-    if first.size * second.size > MAX_CELLS:
-        table.mistake("cross", f"has {first.size * second.size} pairs of values; at most {MAX_CELLS} can be told apart")
-        return None
-    return Cross(first, second, (raw[0], raw[1]))
-
-
-def _read_values(table: Table, most: int = MAX_CATEGORIES) -> tuple[str, ...] | None:
-    values = table.take("values", required=True)
-    if values is None:
-        return None
-    if not isinstance(values, list) or not 2 <= len(values) <= most:  # noqa: PLR2004 one value asks nothing
-        table.mistake("values", f"must be a list of 2 to {most} texts")
-        return None
-    for value in values:
-        if not is_text(value):
-            table.mistake("values", f"must hold texts of 1 to {MAX_TEXT} printable characters")
-            return None
-    if len(set(values)) < len(values):
-        table.mistake("values", "must not hold a value twice")
-        return None
-    return tuple(values)
-
-
-def _read_category(table: Table) -> Category | None:
-    values = _read_values(table)
-    return None if values is None else Category(values)
-
-
-def _read_ordinal(table: Table) -> Ordinal | None:
-    values = _read_values(table)
-    return None if values is None else Ordinal(values)
-
-
-def _read_set(table: Table) -> Subset | None:
-    values = _read_values(table, MAX_CATEGORIES - 1)
-    max_items = table.whole("max_items", MAX_CATEGORIES if values is None else len(values))
-    return None if values is None or max_items is None else Subset(values, max_items)
-
-
-def _read_number(table: Table) -> Number | None:
-    low, high = table.number("low"), table.number("high")
-    statistic = _read_statistic(table)
-    if low is not None and high is not None and low >= high:
-        table.mistake("high", "must be above low")
-        return None
-    if not statistic or low is None or high is None:
-        return None
-    return Number(low, high, statistic)
-
-
-def _read_count(table: Table) -> Count | None:
-    most, statistic = table.whole("max", MAX_COUNT), _read_statistic(table)
-    return None if most is None or not statistic else Count.up_to(most, statistic)
-
-
-def _read_statistic(table: Table) -> str:
-    statistic = table.text("statistic", required=True)
-    if statistic and statistic not in ("mean", "distribution"):
-        table.mistake("statistic", 'must be "mean" or "distribution"')
-        return ""
-    return statistic
-
-
-_READERS: Mapping[str, Callable[[Table], Domain | None]] = {
-    "boolean": lambda _: Boolean(),
-    "category": _read_category,
-    "ordinal": _read_ordinal,
-    "set": _read_set,
-    "number": _read_number,
-    "count": _read_count,
-}

@@ -6,12 +6,41 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from datetime import date
+from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 
 from client_sdk.spec.channel import Channel, Coins, epsilon_nanos
 from client_sdk.spec.domain import Domain, DomainError
 from client_sdk.spec.errors import OutsideDomainError
+from client_sdk.spec.mechanisms.permanent import Permanent
 from client_sdk.spec.window import Window, WindowKind
+
+REMEMBERED = 64
+"""Deltas that are kept: one takes some ten milliseconds to add up, and every charge needs it."""
+
+
+class Protects(StrEnum):
+    """What no two of must be told apart by more than the ceilings allow, where answers are permanent."""
+
+    HISTORY = "history"
+    """Any two histories: every report is charged."""
+
+    PATTERN = "pattern"
+    """Two histories that change at the same times: every different answer is charged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """What is reported of a window in which nothing was recorded.
+
+    Attributes:
+        answer: as `Metric.perturb` takes it.
+
+    """
+
+    answer: object
+
 
 EDITION_DIGITS = 12
 """48 bits: two of a thousand editions of one metric would collide once in 10**8 registries."""
@@ -29,8 +58,12 @@ class Metric:
         window: how often it is asked: once a window.
         owner: who answers for it, or the empty text.
         expires: the last day on which it is asked, or none.
+        protects: what the ceilings hold of permanent answers: ``history`` or ``pattern``; else none.
+        max_values: of how many different answers permanent ones are made at most, where that is what is charged.
+        fill: what is reported of a window in which nothing was recorded; or none, if nothing is.
+        persist: whether what is counted up over a window survives the process on the disk.
         edition: hex digest of what a report means.
-        epsilon_nanos: the exact privacy loss of one report in billionths, rounded up.
+        epsilon_nanos: what one report reveals at most, whatever was reported before, in billionths, rounded up.
 
     """
 
@@ -41,6 +74,10 @@ class Metric:
     window: WindowKind
     owner: str = ""
     expires: date | None = None
+    protects: Protects | None = None
+    max_values: int = 0
+    fill: Fill | None = None
+    persist: bool = False
     edition: str = field(init=False)
     epsilon_nanos: int = field(init=False)
 
@@ -57,7 +94,22 @@ class Metric:
     @property
     def delta(self) -> Fraction:
         """How often epsilon may not hold for one report at most, exact; 0 for all mechanisms but the Gaussian one."""
-        return self.channel.delta
+        return _delta(self.channel)
+
+    @property
+    def permanent_nanos(self) -> int:
+        """What all reports of one answer that does not change reveal at most, in billionths; 0 if none is permanent."""
+        return self.channel.permanent_nanos if isinstance(self.channel, Permanent) else 0
+
+    @property
+    def charge_nanos(self) -> int:
+        """What each report is charged in billionths."""
+        return 0 if self.protects is Protects.PATTERN else self.epsilon_nanos
+
+    @property
+    def reserve_nanos(self) -> int:
+        """What is charged once, with the first report, in billionths."""
+        return self.max_values * self.permanent_nanos if self.protects is Protects.PATTERN else 0
 
     def has_expired(self, window: Window) -> bool:
         """Whether a window begins after the last day on which the metric is asked."""
@@ -75,6 +127,11 @@ class Metric:
         except DomainError:
             raise OutsideDomainError(self.name, self.domain.expected) from None
         return self.channel.perturb(value, coins)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _delta(channel: Channel) -> Fraction:
+    return channel.delta
 
 
 def _edition(metric: Metric) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from client_sdk.spec.budget import Budget
+from client_sdk.spec.budget import ATTOS, Budget, Strategy
 from client_sdk.spec.definition import read_metric
 from client_sdk.spec.epsilon import GREATEST, NANOS
 from client_sdk.spec.errors import RegistryError, UnknownMetricError
@@ -23,6 +23,9 @@ from client_sdk.spec.table import Table
 from client_sdk.spec.window import WindowKind
 
 SCHEMA = 1
+
+MOST_ANSWERS = 1000
+"""That a window may ask for: far more than a device should ever give."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +117,28 @@ def _read_registry(document: dict[str, Any]) -> Registry:
 def _read_budget(table: Table) -> Budget:
     window = table.window("window", WindowKind.DAY)
     ceilings = {}
-    for key in ("per_window", "lifetime"):
-        ceiling = table.number(key)
+    for key in ("per_window", "lifetime", "per_month"):
+        ceiling = table.number(key, required=key != "per_month")
         if ceiling is not None and ceiling <= 0:
             table.mistake(key, "must be above 0")
             ceiling = None
-        ceilings[key] = int((Fraction(GREATEST) if ceiling is None else ceiling) * NANOS)
+        ceilings[key] = None if ceiling is None else int(ceiling * NANOS)
+    delta = table.number("delta", required=False) or Fraction(0)
+    if not 0 <= delta < 1:
+        table.mistake("delta", "must be from 0 to below 1")
+    strategy = table.choice("strategy", Strategy, required=False) or Strategy.SPLIT
+    answers = table.whole("answers", MOST_ANSWERS) if strategy is Strategy.SAMPLE else None
     table.nothing_else()
-    return Budget(window, ceilings["per_window"], ceilings["lifetime"])
+    if_mistaken = GREATEST * NANOS
+    return Budget(
+        window,
+        int(ceilings["per_window"] or if_mistaken),
+        int(ceilings["lifetime"] or if_mistaken),
+        ceilings["per_month"],
+        int(delta * ATTOS),
+        strategy,
+        answers,
+    )
 
 
 def _read_metrics(raw: object, owner: str, budget: Budget, mistakes: list[tuple[str, str]]) -> dict[str, Metric]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from enum import StrEnum
 from fractions import Fraction
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 from client_sdk.spec.window import WindowKind
 
@@ -28,6 +29,9 @@ def is_number(value: object) -> TypeGuard[int | Decimal]:
 def is_moderate(number: int | Decimal) -> bool:
     """Whether a finite number is 0 or of a size that makes a small fraction."""
     return not number or abs(Decimal(number).adjusted()) <= MAX_EXPONENT
+
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Table:
@@ -82,6 +86,21 @@ class Table:
             self.mistake(key, f"must be a whole number from 1 to {most}")
             return None
         return value
+
+    def flag(self, key: str) -> bool:
+        """Return a truth value, false if there is none or it is mistaken."""
+        value = self.take(key)
+        if value is not None and not isinstance(value, bool):
+            self.mistake(key, "must be true or false")
+        return value is True
+
+    def choice(self, key: str, choices: type[Choice], *, required: bool) -> Choice | None:
+        """Return what a key names of some choices, or none if there is none or it is mistaken."""
+        value = self.take(key, required=required)
+        if value is None or (isinstance(value, str) and value in tuple(choices)):
+            return None if value is None else choices(value)
+        self.mistake(key, f"must be one of: {', '.join(choices)}")
+        return None
 
     def window(self, key: str, default: WindowKind) -> WindowKind:
         """Return the kind of window that a key names."""

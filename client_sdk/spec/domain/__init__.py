@@ -6,13 +6,14 @@ from client_sdk.spec.domain.boolean import Boolean
 from client_sdk.spec.domain.category import MAX_CATEGORIES, Category, Ordinal
 from client_sdk.spec.domain.cross import MAX_CELLS, Cross, Crossed
 from client_sdk.spec.domain.error import DomainError
+from client_sdk.spec.domain.filled import Filled
 from client_sdk.spec.domain.number import MAX_COUNT, Count, Number
 from client_sdk.spec.domain.subset import Subset
 
-Domain = Boolean | Category | Ordinal | Number | Count | Subset | Cross
+Domain = Boolean | Category | Ordinal | Number | Count | Subset | Cross | Filled
 
-Label = bool | int | str | tuple[bool | str, bool | str]
-"""An answer that has a share: of a boolean, a count, a category or a cross."""
+Label = bool | int | str | tuple[bool | str, bool | str] | None
+"""An answer that has a share: of a boolean, a count, a category or a cross; none where nothing was answered."""
 
 __all__ = [
     "MAX_CATEGORIES",
@@ -25,6 +26,7 @@ __all__ = [
     "Crossed",
     "Domain",
     "DomainError",
+    "Filled",
     "Label",
     "Number",
     "Ordinal",

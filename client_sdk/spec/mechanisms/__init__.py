@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Final
 
 from client_sdk.spec.channel import Channel
-from client_sdk.spec.domain import MAX_CATEGORIES, Boolean, Domain, Number
+from client_sdk.spec.domain import MAX_CATEGORIES, Boolean, Domain, Filled, Number
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms import choice
 from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
@@ -23,6 +23,7 @@ from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedR
 from client_sdk.spec.mechanisms.laplace import POINTS as LAPLACE_POINTS
 from client_sdk.spec.mechanisms.laplace import Laplace
 from client_sdk.spec.mechanisms.one_bit import OneBit
+from client_sdk.spec.mechanisms.permanent import Permanent
 from client_sdk.spec.mechanisms.piecewise import Piecewise
 from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.spec.mechanisms.randomized_response import RandomizedResponse
@@ -46,6 +47,9 @@ NAMES: Final = (
     "exponential",
 )
 """Every mechanism of schema 1."""
+
+OF_PERMANENT_ANSWERS: Final = NAMES[1:6]
+"""Those whose inputs are answers, or the two ends of a range, one of which a number is rounded to for good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +164,14 @@ _BUILDERS: Final[dict[str, dict[str, _Builder]]] = {
 """What this build has: how to make the channel of a kind and a mechanism."""
 
 
-def channel_for(
+def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
     domain: Domain,
     epsilon: RequestedEpsilon,
     mechanism: str = AUTO,
     *,
     delta: Fraction | None = None,
     utility: Utility | None = None,
+    permanent: RequestedEpsilon | None = None,
 ) -> Channel:
     """Return the channel of a definition.
 
@@ -176,6 +181,7 @@ def channel_for(
         mechanism: its name.
         delta: how often epsilon may not hold, for a mechanism that has a delta; else none.
         utility: how useful each report of each value is, for a mechanism that has it from the definition; else none.
+        permanent: the epsilon of a permanent answer that reports are drawn from; else none.
 
     Raises:
         ValueError: saying what would be right, if the mechanism is unknown, does not suit the kind or the request, or
@@ -184,8 +190,8 @@ def channel_for(
     """
     if mechanism not in NAMES:
         raise ValueError(f"{mechanism!r} is no mechanism; the mechanisms are: {', '.join(NAMES)}")
-    chosen = _automatic(domain, epsilon.odds) if mechanism == AUTO else mechanism
-    builders = _BUILDERS[domain.kind]
+    chosen = _automatic(domain, epsilon.odds, is_permanent=permanent is not None) if mechanism == AUTO else mechanism
+    builders = _BUILDERS["category" if isinstance(domain, Filled) else domain.kind]
     if chosen not in builders:
         raise ValueError(f"{chosen!r} is not for a {domain.kind}; name one that is: {', '.join(builders)}")
     if delta is not None and chosen != Gaussian.name:
@@ -197,12 +203,24 @@ def channel_for(
         raise ValueError(
             f"at epsilon {epsilon.text} a channel of {channel.inputs} inputs would carry nothing; raise epsilon"
         )
-    return channel
+    return channel if permanent is None else _permanent(channel, permanent, epsilon)
 
 
-def _automatic(domain: Domain, odds: Fraction) -> str:
+def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: RequestedEpsilon) -> Permanent:
+    if channel.name not in OF_PERMANENT_ANSWERS:
+        raise ValueError(
+            f"{channel.name!r} cannot report a permanent answer; it is for: {', '.join(OF_PERMANENT_ANSWERS)}"
+        )
+    if epsilon.odds > permanent.odds:
+        raise ValueError("a report cannot say more than the permanent answer; let epsilon be at most permanent_epsilon")
+    return Permanent(KAryRandomizedResponse.within(permanent, channel.inputs), channel)
+
+
+def _automatic(domain: Domain, odds: Fraction, *, is_permanent: bool) -> str:
     if isinstance(domain, Boolean):
         return RandomizedResponse.name
+    if isinstance(domain, Number) and is_permanent and domain.statistic == "mean":
+        return OneBit.name
     if isinstance(domain, Number):
         return choice.number_mechanism(domain.statistic, domain.size, odds)
     return choice.category_mechanism(domain.size, odds)
