@@ -69,8 +69,7 @@ def _show(connection: sqlite3.Connection, _path: Path) -> Iterator[str]:
         yield "The number sent was drawn at random around your answer; it is not your answer."
     else:
         yield "Nothing has left this device."
-    _, lifetime_nanos = ledger.spent_nanos(connection, "")
-    yield f"Privacy loss spent so far: epsilon {as_float(lifetime_nanos):.9f}"
+    yield f"Privacy loss spent so far: epsilon {as_float(ledger.lifetime_nanos(connection)):.9f}"
     yield f"Waiting to be sent or answered: {outbox.waiting(connection)}"
     for reason, reports in outbox.dropped(connection).items():
         yield f"Dropped ({reason}): {reports}"

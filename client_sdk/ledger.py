@@ -1,71 +1,180 @@
-"""The budget ledger: what this device has spent, in integers of one billionth of epsilon.
+"""The budget ledger: what this device has spent, in integers of one billionth of epsilon and 10**-18 of delta.
 
 Each function is one step of a transaction that the caller has begun. A charge and its report become durable together or
-not at all. The key of a charge, (metric, edition, window), is also what makes it one report a metric and window.
+not at all. The key of a charge, (metric, edition, window), is also what makes it one report a metric and window. A
+charge without a report is a slot: paid for because its window began, whatever is recorded in it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk import outbox
-from client_sdk.results import BudgetStatus, Recorded
-from client_sdk.spec.budget import Budget
+from client_sdk.results import BudgetStatus, ClockError, Recorded
+from client_sdk.spec.budget import Budget, attos_ceiling
 from client_sdk.spec.epsilon import as_float
+from client_sdk.spec.metric import Metric
 from client_sdk.spec.report import Report
+from client_sdk.spec.window import Window, WindowKind
 
 if TYPE_CHECKING:
     import sqlite3
 
+CLOCK_BACK_S = 86_400
+"""How far a clock may be set back without harm: meanwhile it counts as standing still. A day is more than any
+correction of a sound clock; farther back, the days that it would live through again have had their budget."""
 
-def charge(connection: sqlite3.Connection, report: Report, nanos: int, budget: Budget, budget_window: str) -> Recorded:
-    """Charge a report and queue it, if its window has none yet and both ceilings allow it.
+Key = tuple[str, str, str]
+"""Metric, edition and window of a charge."""
 
-    Args:
-        connection: within a write transaction.
-        report: the perturbed answer.
-        nanos: what it costs.
-        budget: the ceilings.
-        budget_window: the period of the first ceiling that holds the present instant.
 
-    Returns:
-        ``QUEUED``, ``ALREADY_RECORDED`` or ``OUT_OF_BUDGET``.
+class Periods(NamedTuple):
+    """What a charge counts towards, beside the life of the device: the period of the first ceiling, and a month."""
+
+    budget_window: str
+    month: str
+
+    @classmethod
+    def at(cls, budget: Budget, instant_s: float) -> Periods:
+        """Return the periods that hold an instant."""
+        return cls(Window.of(budget.window, instant_s).text, Window.of(WindowKind.MONTH, instant_s).text)
+
+
+class Cost(NamedTuple):
+    """What is charged: billionths of epsilon, and parts of 10**18 of delta."""
+
+    nanos: int
+    attos: int = 0
+
+    @classmethod
+    def of_report(cls, definition: Metric) -> Cost:
+        """Return what a report of a metric costs."""
+        return cls(definition.charge_nanos, attos_ceiling(definition.delta))
+
+
+def instant(connection: sqlite3.Connection, clock_s: float) -> float:
+    """Return the present instant as the ledger counts time: never before one that it has seen.
+
+    Raises:
+        ClockError: if the clock was set back by more than a day, so that days would be lived, and paid for, again.
 
     """
-    key = (report.metric, report.edition, report.window)
-    if connection.execute("SELECT 1 FROM charges WHERE metric = ? AND edition = ? AND window = ?", key).fetchone():
-        return Recorded.ALREADY_RECORDED
-    within_window, within_life = spent_nanos(connection, budget_window)
-    if within_window + nanos > budget.per_window_nanos or within_life + nanos > budget.lifetime_nanos:
-        return Recorded.OUT_OF_BUDGET
-    connection.execute("INSERT INTO charges VALUES (?, ?, ?, ?, ?)", (*key, budget_window, nanos))
-    outbox.enqueue(connection, report)
+    latest_s = connection.execute("SELECT latest_s FROM device").fetchone()[0]
+    if clock_s < latest_s - CLOCK_BACK_S:
+        day = Window.of(WindowKind.DAY, latest_s).text
+        raise ClockError(
+            f"the device's clock stands before {day}, until when answers were recorded; nothing is recorded until it "
+            "gets there: set the clock"
+        )
+    if clock_s >= latest_s + 1:
+        connection.execute("UPDATE device SET latest_s = ?", (int(clock_s),))
+    return max(clock_s, float(latest_s))
+
+
+def charge(connection: sqlite3.Connection, key: Key, cost: Cost, budget: Budget, periods: Periods) -> bool:
+    """Charge a slot if all ceilings allow it; return whether they do."""
+    within_window, within_month, within_life = spent_nanos(connection, periods)
+    attos = connection.execute("SELECT COALESCE(SUM(attos), 0) FROM charges").fetchone()[0]
+    allowed = (
+        within_window + cost.nanos <= budget.per_window_nanos
+        and (budget.per_month_nanos is None or within_month + cost.nanos <= budget.per_month_nanos)
+        and within_life + cost.nanos <= budget.lifetime_nanos
+        and attos + cost.attos <= budget.lifetime_attos
+    )
+    if allowed:
+        connection.execute("INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?, ?, 0)", (*key, *periods, *cost))
+    return allowed
+
+
+def is_charged(connection: sqlite3.Connection, key: Key) -> bool:
+    """Whether there is a charge."""
+    return _row(connection, key) is not None
+
+
+def is_reported(connection: sqlite3.Connection, key: Key) -> bool:
+    """Whether a charge has its report."""
+    return _row(connection, key) == (1,)
+
+
+def report(connection: sqlite3.Connection, made: Report, release_s: int) -> Recorded:
+    """Queue the report of a charge that has none; it leaves when ``release_s`` has come."""
+    close_slot(connection, (made.metric, made.edition, made.window))
+    outbox.enqueue(connection, made, release_s)
     return Recorded.QUEUED
 
 
-def spent_nanos(connection: sqlite3.Connection, budget_window: str) -> tuple[int, int]:
-    """Return what was spent within a period, and within the life of the device."""
+def discharge(connection: sqlite3.Connection, key: Key) -> None:
+    """Take a charge back, within the transaction that made it: what it was for cannot be reported."""
+    connection.execute("DELETE FROM charges WHERE metric = ? AND edition = ? AND window = ? AND reported = 0", key)
+
+
+def close_slot(connection: sqlite3.Connection, key: Key) -> None:
+    """Take note that a charge needs no report any more."""
+    connection.execute("UPDATE charges SET reported = 1 WHERE metric = ? AND edition = ? AND window = ?", key)
+
+
+def unreported(connection: sqlite3.Connection) -> list[Key]:
+    """Return the slots that have no report."""
+    rows = connection.execute("SELECT metric, edition, window FROM charges WHERE reported = 0").fetchall()
+    return [(metric, edition, window) for metric, edition, window in rows]
+
+
+def spent_nanos(connection: sqlite3.Connection, periods: Periods) -> tuple[int, int, int]:
+    """Return what was spent within a period, within a month, and within the life of the device."""
     total = "SELECT COALESCE(SUM(nanos), 0) FROM charges"
-    within_window = connection.execute(f"{total} WHERE budget_window = ?", (budget_window,)).fetchone()[0]
-    return within_window, connection.execute(total).fetchone()[0]
+    within_window = connection.execute(f"{total} WHERE budget_window = ?", (periods.budget_window,)).fetchone()[0]
+    within_month = connection.execute(f"{total} WHERE month = ?", (periods.month,)).fetchone()[0]
+    return within_window, within_month, connection.execute(total).fetchone()[0]
 
 
-def status(connection: sqlite3.Connection, budget: Budget, budget_window: str) -> BudgetStatus:
-    """Return what is spent and left of both ceilings."""
-    return status_of(*spent_nanos(connection, budget_window), budget, budget_window)
+def paid_nanos(connection: sqlite3.Connection, metric: str, edition: str, window_begins: str) -> int:
+    """Return what was charged to a metric under keys whose window begins with some words."""
+    query = "SELECT COALESCE(SUM(nanos), 0) FROM charges WHERE metric = ? AND edition = ? AND window LIKE ?"
+    return int(connection.execute(query, (metric, edition, f"{window_begins}%")).fetchone()[0])
 
 
-def status_of(window_nanos: int, lifetime_nanos: int, budget: Budget, budget_window: str) -> BudgetStatus:
+def lifetime_nanos(connection: sqlite3.Connection) -> int:
+    """Return what was spent within the life of the device."""
+    return int(connection.execute("SELECT COALESCE(SUM(nanos), 0) FROM charges").fetchone()[0])
+
+
+def status(connection: sqlite3.Connection, budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
+    """Return what is spent and left of all ceilings.
+
+    Args:
+        connection: within a transaction.
+        budget: the ceilings.
+        periods: the present ones.
+        window_nanos: what the questions of one period cost together, to tell how long the rest lasts.
+
+    """
+    return status_of(spent_nanos(connection, periods), budget, periods, window_nanos)
+
+
+def status_of(spent: tuple[int, int, int], budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
     """Return the status for known sums; a ceiling that was lowered below what is spent leaves 0."""
+    in_window, in_month, in_life = spent
+    month_ceiling = budget.per_month_nanos
+    left = max(0, budget.lifetime_nanos - in_life)
     return BudgetStatus(
-        window=budget_window,
-        window_spent=as_float(window_nanos),
-        window_left=_float_floor(max(0, budget.per_window_nanos - window_nanos)),
+        window=periods.budget_window,
+        window_spent=as_float(in_window),
+        window_left=_float_floor(max(0, budget.per_window_nanos - in_window)),
         window_ceiling=_float_floor(budget.per_window_nanos),
-        lifetime_spent=as_float(lifetime_nanos),
-        lifetime_left=_float_floor(max(0, budget.lifetime_nanos - lifetime_nanos)),
+        lifetime_spent=as_float(in_life),
+        lifetime_left=_float_floor(left),
         lifetime_ceiling=_float_floor(budget.lifetime_nanos),
+        month=periods.month,
+        month_spent=as_float(in_month),
+        month_ceiling=None if month_ceiling is None else _float_floor(month_ceiling),
+        windows_left=left // window_nanos if window_nanos else None,
     )
+
+
+def _row(connection: sqlite3.Connection, key: Key) -> tuple[int] | None:
+    query = "SELECT reported FROM charges WHERE metric = ? AND edition = ? AND window = ?"
+    row: tuple[int] | None = connection.execute(query, key).fetchone()
+    return row
 
 
 def _float_floor(nanos: int) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from client_sdk import forks, new_ledger
+from client_sdk import forks, host, new_ledger
 from client_sdk.results import LedgerBusyError, LedgerError
 
 if TYPE_CHECKING:
@@ -139,18 +139,18 @@ def _check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
     if _pragma(connection, "application_id") != new_ledger.APPLICATION_ID:
         raise _damaged(path)
     if _pragma(connection, "user_version") != new_ledger.SCHEMA_VERSION:
-        raise LedgerError(f"{path} was written by a newer version; it is left as it is: update the app")
+        raise LedgerError(f"{path} was written by another version; it is left as it is: update the app")
     if _pragma(connection, "quick_check(1)") != "ok":
         raise _damaged(path)
-    row = connection.execute("SELECT app, inode FROM device").fetchone()
+    row = connection.execute("SELECT app, inode, host FROM device").fetchone()
     if row is None:
         raise _damaged(path)
-    owner, inode = row
+    owner, inode, machine = row
     if app is None:
         return
     if app != owner:
         raise LedgerError(f"{path} is the ledger of the app {owner!r}, not {app!r}; give each app its own data_dir")
-    if inode not in (None, str(path.stat().st_ino)):
+    if inode not in (None, str(path.stat().st_ino)) or machine not in (None, host.identify(app)):
         raise LedgerError(
             f"{path} is a copy of a ledger, restored or brought from elsewhere; a copy would spend the same budget "
             "again, so that nothing is recorded: put the original back, or delete it by hand, which also forgets what "
@@ -171,7 +171,10 @@ def _pragma(connection: sqlite3.Connection, name: str) -> object:
 
 def _renew_secret(connection: sqlite3.Connection) -> None:
     if connection.execute("SELECT 1 FROM device WHERE secret IS NULL").fetchone():
-        connection.execute("UPDATE device SET secret = ? WHERE secret IS NULL", (new_ledger.draw_secret(),))
+        connection.execute(
+            "UPDATE device SET secret = ?, generation = generation + 1 WHERE secret IS NULL",
+            (new_ledger.draw_secret(),),
+        )
 
 
 def _truncate_log(connection: sqlite3.Connection) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from client_sdk import host
+
 if sys.platform != "win32":
     import fcntl
 
@@ -18,28 +20,41 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x48727361
 """SQLite's own mark for whose file it is: "Hrsa"."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 BUSY_TIMEOUT_S = 0.05
 """How long one statement waits for another process: below the time that `record` has, above a commit's fsync."""
 
 SECRET_BYTES = 32
-"""A key as long as the digest of the PRF that permanent answers will be derived with."""
+"""A key as long as the digest of the PRF (`client_sdk.prf`)."""
 
 PASSING_SUFFIX = ".new"
 """Of a file that is not a ledger yet."""
 
 _SCHEMA = f"""
 BEGIN;
-CREATE TABLE device (app TEXT NOT NULL, secret BLOB, inode TEXT);
+CREATE TABLE device (
+    app TEXT NOT NULL, secret BLOB, inode TEXT, host TEXT, generation INTEGER NOT NULL, latest_s INTEGER NOT NULL
+);
 CREATE TABLE charges (
     metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL, budget_window TEXT NOT NULL,
-    nanos INTEGER NOT NULL, PRIMARY KEY (metric, edition, window)
+    month TEXT NOT NULL, nanos INTEGER NOT NULL, attos INTEGER NOT NULL, reported INTEGER NOT NULL,
+    PRIMARY KEY (metric, edition, window)
 ) WITHOUT ROWID;
 CREATE INDEX charges_by_budget_window ON charges (budget_window, nanos);
+CREATE INDEX charges_by_month ON charges (month, nanos);
+CREATE TABLE slots (window TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE stratum (chosen_s INTEGER NOT NULL, end_s INTEGER NOT NULL, done INTEGER NOT NULL);
+CREATE TABLE permanents (
+    id INTEGER PRIMARY KEY, metric TEXT NOT NULL, edition TEXT NOT NULL, tag BLOB NOT NULL, symbol INTEGER NOT NULL
+);
+CREATE TABLE counts (
+    metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL, count INTEGER NOT NULL,
+    PRIMARY KEY (metric, edition, window)
+) WITHOUT ROWID;
 CREATE TABLE queue (
     id INTEGER PRIMARY KEY, metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL,
-    symbol INTEGER NOT NULL, deadline INTEGER NOT NULL
+    symbol INTEGER NOT NULL, deadline INTEGER NOT NULL, release INTEGER NOT NULL
 );
 CREATE TABLE uploads (
     id TEXT PRIMARY KEY, body BLOB NOT NULL, deadline INTEGER NOT NULL,
@@ -97,7 +112,8 @@ def fill(connection: sqlite3.Connection, app: str, inode: str | None) -> None:
     number would not tell more, and changes when some file systems are mounted again.
     """
     connection.executescript(_SCHEMA)
-    connection.execute("INSERT INTO device VALUES (?, ?, ?)", (app, draw_secret(), inode))
+    row = (app, draw_secret(), inode, None if inode is None else host.identify(app))
+    connection.execute("INSERT INTO device VALUES (?, ?, ?, ?, 1, 0)", row)
 
 
 def _give_name(passing: Path, path: Path) -> None:

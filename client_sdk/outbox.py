@@ -52,11 +52,18 @@ class Parcel:
     reports: int
 
 
-def enqueue(connection: sqlite3.Connection, report: Report) -> None:
-    """Put a report into the queue; above its bound, those whose windows close first are dropped and counted."""
+def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0) -> None:
+    """Put a report into the queue; above its bound, those whose windows close first are dropped and counted.
+
+    Args:
+        connection: within a write transaction.
+        report: what waits.
+        release_s: the Unix seconds before which it does not leave.
+
+    """
     connection.execute(
-        "INSERT INTO queue (metric, edition, window, symbol, deadline) VALUES (?, ?, ?, ?, ?)",
-        (report.metric, report.edition, report.window, report.symbol, _deadline(report)),
+        "INSERT INTO queue (metric, edition, window, symbol, deadline, release) VALUES (?, ?, ?, ?, ?, ?)",
+        (report.metric, report.edition, report.window, report.symbol, _deadline(report), release_s),
     )
     dropped = connection.execute(
         "DELETE FROM queue WHERE id IN (SELECT id FROM queue ORDER BY deadline DESC, id DESC LIMIT -1 OFFSET ?)",
@@ -76,7 +83,9 @@ def next_parcel(connection: sqlite3.Connection, now_s: float) -> Parcel | None:
     """
     _give_up(connection, now_s)
     if connection.execute("SELECT COUNT(*) FROM uploads").fetchone()[0] < MAX_UNDER_WAY:
-        waiting = connection.execute("SELECT id, deadline, metric, edition, window, symbol FROM queue").fetchall()
+        waiting = connection.execute(
+            "SELECT id, deadline, metric, edition, window, symbol FROM queue WHERE release <= ?", (now_s,)
+        ).fetchall()
         if waiting:
             return _pack(connection, waiting)
     row = connection.execute("SELECT id, body FROM uploads ORDER BY turn LIMIT 1").fetchone()
@@ -125,6 +134,12 @@ def reject(connection: sqlite3.Connection, upload_id: str) -> None:
         _count(connection, REJECTED, 1)
 
 
+def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:
+    """Return when the next report that is held back may leave, if there is one."""
+    earliest = connection.execute("SELECT MIN(release) FROM queue WHERE release > ?", (now_s,)).fetchone()[0]
+    return [] if earliest is None else [int(earliest)]
+
+
 def waiting(connection: sqlite3.Connection) -> int:
     """Return how many reports and uploads have not been settled."""
     query = "SELECT (SELECT COUNT(*) FROM queue) + (SELECT COUNT(*) FROM uploads)"
@@ -144,8 +159,8 @@ def dropped(connection: sqlite3.Connection) -> dict[str, int]:
 
 def wipe(connection: sqlite3.Connection) -> None:
     """Delete everything but the charges: they hold no answer, and opting in again must not renew the budget."""
-    for table in ("queue", "uploads", "history", "drops"):
-        connection.execute(f"DELETE FROM {table}")  # noqa: S608 the names are the four above
+    for table in ("queue", "uploads", "history", "drops", "permanents", "counts"):
+        connection.execute(f"DELETE FROM {table}")  # noqa: S608 the names are those above
     connection.execute("UPDATE device SET secret = NULL")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client_sdk import forks, ledger_file
+from client_sdk.agenda import Agenda
 from client_sdk.keeper import Keeper
 from client_sdk.results import LedgerError
 from client_sdk.transport import Transport
@@ -35,12 +36,13 @@ class Processes:
 
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 what each process needs
         self,
         path: Path | None,
         app: str,
         transport: Transport,
         clock: Callable[[], float],
+        agenda: Agenda,
         *,
         consent: bool,
     ) -> None:
@@ -49,6 +51,7 @@ class Processes:
         self._app = app
         self._transport = transport
         self._clock = clock
+        self._agenda = agenda
         self.consent = consent
         self._first = forks.this_process()
         self._made: dict[tuple[int, int], Process] = {}
@@ -68,7 +71,7 @@ class Processes:
 
     def _new(self) -> Process:
         keeper = Keeper(self._path, self._open)
-        uploader = Uploader(keeper, self._transport, clock=self._clock, allowed=lambda: self.consent)
+        uploader = Uploader(keeper, self._transport, self._agenda, clock=self._clock, allowed=lambda: self.consent)
         return Process(keeper, uploader)
 
     def _open(self) -> sqlite3.Connection:

@@ -6,50 +6,87 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from client_sdk import ledger
+from client_sdk import counting, ledger
+from client_sdk.agenda import Agenda, Made
+from client_sdk.keeper import READ
+from client_sdk.permanent import Secret, secret_of
 from client_sdk.process import Processes
 from client_sdk.results import LedgerBusyError, LedgerError, Recorded
 from client_sdk.spec.metric import Metric
 from client_sdk.spec.registry import Registry
-from client_sdk.spec.report import Report
 from client_sdk.spec.window import Window, WindowKind
 
 if TYPE_CHECKING:
     import sqlite3
 
-RECORD_DEADLINE_S = 0.08
+RECORD_DEADLINE_S = 0.06
 """How long `Recorder.record` waits for the disk: its host is promised 100 ms, and the rest is for a busy processor."""
+
+SECRET_DEADLINE_S = 0.03
+"""How long it waits for the secret before; both waits together stay within the promise."""
 
 
 class Recorder:
-    """Makes reports of symbols.
+    """Makes reports of perturbed answers.
 
     Attributes:
         clock_problem: what is wrong with the clock and what to do about it, or none.
 
     """
 
-    def __init__(self, registry: Registry, processes: Processes, clock: Callable[[], float]) -> None:
+    def __init__(self, registry: Registry, processes: Processes, agenda: Agenda, clock: Callable[[], float]) -> None:
         """Take the ceilings from the registry, the consent and the ledger from the processes."""
         self.clock_problem: str | None = None
         self._registry = registry
         self._processes = processes
+        self._agenda = agenda
         self._clock = clock
 
-    def record(self, definition: Metric, symbol: int) -> Recorded:
+    def secret(self) -> Secret | Recorded:
+        """Return the device's secret, or why there is none; for answers that are perturbed with it."""
+        if not self._processes.consent:
+            return Recorded.NO_CONSENT
+        try:
+            return self._processes.current.keeper.run(secret_of, SECRET_DEADLINE_S, begin=READ)
+        except LedgerBusyError:
+            return Recorded.BUSY
+        except LedgerError:
+            return Recorded.UNAVAILABLE
+
+    def record(self, definition: Metric, made: Made) -> Recorded:
         """Charge and queue a report of the present window; return what became of it, in time and without raising."""
+        return self._in_time(definition, partial(self._charge, definition=definition, made=made))
+
+    def count(self, definition: Metric, by: int) -> Recorded:
+        """Add up within the present window."""
+        return self._in_time(definition, partial(self._count, definition=definition, by=by))
+
+    def instant(self, *kinds: WindowKind) -> float:
+        """Return the clock's instant.
+
+        Raises:
+            LedgerError: if it is one that no collector takes; ``clock_problem`` says the same.
+
+        """
+        try:
+            instant_s = float(self._clock())
+            for kind in kinds:
+                Window.parse(Window.of(kind, instant_s).text)
+        except Exception:  # noqa: BLE001 the clock is the host's, and may do anything
+            self.clock_problem = "the device's clock names an instant that no collector takes; set it"
+            raise LedgerError(self.clock_problem) from None
+        self.clock_problem = None
+        return instant_s
+
+    def _in_time(self, definition: Metric, work: Callable[..., Recorded]) -> Recorded:
         if not self._processes.consent:
             return Recorded.NO_CONSENT
         process = self._processes.current
         try:
-            window, budget_window = self.windows(definition.window, self._registry.budget.window)
-            if definition.has_expired(window):
+            clock_s = self.instant(definition.window, self._registry.budget.window)
+            if definition.has_expired(Window.of(definition.window, clock_s)):
                 return Recorded.EXPIRED
-            report = Report(definition.name, definition.edition, window.text, symbol)
-            charge = partial(
-                self._charge, report=report, nanos=definition.epsilon_nanos, budget_window=budget_window.text
-            )
-            recorded = process.keeper.run(charge, RECORD_DEADLINE_S)
+            recorded: Recorded = process.keeper.run(partial(work, clock_s=clock_s), RECORD_DEADLINE_S)
         except LedgerBusyError:
             recorded = Recorded.BUSY
         except LedgerError:
@@ -58,24 +95,22 @@ class Recorder:
             process.uploader.notify()
         return recorded
 
-    def windows(self, *kinds: WindowKind) -> list[Window]:
-        """Return the present windows.
-
-        Raises:
-            LedgerError: if the clock names an instant that no collector takes; ``clock_problem`` says the same.
-
-        """
-        try:
-            instant_s = self._clock()
-            windows = [Window.parse(Window.of(kind, instant_s).text) for kind in kinds]
-        except Exception:  # noqa: BLE001 the clock is the host's, and may do anything
-            self.clock_problem = "the device's clock names an instant that no collector takes; set it"
-            raise LedgerError(self.clock_problem) from None
-        self.clock_problem = None
-        return windows
-
-    def _charge(self, connection: sqlite3.Connection, report: Report, nanos: int, budget_window: str) -> Recorded:
+    def _charge(self, connection: sqlite3.Connection, definition: Metric, made: Made, clock_s: float) -> Recorded:
         """Charge and queue, in the keeper's thread; jobs that waited while the user opted out are not done."""
         if not self._processes.consent:
             return Recorded.NO_CONSENT
-        return ledger.charge(connection, report, nanos, self._registry.budget, budget_window)
+        instant_s = self._agenda.begin(connection, clock_s)
+        window = Window.of(definition.window, instant_s)
+        return self._agenda.report(connection, definition, made, window, instant_s)
+
+    def _count(self, connection: sqlite3.Connection, definition: Metric, by: int, clock_s: float) -> Recorded:
+        if not self._processes.consent:
+            return Recorded.NO_CONSENT
+        window = Window.of(definition.window, self._agenda.begin(connection, clock_s))
+        if ledger.is_reported(connection, (definition.name, definition.edition, window.text)):
+            return Recorded.ALREADY_RECORDED
+        if definition.persist:
+            counting.add_persistent(connection, definition, window, by)
+        else:
+            self._agenda.counters.add(definition, window, by)
+        return Recorded.COUNTED

@@ -16,11 +16,17 @@ class Recorded(StrEnum):
     QUEUED = "queued"
     """A report was made, charged and queued."""
 
+    COUNTED = "counted"
+    """It was added up; the report is made when the window has ended."""
+
     ALREADY_RECORDED = "already_recorded"
     """This window has its report already; nothing changed."""
 
     OUT_OF_BUDGET = "out_of_budget"
     """The report would have exceeded a ceiling, and was not made."""
+
+    NOT_ASKED = "not_asked"
+    """This device does not answer this question in this window; that was drawn when the window began."""
 
     NO_CONSENT = "no_consent"
     """The user has not agreed, or has opted out; nothing was made."""
@@ -41,6 +47,10 @@ class Recorded(StrEnum):
 
 class LedgerError(HearsayError):
     """The ledger cannot be read or written. The message says why and what to do; it never holds an answer."""
+
+
+class ClockError(LedgerError):
+    """The device's clock cannot be believed."""
 
 
 class LedgerBusyError(LedgerError):
@@ -80,6 +90,11 @@ class BudgetStatus:
         lifetime_spent: what all reports ever made on this device cost together.
         lifetime_left: what this device may still spend.
         lifetime_ceiling: what it may ever spend.
+        month: the calendar month (UTC).
+        month_spent: what all reports made within it cost together.
+        month_ceiling: what it allows at most, or none.
+        windows_left: for how many more windows the lifetime ceiling lasts if every question is answered in each; none
+            if no question costs anything.
 
     """
 
@@ -90,6 +105,10 @@ class BudgetStatus:
     lifetime_spent: float
     lifetime_left: float
     lifetime_ceiling: float
+    month: str
+    month_spent: float
+    month_ceiling: float | None
+    windows_left: int | None
 
 
 def warn(message: str, *arguments: object) -> None:

@@ -13,13 +13,19 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from client_sdk import ledger, ledger_file, outbox
+from client_sdk.agenda import Agenda, Made
 from client_sdk.coins import SystemCoins
 from client_sdk.keeper import BARE, READ
+from client_sdk.ledger import Periods
+from client_sdk.permanent import permanent_answer
 from client_sdk.process import Processes
 from client_sdk.recorder import Recorder
 from client_sdk.results import BudgetStatus, HistoryEntry, LedgerError, Recorded, warn
 from client_sdk.spec.channel import Coins
+from client_sdk.spec.domain import Count
 from client_sdk.spec.errors import OutsideDomainError, UnknownMetricError
+from client_sdk.spec.mechanisms.permanent import Permanent
+from client_sdk.spec.metric import Metric
 from client_sdk.spec.registry import Registry
 from client_sdk.transport import HttpTransport, Transport
 
@@ -86,8 +92,9 @@ class Telemetry:
         self._coins = coins
         self._transport = transport or HttpTransport(collector)
         self._closed = False
-        self._processes = Processes(self._path, registry.app, self._transport, clock, consent=consent)
-        self._recorder = Recorder(registry, self._processes, clock)
+        self._agenda = Agenda(registry, coins)
+        self._processes = Processes(self._path, registry.app, self._transport, clock, self._agenda, consent=consent)
+        self._recorder = Recorder(registry, self._processes, self._agenda, clock)
         weakref.finalize(self, self._processes.end).atexit = False  # then all threads end anyway
         if consent and self._path is not None:
             with contextlib.suppress(LedgerError):  # `problem` says it
@@ -123,7 +130,7 @@ class Telemetry:
         mistake: UnknownMetricError | OutsideDomainError
         try:
             definition = self._registry.metric(metric)
-            symbol = definition.perturb(value, self._coins)
+            made = self._made(definition, value)
         except UnknownMetricError:
             mistake = UnknownMetricError(metric, tuple(self._registry.metrics))
         except OutsideDomainError as error:
@@ -133,10 +140,51 @@ class Telemetry:
             return Recorded.UNAVAILABLE
         else:
             del value  # whatever fails from here on has no frame that holds it
-            return Recorded.CLOSED if self._closed else self._recorder.record(definition, symbol)
+            if isinstance(made, Recorded):
+                return made
+            return Recorded.CLOSED if self._closed else self._recorder.record(definition, made)
         # A new error, raised here: the old one's traceback and context hold frames that hold the answer.
         del value
         raise mistake
+
+    def count(self, metric: str, by: int = 1) -> Recorded:
+        """Add up over the window; when it has ended, the sum is reported, as `record` would.
+
+        What is counted lives in memory and is lost with the process, unless the registry says ``persist``.
+
+        Args:
+            metric: the name of a metric of kind ``count``.
+            by: how many to add, from 0 up; the sum is cut at the metric's ``max``.
+
+        Returns:
+            ``COUNTED``, or why not, within 100 ms.
+
+        Raises:
+            UnknownMetricError: if the registry defines no such metric.
+            OutsideDomainError: if the metric is no count, or ``by`` is no whole number from 0 up.
+
+        """
+        definition = self._registry.metric(metric)
+        if not isinstance(definition.domain, Count):
+            raise OutsideDomainError(metric, f"recorded: a {definition.kind} does not add up")
+        if type(by) is not int or by < 0:
+            raise OutsideDomainError(metric, "a whole number from 0 up")
+        if self._closed:
+            return Recorded.CLOSED
+        counted = self._recorder.count(definition, by)
+        if counted is Recorded.COUNTED:
+            self._processes.current.uploader.notify()
+        return counted
+
+    def _made(self, definition: Metric, value: object) -> Made | Recorded:
+        """Return what is made of an answer, or why nothing is: a permanent answer needs the device's secret."""
+        if not isinstance(definition.channel, Permanent):
+            return definition.perturb(value, self._coins)
+        definition.encode(value, self._coins)  # a programmer's mistake is named whether or not there is a secret
+        secret = Recorded.CLOSED if self._closed else self._recorder.secret()
+        if isinstance(secret, Recorded):
+            return secret
+        return permanent_answer(definition, definition.channel, value, secret)
 
     def flush(self, timeout_s: float = 5.0) -> bool:
         """Send now what waits instead of in the background.
@@ -172,9 +220,10 @@ class Telemetry:
 
         """
         budget = self._registry.budget
-        (window,) = self._recorder.windows(budget.window)
-        work = partial(ledger.status, budget=budget, budget_window=window.text)
-        return self._ask(work, empty=ledger.status_of(0, 0, budget, window.text))
+        periods = Periods.at(budget, self._recorder.instant(budget.window))
+        once_nanos = sum(metric.charge_nanos for metric in self._registry.metrics.values())
+        work = partial(ledger.status, budget=budget, periods=periods, window_nanos=once_nanos)
+        return self._ask(work, empty=ledger.status_of((0, 0, 0), budget, periods, once_nanos))
 
     def dropped(self) -> dict[str, int]:
         """Return how many reports were dropped, by reason.
@@ -200,6 +249,7 @@ class Telemetry:
 
         """
         self._processes.consent = False
+        self._agenda.counters.clear()
         self._processes.current.uploader.stop()
         if self._path is None:
             self._run(outbox.wipe, FORGET_DEADLINE_S)

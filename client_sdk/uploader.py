@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
 from os import urandom
+from typing import TYPE_CHECKING
 
 from client_sdk import outbox
+from client_sdk.agenda import Agenda
 from client_sdk.keeper import Keeper
 from client_sdk.outcome import Acknowledged, Outcome, Rejected, Reply, Transient, Uniform, explain, judge, next_delay_s
-from client_sdk.results import LedgerBusyError, LedgerError, warn
+from client_sdk.results import ClockError, LedgerBusyError, LedgerError, warn
 from client_sdk.spec.report import Verdict
 from client_sdk.transport import Transport
+
+if TYPE_CHECKING:
+    import sqlite3
 
 SPREAD_S = 60.0
 """A report leaves at a random instant within a minute: its arrival does not tell when the user did something."""
 
 LEDGER_DEADLINE_S = 5.0
 """How long this thread waits for the ledger: nobody waits for this thread."""
+
+
+LONGEST_REST_S = 3600.0
+"""What is due by the calendar is looked at so often, because a computer that sleeps stops the clock that waits."""
 
 
 class _State(Enum):
@@ -42,10 +52,11 @@ class Uploader:
 
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 what it stands between, named by the caller
         self,
         keeper: Keeper,
         transport: Transport,
+        agenda: Agenda,
         *,
         clock: Callable[[], float],
         allowed: Callable[[], bool],
@@ -56,6 +67,7 @@ class Uploader:
         Args:
             keeper: the ledger's.
             transport: to the collector.
+            agenda: what is due by the calendar.
             clock: Unix seconds, for windows and dates.
             allowed: whether the user agrees, asked before every upload.
             uniform: the source of jitter.
@@ -64,6 +76,7 @@ class Uploader:
         self.problem: str | None = None
         self._keeper = keeper
         self._transport = transport
+        self._agenda = agenda
         self._clock = clock
         self._allowed = allowed
         self._uniform = uniform
@@ -150,14 +163,22 @@ class Uploader:
             return False
 
     def _attempt(self) -> None:
-        parcel = self._keeper.run(partial(outbox.next_parcel, now_s=self._clock()), LEDGER_DEADLINE_S)
+        parcel, due_in_s = self._keeper.run(partial(self._next, now_s=self._clock()), LEDGER_DEADLINE_S)
         if parcel is None:
-            self._rest()
+            self._rest(due_in_s)
         elif self._allowed():
             reply = self._post(parcel.body)
             outcome = judge(reply, parcel.reports, self._clock())
             self.problem = explain(reply) if isinstance(outcome, Transient) else None
             self._obey(outcome, parcel)
+
+    def _next(self, connection: sqlite3.Connection, now_s: float) -> tuple[outbox.Parcel | None, float | None]:
+        """Do what is due; return what to send, or in how many seconds something will be due."""
+        if self._allowed():
+            with contextlib.suppress(ClockError):  # what was queued before is sent all the same
+                self._agenda.begin(connection, now_s)
+        next_s = self._agenda.next_s(connection, now_s)
+        return outbox.next_parcel(connection, now_s), None if next_s is None else next_s - now_s
 
     def _post(self, body: bytes) -> Reply | None:
         try:
@@ -186,11 +207,13 @@ class Uploader:
         else:
             self._go_on()
 
-    def _rest(self) -> None:
+    def _rest(self, due_in_s: float | None) -> None:
         with self._changed:
             self._failures = 0
             if self._due_s is None:  # else something was queued since the ledger was asked
                 self._state = _State.EMPTY
+                if due_in_s is not None:
+                    self._due_s = time.monotonic() + min(due_in_s + self._uniform(0.0, SPREAD_S), LONGEST_REST_S)
             self._changed.notify_all()
 
     def _go_on(self) -> None:

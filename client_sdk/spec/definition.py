@@ -109,17 +109,22 @@ def _read_permanent(table: Table, domain: Domain | None) -> tuple[RequestedEpsil
 def _read_fill(table: Table, domain: Domain | None) -> tuple[Domain | None, Fill | None]:
     """Return the domain with an input for none if it is to be filled in, and what to fill in."""
     fill_in, fill_value = table.flag("fill_in"), table.number("fill_value", required=False)
-    is_mean = isinstance(domain, Number) and domain.statistic == "mean"
-    if fill_value is not None and not (fill_in and is_mean):
-        table.mistake("fill_value", "is for a mean with fill_in = true; remove it")
+    takes_value = isinstance(domain, Count) or (isinstance(domain, Number) and domain.statistic == "mean")
+    if fill_value is not None and not (fill_in and takes_value):
+        table.mistake("fill_value", "is for a count or a mean with fill_in = true; remove it")
     if not fill_in or domain is None:
         return domain, None
     if isinstance(domain, Boolean | Category | Cross):
         return Filled(domain), Fill(None)
-    if not isinstance(domain, Number) or not is_mean:
-        table.mistake("fill_in", f"is not for a {domain.kind} without a mean; record an answer in every window")
+    if not isinstance(domain, Number) or not takes_value:
+        table.mistake("fill_in", f"is not for such a {domain.kind}; record an answer in every window instead")
         return domain, None
-    if fill_value is None or not domain.low <= fill_value <= domain.high:
+    is_whole = fill_value is not None and fill_value.denominator == 1
+    if (
+        fill_value is None
+        or not domain.low <= fill_value <= domain.high
+        or (isinstance(domain, Count) and not is_whole)
+    ):
         table.mistake("fill_value", f"must be {domain.expected}: what is reported where nothing was recorded")
         return domain, None
     return domain, Fill(int(fill_value) if isinstance(domain, Count) else fill_value)

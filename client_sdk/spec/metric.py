@@ -115,6 +115,18 @@ class Metric:
         """Whether a window begins after the last day on which the metric is asked."""
         return self.expires is not None and window.first_day > self.expires
 
+    def encode(self, answer: object, coins: Coins) -> int:
+        """Return the input symbol of a true answer.
+
+        Raises:
+            OutsideDomainError: without the answer, if it is outside the domain.
+
+        """
+        try:
+            return self.domain.encode(answer, self.channel.inputs, coins)
+        except DomainError:
+            raise OutsideDomainError(self.name, self.domain.expected) from None
+
     def perturb(self, answer: object, coins: Coins) -> int:
         """Return the symbol to report for a true answer. Run on the device.
 
@@ -122,11 +134,7 @@ class Metric:
             OutsideDomainError: without the answer, if it is outside the domain.
 
         """
-        try:
-            value = self.domain.encode(answer, self.channel.inputs, coins)
-        except DomainError:
-            raise OutsideDomainError(self.name, self.domain.expected) from None
-        return self.channel.perturb(value, coins)
+        return self.channel.perturb(self.encode(answer, coins), coins)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -134,12 +142,18 @@ def _delta(channel: Channel) -> Fraction:
     return channel.delta
 
 
+def _filled_with(metric: Metric) -> dict[str, object]:
+    """Return what the edition says of a number that is reported where nothing was recorded."""
+    is_number = metric.fill is not None and metric.fill.answer is not None
+    return {"fill_value": str(metric.fill.answer)} if metric.fill is not None and is_number else {}
+
+
 def _edition(metric: Metric) -> str:
     """Digest what a report means. Purpose, owner and expiry are not in it: editing them must not redraw anything."""
     meaning = {
         "schema": 1,
         "kind": metric.kind,
-        "domain": metric.domain.definition,
+        "domain": metric.domain.definition | _filled_with(metric),
         "window": metric.window.value,
         "mechanism": metric.channel.name,
         "integers": dict(metric.channel.integers),

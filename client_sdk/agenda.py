@@ -1,0 +1,150 @@
+"""What is due by the calendar: slots when a window begins; fill-ins and counts when one has ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from client_sdk import counting, ledger, outbox, participation
+from client_sdk.counting import Counted, Counters
+from client_sdk.ledger import Cost, Periods
+from client_sdk.permanent import PermanentAnswer, admit, permanent_answer, secret_of
+from client_sdk.results import Recorded
+from client_sdk.spec.channel import Coins
+from client_sdk.spec.domain import Count
+from client_sdk.spec.mechanisms.permanent import Permanent
+from client_sdk.spec.metric import Metric
+from client_sdk.spec.registry import Registry
+from client_sdk.spec.report import Report
+from client_sdk.spec.window import GRACE_S, Window
+
+if TYPE_CHECKING:
+    import sqlite3
+
+RELEASE_SPREAD_S = 6 * 3600
+"""Reports that wait for their window's end leave within six hours after it: a whole population must not send at once,
+and the collector takes them for three days."""
+
+Made = int | PermanentAnswer
+"""What was made of a true answer: a symbol to report, or a permanent answer to report from."""
+
+
+class Agenda:
+    """Does what is due, within a transaction of the ledger.
+
+    Attributes:
+        counters: the counts that are kept in memory.
+
+    """
+
+    def __init__(self, registry: Registry, coins: Coins) -> None:
+        """Take the questions and the ceilings from the registry."""
+        self.counters = Counters()
+        self._registry = registry
+        self._coins = coins
+        self._kinds = {
+            metric.window for metric in registry.metrics.values() if participation.has_slots(registry, metric)
+        }
+
+        self._ending = self._kinds | {
+            metric.window for metric in registry.metrics.values() if isinstance(metric.domain, Count)
+        }
+
+    def begin(self, connection: sqlite3.Connection, clock_s: float) -> float:
+        """Do what is due and return the present instant as the ledger counts time.
+
+        Raises:
+            ClockError: if the clock was set back too far; then nothing was done.
+
+        """
+        instant_s = ledger.instant(connection, clock_s)
+        windows = [Window.of(kind, instant_s) for kind in sorted(self._kinds)]
+        for window in windows:
+            self._open_slots(connection, window, instant_s)
+        if self._kinds:
+            self._fill_in(connection, instant_s)
+        for counted in self.counters.ended(self._registry, instant_s):
+            if self._report_count(connection, counted) is not Recorded.QUEUED:  # else it may yet be rolled back
+                self.counters.drop(counted)
+        for counted in counting.take_ended_persistent(connection, self._registry, instant_s):
+            self._report_count(connection, counted)
+        return instant_s
+
+    def next_s(self, connection: sqlite3.Connection, clock_s: float) -> float | None:
+        """Return the next instant at which something will be due, or none."""
+        ends = (Window.of(kind, clock_s).ends_at for kind in self._ending)
+        releases = outbox.next_release_s(connection, clock_s)
+        return min((*ends, *releases), default=None)
+
+    def report(
+        self, connection: sqlite3.Connection, definition: Metric, made: Made, window: Window, instant_s: float
+    ) -> Recorded:
+        """Charge and queue the report of a window.
+
+        Args:
+            connection: within a write transaction.
+            definition: the metric.
+            made: of the true answer.
+            window: that the report speaks of.
+            instant_s: an instant within the periods that pay for it.
+
+        """
+        key = (definition.name, definition.edition, window.text)
+        if ledger.is_reported(connection, key):
+            return Recorded.ALREADY_RECORDED
+        periods = Periods.at(self._registry.budget, instant_s)
+        if not ledger.is_charged(connection, key):
+            if participation.has_slots(self._registry, definition):
+                return Recorded.NOT_ASKED
+            if not ledger.charge(connection, key, Cost.of_report(definition), self._registry.budget, periods):
+                return Recorded.OUT_OF_BUDGET
+        symbol = self._symbol(connection, definition, made, periods)
+        if symbol is None:
+            ledger.discharge(connection, key)
+            return Recorded.OUT_OF_BUDGET
+        release_s = 0
+        if definition.fill is not None:
+            release_s = window.ends_at + self._coins.below(RELEASE_SPREAD_S)
+        return ledger.report(connection, Report(*key, symbol), release_s)
+
+    def _symbol(self, connection: sqlite3.Connection, definition: Metric, made: Made, periods: Periods) -> int | None:
+        if not isinstance(made, PermanentAnswer):
+            return made
+        assert isinstance(definition.channel, Permanent)  # noqa: S101 nothing else has permanent answers
+        answer = admit(connection, definition, made, self._registry.budget, periods)
+        return None if answer is None else definition.channel.instantaneous.perturb(answer, self._coins)
+
+    def _open_slots(self, connection: sqlite3.Connection, window: Window, instant_s: float) -> None:
+        """Pay for what is asked in a window, once, when it is first met."""
+        if connection.execute("SELECT 1 FROM slots WHERE window = ?", (window.text,)).fetchone():
+            return
+        connection.execute("INSERT INTO slots VALUES (?)", (window.text,))
+        periods = Periods.at(self._registry.budget, instant_s)
+        for definition in participation.drawn(connection, self._registry, window, secret_of(connection).key):
+            key = (definition.name, definition.edition, window.text)
+            if not ledger.is_charged(connection, key):
+                ledger.charge(connection, key, Cost.of_report(definition), self._registry.budget, periods)
+
+    def _fill_in(self, connection: sqlite3.Connection, instant_s: float) -> None:
+        """Report what is to be reported of windows that ended without an answer, and let go of the other slots."""
+        for key in ledger.unreported(connection):
+            name, edition, text = key
+            window, definition = Window.parse(text), self._registry.metrics.get(name)
+            if instant_s < window.ends_at:
+                continue
+            is_asked = definition is not None and definition.edition == edition and definition.fill is not None
+            if definition is None or not is_asked or window.ends_at + GRACE_S <= instant_s:
+                ledger.close_slot(connection, key)
+            else:
+                made = self.made(connection, definition, definition.fill.answer if definition.fill else None)
+                self.report(connection, definition, made, window, window.ends_at - 1)
+
+    def _report_count(self, connection: sqlite3.Connection, counted: Counted) -> Recorded:
+        definition, window, answer = counted
+        made = self.made(connection, definition, min(answer, int(definition.domain.high)))  # type: ignore[union-attr]
+        return self.report(connection, definition, made, window, window.ends_at - 1)
+
+    def made(self, connection: sqlite3.Connection, definition: Metric, answer: object) -> Made:
+        """Return what is made of an answer, within a transaction."""
+        if isinstance(definition.channel, Permanent):
+            return permanent_answer(definition, definition.channel, answer, secret_of(connection))
+        return definition.perturb(answer, self._coins)

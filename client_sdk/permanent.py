@@ -1,0 +1,106 @@
+"""Permanent answers: drawn once for all by a PRF of the device's secret, and charged where that is what is promised.
+
+A true answer becomes a permanent one before the ledger is asked; the ledger's file holds a tag of each answer that was
+charged, which without the secret says nothing. Whoever reads both file and secret can find out which answers occurred.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from client_sdk import ledger, prf
+from client_sdk.ledger import Cost, Periods
+from client_sdk.results import LedgerBusyError
+from client_sdk.spec.budget import Budget
+from client_sdk.spec.mechanisms.permanent import Permanent
+from client_sdk.spec.metric import Metric, Protects
+
+if TYPE_CHECKING:
+    import sqlite3
+
+
+class Secret(NamedTuple):
+    """The device's secret, and how many it has had: opting out and in again makes a new one."""
+
+    key: bytes
+    generation: int
+
+
+class PermanentAnswer(NamedTuple):
+    """What stands for a true answer for good.
+
+    Attributes:
+        symbol: the permanent answer.
+        tag: which answer it stands for, to those who know the secret.
+        generation: of the secret.
+
+    """
+
+    symbol: int
+    tag: bytes
+    generation: int
+
+
+def secret_of(connection: sqlite3.Connection) -> Secret:
+    """Return the device's secret."""
+    return Secret(*connection.execute("SELECT secret, generation FROM device").fetchone())
+
+
+def permanent_answer(definition: Metric, channel: Permanent, answer: object, secret: Secret) -> PermanentAnswer:
+    """Return the permanent answer of a true one; the same for the same, as long as the secret is.
+
+    A number is rounded to an end of its range by an offset that is drawn once a metric, so that it keeps its end, and
+    with it the permanent answer, while it drifts a little (Ding, Kulkarni & Yekhanin 2017, section 3.2, alpha-point
+    rounding).
+
+    Raises:
+        OutsideDomainError: without the answer, if it is outside the domain.
+
+    """
+    labels = (definition.name, definition.edition)
+    value = definition.encode(answer, prf.PrfCoins(secret.key, prf.OFFSET, *labels))
+    symbol = channel.permanent.perturb(value, prf.PrfCoins(secret.key, prf.PERMANENT, *labels, str(value)))
+    return PermanentAnswer(symbol, prf.derive(secret.key, prf.TAG, *labels, str(value)), secret.generation)
+
+
+def admit(
+    connection: sqlite3.Connection, definition: Metric, answer: PermanentAnswer, budget: Budget, periods: Periods
+) -> int | None:
+    """Return the permanent answer to report from, or none if the ceilings do not allow any.
+
+    Where different answers are what is charged, so many as are declared are paid for with the first one; when there
+    are more, the last one that was paid for answers for all others, so that silence never depends on an answer.
+
+    Raises:
+        LedgerBusyError: if the secret was replaced since the answer was made; record again.
+
+    """
+    if secret_of(connection).generation != answer.generation:
+        raise LedgerBusyError("the user opted out and in again meanwhile; record again")
+    if definition.protects is not Protects.PATTERN:
+        return answer.symbol
+    reserve = (definition.name, definition.edition, f"generation {answer.generation}, {definition.max_values} values")
+    if not ledger.is_charged(connection, reserve):
+        paid = ledger.paid_nanos(connection, definition.name, definition.edition, f"generation {answer.generation}, ")
+        cost = Cost(max(0, definition.reserve_nanos - paid))  # more values may have been declared meanwhile
+        if not ledger.charge(connection, reserve, cost, budget, periods):
+            return None
+        ledger.close_slot(connection, reserve)
+    return _charged(connection, definition, answer)
+
+
+def _charged(connection: sqlite3.Connection, definition: Metric, answer: PermanentAnswer) -> int:
+    rows = connection.execute(
+        "SELECT tag, symbol FROM permanents WHERE metric = ? AND edition = ? ORDER BY id",
+        (definition.name, definition.edition),
+    ).fetchall()
+    known: dict[bytes, int] = dict(rows)
+    if answer.tag in known:
+        return known[answer.tag]
+    if len(known) >= definition.max_values:
+        return int(rows[-1][1])
+    connection.execute(
+        "INSERT INTO permanents (metric, edition, tag, symbol) VALUES (?, ?, ?, ?)",
+        (definition.name, definition.edition, answer.tag, answer.symbol),
+    )
+    return answer.symbol
