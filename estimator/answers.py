@@ -25,7 +25,7 @@ MOST_DIGITS = 400
 MEMBERS_APART = "|"
 """What stands between the members of a set, and between the answers of a pair, in one cell."""
 
-Value = bool | str | int | Decimal | Fraction | tuple["Value", ...]
+Value = bool | str | int | Decimal | Fraction | tuple["Value", ...] | None
 """An answer, in a form that is equal where answers are: the members of a set stand in the domain's order."""
 
 

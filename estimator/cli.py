@@ -62,6 +62,7 @@ command.add_command(audit_command)
 )
 @click.option("--to", "last", metavar="WINDOW", type=_WindowType(), help="Up to the end of this window.")
 @click.option("--simultaneous", is_flag=True, help="Intervals that hold together, for all that one tally tells.")
+@click.option("--pool", is_flag=True, help="Also all windows of a metric together, and the change.")
 @click.option("--covariance", is_flag=True, help="With --format json: the covariance of all shares of a metric.")
 @click.option(
     "--central-delta",
@@ -81,6 +82,7 @@ def report(  # noqa: PLR0913 one argument an option
     simultaneous: bool,
     covariance: bool,
     central_delta: float | None,
+    pool: bool,
     form: str,
 ) -> None:
     """Print estimates, standard errors and confidence intervals of every metric and window."""
@@ -97,9 +99,8 @@ def report(  # noqa: PLR0913 one argument an option
         read = _read(collector, tallies, preliminary=preliminary)
     except TalliesError as error:
         raise click.ClickException(str(error)) from error
-    made = make_report(
-        definitions, read, Selection(first, last, preliminary), Wanted(simultaneous, covariance, central_delta)
-    )
+    wanted = Wanted(simultaneous, covariance, central_delta, pool)
+    made = make_report(definitions, read, Selection(first, last, preliminary), wanted)
     _name_skipped(made)
     click.echo(FORMATS[form](made), nl=False)
 

@@ -39,12 +39,14 @@ class Wanted:
         simultaneous: intervals that hold together, for all that one tally tells, instead of each by itself.
         covariance: of the shares.
         central_delta: the delta of the central epsilon of each closed tally; or none, where none is wanted.
+        pool: all windows of a metric together, too.
 
     """
 
     simultaneous: bool = False
     covariance: bool = False
     central_delta: float | None = None
+    pool: bool = False
 
 
 PLAIN = Wanted()
@@ -84,6 +86,19 @@ class MetricEstimate:
         """The sum of the answers of so many people as reported, where answers can be added; else none."""
         adds_up = isinstance(self.metric.domain, Number) and self.reports > 0
         return self.mean.times(self.reports) if self.mean is not None and adds_up else None
+
+    @property
+    def mean_range(self) -> tuple[float, float]:
+        """Between which ends the mean lies."""
+        domain = self.metric.domain
+        match domain:
+            case Number():
+                return float(domain.low), float(domain.high)
+            case Subset():
+                return 0.0, float(domain.max_items)
+            case Ordinal():
+                return 1.0, float(domain.size)
+        raise TypeError(f"a {domain.kind} has no mean")
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
@@ -171,6 +186,16 @@ def _positions(metric: Metric) -> Floats | None:
         case Subset():
             return np.append(np.full(size - 1, float(domain.max_items)), 0.0)
     return None
+
+
+def scale_of(metric: Metric) -> Floats:
+    """Return the place of each input's answer on a scale from 0 to 1, for the mean of answers that are inputs."""
+    positions = _positions(metric)
+    if positions is None:  # a number, rounded to an end of its range
+        return np.array([0.0, 1.0])
+    least, greatest = float(positions.min()), float(positions.max())
+    scale: Floats = (positions - least) / (greatest - least)
+    return scale
 
 
 def _mean(  # noqa: PLR0913, PLR0917 what shares were estimated from

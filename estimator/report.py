@@ -9,6 +9,7 @@ from client_sdk.spec import Metric, Registry, Window
 from estimator.central import Central, together
 from estimator.estimate import PLAIN, MetricEstimate, Wanted, estimate
 from estimator.intervals import CONFIDENCE
+from estimator.pooling import Pooled, pooled
 from estimator.tallies import Tally
 
 
@@ -83,6 +84,7 @@ class Report:
         metrics: by the registry's order, then by window.
         skipped: in the tallies' order.
         composed: by window, where central epsilons are wanted.
+        pooled: all windows of a metric together, where that is wanted.
 
     """
 
@@ -91,6 +93,7 @@ class Report:
     skipped: tuple[Skipped, ...]
     simultaneous: bool = False
     composed: tuple[Composed, ...] = ()
+    pooled: tuple[Pooled, ...] = ()
 
 
 def make_report(
@@ -108,8 +111,8 @@ def make_report(
             skipped.append(Skipped(tally.metric, tally.edition, tally.window, str(error)))
     order = {name: position for position, name in enumerate(registry.metrics)}
     estimated.sort(key=lambda one: (order[one.metric.name], one.window.starts_at))
-    composed = _composed(estimated, wanted.central_delta)
-    return Report(CONFIDENCE, tuple(estimated), tuple(skipped), wanted.simultaneous, composed)
+    composed, windows = _composed(estimated, wanted.central_delta), pooled(estimated) if wanted.pool else ()
+    return Report(CONFIDENCE, tuple(estimated), tuple(skipped), wanted.simultaneous, composed, windows)
 
 
 def _composed(estimated: Iterable[MetricEstimate], delta: float | None) -> tuple[Composed, ...]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from client_sdk.spec import Channel
 from client_sdk.spec.mechanisms.hybrid import Hybrid
+from client_sdk.spec.mechanisms.permanent import Permanent
 from estimator.blocks import Blocks, blocks_of
 from estimator.tallies import Counts
 
@@ -30,6 +31,9 @@ def sampler_of(channel: Channel) -> Sampler:
     """Return how tallies of a channel are drawn; what it needs is prepared once."""
     if isinstance(channel, Hybrid):
         return _band_or_ends(channel)
+    if isinstance(channel, Permanent):
+        first, second = sampler_of(channel.permanent), sampler_of(channel.instantaneous)
+        return lambda inputs, generator: second(first(inputs, generator), generator)
     blocks = blocks_of(channel)
     return _by_table(channel) if blocks is None else _anything_or_block(channel, blocks)
 

@@ -7,11 +7,13 @@ from functools import lru_cache
 from typing import Any, Final
 
 from client_sdk.spec import Channel
+from client_sdk.spec.mechanisms.permanent import Permanent
 from estimator.inverse import (
     cyclic_design,
     exponential,
     k_ary_randomized_response,
     one_bit,
+    permanent,
     projective_geometry,
     randomized_response,
 )
@@ -33,4 +35,6 @@ REMEMBERED = 16
 @lru_cache(maxsize=REMEMBERED)
 def inverse_of(channel: Channel) -> Inverse:
     """Return how the shares of a channel's inputs are found from the tally of its symbols."""
+    if isinstance(channel, Permanent):
+        return permanent.two_step(channel, inverse_of(channel.instantaneous))
     return _INVERSES[channel.name](channel)

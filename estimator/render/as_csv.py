@@ -16,6 +16,7 @@ from estimator.distribution import Distribution, Resampled
 from estimator.estimate import MetricEstimate
 from estimator.figure import Estimate
 from estimator.joint import Joint
+from estimator.pooling import Pooled
 from estimator.render.words import mean_word, word
 from estimator.report import POPULATION, Report
 
@@ -27,7 +28,8 @@ COLUMNS = (
 
 def as_csv(report: Report) -> str:
     """Return the report as CSV; a field without an estimate is empty, a truth value is ``true`` or ``false``."""
-    return csv_text([COLUMNS, *(row for estimated in report.metrics for row in rows_of(report, estimated))])
+    rows = [row for estimated in report.metrics for row in rows_of(report, estimated)]
+    return csv_text([COLUMNS, *rows, *(row for one in report.pooled for row in _pooled_rows(report, one))])
 
 
 def rows_of(report: Report, estimated: MetricEstimate) -> Iterator[list[object]]:
@@ -70,6 +72,21 @@ def _lines(estimated: MetricEstimate) -> Iterator[tuple[str, str, Estimate]]:
         yield "sum", "", estimated.total
     if estimated.joint is not None:
         yield from _joint_lines(estimated.joint)
+
+
+def _pooled_rows(report: Report, one: Pooled) -> Iterator[list[object]]:
+    """Yield the figures of all windows together; their name is that of the first and of the last one."""
+    metric = one.metric
+    about = [
+        metric.name, metric.edition, f"{one.windows[0]} to {one.windows[-1]}", "", metric.kind, metric.channel.name,
+        as_float(metric.epsilon_nanos), one.reports,
+    ]  # fmt: skip
+    lines = [("pooled_share", word(value), share) for value, share in one.shares]
+    lines += [] if one.mean is None else [("pooled_mean", "", one.mean)]
+    lines += [("change", word(value), change) for value, change in one.changes]
+    for statistic, value, figure in lines:
+        numbers = (figure.unbiased, figure.standard_error, figure.low, figure.high, None)
+        yield [*about, statistic, value, *numbers, report.confidence, POPULATION, None, float(metric.delta)]
 
 
 def _distribution_lines(found: Distribution) -> Iterator[tuple[str, str, Estimate]]:

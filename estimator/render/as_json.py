@@ -11,6 +11,7 @@ from estimator.distribution import Distribution, Resampled
 from estimator.estimate import MetricEstimate
 from estimator.figure import Estimate
 from estimator.joint import Joint
+from estimator.pooling import Pooled
 from estimator.render import central
 from estimator.report import POPULATION, Report
 
@@ -40,6 +41,8 @@ def document_of(report: Report) -> dict[str, Any]:
             {"window": one.window.text, "tallies": one.tallies, "central": central.document_of(one.central)}
             for one in report.composed
         ]
+    if report.pooled:
+        document["pooled"] = [_pooled(one) for one in report.pooled]
     return document
 
 
@@ -79,6 +82,14 @@ def _metric(estimated: MetricEstimate) -> dict[str, object]:
     if estimated.central is not None:
         document["central"] = central.document_of(estimated.central)
     return document
+
+
+def _pooled(one: Pooled) -> dict[str, object]:
+    shares = [{"value": value, **_within(share)} for value, share in one.shares]
+    mean = {} if one.mean is None else {"mean": _within(one.mean, "estimate")}
+    changes = [{"value": value, **_within(change, "difference")} for value, change in one.changes]
+    about = {"metric": one.metric.name, "edition": one.metric.edition, "windows": one.windows, "reports": one.reports}
+    return {**about, **({"estimates": shares} if shares else {}), **mean, "changes": changes}
 
 
 def _distribution(found: Distribution) -> dict[str, object]:

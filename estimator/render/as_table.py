@@ -13,6 +13,7 @@ from estimator.distribution import Resampled
 from estimator.estimate import MetricEstimate
 from estimator.figure import Estimate
 from estimator.joint import Joint
+from estimator.pooling import Pooled
 from estimator.render import central
 from estimator.render.words import mean_word, word
 from estimator.report import Report
@@ -48,6 +49,12 @@ TOGETHER_FOOTNOTE = """\
 All intervals of a question in a window hold together with the confidence above
 them; but those marked ~ are only widened for it, and promise less.
 """
+POOLED_FOOTNOTE = """\
+Windows together: the same people may have answered in each, so that only the
+mechanism's fresh noise averages out over them. A change takes the two windows
+for independent, which is careful.
+"""
+
 
 SHOWN_VALUES = 50
 """Of a large category only so many, those with the largest shares in its last window; a table is for the eye."""
@@ -74,9 +81,11 @@ def as_table(report: Report) -> str:
         POINT_FOOTNOTE: point,
         SMOOTHED_FOOTNOTE: smoothed,
         central.FOOTNOTE: bool(report.composed),
+        POOLED_FOOTNOTE: bool(report.pooled),
         PRELIMINARY_FOOTNOTE: preliminary,
     }
-    together = [central.composed_lines(report.composed)] if report.composed else []
+    together = [_pooled_block(one) for one in report.pooled]
+    together += [central.composed_lines(report.composed)] if report.composed else []
     return "\n".join([*blocks, *together, "".join(note for note, applies in notes.items() if applies)])
 
 
@@ -97,6 +106,20 @@ def _block(metric: Metric, windows: Sequence[MetricEstimate], confidence: float)
         *(line for estimated in windows for line in _joint_lines(estimated)),
         *filter(None, map(central.line_of, windows)),
     ]
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _pooled_block(one: Pooled) -> str:
+    first, last = one.windows[0], one.windows[-1]
+    lines = [f"{one.metric.name}: {len(one.windows)} windows together, {first} to {last}, {one.reports:,} reports"]
+    shares = one.shares[:SHOWN_VALUES]
+    lines += [f"  {cut(word(value)):{VALUE_WIDTH}} {'':11} {_numbers(share, SHARE_DIGITS)}" for value, share in shares]
+    if one.mean is not None:
+        lines.append(f"  {mean_word(one.metric):{VALUE_WIDTH}} {'':11} {_numbers(one.mean, NUMBER_DIGITS)}")
+    lines.append(f"  {last} less {first}")
+    digits = SHARE_DIGITS if one.mean is None else NUMBER_DIGITS
+    changes = one.changes[:SHOWN_VALUES]
+    lines += [f"  {cut(word(value)):{VALUE_WIDTH}} {'':11} {_numbers(change, digits)}" for value, change in changes]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 

@@ -12,6 +12,8 @@ OF_MEANS: Final = {"ordinal": "mean position", "set": "mean size"}
 
 def word(value: Label) -> str:
     """Return a value of a domain as text: ``true`` and ``false`` as in the registry, a pair with a comma."""
+    if value is None:
+        return "nothing recorded"
     if isinstance(value, tuple):
         return ", ".join(word(part) for part in value)
     return value if isinstance(value, str) else str(value).lower()

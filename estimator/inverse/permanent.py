@@ -1,0 +1,80 @@
+"""Permanent answers inverted: the shares of permanent answers first, then those of the true ones.
+
+The permanent answer is the true one with probability p and each other one with probability q, so that the share of a
+permanent answer is q + (p - q) times that of the true one (Erlingsson, Pihur & Korolova 2014, section 4; Arcolezi et
+al. 2023, section 3). Everything that the instantaneous step's inverse finds is mapped by this line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from client_sdk.spec.mechanisms.permanent import Permanent
+from estimator.intervals import Floats
+from estimator.inverse.protocol import Inverse
+from estimator.inverse.support import Support
+from estimator.tallies import Counts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TwoStep:
+    """The inverse of two steps.
+
+    Attributes:
+        second: the inverse of the instantaneous step.
+        keep: p, how often the permanent answer is the true one.
+        lie: q, how often it is a given other one.
+
+    """
+
+    second: Inverse
+    keep: float
+    lie: float
+
+    @property
+    def gap(self) -> float:
+        """How much of a true share arrives in that of permanent answers: p - q."""
+        return self.keep - self.lie
+
+    def shares(self, counts: Counts, reports: int) -> Floats:
+        """Return the unbiased estimate of each value's share, shape (k,)."""
+        shares: Floats = (self.second.shares(counts, reports) - self.lie) / self.gap
+        return shares
+
+    def standard_errors(self, counts: Counts, reports: int) -> Floats:
+        """Return the standard error of each estimated share, shape (k,), for people sampled at random."""
+        errors: Floats = self.second.standard_errors(counts, reports) / self.gap
+        return errors
+
+    def intervals(self, counts: Counts, reports: int, family: int = 1) -> tuple[Floats, Floats]:
+        """Return the ends of the shares' confidence intervals: those of permanent answers, mapped and clipped."""
+        low, high = (
+            np.clip((end - self.lie) / self.gap, 0.0, 1.0) for end in self.second.intervals(counts, reports, family)
+        )
+        return low, high
+
+    def contrast(self, weights: Floats) -> Floats:
+        """Return what a report of each symbol adds to the estimate of a weighted sum of shares."""
+        summed: Floats = (self.second.contrast(weights) - self.lie * weights.sum()) / self.gap
+        return summed
+
+    def symbol_law(self, shares: Floats) -> Floats:
+        """Return the probability of each symbol, shape (m,), in a population of such shares."""
+        return self.second.symbol_law(self.lie * shares.sum() + self.gap * shares)
+
+    def expectations(self, scores: Floats) -> Floats:
+        """Return what each input, shape (k,), expects of a score of the symbol."""
+        of_permanent = self.second.expectations(scores)
+        expected: Floats = self.lie * of_permanent.sum() + self.gap * of_permanent
+        return expected
+
+
+def two_step(channel: Permanent, second: Inverse) -> Inverse:
+    """Return the inverse of two steps; where each symbol supports the value it names, that is so again."""
+    keep, lie = (channel.permanent.probability(0, given) for given in (0, 1))
+    if not isinstance(second, Support):
+        return TwoStep(second, float(keep), float(lie))
+    gap = second.own - second.other
+    return Support(own=second.other + gap * keep, other=second.other + gap * lie)

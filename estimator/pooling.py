@@ -1,0 +1,162 @@
+"""Several windows of one question taken together, and how they differ.
+
+The same people may have answered in every window, and nobody knows who did. What is new in each report, the noise of
+its mechanism, averages out over all reports. What may be the same every time, who the people are and the noise of
+permanent answers, is taken to be exactly the same: standard errors then add up, weighted with the reports, and do not
+shrink with the number of windows. Both parts together are never less than the truth (Minkowski's inequality).
+
+A difference between two windows takes them for independent; where the same people answered it is too careful.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from client_sdk.spec import Channel, Label, Metric
+from client_sdk.spec.mechanisms.permanent import Permanent
+from estimator.estimate import MetricEstimate, scale_of
+from estimator.figure import Estimate
+from estimator.intervals import EXACT_BELOW, z_of
+from estimator.inverse import inverse_of
+from estimator.inverse.decoders import decoder_of
+from estimator.means import Contrast
+
+MEAN = "mean"
+
+
+@dataclass(frozen=True, slots=True)
+class Pooled:
+    """What some windows of one question tell together.
+
+    Attributes:
+        metric: the question.
+        windows: their names, in time.
+        reports: of all of them.
+        shares: for each value its share, over all reports; empty where there are none.
+        mean: likewise, or none.
+        changes: for each value, or the mean, by how much the last window is above the first one.
+
+    """
+
+    metric: Metric
+    windows: tuple[str, ...]
+    reports: int
+    shares: tuple[tuple[Label, Estimate], ...]
+    mean: Estimate | None
+    changes: tuple[tuple[Label, Estimate], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One figure of one window: its estimate, and the two parts of its standard error.
+
+    Attributes:
+        reports: of the window.
+        estimate: unbiased.
+        fresh: what of the error is new in each report.
+        lasting: what may be the same in every window.
+
+    """
+
+    reports: int
+    estimate: float
+    fresh: float
+    lasting: float
+
+    @property
+    def error(self) -> float:
+        """The whole standard error."""
+        return math.hypot(self.fresh, self.lasting)
+
+
+def pooled(estimates: Sequence[MetricEstimate]) -> tuple[Pooled, ...]:
+    """Pool the windows of every metric that has reports in more than one, in the order of the metrics."""
+    with_reports = [one for one in estimates if one.reports]
+    groups = (list(windows) for _, windows in groupby(with_reports, key=lambda one: one.metric))
+    return tuple(_pool(windows) for windows in groups if len(windows) > 1)
+
+
+def _pool(windows: list[MetricEstimate]) -> Pooled:
+    metric, reports = windows[0].metric, sum(one.reports for one in windows)
+    shares: list[tuple[Label, Estimate]] = []
+    changes: list[tuple[Label, Estimate]] = []
+    if windows[0].shares is not None:
+        for same in zip(*(one.shares for one in windows if one.shares is not None), strict=True):
+            parts = [_of_share(one, share) for one, (_, share) in zip(windows, same, strict=True)]
+            shares.append((same[0][0], _together(parts, 0.0, 1.0)))
+            changes.append((same[0][0], _change(parts, 1.0)))
+    mean = None
+    if windows[0].mean is not None:
+        parts = [_of_mean(one, one.mean) for one in windows if one.mean is not None]
+        least, most = windows[0].mean_range
+        mean = _together(parts, least, most)
+        changes.append((MEAN, _change(parts, most - least)))
+    return Pooled(metric, tuple(one.window.text for one in windows), reports, tuple(shares), mean, tuple(changes))
+
+
+def _of_share(one: MetricEstimate, share: Estimate) -> _Part:
+    """Divide the error of a share: people, and permanent answers, are a sample of the shares that they would have."""
+    estimate, error = _known(share)
+    gap, lie = _first_step(one.metric.channel)
+    permanent = lie + gap * min(1.0, max(0.0, estimate))
+    lasting = min(error, math.sqrt(permanent * (1 - permanent) / one.reports) / gap)
+    return _Part(one.reports, estimate, math.sqrt(error**2 - lasting**2), lasting)
+
+
+def _of_mean(one: MetricEstimate, mean: Estimate) -> _Part:
+    """Divide the error of a mean: the least noise that the mechanism has there is fresh, all else may last."""
+    estimate, error = _known(mean)
+    least, most = one.mean_range
+    position = min(1.0, max(0.0, (estimate - least) / (most - least)))
+    fresh = min(error, math.sqrt(_least_noise(one, position) / one.reports) * (most - least))
+    return _Part(one.reports, estimate, fresh, math.sqrt(error**2 - fresh**2))
+
+
+def _least_noise(one: MetricEstimate, position: float) -> float:
+    """Return the least variance of fresh noise in a report, where the mean is at a position from 0 to 1."""
+    channel = one.metric.channel
+    decoder = decoder_of(channel)
+    if decoder is not None:
+        return decoder.least_variance(position)
+    gap, _ = _first_step(channel)
+    inverse = inverse_of(channel.instantaneous if isinstance(channel, Permanent) else channel)
+    return max(0.0, Contrast.of(inverse, scale_of(one.metric)).floor) / gap**2
+
+
+def _first_step(channel: Channel) -> tuple[float, float]:
+    """Return how much of a share arrives in that of permanent answers, and of how many lies it begins with."""
+    if not isinstance(channel, Permanent):
+        return 1.0, 0.0
+    keep, lie = (float(channel.permanent.probability(0, given)) for given in (0, 1))
+    return keep - lie, lie
+
+
+def _known(one: Estimate) -> tuple[float, float]:
+    assert one.unbiased is not None  # noqa: S101 windows without reports are left out
+    assert one.standard_error is not None  # noqa: S101 likewise
+    return one.unbiased, one.standard_error
+
+
+def _together(parts: Sequence[_Part], least: float, most: float) -> Estimate:
+    reports = sum(part.reports for part in parts)
+    estimate = math.fsum(part.reports * part.estimate for part in parts) / reports
+    fresh = math.sqrt(math.fsum((part.reports * part.fresh) ** 2 for part in parts)) / reports
+    lasting = math.fsum(part.reports * part.lasting for part in parts) / reports
+    error = math.hypot(fresh, lasting)
+    if reports < EXACT_BELOW:
+        return Estimate(estimate, error, least, most, None)
+    reach = z_of(1) * error
+    low, high = (min(most, max(least, end)) for end in (estimate - reach, estimate + reach))
+    return Estimate(estimate, error, low, high, None)
+
+
+def _change(parts: Sequence[_Part], width: float) -> Estimate:
+    first, last = parts[0], parts[-1]
+    change, error = last.estimate - first.estimate, math.hypot(first.error, last.error)
+    if min(first.reports, last.reports) < EXACT_BELOW:
+        return Estimate(change, error, -width, width, None)
+    reach = z_of(1) * error
+    return Estimate(change, error, max(-width, change - reach), min(width, change + reach), None)
