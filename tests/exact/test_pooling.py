@@ -1,0 +1,121 @@
+"""Windows together: the error is never below the truth, whatever of it the windows have in common."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from client_sdk.spec import Metric, Window
+from client_sdk.spec.mechanisms.permanent import Permanent
+from estimator.estimate import MetricEstimate, estimate
+from estimator.pooling import Pooled, pooled
+from estimator.sampling import sampler_of
+from estimator.tallies import Counts, Tally
+from tests.support.definitions import BOOLEAN, CATEGORY, NUMBER, Field, metric_of
+
+PERMANENT: dict[str, Field] = {"permanent_epsilon": 2, "protects": "history"}
+METRICS = {
+    "boolean": metric_of(BOOLEAN),
+    "permanent boolean": metric_of(BOOLEAN | PERMANENT),
+    "permanent category": metric_of(CATEGORY | PERMANENT),
+}
+PEOPLE, WINDOWS, ROUNDS = 2000, 4, 400
+
+
+def estimated(metric: Metric, counts: Counts, day: int) -> MetricEstimate:
+    window = Window.parse(f"2026-11-{day:02}")
+    tally = Tally(
+        metric.name, metric.edition, window, closed=True, reports=int(counts.sum()), counts=tuple(counts.tolist())
+    )
+    return estimate(metric, tally)
+
+
+def pool(windows: list[MetricEstimate]) -> Pooled:
+    (one,) = pooled(windows)
+    return one
+
+
+def same_people(metric: Metric, generator: np.random.Generator) -> list[MetricEstimate]:
+    """Let the same people, and the same permanent answers, report in every window."""
+    inputs = generator.multinomial(PEOPLE, np.full(metric.channel.inputs, 1 / metric.channel.inputs))
+    channel = metric.channel
+    if isinstance(channel, Permanent):
+        inputs, channel = sampler_of(channel.permanent)(inputs, generator), channel.instantaneous
+    sampler = sampler_of(channel)
+    return [estimated(metric, sampler(inputs, generator), day) for day in range(1, WINDOWS + 1)]
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_error_is_that_of_the_same_people_answering_again(name: str) -> None:
+    """The squared error of so many rounds has a relative standard deviation of sqrt(2 / rounds); six of them decide."""
+    generator = np.random.default_rng(7)
+    found = [pool(same_people(METRICS[name], generator)).shares[0][1] for _ in range(ROUNDS)]
+    truth = 1 / METRICS[name].channel.inputs
+    squares = [((one.unbiased or 0.0) - truth) ** 2 for one in found]
+    claimed = [(one.standard_error or 0.0) ** 2 for one in found]
+    assert abs(math.fsum(squares) / math.fsum(claimed) - 1) <= 6 * math.sqrt(2 / ROUNDS)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_taking_the_windows_for_independent_would_claim_too_little(name: str) -> None:
+    windows = same_people(METRICS[name], np.random.default_rng(8))
+    together = pool(windows).shares[0][1].standard_error or 0.0
+    alone = next(iter(windows[0].shares or ()))[1].standard_error or 0.0
+    assert alone / math.sqrt(WINDOWS) < together < alone
+
+
+def test_pooled_is_weighted_with_the_reports() -> None:
+    metric = METRICS["boolean"]
+    windows = [estimated(metric, np.array(counts), day) for day, counts in ((1, [30, 70]), (2, [300, 100]))]
+    shares = [dict(one.shares or ())[True].unbiased or 0.0 for one in windows]
+    one = pool(windows)
+    assert one.reports == 500
+    assert dict(one.shares)[True].unbiased == pytest.approx((100 * shares[0] + 400 * shares[1]) / 500, rel=1e-15)
+    assert dict(one.changes)[True].unbiased == pytest.approx(shares[1] - shares[0], rel=1e-15)
+
+
+def test_a_change_has_the_error_of_two_independent_windows() -> None:
+    metric = METRICS["boolean"]
+    windows = [estimated(metric, np.array(counts), day) for day, counts in ((1, [300, 700]), (2, [600, 400]))]
+    errors = [dict(one.shares or ())[True].standard_error or 0.0 for one in windows]
+    change = dict(pool(windows).changes)[True]
+    assert change.standard_error == math.hypot(*errors)
+    assert change.low < (change.unbiased or 0.0) < change.high
+
+
+@pytest.mark.parametrize("few", [1, 49])
+def test_few_reports_leave_everything_possible(few: int) -> None:
+    metric = METRICS["boolean"]
+    first, second = few // 2, few - few // 2
+    windows = [estimated(metric, np.array([0, count]), day) for day, count in ((1, first), (2, second))]
+    if first == 0:
+        assert pooled(windows) == ()
+        return
+    one = pool(windows)
+    assert all((share.low, share.high) == (0.0, 1.0) for _, share in one.shares)
+    assert all((change.low, change.high) == (-1.0, 1.0) for _, change in one.changes)
+
+
+def test_a_mean_is_pooled_on_its_own_scale() -> None:
+    metric = metric_of(NUMBER | {"low": -3, "high": 9})
+    windows = []
+    for day, mean in product((1, 2), (2,)):
+        inputs = np.zeros(metric.channel.inputs, dtype=np.int64)
+        inputs[mean % metric.channel.inputs] = PEOPLE
+        windows.append(estimated(metric, sampler_of(metric.channel)(inputs, np.random.default_rng(day)), day))
+    one = pool(windows)
+    assert one.mean is not None
+    assert -3 <= one.mean.low <= one.mean.high <= 9
+    assert one.mean.unbiased == pytest.approx(sum(w.mean.unbiased or 0.0 for w in windows if w.mean) / 2, rel=1e-12)
+
+
+def test_one_window_and_windows_without_reports_are_not_pooled() -> None:
+    metric = METRICS["boolean"]
+    one = estimated(metric, np.array([60, 40]), 1)
+    empty = replace(estimated(metric, np.array([0, 0]), 2))
+    assert pooled([one]) == ()
+    assert pooled([one, empty]) == ()
