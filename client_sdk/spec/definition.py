@@ -30,7 +30,9 @@ LEAST_DELTA, GREATEST_DELTA = Fraction(1, 10**10), Fraction(1, 100)
 """Below the least the integers of a table resolve nothing; above the greatest one in a hundred could be exposed."""
 
 
-def read_metric(name: str, table: Table, owner: str, budget: Budget, others: Mapping[str, Metric]) -> Metric | None:
+def read_metric(
+    name: str, table: Table, owner: str, budget: Budget, others: Mapping[str, Domain | None]
+) -> Metric | None:
     """Return the metric that a table defines, or none if it has mistakes, which the table remembers.
 
     Args:
@@ -38,7 +40,7 @@ def read_metric(name: str, table: Table, owner: str, budget: Budget, others: Map
         table: its keys.
         owner: who answers for it where it does not say so.
         budget: its ceilings and its window are the metric's, too.
-        others: the metrics that it may cross.
+        others: the domains of the metrics that it may cross; none of one that is mistaken.
 
     """
     if not METRIC_NAME.fullmatch(name):
@@ -49,12 +51,14 @@ def read_metric(name: str, table: Table, owner: str, budget: Budget, others: Map
     expires = table.take("expires")
     if expires is not None and (not isinstance(expires, date) or isinstance(expires, datetime)):
         table.mistake("expires", "must be a date such as 2027-12-31, without quotes")
-    domain, fill = _read_fill(table, read_domain(table, {known: metric.domain for known, metric in others.items()}))
+    before = table.found
+    domain, fill = _read_fill(table, read_domain(table, others))
     epsilon, delta, utility = _read_epsilon(table), _read_delta(table), _read_utility(table, domain)
     permanent, protects, max_values = _read_permanent(table, domain)
     mechanism, persist = table.text("mechanism", default=AUTO), _read_persist(table, domain)
+    of_the_channel = table.found - before
     table.nothing_else()
-    if domain is None or epsilon is None or not mechanism:
+    if of_the_channel or domain is None or epsilon is None or not mechanism:
         return None
     try:
         channel = channel_for(domain, epsilon, mechanism, delta=delta, utility=utility, permanent=permanent)

@@ -22,12 +22,12 @@ from client_sdk.spec.table import MAX_TEXT, Table, is_text
 _DOMAIN_KEYS = ("values", "low", "high", "max", "statistic", "max_items")
 
 
-def read_domain(table: Table, others: Mapping[str, Domain]) -> Domain | None:
+def read_domain(table: Table, others: Mapping[str, Domain | None]) -> Domain | None:
     """Return the domain that a metric's table defines, or none if it is mistaken, which the table remembers.
 
     Args:
         table: of the metric.
-        others: the domains of the metrics that it may cross, by name.
+        others: the domains of the metrics that it may cross, by name; none of one that is mistaken.
 
     """
     raw = table.take("cross")
@@ -45,11 +45,13 @@ def read_domain(table: Table, others: Mapping[str, Domain]) -> Domain | None:
     return None
 
 
-def _read_cross(table: Table, raw: object, others: Mapping[str, Domain]) -> Cross | None:
+def _read_cross(table: Table, raw: object, others: Mapping[str, Domain | None]) -> Cross | None:
     if not isinstance(raw, list) or len(raw) != 2 or not all(isinstance(name, str) for name in raw):  # noqa: PLR2004
         table.mistake("cross", 'must name two metrics, such as ["os", "dark_mode"]')
         return None
     domains = [others[name] for name in raw if name in others]
+    if None in domains:  # which has a mistake of its own
+        return None
     first, second = domains if len(domains) == len(set(raw)) == len(raw) else (None, None)
     if not isinstance(first, Boolean | Category) or not isinstance(second, Boolean | Category):
         table.mistake("cross", "must name two different metrics of this registry that are boolean, category or ordinal")

@@ -16,6 +16,7 @@ from typing import Any
 
 from client_sdk.spec.budget import ATTOS, Budget, Strategy
 from client_sdk.spec.definition import read_metric
+from client_sdk.spec.domain import Domain
 from client_sdk.spec.epsilon import GREATEST, NANOS
 from client_sdk.spec.errors import RegistryError, UnknownMetricError
 from client_sdk.spec.metric import Metric
@@ -149,9 +150,11 @@ def _read_metrics(raw: object, owner: str, budget: Budget, mistakes: list[tuple[
         mistakes.append(("metric", "must hold at least one metric: [metric.dark_mode]"))
         return {}
     read: dict[str, Metric] = {}
+    domains: dict[str, Domain | None] = {}
     plain = [name for name, fields in raw.items() if not (isinstance(fields, dict) and "cross" in fields)]
     for name in [*plain, *(name for name in raw if name not in plain)]:
-        metric = read_metric(name, Table(raw[name], f"metric.{name}", mistakes), owner, budget, read)
+        metric = read_metric(name, Table(raw[name], f"metric.{name}", mistakes), owner, budget, domains)
+        domains[name] = None if metric is None else metric.domain
         if metric is not None:
             read[name] = metric
     return {name: read[name] for name in raw if name in read}

@@ -35,10 +35,16 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Table:
-    """A table of the file while it is read: takes keys one by one and remembers every mistake."""
+    """A table of the file while it is read: takes keys one by one and remembers every mistake.
+
+    Attributes:
+        found: how many mistakes it has.
+
+    """
 
     def __init__(self, raw: object, place: str, mistakes: list[tuple[str, str]]) -> None:
         """Begin to read what stands at a place."""
+        self.found = 0
         self._place = place
         self._mistakes = mistakes
         self._raw: dict[str, Any] = dict(raw) if isinstance(raw, dict) else {}
@@ -49,6 +55,7 @@ class Table:
         """Remember what is wrong with a key."""
         place = ".".join(part for part in (self._place, key) if part)
         self._mistakes.append((place, problem))
+        self.found += 1
 
     def take(self, key: str, *, required: bool = False) -> Any:  # noqa: ANN401 what TOML holds
         """Return the raw value of a key, or none."""

@@ -46,7 +46,7 @@ UTILITY: Final = Toml("[[0, -1, -3], [-2, 0, -1], [-3, -2, 0]]")
 USEFUL: Final[dict[str, Field]] = CATEGORY | {"mechanism": "exponential", "utility": UTILITY}
 
 HEAD: Final = (
-    'schema = 1\n[app]\nname = "acme"\nowner = "owner@example.com"\n[budget]\nper_window = 20\nlifetime = 400\n'
+    'schema = 1\n[app]\nname = "acme"\nowner = "owner@example.com"\n[budget]\nper_window = 20\nlifetime = 400\ndelta = 0.5\n'
 )
 
 
