@@ -6,18 +6,19 @@ who reported as well as the noise of the mechanism. For the devices at hand alon
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from client_sdk.spec import Count, Cross, Label, Metric, Number, Ordinal, Subset, Window
+from client_sdk.spec import Count, Cross, Filled, Label, Metric, Number, Ordinal, Subset, Window
 from estimator.central import Central, central_of
 from estimator.covariance import MOST_VALUES, covariance_of
 from estimator.distribution import Distribution, distribution_of
 from estimator.figure import Estimate, Shares
 from estimator.histogram import Histogram
-from estimator.intervals import Floats
+from estimator.intervals import EXACT_BELOW, Floats, z_of
 from estimator.inverse import inverse_of
 from estimator.inverse.decoder import Decoder
 from estimator.inverse.decoders import decoder_of
@@ -25,6 +26,7 @@ from estimator.inverse.protocol import Inverse
 from estimator.joint import Joint, intervals_of, joint_of
 from estimator.likelihood import maximum_likelihood
 from estimator.means import Contrast, mean_of
+from estimator.ratios import Ratios
 from estimator.shrinkage import FEWEST, shrunken_shares
 from estimator.tallies import Counts, Tally
 
@@ -64,6 +66,8 @@ class MetricEstimate:
         shares: where answers have shares each of them, in the domain's order; else none.
         mean: of a number in the metric's units, of a scale's positions from 1, or of a set's size; else none.
         distribution: for a number of which it is asked, in the metric's units; else none.
+        answered: where windows without an answer are reported, too, for each answer its share among those who gave
+            one; else empty.
         joint: for two questions asked together; else none.
         covariance: of the shares as the channel has them (of a set: of what was drawn, the dummy last); else none.
         central: what the tally reveals, if nothing else is published, where that is wanted; else none.
@@ -77,6 +81,7 @@ class MetricEstimate:
     shares: Shares | None = None
     mean: Estimate | None = None
     distribution: Distribution | None = None
+    answered: tuple[tuple[Label, Estimate], ...] = ()
     joint: Joint | None = None
     covariance: Floats | None = None
     central: Central | None = None
@@ -151,19 +156,32 @@ def _of_values(found: MetricEstimate, inverse: Inverse, counts: Counts, wanted: 
     if wanted.simultaneous:
         family = (1 if size == 2 else size) + (positions is not None)  # noqa: PLR2004 of two shares one is the rest
         family += intervals_of(domain) if isinstance(domain, Cross) else 0
+        family += size - 1 if isinstance(domain, Filled) else 0
     shares = _shares(domain.labels, inverse, counts, reports, family)
     mean = None if positions is None else _mean(positions, inverse, shares.likeliest, counts, reports, family)
     if isinstance(domain, Subset):
         shares = shares.of_members(domain.labels, domain.max_items)
     found = replace(found, shares=shares, mean=mean)
-    if reports == 0 or not (wanted.covariance or isinstance(domain, Cross)):
+    is_filled = isinstance(domain, Filled) and size <= MOST_VALUES
+    if reports == 0 or not (wanted.covariance or is_filled or isinstance(domain, Cross)):
         return found
     if size > MOST_VALUES:
         raise ValueError(f"the covariance of {size} shares is too large; it can be had of {MOST_VALUES}")
     covariance = covariance_of(inverse, counts, reports)
     if isinstance(domain, Cross):
         found = replace(found, joint=joint_of(domain, shares.unbiased, covariance, reports, family))
+    if isinstance(domain, Filled):
+        answered = _answered(shares, covariance, reports, family)
+        found = replace(found, answered=tuple(zip(domain.answered.labels, answered, strict=True)))
     return replace(found, covariance=covariance) if wanted.covariance else found
+
+
+def _answered(shares: Shares, covariance: Floats, reports: int, family: int) -> list[Estimate]:
+    """Return the shares among those who answered: of a group that is all but the last input."""
+    answers = len(shares) - 1
+    ratios = Ratios.of(shares.unbiased[:answers], covariance[:answers, :answers], 1, answers)
+    z = z_of(family) if reports >= EXACT_BELOW else math.inf
+    return [ratios.estimate(0, answer, z) for answer in range(answers)]
 
 
 def _shares(labels: Sequence[Label], inverse: Inverse, counts: Counts, reports: int, family: int = 1) -> Shares:

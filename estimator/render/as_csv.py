@@ -70,6 +70,7 @@ def _lines(estimated: MetricEstimate) -> Iterator[tuple[str, str, Estimate]]:
         yield from _distribution_lines(estimated.distribution)
     if estimated.total is not None:
         yield "sum", "", estimated.total
+    yield from (("share_of_answered", word(value), one) for value, one in estimated.answered)
     if estimated.joint is not None:
         yield from _joint_lines(estimated.joint)
 

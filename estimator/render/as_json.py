@@ -75,6 +75,8 @@ def _metric(estimated: MetricEstimate) -> dict[str, object]:
         document["sum"] = _numbers("estimate", estimated.total)
     if estimated.distribution is not None:
         document |= _distribution(estimated.distribution)
+    if estimated.answered:
+        document["answered"] = [{"value": value, **_within(one)} for value, one in estimated.answered]
     if estimated.joint is not None:
         document |= _joint(estimated.joint)
     if estimated.covariance is not None:

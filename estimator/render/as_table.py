@@ -103,7 +103,7 @@ def _block(metric: Metric, windows: Sequence[MetricEstimate], confidence: float)
         *(f"  reports in {_window(estimated)}: {estimated.reports:,}" for estimated in windows),
         HEADING.format(interval=f"{confidence:.0%} interval"),
         *_rows(windows),
-        *(line for estimated in windows for line in _joint_lines(estimated)),
+        *(line for estimated in windows for line in (*_answered_lines(estimated), *_joint_lines(estimated))),
         *filter(None, map(central.line_of, windows)),
     ]
     return "".join(f"{line.rstrip()}\n" for line in lines)
@@ -159,6 +159,13 @@ def lines_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[tu
         yield "variance ~", estimated.distribution.variance, NUMBER_DIGITS
         for probability, one in estimated.distribution.quantiles:
             yield f"{probability:.0%} are at most ~", one, NUMBER_DIGITS
+
+
+def _answered_lines(estimated: MetricEstimate) -> Iterator[str]:
+    if estimated.answered:
+        yield f"  among those who answered, {_window(estimated)}"
+    for value, one in estimated.answered[:SHOWN_VALUES]:
+        yield f"  {cut(word(value)):{VALUE_WIDTH}} {'':11} {_numbers(one, SHARE_DIGITS)}"
 
 
 def _joint_lines(estimated: MetricEstimate) -> Iterator[str]:

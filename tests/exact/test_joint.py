@@ -13,7 +13,8 @@ from estimator.covariance import covariance_of
 from estimator.intervals import Floats, Z
 from estimator.inverse import inverse_of
 from estimator.inverse.protocol import Inverse
-from estimator.joint import Joint, _Ratios, intervals_of, joint_of
+from estimator.joint import Joint, intervals_of, joint_of
+from estimator.ratios import Ratios
 from estimator.tallies import Counts
 from tests.support import estimator_mutants
 from tests.support.estimator_coverage import PROMISED, check_held, enough
@@ -75,12 +76,12 @@ def test_intervals_within_and_between_groups_hold_the_truth_as_often_as_promised
     check_held(np.array([held(cross, told(cross, inverse, counts), truth) for counts in tallies]), PROMISED)
 
 
-def a_table() -> _Ratios:
+def a_table() -> Ratios:
     """Return the ratios of a tally, of three groups and two outcomes."""
     inverse = inverse_for(THREE, WEAK)
     counts = np.array([400, 900, 300, 500, 700, 600], dtype=np.int64)
     reports = int(counts.sum())
-    return _Ratios.of(inverse.shares(counts, reports), covariance_of(inverse, counts, reports), 3, 2)
+    return Ratios.of(inverse.shares(counts, reports), covariance_of(inverse, counts, reports), 3, 2)
 
 
 def test_the_limits_of_a_ratio_solve_the_equation_of_fieller() -> None:

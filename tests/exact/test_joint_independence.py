@@ -17,7 +17,8 @@ from estimator.covariance import covariance_of
 from estimator.intervals import Floats
 from estimator.inverse import inverse_of
 from estimator.inverse.protocol import Inverse
-from estimator.joint import _independence, _Ratios, joint_of
+from estimator.joint import _independence, joint_of
+from estimator.ratios import Ratios
 from estimator.tallies import Counts
 from tests.support import estimator_mutants
 from tests.support.estimator_inverses import PRECISION, requested, uneven
@@ -37,7 +38,7 @@ def crossed(groups: int, outcomes: int) -> Cross:
 def wald(cross: Cross, inverse: Inverse, counts: Counts) -> float:
     reports = int(counts.sum())
     shares, covariance = inverse.shares(counts, reports), covariance_of(inverse, counts, reports)
-    test = _independence(_Ratios.of(shares, covariance, cross.first.size, cross.second.size))
+    test = _independence(Ratios.of(shares, covariance, cross.first.size, cross.second.size))
     assert test.degrees_of_freedom == (cross.first.size - 1) * (cross.second.size - 1)
     return test.p_value
 

@@ -11,14 +11,14 @@ from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
 from estimator.intervals import Floats
 from estimator.inverse import inverse_of
 from estimator.inverse.protocol import Inverse
-from estimator.joint import _Ratios
+from estimator.ratios import Ratios
 from estimator.simplex import nearest_shares
 from estimator.tallies import Counts
 from tests.support.estimator_inverses import PRECISION, enumerated_covariance, rounding, weights
 
 Covariance = Callable[[Inverse, Counts, int], Floats]
 Contrast = Callable[[Inverse, Floats], Floats]
-Limits = Callable[[_Ratios, int, int, float], tuple[float, float] | None]
+Limits = Callable[[Ratios, int, int, float], tuple[float, float] | None]
 
 
 def moment_rounding(channel: Channel) -> float:
@@ -57,7 +57,7 @@ def check_covariance(channel: Channel, counts: Counts, covariance: Covariance) -
     assert np.abs(found - found.T).max() <= tolerance
 
 
-def check_limits(table: _Ratios, group: int, outcome: int, z: float, limits: Limits) -> None:
+def check_limits(table: Ratios, group: int, outcome: int, z: float, limits: Limits) -> None:
     """At the limits of Fieller share - ratio * total is z times its standard deviation from 0, on either side."""
     found = limits(table, group, outcome, z)
     assert found is not None

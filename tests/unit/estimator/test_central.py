@@ -82,6 +82,7 @@ name = "acme"
 [budget]
 per_window = 20
 lifetime = 60
+delta = 0.1
 [metric.load]
 purpose = "How busy are machines?"
 kind = "number"
