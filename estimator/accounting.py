@@ -119,7 +119,11 @@ def composed_epsilon(reports: Mapping[Loss, int], delta: float) -> float:
 
 
 def bounded_epsilon(
-    reports: Mapping[Loss, float], charges: Mapping[Loss, float], ceiling: float, delta: float
+    reports: Mapping[Loss, float],
+    charges: Mapping[Loss, int],
+    ceiling: int,
+    besides: Mapping[Loss, float],
+    delta: float,
 ) -> float:
     """Return an epsilon at a delta that holds for every choice of reports whose charges stay within a ceiling.
 
@@ -127,20 +131,22 @@ def bounded_epsilon(
         reports: how many there may be of each loss; infinitely many where only the ceiling stops them.
         charges: what each is charged, above 0.
         ceiling: the most that all charges add up to.
+        besides: reports that are not charged.
         delta: how often epsilon may not hold, above 0; that of the reports themselves is not looked at.
 
     """
-    bounds = []
+    least = math.inf
     for order in ORDERS.tolist():
         worth = {loss: loss.moment(order) for loss in reports}
-        moment, left = 0.0, ceiling
+        moment = sum(number * loss.moment(order) for loss, number in besides.items())
+        left = float(ceiling)
         for loss in sorted(reports, key=lambda one: worth[one] / charges[one], reverse=True):
             number = min(reports[loss], left / charges[loss])
             moment, left = moment + number * worth[loss], left - number * charges[loss]
         # Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy", proposition 12
         slack = order * math.log(order / (order + 1)) - math.log(order + 1) - math.log(delta)
-        bounds.append((moment + slack) / order)
-    return max(0.0, min(bounds) * ROUNDING) if delta > 0 else math.inf
+        least = min(least, (moment + slack) / order)
+    return max(0.0, least * ROUNDING)
 
 
 def _of_one(loss: Loss) -> _Law:
@@ -152,7 +158,7 @@ def _on_grid(law: _Law, epsilon: float, step: float) -> _Law:
     """Return the law on the grid of a step, every loss moved up to the next point."""
     points = np.ceil((law.first + np.arange(law.masses.size)) * (epsilon / step)).astype(np.int64)
     first = int(points[0])
-    return _Law(first, np.bincount(points - first, law.masses), law.unbounded)
+    return _Law(first, np.bincount(points - first, law.masses).astype(np.float64), law.unbounded)
 
 
 def _convolved(laws: list[_Law]) -> tuple[_Law, float]:
@@ -168,7 +174,7 @@ def _convolved(laws: list[_Law]) -> tuple[_Law, float]:
     for law in laws:
         spectrum *= np.fft.rfft(law.masses, length)
         kept *= 1 - law.unbounded
-    masses = np.maximum(np.fft.irfft(spectrum, length)[:size], 0.0)
+    masses: Floats = np.maximum(np.fft.irfft(spectrum, length)[:size], 0.0)
     error = float(np.finfo(float).eps) * math.log2(length) * math.sqrt(length) * (len(laws) + 1)
     return _Law(sum(law.first for law in laws), masses, 1 - kept), error
 

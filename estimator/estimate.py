@@ -151,7 +151,7 @@ def _of_values(found: MetricEstimate, inverse: Inverse, counts: Counts, wanted: 
     """Return what a channel tells each input of which stands for an answer."""
     domain, reports = found.metric.domain, found.reports
     size = found.metric.channel.inputs
-    positions = _positions(found.metric)
+    positions = positions_of(found.metric)
     family = 1
     if wanted.simultaneous:
         family = (1 if size == 2 else size) + (positions is not None)  # noqa: PLR2004 of two shares one is the rest
@@ -193,7 +193,7 @@ def _shares(labels: Sequence[Label], inverse: Inverse, counts: Counts, reports: 
     return Shares(labels, lows, highs, unbiased, errors, maximum_likelihood(inverse, counts), shrunken)
 
 
-def _positions(metric: Metric) -> Floats | None:
+def positions_of(metric: Metric) -> Floats | None:
     """Return what each input is worth in the mean of the answers, rising from the least to the greatest; or none."""
     domain, size = metric.domain, metric.channel.inputs
     match domain:

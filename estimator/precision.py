@@ -1,0 +1,195 @@
+"""How sure an estimate will be, before there is any: exact variances of the report's own estimates.
+
+What one report adds to the estimate of a share has a mean square that depends on its sender's answer; the variance in
+any population follows, and with it that of the worst one. All variances are those of one report; n reports have an
+n-th of it. A report of a permanent answer goes through two channels: the estimate of the second one's shares is
+mapped to the first one's, which are their mixture (Arcolezi et al. 2023, section 3).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from client_sdk.spec import Channel, Metric, Number, Subset
+from client_sdk.spec.mechanisms.permanent import Permanent
+from estimator.estimate import positions_of
+from estimator.intervals import BISECTIONS, EXACT_BELOW, FEW, Floats
+from estimator.inverse import inverse_of
+from estimator.inverse.cyclic_design import LeastSquares
+from estimator.inverse.decoders import decoder_of
+from estimator.inverse.exponential import Table
+from estimator.inverse.protocol import Inverse
+from estimator.inverse.support import Balanced, Support
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Squares:
+    """Mean squares of what a report adds to the estimate of a value's share, one entry a value or one for all alike.
+
+    Attributes:
+        inputs: how many values there are.
+        own: if the value is the sender's answer.
+        other: if it is not, for the answer of which the square is largest.
+        average: if it is not, averaged over the other answers.
+        support: how often a report supports a value if it is the answer and if not, where nothing else matters.
+        least_reports: from so many on the interval of a share is the usual one of many reports.
+
+    """
+
+    inputs: int
+    own: Floats
+    other: Floats
+    average: Floats
+    support: tuple[float, float] | None = None
+    least_reports: int = EXACT_BELOW
+
+    @property
+    def uniform(self) -> float:
+        """The variance of a share where all are alike."""
+        share = 1 / self.inputs
+        return float((self.own * share + self.average * (1 - share) - share**2).max())
+
+    @property
+    def worst(self) -> float:
+        """The variance of a share in the worst population for it."""
+        share = np.clip((self.own - self.other) / 2, 0.0, 1.0)
+        return float((self.own * share + self.other * (1 - share) - share**2).max())
+
+    def variance(self, share: float) -> float:
+        """Return the variance of a share in the worst population that has it."""
+        return float((self.own * share + self.other * (1 - share) - share**2).max())
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The first of two channels: how often a permanent answer is the true one, and how often a given other one."""
+
+    keep: float = 1.0
+    lie: float = 0.0
+
+    @property
+    def gap(self) -> float:
+        """How much the share of a permanent answer rises with that of the answer."""
+        return self.keep - self.lie
+
+
+def steps_of(channel: Channel) -> tuple[Step, Channel]:
+    """Return the first channel, which may change nothing, and the one that is inverted."""
+    if not isinstance(channel, Permanent):
+        return Step(), channel
+    keep, lie = (float(channel.permanent.probability(0, given)) for given in (0, 1))
+    return Step(keep, lie), channel.instantaneous
+
+
+def squares_of(channel: Channel) -> Squares | None:
+    """Return the mean squares of shares, or none for a channel on a grid."""
+    step, inverted = steps_of(channel)
+    if decoder_of(inverted) is not None:
+        return None
+    plain = _plain(inverse_of(inverted), inverted.inputs)
+    if step.lie == 0:
+        return plain
+    total = plain.own + (plain.inputs - 1) * plain.average
+
+    def mixed(square: Floats, expected: float) -> Floats:
+        mixture = step.lie * total + step.gap * square
+        squares: Floats = (mixture - 2 * step.lie * expected + step.lie**2) / step.gap**2
+        return squares
+
+    support = None
+    if plain.support is not None:
+        own, other = plain.support
+        everything = step.lie * (own + (plain.inputs - 1) * other)
+        support = everything + step.gap * own, everything + step.gap * other
+    return Squares(
+        plain.inputs,
+        mixed(plain.own, step.keep),
+        mixed(plain.other, step.lie),
+        mixed(plain.average, step.lie),
+        support,
+        plain.least_reports,
+    )
+
+
+def mean_variance(metric: Metric) -> float | None:
+    """Return the variance of the mean in the worst population, where its range has length 1; none without a mean."""
+    step, inverted = steps_of(metric.channel)
+    decoder = decoder_of(inverted)
+    if decoder is not None:
+        return _worst_mean(np.linspace(0.0, 1.0, decoder.squares.size), decoder.squares)
+    if isinstance(metric.domain, Number) and metric.domain.size is None:
+        ends = squares_of(metric.channel)
+        return None if ends is None else ends.worst
+    positions = positions_of(metric)
+    if positions is None:
+        return None
+    places = (positions - positions.min()) / np.ptp(positions)
+    inverse = inverse_of(inverted)
+    answers = (inverse.contrast(places) - step.lie * places.sum()) / step.gap
+    squares = inverse.expectations(answers**2)
+    return _worst_mean(places, step.lie * squares.sum() + step.gap * squares)
+
+
+def mean_range(metric: Metric) -> float:
+    """Return the length of the range of a mean in its units."""
+    domain, positions = metric.domain, positions_of(metric)
+    if positions is not None:
+        return float(np.ptp(positions))
+    return float(domain.high - domain.low) if isinstance(domain, Number) else 1.0
+
+
+def share_factor(metric: Metric) -> float:
+    """Return by what the share of an input is multiplied: of a set one of so many places is drawn."""
+    return float(metric.domain.max_items) if isinstance(metric.domain, Subset) else 1.0
+
+
+def _plain(inverse: Inverse, inputs: int) -> Squares:
+    match inverse:
+        case Support() | Balanced():
+            support = inverse if isinstance(inverse, Support) else inverse.support
+            p, q = float(support.own), float(support.other)
+            most, least = float(support.slope + support.intercept) ** 2, float(support.intercept) ** 2
+            own, other = (np.array([chance * most + (1 - chance) * least]) for chance in (p, q))
+            return Squares(inputs, own, other, other, (p, q))
+        case LeastSquares():
+            own, others = inverse.mean_squares[:1], inverse.mean_squares[1:]
+            least = max(EXACT_BELOW, math.ceil(FEW / inverse.other_least))
+            return Squares(inputs, own, others.max(keepdims=True), others.mean(keepdims=True), least_reports=least)
+        case Table():
+            own = np.diagonal(inverse.mean_squares)
+            others = inverse.mean_squares - np.diag(own)
+            return Squares(inputs, own, others.max(axis=0), others.sum(axis=0) / (inputs - 1))
+    raise TypeError(f"{type(inverse).__name__} has no known mean squares")
+
+
+def _worst_mean(places: Floats, squares: Floats) -> float:
+    """Return the largest mean of squares less the square of the mean place, over all populations.
+
+    The square of a mean m is the largest 2 t m - t**2 over t; so the variance is the least of convex functions of t
+    (von Neumann's theorem lets the order of the two be exchanged), which is found by thirds.
+    """
+
+    def bound(t: float) -> float:
+        return float((squares - 2 * t * places).max()) + t * t
+
+    low, high = 0.0, 1.0
+    for _ in range(2 * BISECTIONS):
+        third = (high - low) / 3
+        if bound(low + third) <= bound(high - third):
+            high -= third
+        else:
+            low += third
+    return bound((low + high) / 2)
+
+
+def standard_error(variance: float, reports: int) -> float | None:
+    """Return the standard error of so many reports; none of none."""
+    return math.sqrt(variance / reports) if reports > 0 else None
+
+
+def reports_needed(variance: float, error: float) -> int:
+    """Return how many reports bring the standard error down to a wanted one."""
+    return max(1, math.ceil(variance / error**2))
