@@ -15,3 +15,7 @@ class AnswersError(HearsayError):
 
 class AuditError(HearsayError):
     """An audit that could not be carried out; it says nothing about the SDK."""
+
+
+class PlanError(HearsayError):
+    """A plan that cannot be made; the message says why and what to do."""
