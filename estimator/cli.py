@@ -16,6 +16,7 @@ from estimator.errors import AnswersError, TalliesError
 from estimator.estimate import Wanted
 from estimator.fetch import TOKEN_VARIABLE, fetch
 from estimator.options import REGISTRY, load_registry, progress
+from estimator.plan_cli import plan
 from estimator.population import MAX_DEVICES, Source, from_shares, read_csv
 from estimator.render import FORMATS
 from estimator.render.rehearsed import FORMATS as REHEARSAL_FORMATS
@@ -50,6 +51,7 @@ def command() -> None:
 
 
 command.add_command(audit_command)
+command.add_command(plan)
 
 
 @command.command()

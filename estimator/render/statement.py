@@ -1,0 +1,132 @@
+"""A page for users, from the registry alone: what is asked, why, and what it can reveal, in plain words.
+
+Odds stand for the privacy loss: whoever held even odds on something before holds at most so many to one afterwards.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import Final
+
+from client_sdk.spec import Budget, Metric, Registry, Strategy
+from estimator.exposure import Exposure, exposures
+from estimator.horizon import Counted, Horizon, counted
+
+ANY_DELTA: Final = 1e-6
+"""The page prints sums only; the figures at a delta are not for it."""
+
+CERTAIN: Final = math.log(10**6)
+"""Odds of a million to one are as good as knowing."""
+
+SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()+=$^-]")
+"""What Markdown could take for a mark; ``<``, ``>`` and ``&`` are written as entities."""
+
+HOW: Final = """\
+Every answer is changed at random on your device before it leaves it. Nobody ever
+receives your true answer: only counts over many devices mean anything. What
+follows says how much one device can reveal all the same, at the very worst, to
+somebody who sees everything that it sends.
+"""
+
+READ_AND_ERASE: Final = """\
+## Read and erase
+
+Your device keeps a list of everything that left it. `DIR` is the folder in which
+the application keeps it. To read it:
+
+    hearsay-client show --data-dir DIR
+
+To erase it, and to stop:
+
+    hearsay-client forget --data-dir DIR
+
+Counts in which an answer of yours is already contained cannot be told apart any
+more, and stay. So does the sum of what was spent, without any answer.
+"""
+
+
+def statement(registry: Registry, today: date) -> str:
+    """Return the page as Markdown."""
+    by_horizon = {one.horizon: one for one in exposures(registry, today, ANY_DELTA)}
+    yearly = {one.metric.name: one for one in counted(registry, Horizon.YEAR, today)}
+    parts = [
+        f"# What {escaped(registry.app)} asks, and what it can learn\n",
+        HOW,
+        *(_question(metric, yearly.get(name), by_horizon) for name, metric in registry.metrics.items()),
+        "\n".join(["## Everything together\n", *_together(registry.budget, by_horizon), ""]),
+        READ_AND_ERASE,
+    ]
+    return "\n".join(parts)
+
+
+def escaped(text: str) -> str:
+    """Return a text that Markdown and HTML show as it is."""
+    marked = SPECIAL.sub(r"\\\g<0>", text)
+    return marked.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def odds(nanos: float) -> str:
+    """Return what a privacy loss in billionths makes of even odds, in words."""
+    epsilon = nanos / 1e9
+    if epsilon > CERTAIN:
+        return "more than a million to 1, which is as good as knowing"
+    ratio = math.exp(epsilon) * (1 - 1e-8)  # the charge is rounded up by a billionth: ln 3 is 3 to 1
+    digits = max(0, 1 - math.floor(math.log10(ratio)))
+    rounded = math.ceil(ratio * 10**digits) / 10**digits
+    return (
+        f"at most {rounded:,.{digits}f}".rstrip("0").rstrip(".") + " to 1" if digits else f"at most {rounded:,.0f} to 1"
+    )
+
+
+def _question(metric: Metric, year: Counted | None, by_horizon: dict[Horizon, Exposure]) -> str:
+    one = f"{odds(metric.epsilon_nanos)} afterwards{_but(metric)}"
+    until = "without an end" if metric.expires is None else f"until {metric.expires}"
+    lines = [
+        f"## {escaped(metric.name)}\n",
+        f"* Why it is asked: {escaped(metric.purpose)}",
+        f"* Who answers for it: {escaped(metric.owner) if metric.owner else 'nobody is named'}",
+        f"* How often: at most once a {metric.window}, {until}",
+        f"* One answer: whoever held even odds on it before holds {one}",
+        *_yearly(metric, year, by_horizon[Horizon.YEAR]),
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _but(metric: Metric) -> str:
+    return f", except with a chance of 1 in {math.floor(1 / metric.delta):,}" if metric.delta else ""
+
+
+def _yearly(metric: Metric, year: Counted | None, everything: Exposure) -> Iterator[str]:
+    if year is None:
+        yield "* A year of answers: it is drawn by chance with others; see below what all of them reveal together"
+        return
+    bounds = [year.any_nanos]
+    if metric.charge_nanos and everything.any_nanos is not None:
+        bounds.append(everything.any_nanos)
+    reports = "" if year.reports is None else f" (at most {year.reports})"
+    what = "whatever your answers were" if metric.permanent_nanos else "taken together"
+    yield f"* A year of answers{reports}, {what}: even odds become {odds(min(bounds))}"
+    if metric.permanent_nanos:
+        same = "if only answers differ, and not the days on which they change"
+        yield f"* A year of answers, {same}: even odds become {odds(min(year.pattern_nanos, *bounds))}"
+
+
+def _together(budget: Budget, by_horizon: dict[Horizon, Exposure]) -> Iterator[str]:
+    words = {
+        Horizon.WINDOW: f"A {budget.window}",
+        Horizon.MONTH: "A month",
+        Horizon.YEAR: "A year",
+        Horizon.LIFE: "As long as the device reports",
+    }
+    for horizon, word in words.items():
+        nanos = by_horizon[horizon].any_nanos
+        bound = "without a bound" if nanos is None else odds(nanos)
+        yield f"* {word}, all answers to all questions: even odds become {bound}"
+    if budget.strategy is Strategy.SAMPLE:
+        yield f"* In each {budget.window} at most {budget.answers} of the questions are answered, drawn by chance"
+    if budget.strategy is Strategy.PACE:
+        yield f"* Not every {budget.window} is answered, so that what is allowed lasts until the last question ends"
+    yield "* The device itself adds up what it has given away, and stays silent when its limit is reached"
