@@ -184,12 +184,15 @@ def _least_epsilon(step: float, law: _Law, delta: float) -> float:
     if left <= 0:
         return math.inf
     losses = step * ROUNDING * (law.first + np.arange(law.masses.size))
+
+    def is_enough(epsilon: float) -> bool:
+        above = losses > epsilon
+        return float(-np.expm1(epsilon - losses[above]) @ law.masses[above]) <= left
+
     too_little, enough = 0.0, max(0.0, float(losses[-1]))
+    if is_enough(too_little):
+        return too_little
     for _ in range(BISECTIONS):
         middle = (too_little + enough) / 2
-        above = losses > middle
-        if float(-np.expm1(middle - losses[above]) @ law.masses[above]) <= left:
-            enough = middle
-        else:
-            too_little = middle
+        too_little, enough = (too_little, middle) if is_enough(middle) else (middle, enough)
     return enough

@@ -1,10 +1,11 @@
 """The epsilons that make the worst error, relative to what is wanted, as small as a total of a window allows.
 
-In every mechanism the variance is that of the answers themselves, a quarter of the squared range in the worst case,
-and a noise that falls with epsilon nearly as e**epsilon / (e**epsilon - 1)**2 does: exactly so in randomised response,
-and for subset selection of many values (Ye & Barg 2018, theorem III.1). So the noise of the real channel at some
-epsilon gives a curve; where all errors are the same multiple of what is wanted is found by bisection, and the curves
-are taken anew from the channels there, until nothing moves. The channels come from the registry that will be written.
+Errors are those of a share where all are alike, or of a mean in the worst population. In every mechanism their
+variance is that of the answers themselves and a noise that falls with epsilon nearly as
+e**epsilon / (e**epsilon - 1)**2 does: exactly so in randomised response, and for subset selection of many values (Ye &
+Barg 2018, theorem III.1). So the noise of the real channel at some epsilon gives a curve; where all errors are the same
+multiple of what is wanted is found by bisection, and the curves are taken anew from the channels there, until nothing
+moves.
 
 Where questions are drawn, each is answered by fewer devices, but at a larger epsilon: every number of answers is tried.
 """
@@ -26,9 +27,9 @@ from estimator.curves import RESOLVED, Curves
 from estimator.errors import PlanError
 from estimator.horizon import IN_WINDOW
 from estimator.intervals import Floats
-from estimator.planning import unit_variance
 from estimator.precision import mean_range, share_factor
 from estimator.rewriting import rewritten, written
+from estimator.wanted import usual_variance
 
 ROUNDS: Final = 8
 """Of taking the curves anew; four are usual, and only a design that changes back and forth needs more."""
@@ -39,7 +40,7 @@ STILL: Final = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One metric before and after: epsilon, and the standard error in the worst case, in the metric's units."""
+    """One metric before and after: epsilon, and the standard error, in the metric's units."""
 
     name: str
     wanted: float
@@ -97,7 +98,7 @@ class _Tried:
     @classmethod
     def of(cls, metrics: list[Metric], answers: int | None, registry: Registry, texts: Sequence[str] = ()) -> _Tried:
         """Look up the variances."""
-        variances = np.array([unit_variance(metric) for metric in metrics])
+        variances = np.array([usual_variance(metric) for metric in metrics])
         part = 1.0 if answers is None else answers / len(registry.metrics)
         return cls(metrics, answers, variances, np.sqrt(variances / part), list(texts))
 
@@ -168,7 +169,7 @@ def _filled(curves: Curves, total: float, registry: Registry) -> tuple[int | Non
 
 def _curves(tried: _Tried, registry: Registry, goals: Floats) -> Curves:
     epsilons = np.array([as_float(metric.epsilon_nanos) for metric in tried.metrics])
-    floor = np.array([_squared_range(metric) / 4 for metric in tried.metrics])
+    floor = np.array([_floor(metric) for metric in tried.metrics])
     noise = np.maximum(tried.variances - floor, tried.variances * RESOLVED) * 4 * np.sinh(epsilons / 2) ** 2
     most = [as_float(one.permanent_nanos) if one.permanent_nanos else float(GREATEST) for one in tried.metrics]
     counts = [float(IN_WINDOW[registry.budget.window][metric.window]) for metric in tried.metrics]
@@ -185,6 +186,9 @@ def _allocation(text: str, before: _Tried, after: _Tried, goals: Floats, devices
     return Allocation(made, rows, before.answers, after.answers)
 
 
-def _squared_range(metric: Metric) -> float:
-    """Return the squared length of the range of what is estimated."""
-    return share_factor(metric) ** 2 if metric.domain.labels else mean_range(metric) ** 2
+def _floor(metric: Metric) -> float:
+    """Return the variance of an answer that is reported as it is: of a share where all are alike, or of a mean."""
+    if not metric.domain.labels:
+        return mean_range(metric) ** 2 / 4
+    share = 1 / metric.channel.inputs
+    return share_factor(metric) ** 2 * share * (1 - share)

@@ -61,9 +61,7 @@ def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -
     free = [one for one in made if one.metric.protects is Protects.PATTERN]
     any_nanos = min(most, sum(one.any_nanos for one in charged)) + sum(one.any_nanos for one in free)
     pattern = min(most, sum(one.pattern_nanos for one in charged)) + sum(one.pattern_nanos for one in free)
-    if horizon is Horizon.LIFE:
-        pattern = min(pattern, most)
-    pattern = min(pattern, any_nanos)
+    pattern = min(pattern, any_nanos, registry.budget.lifetime_nanos)  # permanent answers are charged, too: once
     tight = _tight(charged, free, most, delta - _gaussian(registry, charged))
     bounds = [bound for bound in (tight, _epsilon(any_nanos)) if bound is not None and math.isfinite(bound)]
     return Exposure(horizon, _whole(any_nanos), _whole(pattern), min(bounds, default=None), delta)

@@ -16,11 +16,12 @@ from estimator.allocation import allocate
 from estimator.errors import PlanError
 from estimator.gate import regressions, warnings
 from estimator.horizon import windows_left
-from estimator.planning import DELTA, Wish, make_plan, usual_error
+from estimator.planning import DELTA, Wish, make_plan
 from estimator.population import MAX_DEVICES
 from estimator.render.planned import ALLOCATION_FORMATS, PLAN_FORMATS
 from estimator.render.statement import statement
 from estimator.rewriting import diff
+from estimator.wanted import usual_error
 
 LEAST_DELTA = 1e-9
 """Below it sums of floats no longer resolve how rarely a loss is large."""

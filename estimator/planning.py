@@ -14,10 +14,8 @@ from client_sdk.spec.epsilon import as_float
 from estimator.detection import smallest_share
 from estimator.exposure import Exposure, exposures
 from estimator.horizon import IN_WINDOW, windows_left
-from estimator.precision import mean_range, mean_variance, reports_needed, share_factor, squares_of, standard_error
-
-WANTED: Final = 0.01
-"""The error that is wanted where none is named: of a share one in a hundred, of a mean one percent of its range."""
+from estimator.precision import mean_range, mean_variance, share_factor, squares_of
+from estimator.wanted import reports_needed, unit_variance, usual_error
 
 DELTA: Final = 1e-6
 """Less than one device in a million: what is usually asked of epsilon for many reports together."""
@@ -129,27 +127,13 @@ def answering(registry: Registry, today: date) -> Fraction:
     return Fraction(1)
 
 
-def unit_variance(metric: Metric) -> float:
-    """Return the variance of one report in the worst case, in the metric's units: of a share, else of the mean."""
-    squares = squares_of(metric.channel)
-    if squares is not None and metric.domain.labels:
-        return squares.worst * share_factor(metric) ** 2
-    variance = mean_variance(metric)
-    return math.inf if variance is None else variance * mean_range(metric) ** 2
-
-
-def usual_error(metric: Metric) -> float:
-    """Return the error that is wanted where none is named."""
-    return WANTED if metric.domain.labels and squares_of(metric.channel) else WANTED * mean_range(metric)
-
-
 def _plan(metric: Metric, wish: Wish, part: Fraction) -> MetricPlan:
     expired = windows_left(metric, wish.today) == 0
     reports = 0 if expired else int(wish.population * part)
     wanted = wish.errors.get(metric.name, usual_error(metric))
     needed = reports_needed(unit_variance(metric), wanted)
     variance = mean_variance(metric)
-    error = None if variance is None else standard_error(variance, reports)
+    error = math.sqrt(variance / reports) if variance is not None and reports else None
     return MetricPlan(
         metric,
         reports,

@@ -183,13 +183,3 @@ def _worst_mean(places: Floats, squares: Floats) -> float:
         else:
             low += third
     return bound((low + high) / 2)
-
-
-def standard_error(variance: float, reports: int) -> float | None:
-    """Return the standard error of so many reports; none of none."""
-    return math.sqrt(variance / reports) if reports > 0 else None
-
-
-def reports_needed(variance: float, error: float) -> int:
-    """Return how many reports bring the standard error down to a wanted one."""
-    return max(1, math.ceil(variance / error**2))

@@ -10,7 +10,7 @@ from decimal import ROUND_DOWN, Decimal
 
 from estimator.errors import PlanError
 
-HEADER = re.compile(r"\s*\[{1,2}\s*([^\[\],]+?)\s*\]{1,2}\s*(?:#.*)?")
+HEADER = re.compile(r"\s*\[{1,2}\s*([^\[\],]+?)\s*\]{1,2}\s*(?:#.*)?", re.DOTALL)
 
 SETTING = re.compile(r"""(\s*)(epsilon|answers)(\s*=\s*)("[^"]*"|'[^']*'|[^\s#]+)(.*)""", re.DOTALL)
 

@@ -71,6 +71,7 @@ def allocation_as_table(allocation: Allocation, patch: str) -> str:
     lines.append(f"largest error, in units of what is wanted: {before_worst:.4g} before, {after_worst:.4g} after")
     if allocation.answers_after is not None:
         lines.append(f"answers in a window: {allocation.answers_before} before, {allocation.answers_after} after")
+    lines.append("(errors: of a share where all are alike, or of a mean in the worst population)")
     return "".join(f"{line}\n" for line in [*lines, ""]) + (patch or "nothing to change: no allocation is better\n")
 
 

@@ -123,8 +123,8 @@ def _together(budget: Budget, by_horizon: dict[Horizon, Exposure]) -> Iterator[s
     }
     for horizon, word in words.items():
         nanos = by_horizon[horizon].any_nanos
-        bound = "without a bound" if nanos is None else odds(nanos)
-        yield f"* {word}, all answers to all questions: even odds become {bound}"
+        bound = "there is no bound" if nanos is None else f"even odds become {odds(nanos)}"
+        yield f"* {word}, all answers to all questions: {bound}"
     if budget.strategy is Strategy.SAMPLE:
         yield f"* In each {budget.window} at most {budget.answers} of the questions are answered, drawn by chance"
     if budget.strategy is Strategy.PACE:

@@ -1,0 +1,164 @@
+"""The accountant against exact sums, against the closed optimum, and against every choice that a ceiling allows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from client_sdk.spec import Boolean, Category, Channel
+from client_sdk.spec.channel import epsilon_nanos
+from client_sdk.spec.epsilon import RequestedEpsilon
+from client_sdk.spec.mechanisms import channel_for
+from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.spec.mechanisms.hybrid import Hybrid
+from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.spec.mechanisms.laplace import Laplace
+from client_sdk.spec.mechanisms.piecewise import Piecewise
+from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.spec.mechanisms.square_wave import SquareWave
+from estimator.accounting import CELLS, CUT, Loss, bounded_epsilon, composed_epsilon
+from estimator.losses import loss_of
+from tests.support.losses import Law, closed_delta, composed, exact_delta, law_of
+
+DELTAS = (1e-9, 1e-6, 1e-3, 0.1)
+
+Accountant = Callable[[Mapping[Loss, int], float], float]
+
+
+def _channel(epsilon: object, values: int) -> Channel:
+    requested = RequestedEpsilon.parse(epsilon)
+    if values == 2:
+        return channel_for(Boolean(), requested)
+    names = tuple(str(value) for value in range(values))
+    return channel_for(Category(names), requested, "k-ary-randomized-response")
+
+
+def _least(law: Law, delta: float) -> float:
+    """Return the exact epsilon of a law at a delta."""
+    too_little, enough = 0.0, float(math.log(max(law)))
+    for _ in range(60):
+        middle = (too_little + enough) / 2
+        too_little, enough = (too_little, middle) if exact_delta(law, middle) <= delta else (middle, enough)
+    return enough
+
+
+def _moved(reports: Mapping[Loss, int]) -> float:
+    """Return how far the grid may have moved the sum of all losses up."""
+    several = {loss: number for loss, number in reports.items() if number}
+    span = sum((2 * number + 1) * loss.epsilon for loss, number in several.items())
+    return len(several) * span / CELLS if len(several) > 1 else 0.0
+
+
+def check_accountant(accountant: Accountant) -> None:
+    """Hold an accountant to the exact sums: never below them, and above them by the grid and the tails alone."""
+    cases: list[list[tuple[object, int, int]]] = [
+        [("ln 3", 2, 1)],
+        [("ln 3", 2, 6)],
+        [(1, 2, 4), (0.5, 2, 3)],
+        [(1, 4, 3), (2, 2, 2)],
+        [(0.25, 2, 3), (0.5, 3, 2), (1.5, 5, 2)],
+    ]
+    for case in cases:
+        channels = [(_channel(epsilon, values), reports) for epsilon, values, reports in case]
+        law = composed([law_of(channel, 0, 1) for channel, reports in channels for _ in range(reports)])
+        reports = {loss_of(channel): number for channel, number in channels}
+        moved = _moved(reports)
+        for delta in DELTAS:
+            found = accountant(reports, delta)
+            declared = sum(number * 2e-9 for number in reports.values())  # an epsilon is rounded up to billionths
+            assert found >= _least(law, delta) - 2**-50
+            assert found <= _least(law, delta * (1 - 2 * CUT)) + moved + declared + 2**-30
+
+
+def test_a_few_reports_compose_as_exact_sums_say() -> None:
+    check_accountant(composed_epsilon)
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        lambda reports, delta: composed_epsilon(dict.fromkeys(reports, 1), delta),
+        lambda reports, delta: sum(number * loss.epsilon for loss, number in reports.items()) + 0 * delta,
+        lambda reports, delta: composed_epsilon(
+            {loss._replace(extreme=loss.extreme * 0.99): number for loss, number in reports.items()}, delta
+        ),
+    ],
+    ids=["ignores how many there are", "adds", "a probability one percent too small"],
+)
+def test_wrong_accountants_are_refused(mutant: Accountant) -> None:
+    with pytest.raises(AssertionError):
+        check_accountant(mutant)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("reports", [1, 2, 7, 40, 365])
+@pytest.mark.parametrize("delta", DELTAS)
+def test_many_randomised_responses_have_the_optimal_composition(epsilon: float, reports: int, delta: float) -> None:
+    found = composed_epsilon({Loss.worst(epsilon): reports}, delta)
+    assert closed_delta(epsilon, reports, found) <= delta
+    assert found == 0 or closed_delta(epsilon, reports, found * (1 - 2**-20)) >= delta * (1 - 2 * CUT) - 2**-50
+
+
+def test_nothing_reveals_nothing_and_what_has_no_bound_has_none() -> None:
+    assert composed_epsilon({}, 1e-6) == 0
+    assert composed_epsilon({Loss.worst(1.0, delta=1e-3): 1}, 1e-6) == math.inf
+    with_delta, without = ({Loss.worst(1.0, delta): 30} for delta in (1e-8, 0.0))
+    assert composed_epsilon(without, 1e-6) < composed_epsilon(with_delta, 1e-6)
+    assert composed_epsilon(with_delta, 1e-6) <= composed_epsilon(without, 1e-6 - 31e-8)
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+def test_a_ceiling_bounds_every_choice_that_it_allows(delta: float) -> None:
+    losses = [Loss.worst(1.0), Loss.worst(0.75), Loss(0.5, 0.3)]
+    charges = dict(zip(losses, (100, 75, 50), strict=True))
+    bound = bounded_epsilon(dict.fromkeys(losses, math.inf), charges, 700, {}, delta)
+    tried = 0
+    for numbers in product(range(8), range(10), range(0, 15, 2)):
+        cost = sum(number * charges[loss] for number, loss in zip(numbers, losses, strict=True))
+        if 600 < cost <= 700:
+            tried += 1
+            reports = dict(zip(losses, numbers, strict=True))
+            assert composed_epsilon(reports, delta) <= bound + _moved(reports)
+    assert tried > 40
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+def test_reports_that_are_not_charged_are_added_to_what_a_ceiling_allows(delta: float) -> None:
+    charged, free = Loss.worst(1.0), Loss.worst(0.5)
+    bound = bounded_epsilon({charged: 40}, {charged: 10}, 200, {free: 30}, delta)
+    allowed = {charged: 20, free: 30}
+    assert composed_epsilon(allowed, delta) <= bound + _moved(allowed)
+    assert bound < bounded_epsilon({charged: 40}, {charged: 10}, 400, {free: 30}, delta)
+
+
+CHANNELS = [
+    KAryRandomizedResponse.within(RequestedEpsilon.parse(1), 5),
+    CyclicDesign.within(RequestedEpsilon.parse(1), 7, 2, 3),
+    CyclicDesign.within(RequestedEpsilon.parse(1), 12, 4, 3),
+    ProjectiveGeometry.within(RequestedEpsilon.parse(1), 9, 3, 3),
+    Piecewise.within(RequestedEpsilon.parse(1), 9),
+    SquareWave.within(RequestedEpsilon.parse(2), 9),
+    Hybrid.within(RequestedEpsilon.parse(1), 9),
+    Laplace.within(RequestedEpsilon.parse(1), 9),
+]
+
+
+@pytest.mark.parametrize("channel", CHANNELS, ids=lambda channel: str(channel.name))
+def test_no_pair_of_answers_is_told_apart_by_more_than_the_loss_says(channel: Channel) -> None:
+    loss = loss_of(channel)
+    tightest = math.inf
+    for first, second in product(range(channel.inputs), repeat=2):
+        law = law_of(channel, first, second)
+        for epsilon in np.linspace(0, loss.epsilon, 9).tolist():
+            said = -loss.extreme * math.expm1(epsilon - loss.epsilon)
+            assert exact_delta(law, epsilon) <= said + 2**-50
+        if first != second:
+            tightest = min(tightest, loss.extreme - float(sum(m for r, m in law.items() if r == channel.worst_ratio)))
+    exact = not isinstance(channel, Hybrid | Laplace)
+    assert not exact or abs(tightest) < 2**-40
+    assert Fraction(loss.epsilon) * 10**9 >= epsilon_nanos(channel)

@@ -1,0 +1,141 @@
+"""Allocations against the best of all that a fine grid holds, tried with the real channels."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+
+from client_sdk.spec import Registry
+from client_sdk.spec.epsilon import NANOS
+from estimator.allocation import allocate
+from estimator.candidates import Candidates
+from estimator.errors import PlanError
+from estimator.wanted import usual_error, usual_variance
+from tests.support.definitions import BOOLEAN, CATEGORY, NUMBER, Toml, registry_text
+
+STEPS = 240
+"""Of the total: the best allocation of the grid is no farther from the best of all than its neighbours differ."""
+
+WITHIN = 1.01
+"""The worst error may be one percent above the best: the promise that is tested."""
+
+MANY = [str(value) for value in range(200)]
+
+CASES = [
+    ({"a": BOOLEAN, "b": CATEGORY}, {"a": 1.0, "b": 1.0}, 2.0),
+    ({"a": BOOLEAN, "b": CATEGORY | {"values": MANY}, "c": NUMBER}, {"a": 1.0, "b": 4.0, "c": 0.5}, 3.0),
+    ({"a": NUMBER, "b": NUMBER | {"mechanism": "laplace"}, "c": BOOLEAN}, {"a": 1.0, "b": 1.0, "c": 8.0}, 5.0),
+]
+
+
+def _goals(text: str, weights: dict[str, float]) -> dict[str, float]:
+    return {name: usual_error(metric) / weights[name] for name, metric in Registry.parse(text).metrics.items()}
+
+
+def _best(text: str, goals: dict[str, float], total: float) -> float:
+    """Return the least worst error of all allocations of the grid, for one device."""
+    candidates = Candidates.of(text)
+    errors = {
+        name: [
+            math.sqrt(usual_variance(candidates.at(name, f"{total * step / STEPS:.9f}"))) / goal
+            for step in range(1, STEPS)
+        ]
+        for name, goal in goals.items()
+    }
+    first, *others = goals
+    least = math.inf
+    for steps in product(range(1, STEPS), repeat=len(others)):
+        left = STEPS - sum(steps)
+        if left > 0:
+            worst = max(errors[name][step - 1] for name, step in zip(others, steps, strict=True))
+            least = min(least, max(worst, errors[first][left - 1]))
+    return least
+
+
+@pytest.mark.parametrize(("metrics", "weights", "total"), CASES)
+def test_the_worst_error_is_within_one_percent_of_the_best(
+    metrics: dict[str, dict[str, object]], weights: dict[str, float], total: float
+) -> None:
+    text = registry_text(**metrics)  # type: ignore[arg-type]
+    goals = _goals(text, weights)
+    found = allocate(text, int(total * NANOS), goals, 1)
+    assert found.worst[1] <= WITHIN * _best(text, goals, total)
+    after = Registry.parse(found.text)
+    assert sum(metric.charge_nanos for metric in after.metrics.values()) <= total * NANOS
+    assert [row.error_after for row in found.rows] == [math.sqrt(usual_variance(one)) for one in after.metrics.values()]
+
+
+def test_of_drawn_questions_no_other_number_with_one_epsilon_for_all_is_better() -> None:
+    budget = 'strategy = "sample"\nanswers = 2\n'
+    metrics = {f"m{number}": CATEGORY for number in range(6)}
+    text = registry_text(**metrics).replace("lifetime = 400\n", f"lifetime = 400\n{budget}")
+    goals = _goals(text, dict.fromkeys(metrics, 1.0))
+    found = allocate(text, 2 * NANOS, goals, 1)
+    candidates = Candidates.of(text)
+    best = min(
+        math.sqrt(usual_variance(candidates.at("m0", f"{2 / answers:.6f}")) * 6 / answers) / goals["m0"]
+        for answers in range(1, 7)
+    )
+    assert found.worst[1] <= WITHIN * best
+    assert Registry.parse(found.text).budget.answers == found.answers_after == 1
+
+
+def test_only_the_lines_of_epsilons_change() -> None:
+    text = registry_text(a=BOOLEAN, b=CATEGORY | {"epsilon": Toml('"ln 3"  # two coins')})
+    text = text.replace("[metric.b]", '# epsilon = 7\n  [ metric . "b" ]  # of b')
+    found = allocate(text, 2 * NANOS, _goals(text, {"a": 1, "b": 1}), 1).text
+    before, after = text.splitlines(), found.splitlines()
+    changed = [line for line, other in zip(before, after, strict=True) if line != other]
+    assert changed == ["epsilon = 1", 'epsilon = "ln 3"  # two coins']
+    assert [line for line in after if line.endswith("  # two coins")]
+
+
+def test_permanent_answers_bound_epsilon_and_what_is_charged_once_keeps_its_own() -> None:
+    permanent = {"permanent_epsilon": 1, "epsilon": 0.5}
+    text = registry_text(
+        a=BOOLEAN | permanent | {"protects": "history"},
+        b=BOOLEAN | permanent | {"protects": "pattern", "max_values": 2},
+        c=BOOLEAN,
+    )
+    found = allocate(text, 9 * NANOS, _goals(text, {"a": 9, "b": 9, "c": 1}), 1)
+    after = Registry.parse(found.text)
+    assert [row.name for row in found.rows] == ["a", "c"]
+    assert after.metrics["a"].epsilon_nanos == NANOS
+    assert after.metrics["b"] == Registry.parse(text).metrics["b"]
+
+
+def test_an_allocation_is_never_worse_than_what_was_there() -> None:
+    text = registry_text(a=BOOLEAN, b=BOOLEAN)
+    goals = _goals(text, {"a": 1, "b": 1})
+    found = allocate(text, 2 * NANOS, goals, 1)
+    assert found.worst[1] <= found.worst[0]
+    assert np.allclose([row.epsilon_after for row in found.rows], 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "total", "sentence"),
+    [
+        (registry_text(a=BOOLEAN), 21, "ceiling of"),
+        (
+            registry_text(a=BOOLEAN | {"permanent_epsilon": 1, "protects": "pattern", "max_values": 1}),
+            1,
+            "no metric whose epsilon is charged",
+        ),
+        (registry_text(a=BOOLEAN).replace("epsilon = 1", '"epsilon" = 1'), 2, "a line of its own"),
+    ],
+)
+def test_what_cannot_be_allocated_is_said(text: str, total: int, sentence: str) -> None:
+    with pytest.raises(PlanError, match=sentence):
+        allocate(text, total * NANOS, _goals(text, {"a": 1}), 1)
+
+
+def test_metrics_that_keep_their_epsilon_are_paid_first() -> None:
+    text = registry_text(a=BOOLEAN, b=BOOLEAN | {"epsilon": 2})
+    goals = _goals(text, {"a": 1, "b": 1})
+    found = allocate(text, 3 * NANOS, {"a": goals["a"]}, 1)
+    assert Registry.parse(found.text).metrics["b"].epsilon_nanos == 2 * NANOS
+    with pytest.raises(PlanError, match="cost the whole total"):
+        allocate(text, 2 * NANOS, {"a": goals["a"]}, 1)
