@@ -14,8 +14,8 @@ from estimator.intervals import Floats
 HIGHEST: Final = 2.0**64
 """A multiple of what is wanted that no budget is too small for, and its inverse one that none is large enough for."""
 
-HALVINGS: Final = 40
-"""Of the logarithm of the multiple: the last one moves it by less than a part in 10**10."""
+HALVINGS: Final = 60
+"""Of the logarithm of the multiple, down to the last bits of a float."""
 
 RESOLVED: Final = 2.0**-100
 """Of the noise at epsilon near 1: less of it is left at no epsilon that a registry may hold."""

@@ -135,10 +135,11 @@ def mean_variance(metric: Metric) -> float | None:
 
 def mean_range(metric: Metric) -> float:
     """Return the length of the range of a mean in its units."""
-    domain, positions = metric.domain, positions_of(metric)
-    if positions is not None:
-        return float(np.ptp(positions))
-    return float(domain.high - domain.low) if isinstance(domain, Number) else 1.0
+    domain = metric.domain
+    if isinstance(domain, Number):
+        return float(domain.high - domain.low)
+    positions = positions_of(metric)
+    return 1.0 if positions is None else float(np.ptp(positions))
 
 
 def share_factor(metric: Metric) -> float:

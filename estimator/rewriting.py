@@ -10,6 +10,9 @@ from decimal import ROUND_DOWN, Decimal
 
 from estimator.errors import PlanError
 
+LOST = 1 + 2.0**-44
+"""So that 2 is not written as 1.99999; no sum of numbers of a few digits is above a total by so little."""
+
 HEADER = re.compile(r"\s*\[{1,2}\s*([^\[\],]+?)\s*\]{1,2}\s*(?:#.*)?", re.DOTALL)
 
 SETTING = re.compile(r"""(\s*)(epsilon|answers)(\s*=\s*)("[^"]*"|'[^']*'|[^\s#]+)(.*)""", re.DOTALL)
@@ -19,8 +22,8 @@ DIGITS = 6
 
 
 def written(epsilon: float) -> str:
-    """Return an epsilon as it is written into a registry, rounded down."""
-    number = Decimal(epsilon)
+    """Return an epsilon as it is written into a registry, rounded down but for what floats may have lost."""
+    number = Decimal(epsilon * LOST)
     last = Decimal(1).scaleb(number.adjusted() - DIGITS + 1)
     return format(number.quantize(last, ROUND_DOWN).normalize(), "f")
 

@@ -1,0 +1,152 @@
+"""What a device reveals at most: counts of windows by the calendar, sums within ceilings, permanent answers."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
+
+import pytest
+
+from client_sdk.spec import Registry, Window, WindowKind
+from client_sdk.spec.epsilon import NANOS
+from estimator.accounting import Loss, composed_epsilon
+from estimator.exposure import Exposure, exposures
+from estimator.horizon import IN_MONTH, IN_WINDOW, IN_YEAR, Horizon, windows_left
+from estimator.planning import Wish, answering, make_plan
+from tests.support.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, metric_of, registry_text
+
+TODAY = date(2026, 11, 21)
+
+
+def _registry(budget: Mapping[str, object], **metrics: dict[str, Field]) -> Registry:
+    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in budget.items())
+    text = registry_text(**metrics)
+    return Registry.parse(text.replace("per_window = 20\nlifetime = 400\n", lines))
+
+
+def _by_horizon(registry: Registry, delta: float = 1e-6) -> dict[Horizon, Exposure]:
+    return {one.horizon: one for one in exposures(registry, TODAY, delta)}
+
+
+def _window(kind: WindowKind, day: date) -> Window:
+    return Window.of(kind, datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
+
+
+def test_no_month_year_or_window_touches_more_windows_than_are_counted() -> None:
+    """All four hundred years after which the calendar repeats."""
+    days = [date(2000, 1, 1) + timedelta(days=day) for day in range(146_097)]
+    for kind in (WindowKind.DAY, WindowKind.WEEK, WindowKind.MONTH):
+        windows = [_window(kind, day).first_day for day in days]
+        pairs = list(zip(days, windows, strict=True))
+        months = Counter(month for month, _ in {((day.year, day.month), first) for day, first in pairs})
+        years = Counter(year for year, _ in {(day.year, first) for day, first in pairs})
+        assert max(months.values()) == IN_MONTH[kind]
+        assert max(years.values()) == IN_YEAR[kind]
+        weeks = Counter(week for week, _ in {(_window(WindowKind.WEEK, day).first_day, first) for day, first in pairs})
+        assert max(weeks.values()) == IN_WINDOW[WindowKind.WEEK][kind]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expires", "windows"),
+    [
+        ("day", "2026-11-21", 1),
+        ("day", "2026-11-20", 0),
+        ("week", "2026-11-22", 1),
+        ("week", "2026-11-16", 1),
+        ("week", "2026-11-15", 0),
+        ("week", "2026-11-23", 2),
+        ("month", "2026-11-01", 1),
+        ("month", "2027-01-01", 3),
+    ],
+)
+def test_a_metric_is_asked_in_every_window_that_begins_by_its_last_day(kind: str, expires: str, windows: int) -> None:
+    metric = metric_of(BOOLEAN | {"window": kind, "expires": Toml(expires)})
+    assert windows_left(metric, TODAY) == windows
+
+
+def test_plain_sums_are_bounded_by_every_ceiling() -> None:
+    budget = {"per_window": 4, "per_month": 50, "lifetime": 300}
+    found = _by_horizon(_registry(budget, a=BOOLEAN, b=BOOLEAN | {"epsilon": 2}))
+    assert [found[horizon].any_nanos for horizon in Horizon] == [3 * NANOS, 50 * NANOS, 300 * NANOS, 300 * NANOS]
+    low = _by_horizon(_registry(budget | {"per_window": 2.5}, a=BOOLEAN, b=BOOLEAN | {"epsilon": 2}))
+    assert low[Horizon.WINDOW].any_nanos == 5 * NANOS // 2
+    some = _by_horizon(_registry({"per_window": 2, "lifetime": 4000}, a=BOOLEAN | {"window": "week"}))
+    assert [some[horizon].any_nanos for horizon in Horizon] == [NANOS, 6 * NANOS, 54 * NANOS, 4000 * NANOS]
+
+
+def test_a_question_that_expires_is_asked_no_longer() -> None:
+    registry = _registry({"per_window": 2, "lifetime": 4000}, a=BOOLEAN | {"expires": Toml("2026-11-23")})
+    assert {one.any_nanos for one in exposures(registry, TODAY, 1e-6)} == {NANOS, 3 * NANOS}
+
+
+def test_tight_figures_are_the_composition_and_never_above_the_sum() -> None:
+    found = _by_horizon(_registry({"per_window": 1, "lifetime": 200}, a=BOOLEAN))
+    loss = Loss.worst(1.0)
+    for horizon, reports in ((Horizon.MONTH, 31), (Horizon.YEAR, 200), (Horizon.LIFE, 200)):
+        assert found[horizon].tight == pytest.approx(composed_epsilon({loss: reports}, 1e-6), rel=2**-30)
+    assert found[Horizon.WINDOW].tight == pytest.approx(composed_epsilon({loss: 1}, 1e-6), rel=2**-30)
+    mixed = _by_horizon(_registry({"per_window": 4, "lifetime": 60}, a=BOOLEAN, b=CATEGORY, c=NUMBER))
+    for one in [*found.values(), *mixed.values()]:
+        assert one.tight is not None
+        assert one.any_nanos is not None
+        assert one.tight <= one.any_nanos / NANOS
+    assert mixed[Horizon.LIFE].tight < 60  # type: ignore[operator] # it is no none, as was just held
+
+
+PERMANENT: dict[str, Field] = {"epsilon": 0.5, "permanent_epsilon": 1}
+
+
+def test_permanent_answers_have_two_figures() -> None:
+    budget = {"per_window": 2, "lifetime": 40}
+    history = _by_horizon(_registry(budget, a=BOOLEAN | PERMANENT | {"protects": "history"}))
+    assert history[Horizon.LIFE].any_nanos == 40 * NANOS
+    assert [history[horizon].pattern_nanos for horizon in Horizon] == [NANOS // 2, *[2 * NANOS] * 3]
+    pattern = _by_horizon(_registry(budget, a=CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 2}))
+    any_two = [pattern[horizon].any_nanos for horizon in Horizon]
+    assert any_two == [NANOS // 2, 31 * NANOS // 2, 183 * NANOS, None]
+    assert [pattern[horizon].pattern_nanos for horizon in Horizon] == [NANOS // 2, *[2 * NANOS] * 3]
+    assert pattern[Horizon.LIFE].tight is None
+    year = pattern[Horizon.YEAR].tight
+    assert year is not None
+    assert year < 183
+
+
+def test_of_drawn_questions_the_dearest_stand_for_all() -> None:
+    budget = {"per_window": 9, "lifetime": 4000, "strategy": "sample", "answers": 2}
+    registry = _registry(budget, a=BOOLEAN, b=BOOLEAN | {"epsilon": 3}, c=BOOLEAN | {"epsilon": 2})
+    assert _by_horizon(registry)[Horizon.WINDOW].any_nanos == 5 * NANOS
+    assert answering(registry, TODAY) == Fraction(2, 3)
+    assert [one.reports for one in make_plan(registry, Wish(3000, TODAY)).metrics] == [2000] * 3
+
+
+def test_who_paces_answers_in_as_many_windows_as_last_until_the_end() -> None:
+    expiring = BOOLEAN | {"expires": Toml("2026-11-30")}
+    registry = _registry({"per_window": 2, "lifetime": 5, "strategy": "pace"}, a=expiring, b=expiring)
+    assert answering(registry, TODAY) == Fraction(2, 10)
+    (one, _) = make_plan(registry, Wish(1000, TODAY)).metrics
+    assert one.reports == 200
+    assert one.needed_devices == 5 * one.needed_reports
+
+
+def test_a_delta_of_reports_counts_against_that_of_the_figures() -> None:
+    budget = {"per_window": 2, "lifetime": 90, "delta": 1e-6}
+    gaussian = NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-8"), "epsilon": 1}
+    found = _by_horizon(_registry(budget, a=gaussian), delta=5e-7)
+    plain = _by_horizon(_registry(budget, a=BOOLEAN), delta=5e-7)
+    month, without = found[Horizon.MONTH].tight, plain[Horizon.MONTH].tight
+    assert month is not None
+    assert without is not None
+    assert month > without
+    assert found[Horizon.YEAR].tight == found[Horizon.YEAR].any_nanos / NANOS  # type: ignore[operator] # within a ceiling
+
+
+def test_notes_say_what_the_ceilings_do_not_allow() -> None:
+    registry = _registry({"per_window": 2, "lifetime": 6}, a=BOOLEAN, b=BOOLEAN | {"epsilon": 2})
+    dear, silent = make_plan(registry, Wish(10, TODAY)).notes
+    assert "cost up to 3, more than per_window 2 allows" in dear
+    assert "after 3 windows (day)" in silent
+    expiring = BOOLEAN | {"expires": Toml("2026-11-23")}
+    assert make_plan(_registry({"per_window": 2, "lifetime": 6}, a=expiring), Wish(10, TODAY)).notes == ()

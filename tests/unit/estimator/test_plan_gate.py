@@ -1,0 +1,115 @@
+"""The gate: one line for every change after which a device may give away more."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from client_sdk.spec import Registry
+from estimator.gate import regressions, warnings
+from tests.support.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, registry_text
+
+TODAY = date(2026, 11, 21)
+
+OLD_BUDGET = "per_window = 10\nper_month = 60\nlifetime = 400\ndelta = 1e-6\n"
+
+PERMANENT: dict[str, Field] = CATEGORY | {
+    "epsilon": 0.5,
+    "permanent_epsilon": 1,
+    "protects": "pattern",
+    "max_values": 2,
+}
+
+
+def _registry(budget: str = OLD_BUDGET, **metrics: dict[str, Field]) -> Registry:
+    text = registry_text(**metrics)
+    assert "per_window = 20\nlifetime = 400\n" in text
+    return Registry.parse(text.replace("per_window = 20\nlifetime = 400\n", budget))
+
+
+def _without(fields: dict[str, Field], *keys: str) -> dict[str, Field]:
+    return {key: value for key, value in fields.items() if key not in keys}
+
+
+def test_a_sound_registry_that_did_not_change_gets_no_warning() -> None:
+    registry = _registry(a=BOOLEAN | {"expires": Toml("2026-11-21")}, b=PERMANENT)
+    assert warnings(registry, TODAY) == []
+    assert regressions(registry, registry) == []
+
+
+def test_expired_metrics_and_those_without_an_owner_are_named() -> None:
+    text = registry_text(a=BOOLEAN | {"expires": Toml("2026-11-20")}, b=BOOLEAN | {"owner": "me"})
+    registry = Registry.parse(text.replace('owner = "owner@example.com"\n', "", 1))
+    expired, ownerless = warnings(registry, TODAY)
+    assert expired.startswith("metric.a: expired on 2026-11-20")
+    assert ownerless.startswith("metric.a: has no owner")
+
+
+@pytest.mark.parametrize(
+    ("budget", "warning"),
+    [
+        (OLD_BUDGET.replace("window = 10", "window = 11"), "budget.per_window: was raised to 11 from 10"),
+        (OLD_BUDGET.replace("month = 60", "month = 61"), "budget.per_month: was raised to 61 from 60"),
+        (OLD_BUDGET.replace("per_month = 60\n", ""), "budget.per_month: was removed from 60"),
+        (OLD_BUDGET.replace("400", "401"), "budget.lifetime: was raised to 401 from 400"),
+        (OLD_BUDGET.replace("1e-6", "2e-6"), "budget.delta: was raised to 2e-06 from 1e-06"),
+    ],
+)
+def test_every_ceiling_that_was_raised_is_named_and_one_that_was_lowered_is_not(budget: str, warning: str) -> None:
+    old, new = _registry(a=BOOLEAN), _registry(budget, a=BOOLEAN)
+    assert regressions(old, new) == [warning]
+    assert regressions(new, old) == []
+
+
+def test_a_shorter_window_and_more_questions_a_window_are_named() -> None:
+    weekly = _registry(f'window = "week"\n{OLD_BUDGET}', a=BOOLEAN | {"window": "week"})
+    daily = _registry(a=BOOLEAN | {"window": "week"})
+    (shortened,) = regressions(weekly, daily)
+    assert shortened.startswith("budget.window: was shortened to a day from a week")
+    few, more = (_registry(f'{OLD_BUDGET}strategy = "sample"\nanswers = {n}\n', a=BOOLEAN, b=BOOLEAN) for n in (1, 2))
+    assert regressions(few, more) == ["budget.answers: was raised to 2 from 1"]
+    (split,) = regressions(few, _registry(a=BOOLEAN, b=BOOLEAN))
+    assert split.startswith('budget.strategy: was "sample"')
+
+
+NEW_QUESTION = "its meaning changed, which is another edition"
+
+GAUSSIAN: dict[str, Field] = NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-9"), "epsilon": 1}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "starts"),
+    [
+        (BOOLEAN, BOOLEAN | {"epsilon": 2}, ["epsilon was raised to 2 from 1", NEW_QUESTION]),
+        (BOOLEAN | {"epsilon": 2}, BOOLEAN, [NEW_QUESTION]),
+        (BOOLEAN, BOOLEAN | {"purpose": "Because.", "owner": "me"}, []),
+        (CATEGORY, CATEGORY | {"values": ["a", "b", "d"]}, [NEW_QUESTION]),
+        (GAUSSIAN, GAUSSIAN | {"delta": Toml("1e-8")}, ["delta was raised to ", NEW_QUESTION]),
+        (PERMANENT, PERMANENT | {"max_values": 3}, ["max_values was raised to 3 from 2"]),
+        (PERMANENT | {"max_values": 3}, PERMANENT, []),
+        (
+            PERMANENT,
+            _without(PERMANENT, "permanent_epsilon", "protects", "max_values"),
+            ["answers are no longer permanent", NEW_QUESTION],
+        ),
+        (PERMANENT, PERMANENT | {"permanent_epsilon": 2}, ["permanent_epsilon was raised to 2 from 1", NEW_QUESTION]),
+        (_without(PERMANENT, "max_values") | {"protects": "history"}, PERMANENT, ['protects was "history"']),
+    ],
+)
+def test_every_change_of_a_metric_that_costs_is_named(
+    before: dict[str, Field], after: dict[str, Field], starts: list[str]
+) -> None:
+    found = regressions(_registry(a=before), _registry(a=after))
+    assert len(found) == len(starts)
+    for line, start in zip(found, starts, strict=True):
+        assert line.startswith(f"metric.a: {start}")
+        assert "\n" not in line
+
+
+def test_a_new_metric_says_what_it_costs_and_one_that_is_gone_costs_nothing() -> None:
+    old, new = _registry(a=BOOLEAN), _registry(a=BOOLEAN, b=BOOLEAN | {"window": "week"}, c=PERMANENT)
+    weekly, once = regressions(old, new)
+    assert weekly == "metric.b: is new; a report of a week costs 1, a year up to 54, as far as the ceilings allow"
+    assert once == "metric.c: is new; the first one 2 for good"
+    assert regressions(new, old) == []
