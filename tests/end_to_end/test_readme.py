@@ -126,7 +126,7 @@ def test_embedding_serving_and_reporting_work_as_the_readme_says(
     assert "dark_mode" in capsys.readouterr().out
     names["telemetry"].close()  # type: ignore[attr-defined] # what the sample made
 
-    ran = {"make", "export", "serve", "rehearse", "audit"}
+    ran = {"make", "export", "serve", "rehearse", "audit", "plan"}
     show, forget, close, table, preliminary = (
         line for line in commands() if not ran & {line.split()[0], line.split()[1]}
     )
@@ -154,6 +154,21 @@ def test_auditing_works_as_the_readme_says(folder: Path, address: str) -> None:
     shown = Shell(folder, address).run(audit)
     assert "one report: n = 600 each" in shown
     assert "30 windows, one differs" in shown
+
+
+def test_planning_works_as_the_readme_says(folder: Path, address: str) -> None:
+    plan, allocate, check, page = (line for line in commands() if "plan" in line.split())
+    shell = Shell(folder, address)
+    assert "smallest share seen" in shell.run(plan)
+    shell.run(check)
+    shell.run(page)
+    assert "hearsay-client forget" in (folder / "PRIVACY.md").read_text(encoding="utf-8")
+    shell.run(allocate)
+    before = Registry.load(folder / "metrics.toml")
+    shell.run("patch metrics.toml better.patch")
+    after = Registry.load(folder / "metrics.toml")
+    assert list(after.metrics) == list(before.metrics)
+    assert after != before
 
 
 def test_every_command_line_of_the_readme_explains_itself() -> None:

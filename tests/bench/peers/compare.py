@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
+from tests.bench.peers.accounting import accounting_section
 from tests.bench.peers.accuracy import accuracy_section
 from tests.bench.peers.client import client_section
 from tests.bench.peers.environments import running_peers
@@ -19,7 +20,7 @@ def measure_peers() -> str:
         head = f"## Peers\n\nEach in an environment of its own. Measured: {running}.\n"
         head += "".join(f"\n{name} could not be installed or started: {why}\n" for name, why in missing.items())
         parts = [head]
-        for part in (client_section, server_section, accuracy_section, means_section):
+        for part in (client_section, server_section, accuracy_section, means_section, accounting_section):
             started = time.perf_counter()
             sys.stderr.write(f"  {part.__name__} …")
             parts.append(part(peers))
