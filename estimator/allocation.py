@@ -96,10 +96,10 @@ class _Tried:
     texts: list[str]
 
     @classmethod
-    def of(cls, metrics: list[Metric], answers: int | None, registry: Registry, texts: Sequence[str] = ()) -> _Tried:
+    def of(cls, metrics: list[Metric], answers: int | None, texts: Sequence[str] = ()) -> _Tried:
         """Look up the variances."""
         variances = np.array([usual_variance(metric) for metric in metrics])
-        part = 1.0 if answers is None else answers / len(registry.metrics)
+        part = 1.0 if answers is None else min(1.0, answers / len(metrics))
         return cls(metrics, answers, variances, np.sqrt(variances / part), list(texts))
 
 
@@ -129,7 +129,7 @@ def allocate(text: str, total_nanos: int, wanted: Mapping[str, float], devices: 
     free = total_nanos - sum(cost(metric, registry) for metric in registry.metrics.values() if metric.name not in names)
     if free <= 0:
         raise PlanError("the metrics that keep their epsilon cost the whole total; allocate more")
-    before = _Tried.of([registry.metrics[name] for name in names], registry.budget.answers, registry)
+    before = _Tried.of([registry.metrics[name] for name in names], registry.budget.answers)
     goals = np.array([wanted[name] for name in names])
     tried = [before, *_search(candidates, before, goals, free / NANOS)]
     costs = sorted((cost(metric, registry) for metric in before.metrics), reverse=True)
@@ -152,7 +152,7 @@ def _search(candidates: Candidates, start: _Tried, goals: Floats, total: float) 
         answers, wished = _filled(_curves(found, registry, goals), total, registry)
         texts = [written(epsilon) for epsilon in wished.tolist()]
         metrics = [candidates.at(metric.name, text) for metric, text in zip(start.metrics, texts, strict=True)]
-        found = _Tried.of(metrics, answers, registry, texts)
+        found = _Tried.of(metrics, answers, texts)
         yield found
         if float(np.max(np.abs(wished - epsilons) / wished)) <= STILL:
             break

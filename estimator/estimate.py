@@ -208,7 +208,7 @@ def positions_of(metric: Metric) -> Floats | None:
 
 def scale_of(metric: Metric) -> Floats:
     """Return the place of each input's answer on a scale from 0 to 1, for the mean of answers that are inputs."""
-    positions = _positions(metric)
+    positions = positions_of(metric)
     if positions is None:  # a number, rounded to an end of its range
         return np.array([0.0, 1.0])
     least, greatest = float(positions.min()), float(positions.max())

@@ -116,14 +116,18 @@ def make_plan(registry: Registry, wish: Wish) -> Plan:
 
 
 def answering(registry: Registry, today: date) -> Fraction:
-    """Return which part of the devices answers a question in a window, on average, ceilings aside."""
-    budget = registry.budget
-    match budget.strategy:
+    """Return which part of the devices answers a question in a window, on average, as they draw it.
+
+    Who paces takes part in one window of as many as the budget must be stretched over.
+    """
+    left = {name: windows_left(metric, today) for name, metric in registry.metrics.items()}
+    asked = [metric for name, metric in registry.metrics.items() if left[name] != 0]
+    match registry.budget.strategy:
         case Strategy.SAMPLE:
-            return min(Fraction(1), Fraction(budget.answers or 1, len(registry.metrics)))
+            return min(Fraction(1), Fraction(registry.budget.answers or 1, max(1, len(asked))))
         case Strategy.PACE:
-            windows = [windows_left(metric, today) or 0 for metric in registry.metrics.values()]
-            return min(Fraction(1), Fraction(_affordable(registry), max(1, *windows)))
+            everything = sum(metric.charge_nanos * (left[metric.name] or 0) for metric in asked)
+            return min(Fraction(1), Fraction(registry.budget.lifetime_nanos, max(1, everything)))
     return Fraction(1)
 
 

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from client_sdk.spec import Channel, Metric, Number, Subset
-from client_sdk.spec.mechanisms.permanent import Permanent
 from estimator.estimate import positions_of
 from estimator.intervals import BISECTIONS, EXACT_BELOW, FEW, Floats
 from estimator.inverse import inverse_of
 from estimator.inverse.cyclic_design import LeastSquares
 from estimator.inverse.decoders import decoder_of
 from estimator.inverse.exponential import Table
+from estimator.inverse.permanent import TwoStep
 from estimator.inverse.protocol import Inverse
 from estimator.inverse.support import Balanced, Support
 
@@ -63,61 +63,14 @@ class Squares:
         return float((self.own * share + self.other * (1 - share) - share**2).max())
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """The first of two channels: how often a permanent answer is the true one, and how often a given other one."""
-
-    keep: float = 1.0
-    lie: float = 0.0
-
-    @property
-    def gap(self) -> float:
-        """How much the share of a permanent answer rises with that of the answer."""
-        return self.keep - self.lie
-
-
-def steps_of(channel: Channel) -> tuple[Step, Channel]:
-    """Return the first channel, which may change nothing, and the one that is inverted."""
-    if not isinstance(channel, Permanent):
-        return Step(), channel
-    keep, lie = (float(channel.permanent.probability(0, given)) for given in (0, 1))
-    return Step(keep, lie), channel.instantaneous
-
-
 def squares_of(channel: Channel) -> Squares | None:
     """Return the mean squares of shares, or none for a channel on a grid."""
-    step, inverted = steps_of(channel)
-    if decoder_of(inverted) is not None:
-        return None
-    plain = _plain(inverse_of(inverted), inverted.inputs)
-    if step.lie == 0:
-        return plain
-    total = plain.own + (plain.inputs - 1) * plain.average
-
-    def mixed(square: Floats, expected: float) -> Floats:
-        mixture = step.lie * total + step.gap * square
-        squares: Floats = (mixture - 2 * step.lie * expected + step.lie**2) / step.gap**2
-        return squares
-
-    support = None
-    if plain.support is not None:
-        own, other = plain.support
-        everything = step.lie * (own + (plain.inputs - 1) * other)
-        support = everything + step.gap * own, everything + step.gap * other
-    return Squares(
-        plain.inputs,
-        mixed(plain.own, step.keep),
-        mixed(plain.other, step.lie),
-        mixed(plain.average, step.lie),
-        support,
-        plain.least_reports,
-    )
+    return None if decoder_of(channel) is not None else _squares(inverse_of(channel), channel.inputs)
 
 
 def mean_variance(metric: Metric) -> float | None:
     """Return the variance of the mean in the worst population, where its range has length 1; none without a mean."""
-    step, inverted = steps_of(metric.channel)
-    decoder = decoder_of(inverted)
+    decoder = decoder_of(metric.channel)
     if decoder is not None:
         return _worst_mean(np.linspace(0.0, 1.0, decoder.squares.size), decoder.squares)
     if isinstance(metric.domain, Number) and metric.domain.size is None:
@@ -127,10 +80,8 @@ def mean_variance(metric: Metric) -> float | None:
     if positions is None:
         return None
     places = (positions - positions.min()) / np.ptp(positions)
-    inverse = inverse_of(inverted)
-    answers = (inverse.contrast(places) - step.lie * places.sum()) / step.gap
-    squares = inverse.expectations(answers**2)
-    return _worst_mean(places, step.lie * squares.sum() + step.gap * squares)
+    inverse = inverse_of(metric.channel)
+    return _worst_mean(places, inverse.expectations(inverse.contrast(places) ** 2))
 
 
 def mean_range(metric: Metric) -> float:
@@ -147,7 +98,7 @@ def share_factor(metric: Metric) -> float:
     return float(metric.domain.max_items) if isinstance(metric.domain, Subset) else 1.0
 
 
-def _plain(inverse: Inverse, inputs: int) -> Squares:
+def _squares(inverse: Inverse, inputs: int) -> Squares:
     match inverse:
         case Support() | Balanced():
             support = inverse if isinstance(inverse, Support) else inverse.support
@@ -157,13 +108,42 @@ def _plain(inverse: Inverse, inputs: int) -> Squares:
             return Squares(inputs, own, other, other, (p, q))
         case LeastSquares():
             own, others = inverse.mean_squares[:1], inverse.mean_squares[1:]
-            least = max(EXACT_BELOW, math.ceil(FEW / inverse.other_least))
-            return Squares(inputs, own, others.max(keepdims=True), others.mean(keepdims=True), least_reports=least)
+            enough = max(EXACT_BELOW, math.ceil(FEW / inverse.other_least))
+            return Squares(inputs, own, others.max(keepdims=True), others.mean(keepdims=True), least_reports=enough)
         case Table():
             own = np.diagonal(inverse.mean_squares)
             others = inverse.mean_squares - np.diag(own)
             return Squares(inputs, own, others.max(axis=0), others.sum(axis=0) / (inputs - 1))
+        case TwoStep():
+            return _mixed(_squares(inverse.second, inputs), inverse)
     raise TypeError(f"{type(inverse).__name__} has no known mean squares")
+
+
+def _mixed(second: Squares, steps: TwoStep) -> Squares:
+    """Return what the squares of the second step are of both: mixtures, and the line between the two shares."""
+    others = second.inputs - 1
+    everything = second.own + others * second.average
+
+    def mixed(square: Floats, expected: float) -> Floats:
+        mixture = steps.lie * everything + steps.gap * square
+        squares: Floats = (mixture - 2 * steps.lie * expected + steps.lie**2) / steps.gap**2
+        return squares
+
+    support = None
+    if second.support is not None:
+        own, other = second.support
+        support = (
+            steps.lie * (own + others * other) + steps.gap * own,
+            steps.lie * (own + others * other) + steps.gap * other,
+        )
+    return Squares(
+        second.inputs,
+        mixed(second.own, steps.keep),
+        mixed(second.other, steps.lie),
+        mixed(second.average, steps.lie),
+        support,
+        second.least_reports,
+    )
 
 
 def _worst_mean(places: Floats, squares: Floats) -> float:

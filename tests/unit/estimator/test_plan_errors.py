@@ -35,6 +35,8 @@ EFFECT = 0.03
 TENTH = [str(value) for value in range(10)]
 MANY = [str(value) for value in range(90)]
 
+PERMANENT: dict[str, Field] = {"permanent_epsilon": 2, "protects": "history"}
+
 SHARED: dict[str, dict[str, Field]] = {
     "boolean": BOOLEAN,
     "k_ary": CATEGORY,
@@ -45,6 +47,9 @@ SHARED: dict[str, dict[str, Field]] = {
     "exponential": CATEGORY | {"kind": "ordinal", "values": TENTH, "mechanism": "exponential"},
     "few_counts": {"purpose": "Why?", "kind": "count", "max": 5, "statistic": "distribution", "epsilon": 1},
     "set_of_one": CATEGORY | {"kind": "set", "max_items": 1},
+    "permanent": BOOLEAN | PERMANENT,
+    "permanent_design": CATEGORY | PERMANENT | {"values": MANY[:30], "mechanism": "cyclic-design"},
+    "filled": BOOLEAN | {"fill_in": Toml("true")},
 }
 
 MEANS: dict[str, dict[str, Field]] = {
@@ -54,6 +59,8 @@ MEANS: dict[str, dict[str, Field]] = {
     "laplace": NUMBER | {"mechanism": "laplace"},
     "gaussian": NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-6"), "epsilon": 2},
     "mean_of_scale": CATEGORY | {"kind": "ordinal", "values": TENTH},
+    "permanent_mean": NUMBER | PERMANENT,
+    "permanent_scale": CATEGORY | PERMANENT | {"kind": "ordinal", "values": TENTH},
     "mean_of_count": {"purpose": "Why?", "kind": "count", "max": 50, "statistic": "mean", "epsilon": 1},
 }
 
@@ -112,9 +119,6 @@ def test_the_worst_error_of_a_mean_is_what_a_rehearsal_of_the_two_ends_measures(
 def test_of_a_larger_set_the_error_is_that_of_one_place_times_the_places() -> None:
     one, two = (metric_of(CATEGORY | {"kind": "set", "max_items": items}) for items in (1, 2))
     assert unit_variance(two) == 4 * unit_variance(one)
-
-
-PERMANENT: dict[str, Field] = {"permanent_epsilon": 2, "protects": "history"}
 
 
 @pytest.mark.parametrize(

@@ -119,16 +119,18 @@ def test_of_drawn_questions_the_dearest_stand_for_all() -> None:
     registry = _registry(budget, a=BOOLEAN, b=BOOLEAN | {"epsilon": 3}, c=BOOLEAN | {"epsilon": 2})
     assert _by_horizon(registry)[Horizon.WINDOW].any_nanos == 5 * NANOS
     assert answering(registry, TODAY) == Fraction(2, 3)
+    expired = BOOLEAN | {"expires": Toml("2026-01-01")}
+    assert answering(_registry(budget, a=BOOLEAN, b=BOOLEAN, c=BOOLEAN, d=expired), TODAY) == Fraction(2, 3)
     assert [one.reports for one in make_plan(registry, Wish(3000, TODAY)).metrics] == [2000] * 3
 
 
 def test_who_paces_answers_in_as_many_windows_as_last_until_the_end() -> None:
     expiring = BOOLEAN | {"expires": Toml("2026-11-30")}
     registry = _registry({"per_window": 2, "lifetime": 5, "strategy": "pace"}, a=expiring, b=expiring)
-    assert answering(registry, TODAY) == Fraction(2, 10)
+    assert answering(registry, TODAY) == Fraction(5, 2 * 10)
     (one, _) = make_plan(registry, Wish(1000, TODAY)).metrics
-    assert one.reports == 200
-    assert one.needed_devices == 5 * one.needed_reports
+    assert one.reports == 250
+    assert one.needed_devices == 4 * one.needed_reports
 
 
 def test_a_delta_of_reports_counts_against_that_of_the_figures() -> None:
