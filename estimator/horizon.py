@@ -79,23 +79,33 @@ def counted(registry: Registry, horizon: Horizon, today: date) -> list[Counted]:
     Of questions that are drawn, the dearest ones stand for all: what is asked in a window tells no more than they do.
     """
     metrics = list(registry.metrics.values())
-    left = {metric.name: windows_left(metric, today) for metric in metrics}
     if registry.budget.strategy is Strategy.SAMPLE:
         metrics.sort(key=lambda metric: metric.epsilon_nanos, reverse=True)
         metrics = metrics[: registry.budget.answers]
-        longest = [windows for windows in left.values() if windows is not None]
-        most = max(longest) if len(longest) == len(left) else None
-        left = dict.fromkeys(left, most)
-    limits = {
-        Horizon.WINDOW: IN_WINDOW[registry.budget.window],
-        Horizon.MONTH: IN_MONTH,
-        Horizon.YEAR: IN_YEAR,
-    }.get(horizon)
-    found = []
-    for metric in metrics:
-        bounds = [left[metric.name], None if limits is None else limits[metric.window]]
-        found.append(Counted(metric, min((bound for bound in bounds if bound is not None), default=None)))
-    return found
+        left = [windows_left(metric, today) for metric in registry.metrics.values()]
+        most = None if None in left else max(windows or 0 for windows in left)
+        return [Counted(metric, _least(most, _limit(registry, metric, horizon))) for metric in metrics]
+    return [Counted(metric, most_reports(registry, metric, horizon, today)) for metric in metrics]
+
+
+def most_reports(registry: Registry, metric: Metric, horizon: Horizon, today: date) -> int | None:
+    """Return how often a metric is reported within a horizon at most, or none if only the ceilings stop it."""
+    return _least(windows_left(metric, today), _limit(registry, metric, horizon))
+
+
+def _limit(registry: Registry, metric: Metric, horizon: Horizon) -> int | None:
+    match horizon:
+        case Horizon.WINDOW:
+            return IN_WINDOW[registry.budget.window][metric.window]
+        case Horizon.MONTH:
+            return IN_MONTH[metric.window]
+        case Horizon.YEAR:
+            return IN_YEAR[metric.window]
+    return None
+
+
+def _least(*bounds: int | None) -> int | None:
+    return min((bound for bound in bounds if bound is not None), default=None)
 
 
 def ceiling(registry: Registry, horizon: Horizon, today: date) -> int:

@@ -117,16 +117,20 @@ def plan(  # noqa: PLR0913 one argument an option
         made = make_plan(definitions, Wish(population, day, delta, asked.errors))
         click.echo(PLAN_FORMATS[form](made), nl=False)
         return
-    goals = {
-        name: asked.errors.get(name, usual_error(metric)) / asked.weights.get(name, 1.0)
-        for name, metric in definitions.metrics.items()
-        if windows_left(metric, day) != 0
-    }
     try:
-        found = allocate(text, int(total * NANOS), goals, population)
+        found = allocate(text, int(total * NANOS), _goals(definitions, asked, day), population)
     except PlanError as error:
         raise click.UsageError(str(error)) from error
     click.echo(ALLOCATION_FORMATS[form](found, diff(registry.name, text, found.text)), nl=False)
+
+
+def _goals(registry: Registry, asked: _Asked, day: date) -> dict[str, float]:
+    """Return the error that counts as one, of each metric that is still asked."""
+    return {
+        name: asked.errors.get(name, usual_error(metric)) / asked.weights.get(name, 1.0)
+        for name, metric in registry.metrics.items()
+        if windows_left(metric, day) != 0
+    }
 
 
 def _refuse_together(

@@ -13,7 +13,7 @@ from typing import Final
 
 from client_sdk.spec import Budget, Metric, Registry, Strategy
 from estimator.exposure import Exposure, exposures
-from estimator.horizon import Counted, Horizon, counted
+from estimator.horizon import Counted, Horizon, most_reports
 
 ANY_DELTA: Final = 1e-6
 """The page prints sums only; the figures at a delta are not for it."""
@@ -51,11 +51,14 @@ more, and stay. So does the sum of what was spent, without any answer.
 def statement(registry: Registry, today: date) -> str:
     """Return the page as Markdown."""
     by_horizon = {one.horizon: one for one in exposures(registry, today, ANY_DELTA)}
-    yearly = {one.metric.name: one for one in counted(registry, Horizon.YEAR, today)}
+    yearly = {
+        name: Counted(metric, most_reports(registry, metric, Horizon.YEAR, today))
+        for name, metric in registry.metrics.items()
+    }
     parts = [
         f"# What {escaped(registry.app)} asks, and what it can learn\n",
         HOW,
-        *(_question(metric, yearly.get(name), by_horizon) for name, metric in registry.metrics.items()),
+        *(_question(metric, yearly[name], by_horizon) for name, metric in registry.metrics.items()),
         "\n".join(["## Everything together\n", *_together(registry.budget, by_horizon), ""]),
         READ_AND_ERASE,
     ]
@@ -81,7 +84,7 @@ def odds(nanos: float) -> str:
     )
 
 
-def _question(metric: Metric, year: Counted | None, by_horizon: dict[Horizon, Exposure]) -> str:
+def _question(metric: Metric, year: Counted, by_horizon: dict[Horizon, Exposure]) -> str:
     one = f"{odds(metric.epsilon_nanos)} afterwards{_but(metric)}"
     until = "without an end" if metric.expires is None else f"until {metric.expires}"
     lines = [
@@ -99,10 +102,7 @@ def _but(metric: Metric) -> str:
     return f", except with a chance of 1 in {math.floor(1 / metric.delta):,}" if metric.delta else ""
 
 
-def _yearly(metric: Metric, year: Counted | None, everything: Exposure) -> Iterator[str]:
-    if year is None:
-        yield "* A year of answers: it is drawn by chance with others; see below what all of them reveal together"
-        return
+def _yearly(metric: Metric, year: Counted, everything: Exposure) -> Iterator[str]:
     bounds = [year.any_nanos]
     if metric.charge_nanos and everything.any_nanos is not None:
         bounds.append(everything.any_nanos)

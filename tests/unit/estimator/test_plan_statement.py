@@ -102,7 +102,8 @@ def test_how_questions_are_chosen_is_said() -> None:
     sampled = registry_text(a=BOOLEAN, b=BOOLEAN).replace("lifetime", 'strategy = "sample"\nanswers = 1\nlifetime')
     page = _page(sampled)
     assert "at most 1 of the questions" in page
-    assert "drawn by chance with others" in page
+    assert "drawn by chance" in page
+    assert page.count("A year of answers (at most 366)") == 2
     paced = registry_text(a=BOOLEAN | {"expires": Toml("2027-12-31")})
     assert "Not every day is answered" in _page(paced.replace("lifetime", 'strategy = "pace"\nlifetime'))
 
