@@ -16,7 +16,7 @@ from client_sdk.spec.budget import ATTOS
 from client_sdk.spec.epsilon import as_float
 from client_sdk.spec.metric import Protects
 from estimator.accounting import Loss, bounded_epsilon, composed_epsilon
-from estimator.horizon import Counted, Horizon, ceiling, counted
+from estimator.horizon import Counted, Horizon, ceiling, counted, most_reports
 from estimator.losses import loss_of
 
 MOST_COMPOSED = 10**6
@@ -56,36 +56,55 @@ def exposures(registry: Registry, today: date, delta: float) -> tuple[Exposure, 
 
 
 def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -> Exposure:
-    made, most = counted(registry, horizon, today), ceiling(registry, horizon, today)
-    charged = [one for one in made if one.metric.protects is not Protects.PATTERN]
-    free = [one for one in made if one.metric.protects is Protects.PATTERN]
-    any_nanos = min(most, sum(one.any_nanos for one in charged)) + sum(one.any_nanos for one in free)
+    most = ceiling(registry, horizon, today)
+    possible = [Counted(metric, most_reports(registry, metric, horizon, today)) for metric in registry.metrics.values()]
+    charged, free = _by_charge(possible)
+    together, _ = _by_charge(counted(registry, horizon, today))
+    unbounded = sum(one.any_nanos for one in free)
+    any_nanos = min(most, sum(one.any_nanos for one in together)) + unbounded
     pattern = min(most, sum(one.pattern_nanos for one in charged)) + sum(one.pattern_nanos for one in free)
     pattern = min(pattern, any_nanos, registry.budget.lifetime_nanos)  # permanent answers are charged, too: once
-    tight = _tight(charged, free, most, delta - _gaussian(registry, charged))
-    bounds = [bound for bound in (tight, _epsilon(any_nanos)) if bound is not None and math.isfinite(bound)]
-    return Exposure(horizon, _whole(any_nanos), _whole(pattern), min(bounds, default=None), delta)
+    left = delta - _deltas(registry, charged)
+    tight = math.inf if left <= 0 or math.isinf(unbounded) else _tight(charged, together, free, most, left)
+    least = min(tight, math.inf if math.isinf(any_nanos) else as_float(int(any_nanos)))
+    return Exposure(horizon, _whole(any_nanos), _whole(pattern), None if math.isinf(least) else least, delta)
 
 
-def _tight(charged: list[Counted], free: list[Counted], most: int, delta: float) -> float | None:
-    """Return the least epsilon that is known to hold at a delta, by what is charged and what is not."""
-    if delta <= 0 or any(one.reports is None for one in free):
-        return None
+def _by_charge(made: list[Counted]) -> tuple[list[Counted], list[Counted]]:
+    """Return the metrics of which every report is charged, and those that are charged once for good."""
+    free = [one for one in made if one.metric.protects is Protects.PATTERN]
+    return [one for one in made if one not in free], free
+
+
+def _tight(charged: list[Counted], together: list[Counted], free: list[Counted], most: int, delta: float) -> float:
+    """Return the least epsilon that is known to hold at a delta.
+
+    Args:
+        charged: what could be reported, within the ceiling.
+        together: the same, or of drawn questions the dearest; each of these counts as the worst channel of its
+            epsilon, because another one that was drawn may tell more than it at a smaller epsilon.
+        free: what is reported without a charge.
+        most: the ceiling, in billionths.
+        delta: what is left of it for the losses.
+
+    """
     reports, besides = _by_loss(charged), _by_loss(free)
     charges = {_pure(one.metric): one.metric.charge_nanos for one in charged}
     bounds = [bounded_epsilon(reports, charges, most, besides, delta)]
-    if len(reports) == 1 and not free:
+    if len(reports) == 1 and len(together) == len(charged):
         reports = {loss: min(number, most // charges[loss]) for loss, number in reports.items()}
-    together = {loss: reports.get(loss, 0) + besides.get(loss, 0) for loss in (*reports, *besides)}
-    if max(together.values(), default=0) <= MOST_COMPOSED:
-        bounds.append(composed_epsilon({loss: int(number) for loss, number in together.items()}, delta))
+    elif len(together) < len(charged):
+        reports = _by_loss(together, worst=True)
+    composed = {loss: reports.get(loss, 0) + besides.get(loss, 0) for loss in (*reports, *besides)}
+    if max(composed.values(), default=0) <= MOST_COMPOSED:
+        bounds.append(composed_epsilon({loss: int(number) for loss, number in composed.items()}, delta))
     return min(bounds)
 
 
-def _by_loss(made: list[Counted]) -> dict[Loss, float]:
+def _by_loss(made: list[Counted], *, worst: bool = False) -> dict[Loss, float]:
     found: dict[Loss, float] = {}
     for one in made:
-        loss = _pure(one.metric)
+        loss = Loss.worst(as_float(one.metric.epsilon_nanos)) if worst else _pure(one.metric)
         found[loss] = found.get(loss, 0) + (math.inf if one.reports is None else one.reports)
     return found
 
@@ -95,7 +114,7 @@ def _pure(metric: Metric) -> Loss:
     return loss_of(metric.channel)._replace(delta=0.0)
 
 
-def _gaussian(registry: Registry, charged: list[Counted]) -> float:
+def _deltas(registry: Registry, charged: list[Counted]) -> float:
     """Return the deltas of all reports together, bounded by the ceiling of the ledger."""
     summed = sum(
         float(one.metric.delta) * (math.inf if one.reports is None else one.reports)
@@ -103,10 +122,6 @@ def _gaussian(registry: Registry, charged: list[Counted]) -> float:
         if one.metric.delta
     )
     return min(summed, registry.budget.lifetime_attos / ATTOS)
-
-
-def _epsilon(nanos: float) -> float | None:
-    return as_float(int(nanos)) if math.isfinite(nanos) else None
 
 
 def _whole(nanos: float) -> int | None:

@@ -139,6 +139,23 @@ def test_of_drawn_questions_the_dearest_stand_for_all() -> None:
     assert [one.reports for one in make_plan(registry, Wish(3000, TODAY)).metrics] == [2000] * 3
 
 
+def test_of_drawn_questions_one_that_tells_more_at_a_smaller_epsilon_is_allowed_for() -> None:
+    """Of a thousand values a report of epsilon 1 seldom tells; of two values one of epsilon .9 does."""
+    budget = {"per_window": 1, "lifetime": 4000, "strategy": "sample", "answers": 1}
+    many = CATEGORY | {"values": [str(value) for value in range(1000)], "mechanism": "k-ary-randomized-response"}
+    year = _by_horizon(_registry(budget, a=many, b=BOOLEAN | {"epsilon": 0.9}))[Horizon.YEAR].tight
+    assert year is not None
+    assert year >= composed_epsilon({Loss.worst(0.9): 366}, 1e-6)
+
+
+def test_of_drawn_questions_all_permanent_answers_count() -> None:
+    budget = {"per_window": 1, "lifetime": 4000, "strategy": "sample", "answers": 1}
+    permanent = BOOLEAN | {"epsilon": 0.5, "permanent_epsilon": 1, "protects": "history"}
+    found = _by_horizon(_registry(budget, a=permanent, b=permanent, c=permanent))
+    assert found[Horizon.YEAR].pattern_nanos == 3 * 2 * NANOS
+    assert found[Horizon.WINDOW].pattern_nanos == NANOS // 2
+
+
 def test_who_paces_answers_in_as_many_windows_as_last_until_the_end() -> None:
     expiring = BOOLEAN | {"expires": Toml("2026-11-30")}
     registry = _registry({"per_window": 2, "lifetime": 5, "strategy": "pace"}, a=expiring, b=expiring)
