@@ -45,7 +45,16 @@ GAUSSIAN: Final[dict[str, Field]] = NUMBER | {"mechanism": "gaussian", "delta": 
 UTILITY: Final = Toml("[[0, -1, -3], [-2, 0, -1], [-3, -2, 0]]")
 USEFUL: Final[dict[str, Field]] = CATEGORY | {"mechanism": "exponential", "utility": UTILITY}
 
-HEAD: Final = 'schema = 1\n[app]\nname = "acme"\nowner = "owner@example.com"\n[budget]\nper_window = 20\nlifetime = 400\ndelta = 0.5\n'
+HEAD: Final = """\
+schema = 1
+[app]
+name = "acme"
+owner = "owner@example.com"
+[budget]
+per_window = 20
+lifetime = 400
+delta = 0.5
+"""
 
 
 def registry_text(**metrics: Mapping[str, Field]) -> str:
