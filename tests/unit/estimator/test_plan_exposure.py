@@ -24,7 +24,7 @@ TODAY = date(2026, 11, 21)
 def _registry(budget: Mapping[str, object], **metrics: dict[str, Field]) -> Registry:
     lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in budget.items())
     text = registry_text(**metrics)
-    return Registry.parse(text.replace("per_window = 20\nlifetime = 400\n", lines))
+    return Registry.parse(text.replace("per_window = 20\nlifetime = 400\ndelta = 0.5\n", lines))
 
 
 def _by_horizon(registry: Registry, delta: float = 1e-6) -> dict[Horizon, Exposure]:

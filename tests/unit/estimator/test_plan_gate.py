@@ -24,8 +24,8 @@ PERMANENT: dict[str, Field] = CATEGORY | {
 
 def _registry(budget: str = OLD_BUDGET, **metrics: dict[str, Field]) -> Registry:
     text = registry_text(**metrics)
-    assert "per_window = 20\nlifetime = 400\n" in text
-    return Registry.parse(text.replace("per_window = 20\nlifetime = 400\n", budget))
+    assert "per_window = 20\nlifetime = 400\ndelta = 0.5\n" in text
+    return Registry.parse(text.replace("per_window = 20\nlifetime = 400\ndelta = 0.5\n", budget))
 
 
 def _without(fields: dict[str, Field], *keys: str) -> dict[str, Field]:

@@ -28,7 +28,7 @@ METRICS: dict[str, dict[str, Field]] = {
     "once": CATEGORY | {"epsilon": 0.5, "permanent_epsilon": 1, "protects": "pattern", "max_values": 2},
 }
 
-TEXT = registry_text(**METRICS).replace("lifetime = 400\n", "lifetime = 400\ndelta = 1e-6\n")
+TEXT = registry_text(**METRICS)
 
 
 class _Tags(HTMLParser):
