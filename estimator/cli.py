@@ -12,6 +12,7 @@ import click
 from client_sdk.spec import Registry, Window, WindowError
 from estimator import rehearsal
 from estimator.audit.command import audit_command
+from estimator.covariance import MOST_VALUES
 from estimator.errors import AnswersError, TalliesError
 from estimator.estimate import Wanted
 from estimator.fetch import TOKEN_VARIABLE, fetch
@@ -104,6 +105,8 @@ def report(  # noqa: PLR0913 one argument an option
     wanted = Wanted(simultaneous, covariance, central_delta, pool)
     made = make_report(definitions, read, Selection(first, last, preliminary), wanted)
     _name_skipped(made)
+    if covariance:
+        _name_too_large(made)
     click.echo(FORMATS[form](made), nl=False)
 
 
@@ -173,6 +176,12 @@ def _read(collector: str | None, tallies: Path | None, *, preliminary: bool) -> 
     if collector is None or not (token.isascii() and token.isprintable() and token):
         raise click.UsageError(f"set {TOKEN_VARIABLE} to the collector's read token, one line of ASCII")
     return fetch(collector, token, preliminary=preliminary)
+
+
+def _name_too_large(made: Report) -> None:
+    for one in made.metrics:
+        if one.shares is not None and one.reports and one.covariance is None:
+            click.echo(f"{one.metric.name} {one.window}: no covariance of more than {MOST_VALUES} shares", err=True)
 
 
 def _name_skipped(made: Report) -> None:

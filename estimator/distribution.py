@@ -43,6 +43,9 @@ here: they only follow the noise more closely."""
 LEAST_OF_A_STEP = 0.1
 """An extrapolation takes no more than nine tenths of a bin's share: a share of 0 would never rise again."""
 
+LONGEST_LEAP = 1e6
+"""Steps that an extrapolation stands for at most: where nothing moves any more their number is but rounding."""
+
 RESAMPLES = 200
 """Tallies drawn anew: five beyond each end of an interval of 95 %."""
 
@@ -163,7 +166,7 @@ def _extrapolated(shares: Floats, once: Floats, twice: Floats) -> Floats:
     """Return where steps that shrink by a steady factor would lead."""
     first, change = once - shares, twice - 2 * once + shares
     steady = np.maximum(_length(change), np.finfo(float).tiny)
-    reach = np.maximum(1.0, _length(first) / steady)
+    reach = np.clip(_length(first) / steady, 1.0, LONGEST_LEAP)
     far = np.maximum(shares + 2 * reach * first + reach**2 * change, LEAST_OF_A_STEP * twice)
     found: Floats = far / far.sum(axis=-1, keepdims=True)
     return found

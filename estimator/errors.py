@@ -13,6 +13,10 @@ class AnswersError(HearsayError):
     """Answers for a rehearsal that cannot be had or cannot be read; the message says which, where and what to do."""
 
 
+class UnfitTallyError(HearsayError):
+    """A tally that does not belong to what it is estimated as; the message says why, and what would help."""
+
+
 class AuditError(HearsayError):
     """An audit that could not be carried out; it says nothing about the SDK."""
 

@@ -42,6 +42,7 @@ class Wanted:
         covariance: of the shares.
         central_delta: the delta of the central epsilon of each closed tally; or none, where none is wanted.
         pool: all windows of a metric together, too.
+        joint: what follows from the shares of two questions asked together.
 
     """
 
@@ -49,6 +50,7 @@ class Wanted:
     covariance: bool = False
     central_delta: float | None = None
     pool: bool = False
+    joint: bool = True
 
 
 PLAIN = Wanted()
@@ -69,7 +71,8 @@ class MetricEstimate:
         answered: where windows without an answer are reported, too, for each answer its share among those who gave
             one; else empty.
         joint: for two questions asked together; else none.
-        covariance: of the shares as the channel has them (of a set: of what was drawn, the dummy last); else none.
+        covariance: where it is wanted, of up to `MOST_VALUES` shares as the channel has them (of a set: of what was
+            drawn, the dummy last); else none.
         central: what the tally reveals, if nothing else is published, where that is wanted; else none.
 
     """
@@ -116,7 +119,7 @@ def estimate(metric: Metric, tally: Tally, wanted: Wanted = PLAIN) -> MetricEsti
     """Return what a tally of the metric's own edition tells.
 
     Raises:
-        ValueError: if the tally is not of the channel's alphabet, or a covariance is wanted of too many shares.
+        UnfitTallyError: if the tally is not of the channel's alphabet.
 
     """
     counts = tally.dense(metric.channel.symbols)
@@ -163,14 +166,13 @@ def _of_values(found: MetricEstimate, inverse: Inverse, counts: Counts, wanted: 
         shares = shares.of_members(domain.labels, domain.max_items)
     found = replace(found, shares=shares, mean=mean)
     is_filled = isinstance(domain, Filled) and size <= MOST_VALUES
-    if reports == 0 or not (wanted.covariance or is_filled or isinstance(domain, Cross)):
+    is_joint = isinstance(domain, Cross) and wanted.joint
+    if reports == 0 or size > MOST_VALUES or not (wanted.covariance or is_filled or is_joint):
         return found
-    if size > MOST_VALUES:
-        raise ValueError(f"the covariance of {size} shares is too large; it can be had of {MOST_VALUES}")
     covariance = covariance_of(inverse, counts, reports)
-    if isinstance(domain, Cross):
+    if isinstance(domain, Cross) and wanted.joint:
         found = replace(found, joint=joint_of(domain, shares.unbiased, covariance, reports, family))
-    if isinstance(domain, Filled):
+    if isinstance(domain, Filled) and is_filled:
         answered = _answered(shares, covariance, reports, family)
         found = replace(found, answered=tuple(zip(domain.answered.labels, answered, strict=True)))
     return replace(found, covariance=covariance) if wanted.covariance else found

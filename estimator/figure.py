@@ -116,8 +116,8 @@ class Shares:
             np.minimum(most * drawn.highs, 1.0),
             most * drawn.unbiased,
             most * drawn.standard_errors,
-            np.minimum(most * drawn.likeliest, 1.0),
-            np.minimum(most * drawn.shrunken, 1.0),
+            likeliest=np.zeros(0),  # of what was drawn it would not be that of the sets
+            shrunken=np.minimum(most * drawn.shrunken, 1.0),
         )
 
     @property

@@ -214,7 +214,7 @@ def _weights(metric: Metric, given: object, mistakes: list[str]) -> dict[Answer,
 
 def _uniform(metric: Metric) -> dict[Answer, Fraction]:
     domain = metric.domain
-    values: Iterable[object] = domain.labels
+    values: Iterable[object]
     if isinstance(domain, Subset):
         values = [(), *((member,) for member in domain.values)]
     elif isinstance(domain, Count):
@@ -222,6 +222,8 @@ def _uniform(metric: Metric) -> dict[Answer, Fraction]:
     elif isinstance(domain, Number):
         cell = (domain.high - domain.low) / UNIFORM_ANSWERS
         values = [domain.low + cell * Fraction(2 * number + 1, 2) for number in range(UNIFORM_ANSWERS)]
+    else:
+        values = domain.labels
     return {encode(metric, value): Fraction(1) for value in values}
 
 

@@ -72,7 +72,8 @@ class Ratios:
         down = _combined(ratio - limits[0], other_limits[1] - other_ratio, correlation)
         up = _combined(limits[1] - ratio, other_ratio - other_limits[0], correlation)
         error = math.sqrt(variance + other_variance - 2 * between)
-        return Estimate(difference, error, max(-1.0, difference - down), min(1.0, difference + up), None)
+        low, high = (min(1.0, max(-1.0, end)) for end in (difference - down, difference + up))
+        return Estimate(difference, error, low, high, None)
 
     def _covariance(self, one: int, other: int, outcome: int) -> float:
         """Return the covariance of two groups' shares of an outcome, to the first order."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from client_sdk.spec import Metric, Window
 from estimator.crowd import Crowd
 from estimator.distribution import Resampled
-from estimator.estimate import MetricEstimate, estimate
+from estimator.estimate import PLAIN, MetricEstimate, Wanted, estimate
 from estimator.figure import Estimate
 from estimator.intervals import CONFIDENCE, Floats
 from estimator.population import Source
@@ -21,6 +21,9 @@ from estimator.tallies import Counts, Tally
 
 UNIX_EPOCH_S = 0.0
 """A rehearsal takes place in no window; a tally must have one, and the clock's would make a seed's output change."""
+
+COMPARED = Wanted(joint=False)
+"""What a round needs: only what is compared with a truth."""
 
 NO_COLUMN = "no column has its name"
 
@@ -116,8 +119,8 @@ def _rehearse(
     held_of_population = np.zeros(len(truths), dtype=np.int64)
     held_of_devices = np.zeros(len(truths), dtype=np.int64)
     for _ in range(rounds):
-        held_of_population += _held(_report(crowd, crowd.draw(generator), sampler, generator), truths)
-        held_of_devices += _held(_report(crowd, at_hand, sampler, generator), truths_at_hand)
+        held_of_population += _held(_report(crowd, crowd.draw(generator), sampler, generator, COMPARED), truths)
+        held_of_devices += _held(_report(crowd, at_hand, sampler, generator, COMPARED), truths_at_hand)
         after_round()
 
     def coverage(first: int, end: int) -> Coverage | None:
@@ -139,7 +142,9 @@ def _truths(crowd: Crowd, weights: Floats | Counts, estimated: MetricEstimate) -
     return crowd.truths(weights) + crowd.distribution(weights, found.bins, probabilities)
 
 
-def _report(crowd: Crowd, counts: Counts, sampler: Sampler, generator: np.random.Generator) -> MetricEstimate:
+def _report(
+    crowd: Crowd, counts: Counts, sampler: Sampler, generator: np.random.Generator, wanted: Wanted = PLAIN
+) -> MetricEstimate:
     metric = crowd.metric
     tally = sampler(crowd.inputs(counts, generator), generator)
     return estimate(
@@ -152,6 +157,7 @@ def _report(crowd: Crowd, counts: Counts, sampler: Sampler, generator: np.random
             reports=crowd.devices,
             counts=tuple(tally.tolist()),
         ),
+        wanted,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from client_sdk.spec import Metric, Registry, Window
 from estimator.central import Central, together
+from estimator.errors import UnfitTallyError
 from estimator.estimate import PLAIN, MetricEstimate, Wanted, estimate
 from estimator.intervals import CONFIDENCE
 from estimator.pooling import Pooled, pooled
@@ -107,7 +108,7 @@ def make_report(
             continue
         try:
             estimated.append(_estimate(registry, tally, wanted, preliminary=selection.preliminary))
-        except ValueError as error:
+        except UnfitTallyError as error:
             skipped.append(Skipped(tally.metric, tally.edition, tally.window, str(error)))
     order = {name: position for position, name in enumerate(registry.metrics)}
     estimated.sort(key=lambda one: (order[one.metric.name], one.window.starts_at))
@@ -130,13 +131,13 @@ def _composed(estimated: Iterable[MetricEstimate], delta: float | None) -> tuple
 def _estimate(registry: Registry, tally: Tally, wanted: Wanted, *, preliminary: bool) -> MetricEstimate:
     metric = registry.metrics.get(tally.metric)
     if metric is None:
-        raise ValueError("the registry defines no such metric")
+        raise UnfitTallyError("the registry defines no such metric")
     if metric.edition != tally.edition:
-        raise ValueError(
+        raise UnfitTallyError(
             f"the registry defines edition {metric.edition}; use the registry that the app was shipped with"
         )
     if metric.window is not tally.window.kind:
-        raise ValueError(f"the registry asks it once a {metric.window}; this is a {tally.window.kind}")
+        raise UnfitTallyError(f"the registry asks it once a {metric.window}; this is a {tally.window.kind}")
     if not tally.closed and not preliminary:
-        raise ValueError("its window is still open; use --preliminary to see it nevertheless")
+        raise UnfitTallyError("its window is still open; use --preliminary to see it nevertheless")
     return estimate(metric, tally, wanted)

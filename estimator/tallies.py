@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from client_sdk.spec import Window, WindowError
 from client_sdk.spec.report import EDITION, MAX_SYMBOL, METRIC_NAME
-from estimator.errors import TalliesError
+from estimator.errors import TalliesError, UnfitTallyError
 
 Counts = NDArray[np.int64]
 
@@ -51,15 +51,15 @@ class Tally:
         """Return the count of each of the symbols 0..symbols-1, shape (symbols,).
 
         Raises:
-            ValueError: if the tally is of another alphabet.
+            UnfitTallyError: if the tally is of another alphabet.
 
         """
         if self.symbols is None:
             if len(self.counts) != symbols:
-                raise ValueError(f"it has {len(self.counts)} counts where the channel has {symbols} symbols")
+                raise UnfitTallyError(f"it has {len(self.counts)} counts where the channel has {symbols} symbols")
             return np.array(self.counts, dtype=np.int64)
         if self.symbols and self.symbols[-1] >= symbols:
-            raise ValueError(f"it has symbol {self.symbols[-1]} where the channel has {symbols} symbols")
+            raise UnfitTallyError(f"it has symbol {self.symbols[-1]} where the channel has {symbols} symbols")
         dense = np.zeros(symbols, dtype=np.int64)
         dense[list(self.symbols)] = self.counts
         return dense

@@ -2,7 +2,7 @@
 
 Everything follows from that: a report is one output symbol; what must be kept of n reports is their tally; estimation
 inverts the channel; privacy is a property of the channel's integers (Dwork & Roth 2014, definition 2.4, for a finite
-alphabet). See DESIGN in the README: "one idea carries the whole system".
+alphabet).
 """
 
 from __future__ import annotations

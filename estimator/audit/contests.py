@@ -72,21 +72,27 @@ class Scene:
 
 def scenes(registry: Registry, reports: int) -> list[Scene]:
     """Return everything to be played, so that each answer of a metric alone is reported at least so many times."""
-    made = [_months(metric, -(-reports // MONTH)) for metric in registry.metrics.values()]
+    made = [scene for metric in registry.metrics.values() for scene in _of_metric(metric, reports)]
     if len(made) > 1:
         contests = tuple(windows(registry))
         made.append(Scene(contests, max(LEAST_OBSERVATIONS, reports // REPORTS_A_WINDOW)))
     return made
 
 
-def _months(metric: Metric, devices: int) -> Scene:
-    answers = extremes(metric)
+def _of_metric(metric: Metric, reports: int) -> Iterator[Scene]:
+    """Yield months whose windows are single reports, too, unless their answers are permanent: then none is like new."""
+    answers, devices = extremes(metric), -(-reports // MONTH)
     lives = [_life(metric, [answer] * MONTH) for answer in answers]
-    return Scene((*one_report(metric, answers, lives), *months(metric, answers, lives)), devices)
+    if metric.permanent_nanos:
+        single = [_life(metric, [answer]) for answer in answers]
+        yield Scene(tuple(one_report(metric, answers, single)), reports // REPORTS_A_WINDOW)
+        yield Scene(tuple(months(metric, answers, lives)), devices)
+    else:
+        yield Scene((*one_report(metric, answers, lives), *months(metric, answers, lives)), devices)
 
 
 def one_report(metric: Metric, answers: Sequence[Answer], lives: Sequence[Life]) -> Iterator[Contest]:
-    """Yield every pair of answers, told apart by one report: each window of a constant life is one."""
+    """Yield every pair of answers, told apart by one report: each window of a life is one."""
     claim = claim_of([metric])
     for (answer, life), (other, other_life) in combinations(zip(answers, lives, strict=True), 2):
         yield Contest(metric.name, "one report", (answer.name, other.name), (life, other_life), claim, by_window=True)
@@ -96,7 +102,10 @@ def months(metric: Metric, answers: Sequence[Answer], lives: Sequence[Life]) -> 
     """Yield a month of windows that all differ, and one of which only the first does."""
     first, second, *_ = answers
     names = (first.name, second.name)
-    yield Contest(metric.name, f"{MONTH} windows, all differ", names, (lives[0], lives[1]), claim_of([metric] * MONTH))
+    claim = claim_of([metric] * MONTH)
+    if metric.permanent_nanos:  # of an answer that does not change
+        claim = Claim(min(claim.epsilon, as_float(metric.permanent_nanos)), claim.delta)
+    yield Contest(metric.name, f"{MONTH} windows, all differ", names, (lives[0], lives[1]), claim)
     differing = _life(metric, [second, *[first] * (MONTH - 1)])
     yield Contest(metric.name, f"{MONTH} windows, one differs", names, (lives[0], differing), claim_of([metric]))
 

@@ -24,7 +24,7 @@ class Answer(NamedTuple):
 
 
 def extremes(metric: Metric) -> tuple[Answer, ...]:
-    """Return the answers of a metric that are told apart, at least two; the first two are farthest from each other."""
+    """Return the answers of a metric that are told apart, at least two: first the ends of its domain."""
     domain = metric.domain
     if isinstance(domain, Subset):
         most, values = domain.max_items, domain.values

@@ -8,14 +8,13 @@ from itertools import groupby
 import numpy as np
 
 from client_sdk.spec import Cross, Metric
-from client_sdk.spec.epsilon import as_float
 from estimator.distribution import Resampled
 from estimator.estimate import MetricEstimate
 from estimator.figure import Estimate
 from estimator.joint import Joint
 from estimator.pooling import Pooled
 from estimator.render import central
-from estimator.render.words import mean_word, word
+from estimator.render.words import mean_word, mechanism_words, word
 from estimator.report import Report
 
 VALUE_WIDTH = 17
@@ -25,7 +24,8 @@ HEADING = f"  {'':{VALUE_WIDTH}} {'window':10}  {'estimate ± error':>18}  {{int
 
 FOOTNOTES = """\
 estimate ± error: unbiased, with its standard error; never clipped, so that it
-may lie outside what is possible.
+may lie outside what is possible. Shares within a group, and their differences,
+are ratios of such: unbiased but for a little where reports are few.
 likeliest: maximum likelihood among what is possible; biased near the limits.
 Standard errors and intervals take the devices for a random sample of a
 population; they hold the chance of who reported and the mechanism's noise.
@@ -96,10 +96,9 @@ def _has_a_point(estimated: MetricEstimate) -> bool:
 
 
 def _block(metric: Metric, windows: Sequence[MetricEstimate], confidence: float) -> str:
-    delta = f", delta {float(metric.delta):.3g}" if metric.delta else ""
     lines = [
         f"{metric.name}: {metric.kind}",
-        f"  {metric.channel.name}, epsilon {as_float(metric.epsilon_nanos):.9f}{delta}",
+        f"  {mechanism_words(metric)}",
         *(f"  reports in {_window(estimated)}: {estimated.reports:,}" for estimated in windows),
         HEADING.format(interval=f"{confidence:.0%} interval"),
         *_rows(windows),

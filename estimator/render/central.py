@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, Context
 from typing import Any
 
 from estimator.central import ASSUMPTION, Central
 from estimator.estimate import MetricEstimate
+from estimator.render.words import short_loss
 from estimator.report import Composed
 
 FOOTNOTE = """\
 central epsilon: what the answer of a device loses, if of all reports only the
 tallies of closed windows are published, and if those counted are honest.
 """
-
-DIGITS = Context(prec=3, rounding=ROUND_CEILING)
-"""A privacy loss is not shown smaller than it is."""
 
 
 def line_of(estimated: MetricEstimate) -> str:
@@ -42,5 +39,4 @@ def document_of(central: Central | None) -> dict[str, Any] | None:
 
 
 def _words(central: Central) -> str:
-    epsilon = float(DIGITS.create_decimal_from_float(central.epsilon))
-    return f"central epsilon {epsilon:.3g} at delta {central.delta:.3g}"
+    return f"central epsilon {short_loss(central.epsilon)} at delta {short_loss(central.delta)}"

@@ -12,7 +12,7 @@ from estimator.exposure import Exposure
 from estimator.planning import MetricPlan, Plan
 from estimator.render.as_json import json_text
 from estimator.render.as_table import cut
-from estimator.render.words import mean_word
+from estimator.render.words import mean_word, mechanism_words
 
 NO_BOUND: Final = "no bound"
 
@@ -104,9 +104,8 @@ ALLOCATION_FORMATS: Final[dict[str, Callable[[Allocation, str], str]]] = {
 
 def _metric_lines(one: MetricPlan) -> Iterator[str]:
     metric = one.metric
-    delta = f", delta {float(metric.delta):.3g}" if metric.delta else ""
     yield f"{metric.name}: {metric.kind}, every {metric.window}"
-    yield f"  {metric.channel.name}, epsilon {as_float(metric.epsilon_nanos):.9f}{delta}"
+    yield f"  {mechanism_words(metric)}"
     if metric.permanent_nanos:
         yield f"  permanent answer: epsilon {as_float(metric.permanent_nanos):.9f}"
     yield f"  {'reports expected':34} {one.reports:>14,}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from client_sdk.spec.epsilon import as_float
 from estimator.distribution import Resampled
 from estimator.figure import Estimate
 from estimator.intervals import CONFIDENCE
@@ -13,7 +12,7 @@ from estimator.rehearsal import Coverage, Rehearsal, Rehearsed, compared, holds
 from estimator.render.as_csv import COLUMNS, csv_text, rows_of
 from estimator.render.as_json import document_of, json_text
 from estimator.render.as_table import VALUE_WIDTH, cut, lines_of, shown_values
-from estimator.render.words import word
+from estimator.render.words import mechanism_words, word
 
 CSV_COLUMNS: Final = (*COLUMNS, "truth", "holds", "seed")
 
@@ -88,7 +87,7 @@ def _block(rehearsed: Rehearsed) -> str:
     shown = zip(lines_of(estimated, positions), truths, strict=False)  # bins, which stand last, are not in a table
     lines = [
         f"{metric.name}: {metric.kind}",
-        f"  {metric.channel.name}, epsilon {as_float(metric.epsilon_nanos):.9f}, reports: {estimated.reports:,}",
+        f"  {mechanism_words(metric)}, reports: {estimated.reports:,}",
         HEADING,
         *(f"  {cut(label):{VALUE_WIDTH}} {_numbers(one, truth, digits)}" for (label, one, digits), truth in shown),
         *([f"  … and {left_out:,} more values; --format json and csv have all"] if left_out else []),

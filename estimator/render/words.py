@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, Context
 from typing import Final
 
 from client_sdk.spec import Label, Metric
+from client_sdk.spec.epsilon import as_float
+from client_sdk.spec.exact import float_ceiling
+
+DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
+"""A privacy loss is not shown smaller than it is."""
 
 OF_MEANS: Final = {"ordinal": "mean position", "set": "mean size"}
 """What the mean of a kind is the mean of, where it is not of the answers themselves."""
@@ -22,3 +28,14 @@ def word(value: Label) -> str:
 def mean_word(metric: Metric) -> str:
     """Return what the mean of a metric is called."""
     return OF_MEANS.get(metric.kind, "mean")
+
+
+def short_loss(loss: float) -> str:
+    """Return an epsilon or a delta with three digits, rounded up."""
+    return f"{float(DIGITS.create_decimal_from_float(loss)):.3g}"
+
+
+def mechanism_words(metric: Metric) -> str:
+    """Return the mechanism of a metric with its exact epsilon, and its delta if it has one."""
+    delta = f", delta {short_loss(float_ceiling(metric.delta))}" if metric.delta else ""
+    return f"{metric.channel.name}, epsilon {as_float(metric.epsilon_nanos):.9f}{delta}"

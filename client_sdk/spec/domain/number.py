@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -50,7 +51,7 @@ class Number:
         return None
 
     @property
-    def labels(self) -> tuple[int, ...]:
+    def labels(self) -> Sequence[int]:
         """The answer that each input symbol stands for, where every one stands for an answer."""
         return ()
 
@@ -102,9 +103,9 @@ class Count(Number):
         return int(self.high) + 1 if self.statistic == "distribution" else None
 
     @property
-    def labels(self) -> tuple[int, ...]:
+    def labels(self) -> Sequence[int]:
         """The count that each input symbol stands for, where every one stands for a count."""
-        return tuple(range(self.size or 0))
+        return range(self.size or 0)
 
     def points(self, most: int) -> int:
         """Return how many points the grid of a channel has that could have ``most``: no more than there are counts.

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from itertools import accumulate
 from math import lcm
 from typing import ClassVar
@@ -24,7 +23,7 @@ Utility = Sequence[Sequence[Fraction]]
 """How good it is to report the column's value where the row's is true; square."""
 
 MAX_VALUES = 64
-"""A table of so many rows is derived in some tenths of a second."""
+"""A scale of so many takes a tenth of a second, a written table of so many different utilities two or three."""
 
 TOTAL = 2**60
 """Of the weights of a row."""
@@ -65,6 +64,11 @@ class Exponential:
     delta: ClassVar[Fraction] = PURE
 
     weights: tuple[tuple[int, ...], ...]
+    _sums: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Add up every row, so that symbols are found by bisection, in the same time for every value and report."""
+        object.__setattr__(self, "_sums", tuple(tuple(accumulate(row)) for row in self.weights))
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, utility: Utility) -> Exponential:
@@ -124,7 +128,7 @@ class Exponential:
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a symbol for the input ``value``; one coin for every input."""
-        return bisect_right(_sums(self.weights[value]), coins.below(TOTAL))
+        return bisect_right(self._sums[value], coins.below(TOTAL))
 
 
 def by_distance(values: int) -> Utility:
@@ -141,11 +145,6 @@ def by_distance(values: int) -> Utility:
 def _refuse_many(values: int) -> None:
     if values > MAX_VALUES:
         raise ValueError(f"'exponential' takes at most {MAX_VALUES} values, not {values}")
-
-
-@lru_cache(maxsize=MAX_VALUES * 16)
-def _sums(row: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(accumulate(row))
 
 
 def _gaps(utility: Utility) -> list[list[int]]:

@@ -128,7 +128,7 @@ def test_a_covariance_is_in_json_and_only_there(tmp_path: Path) -> None:
         assert "add --format json" in result.stderr
 
 
-def test_of_many_values_a_table_shows_fifty_and_a_covariance_is_refused(tmp_path: Path) -> None:
+def test_of_many_values_a_table_shows_fifty_and_the_covariance_is_left_out(tmp_path: Path) -> None:
     text = registry_text(wide=WIDE)
     metric = Registry.parse(text).metric("wide")
     counts = np.random.default_rng(1).multinomial(10**4, np.full(metric.channel.symbols, 1 / metric.channel.symbols))
@@ -137,5 +137,8 @@ def test_of_many_values_a_table_shows_fifty_and_a_covariance_is_refused(tmp_path
     table = run(tmp_path, content, registry=text).stdout
     assert sum(line.startswith("  v") for line in table.splitlines()) == 50
     assert "… and 250 more values" in table
-    refused = run(tmp_path, content, "--covariance", "--format", "json", registry=text)
-    assert "the covariance of 300 shares is too large; it can be had of 256" in refused.stderr
+    without = run(tmp_path, content, "--covariance", "--format", "json", registry=text)
+    assert "no covariance of more than 256 shares" in without.stderr
+    (metric_of_json,) = json.loads(without.stdout)["metrics"]
+    assert len(metric_of_json["estimates"]) == 300
+    assert "covariance" not in metric_of_json

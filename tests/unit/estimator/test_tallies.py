@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from estimator.errors import TalliesError
+from estimator.errors import TalliesError, UnfitTallyError
 from estimator.tallies import MAX_COUNT, decode, read_file
 from tests.support.tallies import line
 
@@ -76,7 +76,7 @@ def test_a_sparse_tally_has_zeros_where_nothing_was_counted() -> None:
 @pytest.mark.parametrize("wrong", [line("os", [1, 2, 3]), line("os", [1], symbols=[4])])
 def test_a_tally_of_another_alphabet_is_refused(wrong: bytes) -> None:
     (tally,) = decode([wrong])
-    with pytest.raises(ValueError, match="4 symbols"):
+    with pytest.raises(UnfitTallyError, match="4 symbols"):
         tally.dense(4)
 
 

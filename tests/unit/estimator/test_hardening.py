@@ -1,0 +1,71 @@
+"""What a review broke, and stays mended."""
+
+from __future__ import annotations
+
+import gc
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+
+from client_sdk.coins import SystemCoins
+from client_sdk.spec import Registry, Window
+from client_sdk.spec.epsilon import RequestedEpsilon
+from client_sdk.spec.mechanisms.exponential import Exponential, by_distance
+from estimator.estimate import estimate
+from estimator.population import from_shares
+from estimator.rehearsal import rehearse
+from estimator.render import FORMATS
+from estimator.report import make_report
+from estimator.tallies import Tally
+from tests.support.definitions import BOOLEAN, CROSS, Field, registry_text
+
+COUNT: dict[str, Field] = {"purpose": "Why?", "kind": "count", "statistic": "distribution", "epsilon": 1}
+
+
+def cached_functions() -> dict[str, int]:
+    """Return how much every cache of the vocabulary holds, by the function's name."""
+    functions = (one for one in gc.get_objects() if type(one).__name__ == "_lru_cache_wrapper")
+    return {
+        f"{one.__module__}.{one.__qualname__}": one.cache_info().currsize
+        for one in functions
+        if str(one.__module__).startswith("client_sdk")
+    }
+
+
+def test_perturbing_leaves_nothing_of_the_answer_in_a_cache() -> None:
+    channel = Exponential.within(RequestedEpsilon.parse(1), by_distance(8))
+    before = cached_functions()
+    for value in range(channel.inputs):
+        channel.perturb(value, SystemCoins())
+    assert cached_functions() == before
+
+
+def test_a_count_without_an_end_is_rehearsed_like_any_other() -> None:
+    registry = Registry.parse(registry_text(m=COUNT | {"max": 10**15}))
+    (made,) = rehearse(from_shares(registry, 1000), seed=1).metrics
+    assert made.estimated.reports == 1000
+
+
+def test_the_interval_of_a_difference_is_never_inside_out() -> None:
+    registry = Registry.parse(registry_text(a=BOOLEAN, dark_mode=BOOLEAN, m=CROSS | {"cross": ["a", "dark_mode"]}))
+    metric, window = registry.metric("m"), Window.parse("2026-11-20")
+    for counts in product((0, 20, 40, 90), repeat=4):
+        if sum(counts) >= 50:
+            tally = Tally("m", metric.edition, window, closed=True, reports=sum(counts), counts=counts)
+            joint = estimate(metric, tally).joint
+            assert joint is not None
+            assert all(-1 <= one.estimate.low <= one.estimate.high <= 1 for one in joint.differences)
+
+
+@pytest.mark.parametrize("reports", [1, 49, 50, 60, 100, 2000])
+def test_a_tally_that_no_population_makes_likely_spoils_no_report(reports: int) -> None:
+    registry = Registry.parse(registry_text(m=COUNT | {"max": 40}))
+    metric = registry.metric("m")
+    counts = np.zeros(metric.channel.symbols, dtype=np.int64)
+    counts[0] = reports
+    tally = Tally("m", metric.edition, Window.parse("2026-11-20"), closed=True, reports=reports, counts=tuple(counts))
+    report = make_report(registry, [tally])
+    assert json.loads(FORMATS["json"](report))["metrics"]
+    assert "nan" not in FORMATS["table"](report)
