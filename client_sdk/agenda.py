@@ -33,18 +33,19 @@ class Agenda:
 
     Attributes:
         counters: the counts that are kept in memory.
+        has_leftovers: whether counts were deleted from the file whose remains its log may still hold.
 
     """
 
     def __init__(self, registry: Registry, coins: Coins) -> None:
         """Take the questions and the ceilings from the registry."""
         self.counters = Counters()
+        self.has_leftovers = False
         self._registry = registry
         self._coins = coins
         self._kinds = {
             metric.window for metric in registry.metrics.values() if participation.has_slots(registry, metric)
         }
-
         self._ending = self._kinds | {
             metric.window for metric in registry.metrics.values() if isinstance(metric.domain, Count)
         }
@@ -57,16 +58,11 @@ class Agenda:
 
         """
         instant_s = ledger.instant(connection, clock_s)
-        windows = [Window.of(kind, instant_s) for kind in sorted(self._kinds)]
-        for window in windows:
-            self._open_slots(connection, window, instant_s)
+        for kind in sorted(self._kinds):
+            self._open_slots(connection, Window.of(kind, instant_s), instant_s)
+        self._report_counts(connection, instant_s)  # before their windows are filled in
         if self._kinds:
             self._fill_in(connection, instant_s)
-        for counted in self.counters.ended(self._registry, instant_s):
-            if self._report_count(connection, counted) is not Recorded.QUEUED:  # else it may yet be rolled back
-                self.counters.drop(counted)
-        for counted in counting.take_ended_persistent(connection, self._registry, instant_s):
-            self._report_count(connection, counted)
         return instant_s
 
     def next_s(self, connection: sqlite3.Connection, clock_s: float) -> float | None:
@@ -75,8 +71,15 @@ class Agenda:
         releases = outbox.next_release_s(connection, clock_s)
         return min((*ends, *releases), default=None)
 
-    def report(
-        self, connection: sqlite3.Connection, definition: Metric, made: Made, window: Window, instant_s: float
+    def report(  # noqa: PLR0913 what a report is made of
+        self,
+        connection: sqlite3.Connection,
+        definition: Metric,
+        made: Made,
+        window: Window,
+        instant_s: float,
+        *,
+        held: bool = False,
     ) -> Recorded:
         """Charge and queue the report of a window.
 
@@ -86,8 +89,11 @@ class Agenda:
             made: of the true answer.
             window: that the report speaks of.
             instant_s: an instant within the periods that pay for it.
+            held: whether it leaves after the window's end; so do all reports of what is filled in.
 
         """
+        if definition.has_expired(window):  # the ledger's time may be ahead of the clock that was asked before
+            return Recorded.EXPIRED
         key = (definition.name, definition.edition, window.text)
         if ledger.is_reported(connection, key):
             return Recorded.ALREADY_RECORDED
@@ -102,7 +108,7 @@ class Agenda:
             ledger.discharge(connection, key)
             return Recorded.OUT_OF_BUDGET
         release_s = 0
-        if definition.fill is not None:
+        if held or definition.fill is not None:
             release_s = window.ends_at + self._coins.below(RELEASE_SPREAD_S)
         return ledger.report(connection, Report(*key, symbol), release_s)
 
@@ -138,10 +144,20 @@ class Agenda:
                 made = self.made(connection, definition, definition.fill.answer if definition.fill else None)
                 self.report(connection, definition, made, window, window.ends_at - 1)
 
-    def _report_count(self, connection: sqlite3.Connection, counted: Counted) -> Recorded:
+    def _report_counts(self, connection: sqlite3.Connection, instant_s: float) -> None:
+        for counted in self.counters.ended(self._registry, instant_s):
+            if self._report_count(connection, counted, instant_s) is not Recorded.QUEUED:
+                self.counters.drop(counted)  # else it is kept: this transaction may yet be rolled back
+        for counted in counting.take_ended_persistent(connection, self._registry, instant_s):
+            self._report_count(connection, counted, instant_s)
+            self.has_leftovers = True
+
+    def _report_count(self, connection: sqlite3.Connection, counted: Counted, instant_s: float) -> Recorded:
         definition, window, answer = counted
-        made = self.made(connection, definition, min(answer, int(definition.domain.high)))  # type: ignore[union-attr]
-        return self.report(connection, definition, made, window, window.ends_at - 1)
+        if window.ends_at + GRACE_S <= instant_s:  # no collector takes it: it would be paid for in vain
+            return Recorded.EXPIRED
+        made = self.made(connection, definition, answer)
+        return self.report(connection, definition, made, window, window.ends_at - 1, held=True)
 
     def made(self, connection: sqlite3.Connection, definition: Metric, answer: object) -> Made:
         """Return what is made of an answer, within a transaction."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk import forks
+from client_sdk.spec.domain import Count
 from client_sdk.spec.metric import Metric
 from client_sdk.spec.registry import Registry
 from client_sdk.spec.window import Window
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Counted(NamedTuple):
-    """A count whose window has ended; it may be above the metric's max."""
+    """A count whose window has ended."""
 
     definition: Metric
     window: Window
@@ -33,9 +34,12 @@ class Counters:
         self._counts: dict[tuple[object, str, str], int] = {}
 
     def add(self, definition: Metric, window: Window, by: int) -> None:
-        """Count within a window; a child process counts by itself. Without a lock: a fork could leave it locked."""
+        """Count within a window, up to the metric's max; a child process counts by itself.
+
+        Called in the keeper's thread only, and without a lock: a fork could leave it locked.
+        """
         key = (forks.this_process(), definition.name, window.text)
-        self._counts[key] = self._counts.get(key, 0) + by
+        self._counts[key] = min(self._counts.get(key, 0) + by, _most(definition))
 
     def clear(self) -> None:
         """Forget everything."""
@@ -58,12 +62,18 @@ class Counters:
         self._counts.pop((forks.this_process(), counted.definition.name, counted.window.text), None)
 
 
+def _most(definition: Metric) -> int:
+    assert isinstance(definition.domain, Count)  # noqa: S101 nothing else adds up
+    return int(definition.domain.high)
+
+
 def add_persistent(connection: sqlite3.Connection, definition: Metric, window: Window, by: int) -> None:
-    """Count within a window, in the ledger's file."""
+    """Count within a window, up to the metric's max, in the ledger's file."""
+    most = _most(definition)
     connection.execute(
         "INSERT INTO counts VALUES (?1, ?2, ?3, ?4)"
-        " ON CONFLICT (metric, edition, window) DO UPDATE SET count = count + ?4",
-        (definition.name, definition.edition, window.text, by),
+        " ON CONFLICT (metric, edition, window) DO UPDATE SET count = MIN(count + ?4, ?5)",
+        (definition.name, definition.edition, window.text, min(by, most), most),
     )
 
 

@@ -13,6 +13,7 @@ from client_sdk import outbox
 from client_sdk.results import BudgetStatus, ClockError, Recorded
 from client_sdk.spec.budget import Budget, attos_ceiling
 from client_sdk.spec.epsilon import as_float
+from client_sdk.spec.errors import WindowError
 from client_sdk.spec.metric import Metric
 from client_sdk.spec.report import Report
 from client_sdk.spec.window import Window, WindowKind
@@ -56,19 +57,26 @@ def instant(connection: sqlite3.Connection, clock_s: float) -> float:
     """Return the present instant as the ledger counts time: never before one that it has seen.
 
     Raises:
-        ClockError: if the clock was set back by more than a day, so that days would be lived, and paid for, again.
+        ClockError: if the clock was set back by more than a day, so that days would be lived, and paid for, again; or
+            names an instant that no collector takes.
 
     """
-    latest_s = connection.execute("SELECT latest_s FROM device").fetchone()[0]
-    if clock_s < latest_s - CLOCK_BACK_S:
-        day = Window.of(WindowKind.DAY, latest_s).text
+    seen_s = latest_s(connection)
+    _check_sane(clock_s)
+    if clock_s < seen_s - CLOCK_BACK_S:
+        day = Window.of(WindowKind.DAY, seen_s).text
         raise ClockError(
             f"the device's clock stands before {day}, until when answers were recorded; nothing is recorded until it "
             "gets there: set the clock"
         )
-    if clock_s >= latest_s + 1:
+    if clock_s >= seen_s + 1:
         connection.execute("UPDATE device SET latest_s = ?", (int(clock_s),))
-    return max(clock_s, float(latest_s))
+    return max(clock_s, float(seen_s))
+
+
+def latest_s(connection: sqlite3.Connection) -> int:
+    """Return the latest instant that the ledger has seen, in whole Unix seconds."""
+    return int(connection.execute("SELECT latest_s FROM device").fetchone()[0])
 
 
 def charge(connection: sqlite3.Connection, key: Key, cost: Cost, budget: Budget, periods: Periods) -> bool:
@@ -169,6 +177,14 @@ def status_of(spent: tuple[int, int, int], budget: Budget, periods: Periods, win
         month_ceiling=None if month_ceiling is None else _float_floor(month_ceiling),
         windows_left=left // window_nanos if window_nanos else None,
     )
+
+
+def _check_sane(clock_s: float) -> None:
+    try:
+        for kind in WindowKind:
+            Window.parse(Window.of(kind, clock_s).text)
+    except (ValueError, OverflowError, OSError, WindowError):
+        raise ClockError("the device's clock names an instant that no collector takes; set it") from None
 
 
 def _row(connection: sqlite3.Connection, key: Key) -> tuple[int] | None:

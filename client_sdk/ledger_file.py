@@ -93,9 +93,9 @@ def scrub(connection: sqlite3.Connection) -> None:
         LedgerBusyError: if another process is reading or writing, so that its log must stay; call again.
 
     """
-    _truncate_log(connection)
+    empty_log(connection)
     connection.execute("VACUUM")
-    _truncate_log(connection)
+    empty_log(connection)
 
 
 def remove_leftovers(path: Path) -> None:
@@ -138,8 +138,7 @@ def explain(error: BaseException, path: Path | None) -> LedgerError:
 def _check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
     if _pragma(connection, "application_id") != new_ledger.APPLICATION_ID:
         raise _damaged(path)
-    if _pragma(connection, "user_version") != new_ledger.SCHEMA_VERSION:
-        raise LedgerError(f"{path} was written by another version; it is left as it is: update the app")
+    _check_version(path, _pragma(connection, "user_version"))
     if _pragma(connection, "quick_check(1)") != "ok":
         raise _damaged(path)
     row = connection.execute("SELECT app, inode, host FROM device").fetchone()
@@ -155,6 +154,16 @@ def _check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
             f"{path} is a copy of a ledger, restored or brought from elsewhere; a copy would spend the same budget "
             "again, so that nothing is recorded: put the original back, or delete it by hand, which also forgets what "
             "was spent"
+        )
+
+
+def _check_version(path: Path, version: object) -> None:
+    if not isinstance(version, int) or version > new_ledger.SCHEMA_VERSION:
+        raise LedgerError(f"{path} was written by a newer version; it is left as it is: update the app")
+    if version < new_ledger.SCHEMA_VERSION:
+        raise LedgerError(
+            f"{path} was written by an older version, which kept less than a ledger needs now; it is left as it is and "
+            "nothing is recorded: delete it by hand, which also forgets what was spent"
         )
 
 
@@ -177,6 +186,12 @@ def _renew_secret(connection: sqlite3.Connection) -> None:
         )
 
 
-def _truncate_log(connection: sqlite3.Connection) -> None:
+def empty_log(connection: sqlite3.Connection) -> None:
+    """Empty the write-ahead log, which holds what was deleted until it is written over.
+
+    Raises:
+        LedgerBusyError: if another process is reading or writing; call again.
+
+    """
     if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
         raise LedgerBusyError("another process uses the ledger, so that its log still holds what was wiped; call again")

@@ -161,6 +161,7 @@ def wipe(connection: sqlite3.Connection) -> None:
     """Delete everything but the charges: they hold no answer, and opting in again must not renew the budget."""
     for table in ("queue", "uploads", "history", "drops", "permanents", "counts"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 the names are those above
+    connection.execute("UPDATE charges SET reported = 1")  # no slot is filled in for who has opted out
     connection.execute("UPDATE device SET secret = NULL")
 
 

@@ -85,7 +85,7 @@ def _stratum_length(
         metric.charge_nanos * windows_until(window, metric.expires) for metric in asked if metric.expires is not None
     )
     scale = 1 << UNIFORM_BITS
-    fraction = prf.PrfCoins(secret, prf.PARTICIPATION, window.text, "length").below(scale)
+    fraction = prf.PrfCoins(secret, prf.PARTICIPATION, window.text, "stratum length").below(scale)
     return max(1, (wanted * scale // left + fraction) // scale)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk import ledger, prf
 from client_sdk.ledger import Cost, Periods
-from client_sdk.results import LedgerBusyError
+from client_sdk.results import LedgerBusyError, LedgerError
 from client_sdk.spec.budget import Budget
 from client_sdk.spec.mechanisms.permanent import Permanent
 from client_sdk.spec.metric import Metric, Protects
@@ -42,8 +42,16 @@ class PermanentAnswer(NamedTuple):
 
 
 def secret_of(connection: sqlite3.Connection) -> Secret:
-    """Return the device's secret."""
-    return Secret(*connection.execute("SELECT secret, generation FROM device").fetchone())
+    """Return the device's secret.
+
+    Raises:
+        LedgerError: if it was wiped while this program ran.
+
+    """
+    key, generation = connection.execute("SELECT secret, generation FROM device").fetchone()
+    if key is None:
+        raise LedgerError("the user opted out in another process; nothing is recorded until this program starts again")
+    return Secret(key, generation)
 
 
 def permanent_answer(definition: Metric, channel: Permanent, answer: object, secret: Secret) -> PermanentAnswer:

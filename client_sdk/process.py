@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from client_sdk import forks, ledger_file
 from client_sdk.agenda import Agenda
+from client_sdk.budget_watch import BudgetWatch
 from client_sdk.keeper import Keeper
 from client_sdk.results import LedgerError
 from client_sdk.transport import Transport
@@ -45,6 +46,7 @@ class Processes:
         agenda: Agenda,
         *,
         consent: bool,
+        watch: BudgetWatch | None = None,
     ) -> None:
         """Remember what each process needs, and which one this is: a ledger in memory is this one's only."""
         self._path = path
@@ -52,6 +54,7 @@ class Processes:
         self._transport = transport
         self._clock = clock
         self._agenda = agenda
+        self._watch = watch
         self.consent = consent
         self._first = forks.this_process()
         self._made: dict[tuple[int, int], Process] = {}
@@ -71,7 +74,9 @@ class Processes:
 
     def _new(self) -> Process:
         keeper = Keeper(self._path, self._open)
-        uploader = Uploader(keeper, self._transport, self._agenda, clock=self._clock, allowed=lambda: self.consent)
+        uploader = Uploader(
+            keeper, self._transport, self._agenda, clock=self._clock, allowed=lambda: self.consent, watch=self._watch
+        )
         return Process(keeper, uploader)
 
     def _open(self) -> sqlite3.Connection:

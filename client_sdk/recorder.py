@@ -91,7 +91,9 @@ class Recorder:
             recorded = Recorded.BUSY
         except LedgerError:
             return Recorded.UNAVAILABLE
-        if recorded in (Recorded.QUEUED, Recorded.BUSY):  # who was too busy to answer may have queued it all the same
+        if recorded is Recorded.COUNTED or definition.fill is not None:
+            process.uploader.expect()  # whether anything was recorded moves no upload by a second
+        elif recorded in (Recorded.QUEUED, Recorded.BUSY):  # who was too busy to answer may have queued it all the same
             process.uploader.notify()
         return recorded
 

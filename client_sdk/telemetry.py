@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from client_sdk import ledger, ledger_file, outbox
 from client_sdk.agenda import Agenda, Made
+from client_sdk.budget_watch import WARN_AT, BudgetWatch, OnBudget
 from client_sdk.coins import SystemCoins
 from client_sdk.keeper import BARE, READ
 from client_sdk.ledger import Periods
@@ -66,6 +67,8 @@ class Telemetry:
         clock: Callable[[], float] = time.time,
         coins: Coins = _SYSTEM_COINS,
         transport: Transport | None = None,
+        on_budget: OnBudget | None = None,
+        warn_at: Sequence[float] = WARN_AT,
     ) -> None:
         """Begin; reports left over from an earlier run are sent in the background.
 
@@ -79,9 +82,14 @@ class Telemetry:
             coins: where randomness comes from; anything but the default is for tests.
             transport: how uploads travel; HTTP by default. What its ``post(body)`` returns is a `client_sdk.Reply`, or
                 none if nothing came back.
+            on_budget: called with a fraction and a `BudgetStatus` when so much of the lifetime budget is spent: once a
+                fraction and process, in the thread that uploads, soon after the report that spent it. What it raises
+                is logged; while it runs nothing is sent.
+            warn_at: those fractions.
 
         Raises:
-            ValueError: if ``collector`` is no http or https URL, or has a query, a fragment, blanks or a user name.
+            ValueError: if ``collector`` is no http or https URL, or has a query, a fragment, blanks or a user name; or
+                if a fraction is not above 0, or above 1.
             TypeError: if ``consent`` is no bool.
 
         """
@@ -93,7 +101,10 @@ class Telemetry:
         self._transport = transport or HttpTransport(collector)
         self._closed = False
         self._agenda = Agenda(registry, coins)
-        self._processes = Processes(self._path, registry.app, self._transport, clock, self._agenda, consent=consent)
+        watch = None if on_budget is None else BudgetWatch(registry, on_budget, warn_at)
+        self._processes = Processes(
+            self._path, registry.app, self._transport, clock, self._agenda, consent=consent, watch=watch
+        )
         self._recorder = Recorder(registry, self._processes, self._agenda, clock)
         weakref.finalize(self, self._processes.end).atexit = False  # then all threads end anyway
         if consent and self._path is not None:
@@ -150,31 +161,34 @@ class Telemetry:
     def count(self, metric: str, by: int = 1) -> Recorded:
         """Add up over the window; when it has ended, the sum is reported, as `record` would.
 
-        What is counted lives in memory and is lost with the process, unless the registry says ``persist``.
+        What is counted lives in memory and is lost with the process, unless the registry says ``persist``: then it
+        stands in the ledger's file until it is reported, and several processes add up to one sum.
 
         Args:
             metric: the name of a metric of kind ``count``.
             by: how many to add, from 0 up; the sum is cut at the metric's ``max``.
 
         Returns:
-            ``COUNTED``, or why not, within 100 ms.
+            ``COUNTED``, or why not, within 100 ms. ``BUSY`` may have been counted all the same.
 
         Raises:
             UnknownMetricError: if the registry defines no such metric.
             OutsideDomainError: if the metric is no count, or ``by`` is no whole number from 0 up.
 
         """
-        definition = self._registry.metric(metric)
+        mistake = self._mistake_of_count(metric, by)
+        if mistake is not None:
+            del by  # the frames of an error must not hold it
+            raise mistake
+        return Recorded.CLOSED if self._closed else self._recorder.count(self._registry.metrics[metric], by)
+
+    def _mistake_of_count(self, metric: str, by: int) -> UnknownMetricError | OutsideDomainError | None:
+        definition = self._registry.metrics.get(metric)
+        if definition is None:
+            return UnknownMetricError(metric, tuple(self._registry.metrics))
         if not isinstance(definition.domain, Count):
-            raise OutsideDomainError(metric, f"recorded: a {definition.kind} does not add up")
-        if type(by) is not int or by < 0:
-            raise OutsideDomainError(metric, "a whole number from 0 up")
-        if self._closed:
-            return Recorded.CLOSED
-        counted = self._recorder.count(definition, by)
-        if counted is Recorded.COUNTED:
-            self._processes.current.uploader.notify()
-        return counted
+            return OutsideDomainError(metric, f"recorded: a {definition.kind} does not add up")
+        return None if type(by) is int and by >= 0 else OutsideDomainError(metric, "a whole number from 0 up")
 
     def _made(self, definition: Metric, value: object) -> Made | Recorded:
         """Return what is made of an answer, or why nothing is: a permanent answer needs the device's secret."""
@@ -192,7 +206,7 @@ class Telemetry:
         It cuts a back-off short; a pause that the collector asked for still holds. It never raises.
 
         Returns:
-            Whether nothing waits any more; false at the latest after ``timeout_s`` seconds.
+            Whether nothing waits any more but for its window to end; false at the latest after ``timeout_s`` seconds.
 
         """
         timeout_s = min(timeout_s, threading.TIMEOUT_MAX) if timeout_s > 0 else 0.0  # not a number is not above 0

@@ -11,9 +11,10 @@ from functools import partial
 from os import urandom
 from typing import TYPE_CHECKING
 
-from client_sdk import outbox
+from client_sdk import ledger_file, outbox
 from client_sdk.agenda import Agenda
-from client_sdk.keeper import Keeper
+from client_sdk.budget_watch import BudgetWatch
+from client_sdk.keeper import BARE, Keeper
 from client_sdk.outcome import Acknowledged, Outcome, Rejected, Reply, Transient, Uniform, explain, judge, next_delay_s
 from client_sdk.results import ClockError, LedgerBusyError, LedgerError, warn
 from client_sdk.spec.report import Verdict
@@ -27,7 +28,6 @@ SPREAD_S = 60.0
 
 LEDGER_DEADLINE_S = 5.0
 """How long this thread waits for the ledger: nobody waits for this thread."""
-
 
 LONGEST_REST_S = 3600.0
 """What is due by the calendar is looked at so often, because a computer that sleeps stops the clock that waits."""
@@ -61,8 +61,9 @@ class Uploader:
         clock: Callable[[], float],
         allowed: Callable[[], bool],
         uniform: Uniform = jitter,
+        watch: BudgetWatch | None = None,
     ) -> None:
-        """Prepare; the thread starts with the first call of `notify` or `flush`.
+        """Prepare; the thread starts with the first call of `notify`, `expect` or `flush`.
 
         Args:
             keeper: the ledger's.
@@ -71,6 +72,7 @@ class Uploader:
             clock: Unix seconds, for windows and dates.
             allowed: whether the user agrees, asked before every upload.
             uniform: the source of jitter.
+            watch: who tells the host how much of the budget is spent, or none.
 
         """
         self.problem: str | None = None
@@ -80,9 +82,11 @@ class Uploader:
         self._clock = clock
         self._allowed = allowed
         self._uniform = uniform
+        self._watch = watch
         self._changed = threading.Condition()
         self._state = _State.WAITING
         self._due_s: float | None = None
+        self._rests = False
         self._not_before_s = 0.0
         self._failures = 0
         self._flushes = 0
@@ -94,9 +98,16 @@ class Uploader:
         """Take note that a report may wait; it leaves within `SPREAD_S`, or when a back-off ends."""
         with self._changed:
             self._state = _State.WAITING
-            if self._due_s is None:
+            if self._due_s is None or self._rests:
                 self._due_s = time.monotonic() + self._uniform(0.0, SPREAD_S)
+                self._rests = False
             self._wake()
+
+    def expect(self) -> None:
+        """Take note that something will be due by the calendar, which the thread, once started, looks at by itself."""
+        with self._changed:
+            if self._thread is None:
+                self.notify()
 
     def flush(self, timeout_s: float) -> bool:
         """Send now what waits, whatever back-off is under way; only what the collector asked for still holds.
@@ -108,6 +119,7 @@ class Uploader:
         with self._changed:
             self._state = _State.WAITING
             self._due_s = max(time.monotonic(), self._not_before_s)
+            self._rests = False
             self._hurried = True
             self._wake()
             if self._thread is None:
@@ -157,6 +169,7 @@ class Uploader:
                 left_s = None if self._due_s is None else self._due_s - time.monotonic()
                 if left_s is not None and left_s <= 0:
                     self._due_s = None
+                    self._rests = False
                     self._hurried = False
                     return True
                 self._changed.wait(left_s)
@@ -164,6 +177,7 @@ class Uploader:
 
     def _attempt(self) -> None:
         parcel, due_in_s = self._keeper.run(partial(self._next, now_s=self._clock()), LEDGER_DEADLINE_S)
+        self._follow_up()
         if parcel is None:
             self._rest(due_in_s)
         elif self._allowed():
@@ -174,11 +188,24 @@ class Uploader:
 
     def _next(self, connection: sqlite3.Connection, now_s: float) -> tuple[outbox.Parcel | None, float | None]:
         """Do what is due; return what to send, or in how many seconds something will be due."""
+        due_in_s = None
         if self._allowed():
-            with contextlib.suppress(ClockError):  # what was queued before is sent all the same
+            try:
                 self._agenda.begin(connection, now_s)
-        next_s = self._agenda.next_s(connection, now_s)
-        return outbox.next_parcel(connection, now_s), None if next_s is None else next_s - now_s
+                next_s = self._agenda.next_s(connection, now_s)
+                due_in_s = None if next_s is None else next_s - now_s
+            except ClockError:  # what was queued before is sent all the same
+                due_in_s = LONGEST_REST_S
+        return outbox.next_parcel(connection, now_s), due_in_s
+
+    def _follow_up(self) -> None:
+        """Do what the ledger's transactions leave to be done; what fails now is done after the next attempt."""
+        if self._agenda.has_leftovers:
+            with contextlib.suppress(LedgerBusyError):
+                self._keeper.run(ledger_file.empty_log, LEDGER_DEADLINE_S, begin=BARE)
+                self._agenda.has_leftovers = False
+        if self._watch is not None and self._allowed():
+            self._watch.look(self._keeper)
 
     def _post(self, body: bytes) -> Reply | None:
         try:
@@ -213,6 +240,7 @@ class Uploader:
             if self._due_s is None:  # else something was queued since the ledger was asked
                 self._state = _State.EMPTY
                 if due_in_s is not None:
+                    self._rests = True
                     self._due_s = time.monotonic() + min(due_in_s + self._uniform(0.0, SPREAD_S), LONGEST_REST_S)
             self._changed.notify_all()
 

@@ -13,6 +13,7 @@ from tests.bench.channels import measure_channels
 from tests.bench.collector import measure_collector
 from tests.bench.estimator import measure_estimator
 from tests.bench.fresh import measure_fresh
+from tests.bench.participation import measure_participation
 from tests.bench.peers.compare import measure_peers
 from tests.bench.sdk import measure_sdk
 
@@ -29,7 +30,7 @@ def main() -> None:
     )
     sections = []
     parts = (
-        *(measure_collector, measure_sdk, measure_estimator, measure_amplification),
+        *(measure_collector, measure_sdk, measure_participation, measure_estimator, measure_amplification),
         *(measure_channels, measure_peers, measure_fresh),
     )
     for measure in parts:

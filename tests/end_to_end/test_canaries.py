@@ -29,7 +29,33 @@ purpose = "Which bird sings?"
 kind = "category"
 values = ["sparrow", "{CANARY_VALUE}"]
 epsilon = 1
+[metric.nest]
+purpose = "Where does it nest?"
+kind = "category"
+values = ["tree", "{CANARY_VALUE}"]
+epsilon = 1
+permanent_epsilon = 2
+protects = "pattern"
+max_values = 2
+fill_in = true
+[metric.eggs]
+purpose = "How many eggs?"
+kind = "count"
+max = {10**15}
+statistic = "mean"
+epsilon = 1
+[metric.songs]
+purpose = "How many songs?"
+kind = "count"
+max = {10**15}
+statistic = "mean"
+epsilon = 1
+persist = true
 """
+CANARY_COUNT = 0x5A17C0DE1234
+"""As SQLite stores it, its six bytes stand nowhere else."""
+
+DAY_S = 86_400
 
 
 def bytes_below(folder: Path) -> bytes:
@@ -44,12 +70,41 @@ def test_no_true_answer_is_kept_on_the_device_or_sent(tmp_path: Path) -> None:
     with running_collector(registry_file, tmp_path / "data") as collector:
         with Telemetry(registry, collector=collector.url, data_dir=tmp_path / "app", consent=True) as telemetry:
             assert telemetry.record("bird", CANARY_VALUE) is Recorded.QUEUED
+            assert telemetry.record("nest", CANARY_VALUE) is Recorded.QUEUED
             assert CANARY_VALUE.encode() not in bytes_below(tmp_path / "app")
             assert telemetry.flush(timeout_s=30)
             assert CANARY_VALUE not in repr(telemetry.history())
         assert CANARY_VALUE.encode() not in bytes_below(tmp_path / "app")
         assert CANARY_VALUE.encode() not in bytes_below(tmp_path / "data")
         assert CANARY_VALUE not in collector.output.read_text()
+
+
+def holds_count(folder: Path) -> bool:
+    """Whether a file below a folder holds the marked count, as SQLite, JSON or a log would write it."""
+    kept = bytes_below(folder)
+    return CANARY_COUNT.to_bytes(6, "big") in kept or str(CANARY_COUNT).encode() in kept
+
+
+def test_only_a_count_that_persists_is_kept_and_only_until_its_window_was_reported(tmp_path: Path) -> None:
+    """What ``persist`` means: the running count, a true answer, stands in the file of the app until it is reported."""
+    registry_file, app, now = tmp_path / "metrics.toml", tmp_path / "app", [time.time() - DAY_S]
+    registry_file.write_text(REGISTRY, encoding="utf-8")
+    registry = Registry.load(registry_file)
+    with running_collector(registry_file, tmp_path / "data") as collector:
+        with Telemetry(
+            registry, collector=collector.url, data_dir=app, consent=True, clock=lambda: now[0]
+        ) as telemetry:
+            assert telemetry.count("eggs", CANARY_COUNT) is Recorded.COUNTED
+            assert not holds_count(app)
+            assert telemetry.count("songs", CANARY_COUNT) is Recorded.COUNTED
+            assert holds_count(app)
+            now[0] += DAY_S
+            assert telemetry.flush(timeout_s=30)
+            assert not holds_count(app)
+            charged = telemetry.budget().lifetime_spent
+            assert charged > 2 * registry.metric("songs").epsilon_nanos / 10**9
+        assert not holds_count(app)
+        assert not holds_count(tmp_path / "data")
 
 
 def test_no_address_agent_token_or_time_is_kept_by_the_collector(registry_file: Path, tmp_path: Path) -> None:

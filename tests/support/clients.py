@@ -71,6 +71,13 @@ high = 10
 statistic = "mean"
 epsilon = 0.5
 
+[metric.taps]
+purpose = "How often?"
+kind = "count"
+max = 9
+statistic = "mean"
+epsilon = 0.5
+
 [metric.old]
 purpose = "Was it used?"
 kind = "boolean"
@@ -89,6 +96,32 @@ def many(metrics: int) -> Registry:
     head = 'schema = 1\n[app]\nname = "acme"\n[budget]\nper_window = 1e6\nlifetime = 1e9\n'
     metric = '[metric.m{}]\npurpose = "Is it used?"\nkind = "boolean"\nepsilon = "ln 3"\n'
     return Registry.parse(head + "".join(metric.format(number) for number in range(metrics)))
+
+
+def ask(metrics: str, budget: str = "") -> Registry:
+    """Return a registry of some metrics, each at epsilon 1 unless it says otherwise, whose ceilings never hold.
+
+    Args:
+        metrics: tables, without what is the same for all: the purpose, and epsilon.
+        budget: more lines of [budget]; a line for a key that stands here already takes its place.
+
+    """
+    lines = {"per_window": "1e6", "lifetime": "1e9"} | dict(
+        line.split(" = ", 1) for line in budget.splitlines() if line
+    )
+    head = ['schema = 1\n[app]\nname = "acme"\n[budget]', *(f"{key} = {value}" for key, value in lines.items()), ""]
+    tables = []
+    for table in metrics.split("[metric.")[1:]:
+        epsilon = "" if "\nepsilon = " in table else "\nepsilon = 1"
+        tables.append(f'[metric.{table.rstrip()}\npurpose = "Is it used?"{epsilon}\n')
+    return Registry.parse("\n".join(head) + "".join(tables))
+
+
+FILLED = ask(
+    '[metric.m]\nkind = "boolean"\nfill_in = true\n'
+    '[metric.n]\nkind = "category"\nvalues = ["a", "b", "c"]\nfill_in = true\n'
+)
+"""Two questions whose silence says nothing."""
 
 
 class SetClock:

@@ -145,6 +145,19 @@ def exact_law(procedure: Callable[[Coins], T]) -> dict[T, Fraction]:
     return law_of(list(exact_paths(procedure)))
 
 
+class SteadyCoins:
+    """Coins that always fall at the same share of what is possible."""
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+
+    def bernoulli(self, numerator: int) -> bool:
+        return int(self._share * COIN_SCALE) < numerator
+
+    def below(self, bound: int) -> int:
+        return int(self._share * bound)
+
+
 class OneDraw:
     """Coins of which one integer is asked, once.
 

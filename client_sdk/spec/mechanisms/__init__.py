@@ -94,6 +94,10 @@ def _projective_geometry(request: _Request) -> Channel:
 
 
 def _exponential(request: _Request) -> Channel:
+    if isinstance(request.domain, Filled):
+        raise ValueError(  # noqa: TRY004 as every other mistake of a definition
+            "'exponential' has no place on the scale for no answer; remove fill_in, or let auto choose"
+        )
     if request.utility is None and request.domain.kind != "ordinal":
         raise ValueError(f"'exponential' needs utility = [[…], …] for a {request.domain.kind}, which has no order")
     return Exponential.within(request.epsilon, request.utility or by_distance(request.size))

@@ -10,6 +10,7 @@ import pytest
 from client_sdk import recorder
 
 _REAL_DEADLINE_S = recorder.RECORD_DEADLINE_S
+_REAL_SECRET_DEADLINE_S = recorder.SECRET_DEADLINE_S
 
 
 @pytest.fixture
@@ -18,10 +19,17 @@ def real_deadline() -> float:
     return _REAL_DEADLINE_S
 
 
+@pytest.fixture
+def real_secret_deadline() -> float:
+    """Seconds that `record` waits for the secret of permanent answers outside of tests."""
+    return _REAL_SECRET_DEADLINE_S
+
+
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `record` wait long for a loaded machine; the tests about its deadline set it back."""
     monkeypatch.setattr(recorder, "RECORD_DEADLINE_S", 60.0)
+    monkeypatch.setattr(recorder, "SECRET_DEADLINE_S", 60.0)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Ceilings and charges, exact to one billionth."""
+"""Ceilings, charges and the ledger's time, exact to one billionth of epsilon and 10**-18 of delta."""
 
 from __future__ import annotations
 
@@ -6,16 +6,23 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator
 from fractions import Fraction
+from math import inf, nan
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from client_sdk import Recorded, ledger, outbox
+from client_sdk import ledger, outbox
+from client_sdk.ledger import CLOCK_BACK_S, Cost, Key, Periods
 from client_sdk.ledger_file import open_memory
-from client_sdk.spec import Budget, Report, WindowKind
+from client_sdk.results import ClockError
+from client_sdk.spec import Budget, Report, Window, WindowKind
+from tests.support.clients import DAY_S, NOON
 
 BUDGET = Budget(WindowKind.DAY, per_window_nanos=10**9, lifetime_nanos=2 * 10**9)
 EDITION = "0123456789ab"
 TODAY, TOMORROW, LATER = "2026-11-20", "2026-11-21", "2026-11-22"
+MONTH = "2026-11"
 
 
 @pytest.fixture
@@ -24,68 +31,198 @@ def connection() -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def charge(connection: sqlite3.Connection, metric: str, nanos: int, day: str = TODAY) -> Recorded:
-    return ledger.charge(connection, Report(metric, EDITION, day, 1), nanos, BUDGET, day)
+def key_of(metric: str, day: str = TODAY) -> Key:
+    return (metric, EDITION, day)
+
+
+def charge(connection: sqlite3.Connection, metric: str, nanos: int, day: str = TODAY) -> bool:
+    return ledger.charge(connection, key_of(metric, day), Cost(nanos), BUDGET, Periods(day, MONTH))
+
+
+def spent(connection: sqlite3.Connection, day: str = TODAY) -> tuple[int, int, int]:
+    return ledger.spent_nanos(connection, Periods(day, MONTH))
 
 
 def test_a_window_may_be_spent_to_its_last_billionth(connection: sqlite3.Connection) -> None:
-    assert charge(connection, "a", 10**9 - 1) is Recorded.QUEUED
-    assert charge(connection, "b", 2) is Recorded.OUT_OF_BUDGET
-    assert charge(connection, "c", 1) is Recorded.QUEUED
-    assert charge(connection, "d", 1) is Recorded.OUT_OF_BUDGET
+    assert charge(connection, "a", 10**9 - 1)
+    assert not charge(connection, "b", 2)
+    assert charge(connection, "c", 1)
+    assert not charge(connection, "d", 1)
 
 
 def test_a_life_may_be_spent_to_its_last_billionth(connection: sqlite3.Connection) -> None:
-    assert charge(connection, "a", 10**9) is Recorded.QUEUED
-    assert charge(connection, "a", 10**9 - 1, TOMORROW) is Recorded.QUEUED
-    assert charge(connection, "a", 2, LATER) is Recorded.OUT_OF_BUDGET
-    assert charge(connection, "a", 1, LATER) is Recorded.QUEUED
-    assert ledger.spent_nanos(connection, LATER) == (1, BUDGET.lifetime_nanos)
+    assert charge(connection, "a", 10**9)
+    assert charge(connection, "a", 10**9 - 1, TOMORROW)
+    assert not charge(connection, "a", 2, LATER)
+    assert charge(connection, "a", 1, LATER)
+    assert spent(connection, LATER) == (1, BUDGET.lifetime_nanos, BUDGET.lifetime_nanos)
 
 
-def test_a_second_charge_for_a_window_changes_nothing(connection: sqlite3.Connection) -> None:
-    charge(connection, "a", 5)
-    before = list(connection.iterdump())
-    assert charge(connection, "a", 5) is Recorded.ALREADY_RECORDED
-    assert list(connection.iterdump()) == before
+def test_a_month_may_be_spent_to_its_last_billionth_and_the_next_has_its_own(connection: sqlite3.Connection) -> None:
+    budget = Budget(WindowKind.DAY, per_window_nanos=10, lifetime_nanos=100, per_month_nanos=15)
+    end_of_month = Window.of(WindowKind.MONTH, NOON).ends_at
+    for instant_s, nanos, allowed in (
+        (NOON, 10, True),
+        (end_of_month - 1, 6, False),
+        (end_of_month - 1, 5, True),
+        (end_of_month, 10, True),
+        (end_of_month + DAY_S, 6, False),
+    ):
+        key = key_of(f"m{nanos}", str(instant_s))
+        assert ledger.charge(connection, key, Cost(nanos), budget, Periods.at(budget, instant_s)) is allowed
+
+
+def test_deltas_add_up_to_the_last_part_and_no_further(connection: sqlite3.Connection) -> None:
+    budget = Budget(WindowKind.DAY, per_window_nanos=100, lifetime_nanos=100, lifetime_attos=7)
+    periods = Periods(TODAY, MONTH)
+    assert ledger.charge(connection, key_of("a"), Cost(1, 4), budget, periods)
+    assert not ledger.charge(connection, key_of("b"), Cost(1, 4), budget, periods)
+    assert ledger.charge(connection, key_of("b"), Cost(1, 3), budget, periods)
+    assert not ledger.charge(connection, key_of("c"), Cost(1, 1), budget, periods)
+    assert ledger.charge(connection, key_of("c"), Cost(1, 0), budget, periods)
 
 
 def test_what_is_out_of_budget_changes_nothing(connection: sqlite3.Connection) -> None:
     charge(connection, "a", 10**9)
     before = list(connection.iterdump())
-    assert charge(connection, "b", 1) is Recorded.OUT_OF_BUDGET
+    assert not charge(connection, "b", 1)
     assert list(connection.iterdump()) == before
+
+
+def test_a_window_is_charged_once(connection: sqlite3.Connection) -> None:
+    charge(connection, "a", 5)
+    assert ledger.is_charged(connection, key_of("a"))
+    with pytest.raises(sqlite3.IntegrityError):
+        charge(connection, "a", 5)
+    assert spent(connection) == (5, 5, 5)
 
 
 def test_a_new_edition_is_a_new_charge(connection: sqlite3.Connection) -> None:
     charge(connection, "m", 5)
-    changed = Report("m", "ba9876543210", TODAY, 1)
-    assert ledger.charge(connection, changed, 7, BUDGET, TODAY) is Recorded.QUEUED
-    assert ledger.spent_nanos(connection, TODAY) == (12, 12)
+    changed = ("m", "ba9876543210", TODAY)
+    assert not ledger.is_charged(connection, changed)
+    assert ledger.charge(connection, changed, Cost(7), BUDGET, Periods(TODAY, MONTH))
+    assert spent(connection) == (12, 12, 12)
 
 
-def test_charges_and_queued_reports_go_together(connection: sqlite3.Connection) -> None:
-    for metric in "abc":
+def test_a_charge_is_a_slot_until_its_report_is_queued(connection: sqlite3.Connection) -> None:
+    for metric in "ab":
         charge(connection, metric, 4 * 10**8)
-    assert outbox.waiting(connection) == 2
-    assert ledger.spent_nanos(connection, TODAY) == (8 * 10**8, 8 * 10**8)
+    assert ledger.unreported(connection) == [key_of("a"), key_of("b")]
+    ledger.report(connection, Report(*key_of("a"), 1), 0)
+    assert ledger.is_reported(connection, key_of("a"))
+    assert not ledger.is_reported(connection, key_of("b"))
+    assert ledger.unreported(connection) == [key_of("b")]
+    assert outbox.waiting(connection) == 1
+
+
+def test_only_a_slot_is_discharged(connection: sqlite3.Connection) -> None:
+    for metric in "ab":
+        charge(connection, metric, 5)
+    ledger.report(connection, Report(*key_of("a"), 1), 0)
+    for metric in "ab":
+        ledger.discharge(connection, key_of(metric))
+    assert spent(connection) == (5, 5, 5)
 
 
 def test_a_clock_that_goes_back_renews_no_window(connection: sqlite3.Connection) -> None:
     charge(connection, "a", 10**9, TODAY)
     charge(connection, "a", 5, TOMORROW)
-    assert charge(connection, "b", 1, TODAY) is Recorded.OUT_OF_BUDGET
+    assert not charge(connection, "b", 1, TODAY)
+
+
+@pytest.mark.parametrize("back_s", [1, 3600, 23 * 3600, CLOCK_BACK_S])
+def test_a_clock_that_is_set_back_by_up_to_a_day_stands_still(connection: sqlite3.Connection, back_s: int) -> None:
+    assert ledger.instant(connection, NOON) == NOON
+    assert ledger.instant(connection, NOON - back_s) == NOON
+    assert ledger.instant(connection, NOON + 0.5) == NOON + 0.5
+    assert ledger.latest_s(connection) == NOON
+
+
+@pytest.mark.parametrize("back_s", [CLOCK_BACK_S + 1, 25 * 3600, 400 * DAY_S])
+def test_a_clock_that_is_set_back_farther_is_not_believed_until_it_gets_there(
+    connection: sqlite3.Connection, back_s: int
+) -> None:
+    ledger.instant(connection, NOON)
+    with pytest.raises(ClockError, match=f"stands before {TODAY}, .* set the clock"):
+        ledger.instant(connection, NOON - back_s)
+    assert ledger.latest_s(connection) == NOON
+    assert ledger.instant(connection, NOON + 1) == NOON + 1
+
+
+def test_a_clock_that_was_years_ahead_leaves_the_ledger_closed_rather_than_renewed(
+    connection: sqlite3.Connection,
+) -> None:
+    ledger.instant(connection, NOON + 700 * DAY_S)
+    with pytest.raises(ClockError, match="stands before 2028-10-20"):
+        ledger.instant(connection, NOON)
+    assert ledger.instant(connection, NOON + 700 * DAY_S) == NOON + 700 * DAY_S
+
+
+@pytest.mark.parametrize("clock_s", [nan, inf, -inf, -1e9, 1e12, 1e300])
+def test_a_clock_that_names_no_window_is_not_believed(connection: sqlite3.Connection, clock_s: float) -> None:
+    with pytest.raises(ClockError, match="no collector takes; set it"):
+        ledger.instant(connection, clock_s)
+    assert ledger.latest_s(connection) == 0
+
+
+INSTANTS = st.floats(min_value=0, max_value=200 * DAY_S).map(lambda later_s: NOON + later_s)
+NANOS, ATTOS = st.integers(0, 9), st.integers(0, 4)
+KINDS = st.sampled_from(list(WindowKind))
+
+
+@st.composite
+def budgets(draw: st.DrawFn) -> Budget:
+    month = draw(st.none() | st.integers(1, 40))
+    return Budget(draw(KINDS), draw(st.integers(1, 20)), draw(st.integers(1, 60)), month, draw(st.integers(0, 10)))
+
+
+@settings(max_examples=60, derandomize=True, deadline=None)
+@given(budget=budgets(), asked=st.lists(st.tuples(INSTANTS, NANOS, ATTOS), max_size=40))
+def test_no_ceiling_is_ever_exceeded_and_nothing_is_refused_that_fits(
+    budget: Budget, asked: list[tuple[float, int, int]]
+) -> None:
+    window: dict[str, int] = {}
+    month: dict[str, int] = {}
+    life = delta = 0
+    with contextlib.closing(open_memory("acme")) as connection:
+        for number, (clock_s, nanos, attos) in enumerate(asked):
+            try:
+                instant_s = ledger.instant(connection, clock_s)
+            except ClockError:
+                assert clock_s < ledger.latest_s(connection) - CLOCK_BACK_S
+                continue
+            periods = Periods.at(budget, instant_s)
+            fits = (
+                window.get(periods.budget_window, 0) + nanos <= budget.per_window_nanos
+                and (budget.per_month_nanos is None or month.get(periods.month, 0) + nanos <= budget.per_month_nanos)
+                and life + nanos <= budget.lifetime_nanos
+                and delta + attos <= budget.lifetime_attos
+            )
+            assert ledger.charge(connection, key_of(f"m{number}"), Cost(nanos, attos), budget, periods) is fits
+            if fits:
+                window[periods.budget_window] = window.get(periods.budget_window, 0) + nanos
+                month[periods.month] = month.get(periods.month, 0) + nanos
+                life, delta = life + nanos, delta + attos
+        assert ledger.lifetime_nanos(connection) == life
 
 
 @pytest.mark.parametrize("nanos", [0, 1, 100_000_000, 333_333_333, 10**9])
 def test_the_status_rounds_against_ourselves(nanos: int) -> None:
-    status = ledger.status_of(nanos, nanos, BUDGET, TODAY)
+    status = ledger.status_of((nanos, nanos, nanos), BUDGET, Periods(TODAY, MONTH), 10**9)
     assert Fraction(status.window_spent) >= Fraction(nanos, 10**9)
+    assert Fraction(status.month_spent) >= Fraction(nanos, 10**9)
     assert Fraction(status.window_left) <= Fraction(10**9 - nanos, 10**9)
     assert Fraction(status.lifetime_left) <= Fraction(2 * 10**9 - nanos, 10**9)
     assert (status.window, status.window_ceiling, status.lifetime_ceiling) == (TODAY, 1.0, 2.0)
+    assert (status.month, status.month_ceiling) == (MONTH, None)
+    assert status.windows_left == (2 * 10**9 - nanos) // 10**9
 
 
 def test_a_ceiling_lowered_below_what_is_spent_leaves_nothing() -> None:
-    status = ledger.status_of(5 * 10**9, 5 * 10**9, BUDGET, TODAY)
-    assert (status.window_left, status.lifetime_left) == (0.0, 0.0)
+    status = ledger.status_of((5 * 10**9,) * 3, BUDGET, Periods(TODAY, MONTH), 10**9)
+    assert (status.window_left, status.lifetime_left, status.windows_left) == (0.0, 0.0, 0)
+
+
+def test_where_no_question_costs_anything_nobody_says_how_long_the_rest_lasts() -> None:
+    assert ledger.status_of((0, 0, 0), BUDGET, Periods(TODAY, MONTH), 0).windows_left is None

@@ -13,9 +13,16 @@ import pytest
 
 from client_sdk import Recorded, forks
 from client_sdk.keeper import Keeper
-from tests.support.clients import in_child, many, patient, rows, telemetry
+from tests.support.clients import ask, in_child, many, patient, rows, telemetry
 
-THREADS, PROCESSES = 8, 4
+THREADS, PROCESSES, COUNTED = 8, 4, 15
+
+SHARED = ask(
+    '[metric.taps]\nkind = "count"\nmax = 1000\nstatistic = "mean"\npersist = true\n'
+    '[metric.filled]\nkind = "boolean"\nfill_in = true\n'
+    '[metric.pattern]\nkind = "category"\nvalues = ["a", "b", "c", "d"]\npermanent_epsilon = 1.5\n'
+    'protects = "pattern"\nmax_values = 2'
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 """Forking with threads is what these tests are about."""
@@ -187,3 +194,39 @@ def test_forgetting_holds_while_another_one_has_the_file_open(tmp_path: Path) ->
         one.forget()
         assert counts(tmp_path) == (1, 0)
         assert patient(other, "dark_mode") is Recorded.ALREADY_RECORDED
+
+
+_COUNT_AND_CHANGE = f"""
+import sys
+from pathlib import Path
+from client_sdk import Recorded, recorder
+from tests.support.clients import telemetry
+from tests.unit.client_sdk.test_sharing import SHARED
+
+recorder.RECORD_DEADLINE_S = recorder.SECRET_DEADLINE_S = 60.0  # busy then means: not done
+
+def surely(work, *arguments):
+    recorded = Recorded.BUSY
+    while recorded is Recorded.BUSY:
+        recorded = work(*arguments)
+    return recorded
+
+with telemetry(Path(sys.argv[1]), registry=SHARED) as device:
+    for number in range({COUNTED}):
+        assert surely(device.count, "taps", 1) is Recorded.COUNTED
+    print(surely(device.record, "pattern", sys.argv[2]))
+"""
+
+
+def test_processes_that_share_a_file_add_up_to_one_count_one_reserve_and_one_slot(tmp_path: Path) -> None:
+    commands = [[sys.executable, "-c", _COUNT_AND_CHANGE, str(tmp_path), "abcd"[number]] for number in range(PROCESSES)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
+    results = " ".join([process.communicate(timeout=120)[0] for process in processes]).split()
+    assert sorted(results) == ["already_recorded"] * (PROCESSES - 1) + ["queued"]
+    assert rows(tmp_path, "SELECT count FROM counts") == [(PROCESSES * COUNTED,)]
+    assert rows(tmp_path, "SELECT COUNT(*), SUM(nanos) FROM charges WHERE metric = 'pattern'") == [
+        (2, SHARED.metric("pattern").reserve_nanos)
+    ]
+    assert rows(tmp_path, "SELECT COUNT(*) FROM permanents") == [(1,)]
+    assert rows(tmp_path, "SELECT COUNT(*) FROM charges WHERE metric = 'filled'") == [(1,)]
+    assert rows(tmp_path, "SELECT COUNT(*) FROM slots") == [(1,)]

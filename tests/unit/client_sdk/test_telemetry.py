@@ -39,6 +39,7 @@ from tests.support.clients import (
     ScriptedTransport,
     SetClock,
     all_bytes,
+    ask,
     busy_keeper,
     many,
     nothing,
@@ -170,7 +171,7 @@ def test_while_the_disk_hangs_the_answer_is_busy_and_nothing_is_charged(
     release = threading.Event()
     charge = ledger.charge
 
-    def hang(*arguments: Any) -> Recorded:
+    def hang(*arguments: Any) -> bool:
         assert release.wait(60)
         return charge(*arguments)
 
@@ -241,6 +242,15 @@ def with_no_ledger(device: Telemetry) -> Recorded:
     return device.record("dark_mode", value=True)
 
 
+def not_asked(_: Telemetry) -> Recorded:
+    one_of_two = ask('[metric.a]\nkind = "boolean"\n[metric.b]\nkind = "boolean"', 'strategy = "sample"\nanswers = 1')
+    with telemetry(None, registry=one_of_two) as device:
+        results = {device.record(metric, value=True) for metric in "ab"}
+    assert Recorded.QUEUED in results
+    (other,) = results - {Recorded.QUEUED}
+    return other
+
+
 def after_closing(device: Telemetry) -> Recorded:
     device.close()
     return device.record("dark_mode", value=True)
@@ -248,6 +258,8 @@ def after_closing(device: Telemetry) -> Recorded:
 
 OCCASIONS: dict[Recorded, Callable[[Telemetry], Recorded]] = {
     Recorded.QUEUED: lambda device: device.record("dark_mode", value=True),
+    Recorded.COUNTED: lambda device: device.count("taps"),
+    Recorded.NOT_ASKED: not_asked,
     Recorded.ALREADY_RECORDED: twice,
     Recorded.OUT_OF_BUDGET: out_of_budget,
     Recorded.NO_CONSENT: after_forgetting,
@@ -371,8 +383,9 @@ def test_forgetting_leaves_nothing_in_any_file_but_what_was_spent(used: Telemetr
     after = all_bytes(tmp_path)
     assert not any(content in after for content in wiped)
     assert rows(tmp_path, "SELECT COUNT(*) FROM charges") == [(40,)]
-    # The day of a charge is its window and its budget window, in row and index: no other row is left.
-    assert after.count(TODAY.encode()) == 4 * 40
+    # The day of a charge is its window and its budget window, in the row and in the index of budget windows, and its
+    # window once more in the index of months: no other row is left.
+    assert after.count(TODAY.encode()) == 5 * 40
     assert (used.history(), used.dropped(), used.budget()) == ([], {}, spent)
 
 

@@ -10,12 +10,14 @@ from functools import partial
 import pytest
 
 from client_sdk import LedgerError, outbox
+from client_sdk.agenda import Agenda
+from client_sdk.coins import SystemCoins
 from client_sdk.keeper import READ, Keeper
 from client_sdk.ledger_file import open_memory
 from client_sdk.outcome import Reply, Uniform
 from client_sdk.spec import Refusal, Report, Upload
 from client_sdk.uploader import SPREAD_S, Uploader, jitter
-from tests.support.clients import NOON, Answer, ScriptedTransport, accept, nothing, problem, refuse, status
+from tests.support.clients import NOON, Answer, ScriptedTransport, accept, many, nothing, problem, refuse, status
 from tests.support.processes import wait_until
 
 REPORT = Report("dark_mode", "0123456789ab", "2026-11-20", 1)
@@ -44,7 +46,8 @@ class Device:
     ) -> None:
         self.transport = transport
         self.keeper = Keeper(None, lambda: open_memory("acme"))
-        self.uploader = Uploader(self.keeper, transport, clock=clock, allowed=allowed, uniform=uniform)
+        agenda = Agenda(many(1), SystemCoins())
+        self.uploader = Uploader(self.keeper, transport, agenda, clock=clock, allowed=allowed, uniform=uniform)
 
     def queue(self, report: Report = REPORT) -> None:
         self.keeper.run(partial(outbox.enqueue, report=report), LONG_S)
@@ -334,7 +337,8 @@ def test_a_ledger_that_cannot_be_used_ends_a_flush_early() -> None:
         raise LedgerError("it is broken")
 
     keeper = Keeper(None, fail)  # type: ignore[arg-type]  # it never returns
-    uploader = Uploader(keeper, ScriptedTransport(), clock=lambda: NOON, allowed=lambda: True)
+    agenda = Agenda(many(1), SystemCoins())
+    uploader = Uploader(keeper, ScriptedTransport(), agenda, clock=lambda: NOON, allowed=lambda: True)
     assert uploader.flush(LONG_S) is False
     uploader.stop()
     uploader.join(LONG_S)

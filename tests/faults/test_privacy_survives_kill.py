@@ -1,0 +1,159 @@
+"""kill -9 at random steps of recording, counting, filling in and sending: never a report without its charge, never two
+reports for one charge, never a ceiling exceeded, and nothing that was charged is forgotten.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from client_sdk import ledger
+from client_sdk.ledger import Cost, Key
+from client_sdk.ledger_file import FILE_NAME
+from client_sdk.spec import Report, Upload
+from client_sdk.spec.metric import Protects
+from tests.support.clients import DAY_S, NOON, rows
+from tests.support.mortal import ALIVE, DAYS, REGISTRY
+
+LIVES = 10
+"""Kills in a round: two hundred in the twenty rounds of `make faults`."""
+
+MOST_STEPS = 15_000
+"""A life of all days takes a few more: a kill falls into any day."""
+
+
+class State(NamedTuple):
+    """What a ledger's file holds."""
+
+    charges: dict[Key, tuple[int, int, int]]
+    waiting: list[Report]
+    uploads: list[Report]
+    history: set[Key]
+    slots: set[str]
+
+    @classmethod
+    def read(cls, data_dir: Path) -> State:
+        """Look at the file as another process would."""
+        charges = rows(data_dir, "SELECT metric, edition, window, nanos, attos, reported FROM charges")
+        bodies = rows(data_dir, "SELECT body FROM uploads")
+        return cls(
+            {row[:3]: row[3:] for row in charges},
+            [Report(*row) for row in rows(data_dir, "SELECT metric, edition, window, symbol FROM queue")],
+            [report for (body,) in bodies for report in Upload.decode(body).reports],
+            set(rows(data_dir, "SELECT metric, edition, window FROM history")),
+            {window for (window,) in rows(data_dir, "SELECT window FROM slots")},
+        )
+
+
+def test_a_device_that_is_killed_at_any_step_keeps_its_promises(tmp_path: Path, round_number: int) -> None:
+    seeded, day = random.Random(round_number), 0.0  # noqa: S311 where to kill is no secret
+    before: dict[Key, tuple[int, int, int]] = {}
+    ends = []
+    for _ in range(LIVES):
+        ends.append(live(tmp_path, day, seeded.randint(1, MOST_STEPS)))
+        if (tmp_path / "data" / FILE_NAME).exists():
+            state = State.read(tmp_path / "data")
+            check(tmp_path, state, before)
+            before = state.charges
+            day = days_seen(tmp_path / "data")
+    assert -signal.SIGKILL in ends
+    assert live(tmp_path, day, 10**9) == 0
+    state = State.read(tmp_path / "data")
+    check(tmp_path, state, before)
+    assert len(state.history) > DAYS
+
+
+def live(folder: Path, day: float, steps: int) -> int:
+    """Let a device live from a day on until its steps are over; return its exit code."""
+    command = [sys.executable, "-m", "tests.support.mortal", str(folder / "data"), str(folder / "log"), str(day)]
+    done = subprocess.run([*command, str(steps)], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    assert (done.stdout == ALIVE) is (done.returncode == 0)
+    return done.returncode
+
+
+def days_seen(data_dir: Path) -> float:
+    """Return how many days after the first one the ledger stands."""
+    ((latest_s,),) = rows(data_dir, "SELECT latest_s FROM device")
+    return max(0.0, (int(latest_s) - NOON) / DAY_S)
+
+
+def sent(folder: Path) -> Iterator[Upload]:
+    """Yield everything that ever left the device, every attempt."""
+    log = folder / "log"
+    yield from (Upload.decode(body) for body in log.read_bytes().splitlines()) if log.exists() else ()
+
+
+def key_of(report: Report) -> Key:
+    return report.metric, report.edition, report.window
+
+
+def check(folder: Path, state: State, before: dict[Key, tuple[int, int, int]]) -> None:
+    assert rows(folder / "data", "PRAGMA integrity_check") == [("ok",)]
+    reports_and_charges_go_together(state)
+    nothing_left_without_its_charge_or_twice(folder, state)
+    nothing_charged_is_forgotten(state, before)
+    with closing(sqlite3.connect(folder / "data" / FILE_NAME)) as connection:
+        no_ceiling_is_exceeded(connection)
+        permanent_answers_are_paid_for(connection, state)
+        slots_are_paid_for(connection, state)
+
+
+def reports_and_charges_go_together(state: State) -> None:
+    here = [key_of(report) for report in (*state.waiting, *state.uploads)]
+    assert len(here) == len(set(here))
+    reported = {key for key, (_, _, done) in state.charges.items() if done and not key[2].startswith("generation ")}
+    assert {*here, *state.history} == reported
+
+
+def nothing_left_without_its_charge_or_twice(folder: Path, state: State) -> None:
+    symbols: dict[Key, set[tuple[str, int]]] = {}
+    for upload in sent(folder):
+        for report in upload.reports:
+            symbols.setdefault(key_of(report), set()).add((upload.id, report.symbol))
+    assert symbols.keys() <= state.charges.keys()
+    assert all(len(one) == 1 for one in symbols.values())
+
+
+def nothing_charged_is_forgotten(state: State, before: dict[Key, tuple[int, int, int]]) -> None:
+    for key, (nanos, attos, done) in before.items():
+        assert state.charges[key][:2] == (nanos, attos)
+        assert state.charges[key][2] >= done
+
+
+def no_ceiling_is_exceeded(connection: sqlite3.Connection) -> None:
+    budget = REGISTRY.budget
+    assert budget.per_month_nanos is not None
+    for column, ceiling in (("budget_window", budget.per_window_nanos), ("month", budget.per_month_nanos)):
+        sums = connection.execute(f"SELECT SUM(nanos) FROM charges GROUP BY {column}").fetchall()  # noqa: S608 a constant
+        assert all(nanos <= ceiling for (nanos,) in sums)
+    assert ledger.lifetime_nanos(connection) <= budget.lifetime_nanos
+    assert connection.execute("SELECT COALESCE(SUM(attos), 0) FROM charges").fetchone()[0] <= budget.lifetime_attos
+
+
+def permanent_answers_are_paid_for(connection: sqlite3.Connection, state: State) -> None:
+    metric = REGISTRY.metric("pattern")
+    assert metric.protects is Protects.PATTERN
+    paid = sum(nanos for key, (nanos, _, _) in state.charges.items() if key[0] == metric.name)
+    used = connection.execute("SELECT COUNT(*) FROM permanents").fetchone()[0]
+    reports = [key for key in state.charges if key[0] == metric.name and not key[2].startswith("generation ")]
+    assert used <= metric.max_values
+    assert paid == (metric.reserve_nanos if reports else 0)
+    assert (used > 0) is bool(reports)
+
+
+def slots_are_paid_for(connection: sqlite3.Connection, state: State) -> None:
+    """The slot of each window that was met is charged, or a ceiling forbade it and does so still."""
+    metric, budget = REGISTRY.metric("filled"), REGISTRY.budget
+    for window in state.slots:
+        if (metric.name, metric.edition, window) not in state.charges:
+            month = connection.execute("SELECT SUM(nanos) FROM charges WHERE month = ?", (window[:7],)).fetchone()[0]
+            assert budget.per_month_nanos is not None
+            assert month + Cost.of_report(metric).nanos > budget.per_month_nanos
