@@ -23,7 +23,7 @@ def encoded(count: Count, answer: int, inputs: int) -> dict[int, Fraction]:
 def test_every_count_is_an_input_of_its_own_where_the_grid_has_one_for_each(most: int) -> None:
     count = Count.up_to(most, "distribution")
     assert count.size == most + 1
-    assert count.labels == tuple(range(most + 1))
+    assert tuple(count.labels) == tuple(range(most + 1))
     mechanisms = ["square-wave", "laplace"] if most >= choice.FEW_COUNTS else ["k-ary-randomized-response", "auto"]
     for mechanism in mechanisms:
         inputs = channel_for(count, request("1"), mechanism).inputs
