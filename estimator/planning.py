@@ -11,6 +11,9 @@ from typing import Final
 
 from client_sdk.spec import Metric, Registry, Strategy
 from client_sdk.spec.epsilon import as_float
+from client_sdk.spec.exact import float_ceiling
+from estimator.amplification import sampled
+from estimator.central import Central, central_of
 from estimator.detection import smallest_share
 from estimator.exposure import Exposure, exposures
 from estimator.horizon import IN_WINDOW, windows_left
@@ -67,6 +70,8 @@ class MetricPlan:
         wanted: the standard error that is wanted: of a share, else of the mean.
         needed_reports: with which even the worst case is as wanted.
         needed_devices: of which so many report.
+        central: what the tally of a window reveals by itself, if only closed tallies are published and nobody knows
+            who took part; or none, where shuffling bounds nothing.
 
     """
 
@@ -77,6 +82,7 @@ class MetricPlan:
     wanted: float
     needed_reports: int
     needed_devices: int | None
+    central: Central | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +152,17 @@ def _plan(metric: Metric, wish: Wish, part: Fraction) -> MetricPlan:
         wanted,
         needed,
         math.ceil(needed / part) if part else None,
+        _central(metric, reports, wish.delta, part),
     )
+
+
+def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Central | None:
+    """Return the privacy loss of a window's tally: by shuffling, and by the secret of who took part."""
+    found = central_of(metric, reports, delta, closed=True)
+    if found is None or part == 1:
+        return found
+    epsilon, at_delta = sampled(found.epsilon, found.delta, float_ceiling(part))
+    return Central(at_delta, epsilon)
 
 
 def _share_errors(metric: Metric, reports: int) -> ShareErrors | None:

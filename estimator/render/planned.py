@@ -10,9 +10,10 @@ from client_sdk.spec.epsilon import as_float
 from estimator.allocation import Allocation
 from estimator.exposure import Exposure
 from estimator.planning import MetricPlan, Plan
+from estimator.render import central
 from estimator.render.as_json import json_text
 from estimator.render.as_table import cut
-from estimator.render.words import mean_word, mechanism_words
+from estimator.render.words import mean_word, mechanism_words, short_loss
 
 NO_BOUND: Final = "no bound"
 
@@ -22,6 +23,8 @@ FOOTNOTES: Final = """\
 Errors are standard errors of the unbiased estimates in one window, for devices
 that are a random sample of a population. Worst: in the population that makes it
 largest. Seen: the 95 % interval of the share lies above 0 with a chance of 80 %.
+Epsilon of the tally: what a window's tally reveals of a device, if nothing but
+tallies of closed windows is published and all who report are honest.
 """
 
 DEVICE_FOOTNOTE: Final = """\
@@ -116,6 +119,9 @@ def _metric_lines(one: MetricPlan) -> Iterator[str]:
         yield f"  {'smallest share seen':34} {smallest:>14}"
     if one.mean is not None:
         yield f"  {f'error of the {mean_word(metric)}, worst':34} {one.mean:>14.5g}"
+    if one.central is not None:
+        label = f"epsilon of the tally, delta {short_loss(one.central.delta)}"
+        yield f"  {label:34} {short_loss(one.central.epsilon):>14}"
     devices = "" if one.needed_devices is None else f" of {one.needed_devices:,} devices"
     yield f"  {f'reports for an error of {one.wanted:.4g}':34} {one.needed_reports:>14,}{devices}"
 
@@ -150,6 +156,7 @@ def _metric_document(one: MetricPlan) -> dict[str, Any]:
         "wanted_error": one.wanted,
         "reports_needed": one.needed_reports,
         "devices_needed": one.needed_devices,
+        "central": central.document_of(one.central),
     }
     if shares is not None:
         document["share"] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from datetime import date
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -12,7 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from client_sdk.spec import Registry
+from estimator.amplification import sampled, shuffled_epsilon
 from estimator.cli import command
+from estimator.planning import DELTA, Wish, make_plan
 from tests.support.definitions import BOOLEAN, CATEGORY, Toml, registry_text
 from tests.support.tallies import REGISTRY_TEXT
 
@@ -170,3 +173,18 @@ def test_a_registry_that_cannot_be_used_is_said(tmp_path: Path) -> None:
     result = _run(path, "--population", 10)
     assert result.exit_code == 2
     assert "the registry cannot be used" in result.stderr
+
+
+def test_the_tally_of_a_window_reveals_less_the_more_report_and_the_fewer_are_drawn() -> None:
+    def central(population: int, **budget: object) -> float:
+        lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in budget.items())
+        text = registry_text(m=BOOLEAN, n=BOOLEAN).replace("delta = 0.5\n", f"delta = 0.5\n{lines}")
+        plan = make_plan(Registry.parse(text), Wish(population, date(2026, 11, 20)))
+        found = plan.metrics[0].central
+        assert found is not None
+        return found.epsilon
+
+    assert central(10**4) == shuffled_epsilon(10**4, 1.0, DELTA)
+    assert central(10**6) < central(10**4)
+    drawn = central(10**6, strategy="sample", answers=1)
+    assert drawn == sampled(shuffled_epsilon(5 * 10**5, 1.0, DELTA), DELTA, 0.5)[0] < central(5 * 10**5)
