@@ -8,7 +8,7 @@ from client_sdk import counting, ledger, outbox, participation
 from client_sdk.counting import Counted, Counters
 from client_sdk.ledger import Cost, Periods
 from client_sdk.permanent import PermanentAnswer, admit, permanent_answer, secret_of
-from client_sdk.results import Recorded
+from client_sdk.results import LedgerError, Recorded
 from client_sdk.spec.channel import Coins
 from client_sdk.spec.domain import Count
 from client_sdk.spec.mechanisms.permanent import Permanent
@@ -40,9 +40,10 @@ class Agenda:
     def __init__(self, registry: Registry, coins: Coins) -> None:
         """Take the questions and the ceilings from the registry."""
         self.counters = Counters()
-        self.has_leftovers = False
+        self.has_leftovers = any(metric.persist for metric in registry.metrics.values())  # of a process that was killed
         self._registry = registry
         self._coins = coins
+        self._asked = frozenset((metric.name, metric.edition) for metric in registry.metrics.values())
         self._kinds = {
             metric.window for metric in registry.metrics.values() if participation.has_slots(registry, metric)
         }
@@ -50,17 +51,29 @@ class Agenda:
             metric.window for metric in registry.metrics.values() if isinstance(metric.domain, Count)
         }
 
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether anything will ever be due by the calendar alone."""
+        return bool(self._ending)
+
     def begin(self, connection: sqlite3.Connection, clock_s: float) -> float:
         """Do what is due and return the present instant as the ledger counts time.
 
         Raises:
             ClockError: if the clock was set back too far; then nothing was done.
+            LedgerError: if the user opted out meanwhile, in another process; then nothing was done either.
 
         """
+        try:
+            secret_of(connection)
+        except LedgerError:
+            self.counters.clear()
+            raise
         instant_s = ledger.instant(connection, clock_s)
         for kind in sorted(self._kinds):
             self._open_slots(connection, Window.of(kind, instant_s), instant_s)
         self._report_counts(connection, instant_s)  # before their windows are filled in
+        outbox.drop_held(connection, self._asked)
         if self._kinds:
             self._fill_in(connection, instant_s)
         return instant_s
@@ -138,9 +151,9 @@ class Agenda:
             if instant_s < window.ends_at:
                 continue
             is_asked = definition is not None and definition.edition == edition and definition.fill is not None
-            if definition is None or not is_asked or window.ends_at + GRACE_S <= instant_s:
+            if definition is None or not is_asked:
                 ledger.close_slot(connection, key)
-            else:
+            else:  # however late: what was recorded is sent then, too
                 made = self.made(connection, definition, definition.fill.answer if definition.fill else None)
                 self.report(connection, definition, made, window, window.ends_at - 1)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from client_sdk import forks, ledger
+from client_sdk import forks, ledger, participation
 from client_sdk.keeper import READ, Keeper
 from client_sdk.ledger import Periods
 from client_sdk.results import BudgetStatus, LedgerError, warn
@@ -38,7 +38,7 @@ class BudgetWatch:
         if not all(0 < fraction <= 1 for fraction in warn_at):
             raise ValueError("warn_at must hold fractions of the lifetime budget: above 0, at most 1")
         self._budget = registry.budget
-        self._once_nanos = sum(metric.charge_nanos for metric in registry.metrics.values())
+        self._once_nanos = participation.window_nanos(registry)
         self._on_budget = on_budget
         self._warn_at = sorted(set(warn_at))
         self._told: set[tuple[tuple[int, int], float]] = set()

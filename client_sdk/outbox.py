@@ -32,7 +32,7 @@ with the back-off they take four hours."""
 _NEXT_TURN = "(SELECT COALESCE(MAX(turn), 0) + 1 FROM uploads)"
 
 UNSETTLED, ACCEPTED, REJECTED = "no answer yet", "accepted", "rejected"
-QUEUE_FULL, TOO_LATE, UNANSWERED = "queue_full", "too_late", "unanswered"
+QUEUE_FULL, TOO_LATE, UNANSWERED, NO_LONGER_ASKED = "queue_full", "too_late", "unanswered", "no_longer_asked"
 """Reasons to drop a report, beside ``rejected`` and the codes of final refusals."""
 
 
@@ -138,6 +138,19 @@ def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:
     """Return when the next report that is held back may leave, if there is one."""
     earliest = connection.execute("SELECT MIN(release) FROM queue WHERE release > ?", (now_s,)).fetchone()[0]
     return [] if earliest is None else [int(earliest)]
+
+
+def drop_held(connection: sqlite3.Connection, asked: frozenset[tuple[str, str]]) -> None:
+    """Drop and count the reports held back of questions that are no longer asked, by metric and edition.
+
+    Nothing is filled in for such a question; a report that left would tell that something had been recorded.
+    """
+    held = connection.execute("SELECT DISTINCT metric, edition FROM queue WHERE release > 0").fetchall()
+    for metric, edition in set(held) - asked:
+        dropped = connection.execute(
+            "DELETE FROM queue WHERE release > 0 AND metric = ? AND edition = ?", (metric, edition)
+        ).rowcount
+        _count(connection, NO_LONGER_ASKED, dropped)
 
 
 def waiting(connection: sqlite3.Connection) -> int:

@@ -27,6 +27,12 @@ def has_slots(registry: Registry, definition: Metric) -> bool:
     return registry.budget.strategy is not Strategy.SPLIT or definition.fill is not None
 
 
+def window_nanos(registry: Registry) -> int:
+    """Return what a window costs at most in which the device answers what it is asked, in billionths."""
+    dearest = sorted((metric.charge_nanos for metric in registry.metrics.values()), reverse=True)
+    return sum(dearest[: registry.budget.answers])
+
+
 def drawn(connection: sqlite3.Connection, registry: Registry, window: Window, secret: bytes) -> list[Metric]:
     """Return the metrics that get a slot in a window that begins, in the order in which they are paid for."""
     asked = [

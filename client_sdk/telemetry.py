@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from client_sdk import ledger, ledger_file, outbox
+from client_sdk import ledger, ledger_file, outbox, participation
 from client_sdk.agenda import Agenda, Made
 from client_sdk.budget_watch import WARN_AT, BudgetWatch, OnBudget
 from client_sdk.coins import SystemCoins
@@ -111,6 +111,8 @@ class Telemetry:
             with contextlib.suppress(LedgerError):  # `problem` says it
                 self._processes.current.keeper.prepare()
             self._processes.current.uploader.notify()
+        elif consent and self._agenda.looks_ahead:
+            self._processes.current.uploader.expect()
 
     @property
     def consent(self) -> bool:
@@ -235,16 +237,16 @@ class Telemetry:
         """
         budget = self._registry.budget
         periods = Periods.at(budget, self._recorder.instant(budget.window))
-        once_nanos = sum(metric.charge_nanos for metric in self._registry.metrics.values())
+        once_nanos = participation.window_nanos(self._registry)
         work = partial(ledger.status, budget=budget, periods=periods, window_nanos=once_nanos)
         return self._ask(work, empty=ledger.status_of((0, 0, 0), budget, periods, once_nanos))
 
     def dropped(self) -> dict[str, int]:
         """Return how many reports were dropped, by reason.
 
-        The reasons: ``queue_full``, ``too_late`` (refused for the time being, until its window closed), ``unanswered``
-        (sent again and again, also after it closed), ``rejected`` (with its whole upload), and the codes of final
-        refusals.
+        The reasons: ``queue_full``, ``no_longer_asked`` (a new registry came before it was sent), ``too_late`` (refused
+        for the time being, until its window closed), ``unanswered`` (sent again and again, also after it closed),
+        ``rejected`` (with its whole upload), and the codes of final refusals.
 
         Raises:
             LedgerError: if the ledger cannot be read, or this is closed.

@@ -53,6 +53,10 @@ def _of_budget(old: Budget, new: Budget) -> Iterator[str]:
         yield f"budget.window: was shortened to a {new.window} from a {old.window}, so that per_window allows more"
     if old.strategy is not Strategy.SPLIT and new.strategy is Strategy.SPLIT:
         yield f'budget.strategy: was "{old.strategy}"; now every question is answered in every window'
+    if old.strategy is Strategy.PACE and new.strategy is Strategy.SAMPLE:
+        yield 'budget.strategy: was "pace"; now some questions are answered in every window'
+    if old.strategy is Strategy.SAMPLE and new.strategy is Strategy.PACE:
+        yield 'budget.strategy: was "sample"; now every question is answered in the windows that are drawn'
     if old.answers is not None and new.answers is not None and new.answers > old.answers:
         yield f"budget.answers: was raised to {new.answers} from {old.answers}"
 
@@ -71,6 +75,11 @@ def _of_metric(old: Metric, new: Metric) -> Iterator[str]:
         yield 'protects was "history"; now reports are no longer charged, and when an answer changes may show'
     if old.max_values and new.max_values > old.max_values:
         yield f"max_values was raised to {new.max_values} from {old.max_values}"
+    if old.expires is not None and (new.expires is None or new.expires > old.expires):
+        now = "never ends" if new.expires is None else f"ends on {new.expires}"
+        yield f"it {now}; it was to end on {old.expires}"
+    if new.persist and not old.persist:
+        yield "persist was turned on: a running count, which is a true answer, stands on the disk"
     if new.edition != old.edition:
         yield f"its meaning changed, which is another edition ({new.edition}): a new question, {_cost(new)}"
 

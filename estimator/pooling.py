@@ -3,7 +3,8 @@
 The same people may have answered in every window, and nobody knows who did. What is new in each report, the noise of
 its mechanism, averages out over all reports. What may be the same every time, who the people are and the noise of
 permanent answers, is taken to be exactly the same: standard errors then add up, weighted with the reports, and do not
-shrink with the number of windows. Both parts together are never less than the truth (Minkowski's inequality).
+shrink with the number of windows. Both parts together are never less than the truth (Minkowski's inequality), but for
+what has to be estimated of them.
 
 A difference between two windows takes them for independent; where the same people answered it is too careful.
 """
@@ -85,32 +86,40 @@ def _pool(windows: list[MetricEstimate]) -> Pooled:
     changes: list[tuple[Label, Estimate]] = []
     if windows[0].shares is not None:
         for same in zip(*(one.shares for one in windows if one.shares is not None), strict=True):
-            parts = [_of_share(one, share) for one, (_, share) in zip(windows, same, strict=True)]
+            at = _middle(windows, [share for _, share in same])
+            parts = [_of_share(one, share, at) for one, (_, share) in zip(windows, same, strict=True)]
             shares.append((same[0][0], _together(parts, 0.0, 1.0)))
             changes.append((same[0][0], _change(parts, 1.0)))
     mean = None
     if windows[0].mean is not None:
-        parts = [_of_mean(one, one.mean) for one in windows if one.mean is not None]
+        at = _middle(windows, [one.mean for one in windows if one.mean is not None])
+        parts = [_of_mean(one, one.mean, at) for one in windows if one.mean is not None]
         least, most = windows[0].mean_range
         mean = _together(parts, least, most)
         changes.append((MEAN, _change(parts, most - least)))
     return Pooled(metric, tuple(one.window.text for one in windows), reports, tuple(shares), mean, tuple(changes))
 
 
-def _of_share(one: MetricEstimate, share: Estimate) -> _Part:
+def _middle(windows: Sequence[MetricEstimate], same: Sequence[Estimate]) -> float:
+    """Return the estimate of all windows: at that of each alone the part that lasts would come out too small."""
+    reports = [one.reports for one in windows]
+    return math.fsum(weight * _known(one)[0] for weight, one in zip(reports, same, strict=True)) / sum(reports)
+
+
+def _of_share(one: MetricEstimate, share: Estimate, at: float) -> _Part:
     """Divide the error of a share: people, and permanent answers, are a sample of the shares that they would have."""
     estimate, error = _known(share)
     gap, lie = _first_step(one.metric.channel)
-    permanent = lie + gap * min(1.0, max(0.0, estimate))
+    permanent = lie + gap * min(1.0, max(0.0, at))
     lasting = min(error, math.sqrt(permanent * (1 - permanent) / one.reports) / gap)
     return _Part(one.reports, estimate, math.sqrt(error**2 - lasting**2), lasting)
 
 
-def _of_mean(one: MetricEstimate, mean: Estimate) -> _Part:
+def _of_mean(one: MetricEstimate, mean: Estimate, at: float) -> _Part:
     """Divide the error of a mean: the least noise that the mechanism has there is fresh, all else may last."""
     estimate, error = _known(mean)
     least, most = one.mean_range
-    position = min(1.0, max(0.0, (estimate - least) / (most - least)))
+    position = min(1.0, max(0.0, (at - least) / (most - least)))
     fresh = min(error, math.sqrt(_least_noise(one, position) / one.reports) * (most - least))
     return _Part(one.reports, estimate, fresh, math.sqrt(error**2 - fresh**2))
 

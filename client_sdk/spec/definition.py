@@ -78,6 +78,8 @@ def _check_ceilings(table: Table, metric: Metric, delta: Fraction, budget: Budge
         table.mistake(key, f"{what} a ceiling of [budget], so that it could never be reported; lower it")
     if attos_ceiling(delta) > budget.lifetime_attos:
         table.mistake("delta", "is above the delta of [budget], so that it could never be reported; raise that one")
+    if metric.fill is not None and metric.protects is Protects.PATTERN:
+        table.mistake("fill_in", 'is not for protects = "pattern", which is paid for with the first answer')
     if budget.strategy is not Strategy.SPLIT and metric.window is not budget.window:
         table.mistake("window", f'must be that of [budget], "{budget.window}", where strategy = "{budget.strategy}"')
     if budget.strategy is Strategy.PACE and metric.expires is None:

@@ -130,12 +130,13 @@ def _read_budget(table: Table) -> Budget:
     strategy = table.choice("strategy", Strategy, required=False) or Strategy.SPLIT
     answers = table.whole("answers", MOST_ANSWERS) if strategy is Strategy.SAMPLE else None
     table.nothing_else()
-    if_mistaken = GREATEST * NANOS
+    if_mistaken = int(GREATEST * NANOS)
+    per_window, lifetime, per_month = ceilings.values()
     return Budget(
         window,
-        int(ceilings["per_window"] or if_mistaken),
-        int(ceilings["lifetime"] or if_mistaken),
-        ceilings["per_month"],
+        if_mistaken if per_window is None else per_window,
+        if_mistaken if lifetime is None else lifetime,
+        per_month,
         int(delta * ATTOS),
         strategy,
         answers,

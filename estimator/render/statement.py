@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Final
 
 from client_sdk.spec import Budget, Metric, Registry, Strategy
+from client_sdk.spec.metric import Protects
 from estimator.exposure import Exposure, exposures
 from estimator.horizon import Counted, Horizon, most_reports
 
@@ -39,12 +40,12 @@ the application keeps it. To read it:
 
     hearsay-client show --data-dir DIR
 
-To erase it, and to stop:
+To erase it (switch it off in the application, too):
 
     hearsay-client forget --data-dir DIR
 
 Counts in which an answer of yours is already contained cannot be told apart any
-more, and stay. So does the sum of what was spent, without any answer.
+more, and stay. So does what was spent, by question and day, without any answer.
 """
 
 
@@ -55,11 +56,12 @@ def statement(registry: Registry, today: date) -> str:
         name: Counted(metric, most_reports(registry, metric, Horizon.YEAR, today))
         for name, metric in registry.metrics.items()
     }
+    paid_once = [name for name, metric in registry.metrics.items() if metric.protects is Protects.PATTERN]
     parts = [
         f"# What {escaped(registry.app)} asks, and what it can learn\n",
         HOW,
         *(_question(metric, yearly[name], by_horizon) for name, metric in registry.metrics.items()),
-        "\n".join(["## Everything together\n", *_together(registry.budget, by_horizon), ""]),
+        "\n".join(["## Everything together\n", *_together(registry.budget, by_horizon, paid_once), ""]),
         READ_AND_ERASE,
     ]
     return "\n".join(parts)
@@ -114,7 +116,7 @@ def _yearly(metric: Metric, year: Counted, everything: Exposure) -> Iterator[str
         yield f"* A year of answers, {same}: even odds become {odds(min(year.pattern_nanos, *bounds))}"
 
 
-def _together(budget: Budget, by_horizon: dict[Horizon, Exposure]) -> Iterator[str]:
+def _together(budget: Budget, by_horizon: dict[Horizon, Exposure], paid_once: Sequence[str]) -> Iterator[str]:
     words = {
         Horizon.WINDOW: f"A {budget.window}",
         Horizon.MONTH: "A month",
@@ -129,4 +131,7 @@ def _together(budget: Budget, by_horizon: dict[Horizon, Exposure]) -> Iterator[s
         yield f"* In each {budget.window} at most {budget.answers} of the questions are answered, drawn by chance"
     if budget.strategy is Strategy.PACE:
         yield f"* Not every {budget.window} is answered, so that what is allowed lasts until the last question ends"
+    if paid_once:
+        named = ", ".join(paid_once)
+        yield f"* Of {named} the device adds up how many different answers it has given, and not how often"
     yield "* The device itself adds up what it has given away, and stays silent when its limit is reached"

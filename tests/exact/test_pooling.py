@@ -27,7 +27,11 @@ PEOPLE, WINDOWS, ROUNDS = 2000, 4, 400
 
 
 def estimated(metric: Metric, counts: Counts, day: int) -> MetricEstimate:
-    window = Window.parse(f"2026-11-{day:02}")
+    return of_day(metric, counts, f"2026-11-{day:02}")
+
+
+def of_day(metric: Metric, counts: Counts, day: str) -> MetricEstimate:
+    window = Window.parse(day)
     tally = Tally(
         metric.name, metric.edition, window, closed=True, reports=int(counts.sum()), counts=tuple(counts.tolist())
     )
@@ -119,3 +123,25 @@ def test_one_window_and_windows_without_reports_are_not_pooled() -> None:
     empty = replace(estimated(metric, np.array([0, 0]), 2))
     assert pooled([one]) == ()
     assert pooled([one, empty]) == ()
+
+
+def test_the_error_is_not_too_small_where_noise_is_large() -> None:
+    """The part that lasts is not taken at each window's noisy share: six deviations of the mean square decide."""
+    metric, generator = metric_of(BOOLEAN | {"epsilon": 0.2}), np.random.default_rng(9)
+    rounds, people, windows = 200, 300, 60
+    squares, claimed = [], []
+    for _ in range(rounds):
+        inputs = generator.binomial(people, 0.5)
+        sampler = sampler_of(metric.channel)
+        counts = [sampler(np.array([people - inputs, inputs]), generator) for _ in range(windows)]
+        days = [Window.of(metric.window, day * 86_400.0).text for day in range(windows)]
+        tallies = [
+            Tally(
+                metric.name, metric.edition, Window.parse(day), closed=True, reports=people, counts=tuple(one.tolist())
+            )
+            for day, one in zip(days, counts, strict=True)
+        ]
+        one = dict(pool([estimate(metric, tally) for tally in tallies]).shares)[True]
+        squares.append(((one.unbiased or 0.0) - 0.5) ** 2)
+        claimed.append((one.standard_error or 0.0) ** 2)
+    assert math.fsum(squares) / math.fsum(claimed) <= 1 + 6 * math.sqrt(2 / rounds)

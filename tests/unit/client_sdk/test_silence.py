@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from client_sdk import Recorded
+from client_sdk.cli import main as forget_all
 from client_sdk.spec import Upload, Window, WindowKind
 from client_sdk.uploader import LONGEST_REST_S, SPREAD_S
 from tests.support.clients import (
@@ -139,3 +140,45 @@ def test_forgetting_ends_filling_in(tmp_path: Path) -> None:
         device.flush(timeout_s=60)
     assert rows(tmp_path, "SELECT COUNT(*) FROM queue") == [(0,)]
     assert rows(tmp_path, "SELECT COUNT(*) FROM uploads") == [(0,)]
+
+
+@pytest.mark.parametrize("days_off", [2, 5, 100])
+def test_a_device_that_was_off_tells_no_more_when_it_comes_back(tmp_path: Path, days_off: int) -> None:
+    def sent(folder: Path, *, recorded: bool) -> list[str]:
+        clock, transport = SetClock(), ScriptedTransport()
+        with telemetry(folder, registry=FILLED, clock=clock, transport=transport) as device:
+            device.flush(timeout_s=60)
+            if recorded:
+                assert device.record("m", value=True) is Recorded.QUEUED
+        clock.now_s += days_off * DAY_S + HOUR_S
+        with telemetry(folder, registry=FILLED, clock=clock, transport=transport, coins=SteadyCoins(0.0)) as device:
+            clock.now_s += HOUR_S * 7
+            device.flush(timeout_s=60)
+        reports = [report for body in transport.bodies for report in Upload.decode(body).reports]
+        return sorted(f"{report.metric} {report.window}" for report in reports)
+
+    assert sent(tmp_path / "silent", recorded=False) == sent(tmp_path / "recorded", recorded=True)
+
+
+def test_a_new_registry_sends_no_report_of_the_old_question_that_was_held_back(tmp_path: Path) -> None:
+    clock, transport = SetClock(), ScriptedTransport()
+    old = ask('[metric.m]\nkind = "boolean"\nfill_in = true')
+    new = ask('[metric.n]\nkind = "boolean"\nfill_in = true')
+    with telemetry(tmp_path, registry=old, clock=clock, transport=transport) as device:
+        assert device.record("m", value=True) is Recorded.QUEUED
+    clock.now_s += 2 * DAY_S
+    with telemetry(tmp_path, registry=new, clock=clock, transport=transport) as device:
+        device.flush(timeout_s=60)
+        assert device.dropped() == {"no_longer_asked": 1}
+    assert transport.bodies == []
+
+
+def test_opting_out_in_another_process_ends_recording_of_every_question(tmp_path: Path) -> None:
+    registry = ask('[metric.plain]\nkind = "boolean"')
+    clock = SetClock()
+    with telemetry(tmp_path, registry=registry, clock=clock) as device:
+        assert device.record("plain", value=True) is Recorded.QUEUED
+        assert forget_all(["forget", "--data-dir", str(tmp_path)]) == 0
+        clock.now_s += DAY_S
+        assert device.record("plain", value=True) is Recorded.UNAVAILABLE
+        assert "opted out" in (device.problem or "")

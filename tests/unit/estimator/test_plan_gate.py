@@ -113,3 +113,27 @@ def test_a_new_metric_says_what_it_costs_and_one_that_is_gone_costs_nothing() ->
     assert weekly == "metric.b: is new; a report of a week costs 1, a year up to 54, as far as the ceilings allow"
     assert once == "metric.c: is new; the first one 2 for good"
     assert regressions(new, old) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "warning"),
+    [
+        ({"expires": Toml("2027-01-01")}, {}, "metric.a: it never ends; it was to end on 2027-01-01"),
+        (
+            {"expires": Toml("2027-01-01")},
+            {"expires": Toml("2028-01-01")},
+            "metric.a: it ends on 2028-01-01; it was to end on 2027-01-01",
+        ),
+    ],
+)
+def test_a_question_that_is_asked_longer_is_named(
+    before: dict[str, Field], after: dict[str, Field], warning: str
+) -> None:
+    assert regressions(_registry(a=BOOLEAN | before), _registry(a=BOOLEAN | after)) == [warning]
+    assert regressions(_registry(a=BOOLEAN | {"expires": Toml("2028-01-01")}), _registry(a=BOOLEAN | before)) == []
+
+
+def test_a_running_count_that_is_to_stand_on_the_disk_is_named() -> None:
+    count: dict[str, Field] = {"purpose": "Why?", "kind": "count", "max": 5, "statistic": "mean", "epsilon": 1}
+    (warning,) = regressions(_registry(a=count), _registry(a=count | {"persist": True}))
+    assert warning.startswith("metric.a: persist was turned on")

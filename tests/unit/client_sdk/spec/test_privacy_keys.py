@@ -6,10 +6,12 @@ from fractions import Fraction
 
 import pytest
 
-from client_sdk.spec import Filled, Metric, RegistryError, Strategy, WindowKind
+from client_sdk.spec import Filled, Metric, Registry, RegistryError, Strategy, WindowKind
 from client_sdk.spec.mechanisms.permanent import Permanent
 from client_sdk.spec.metric import Protects
 from tests.support.clients import ask
+from tests.support.definitions import BOOLEAN as YES_OR_NO
+from tests.support.definitions import Field, registry_text
 
 BOOLEAN = 'kind = "boolean"'
 CATEGORY = 'kind = "category"\nvalues = ["a", "b", "c"]'
@@ -146,3 +148,20 @@ def test_a_filled_mean_has_an_exact_fill_value() -> None:
     filled = metric(MEAN, "fill_in = true\nfill_value = 0.1")
     assert filled.fill is not None
     assert filled.fill.answer == Fraction(1, 10)
+
+
+def test_a_ceiling_that_rounds_to_nothing_allows_nothing() -> None:
+    text = registry_text(m=YES_OR_NO).replace("per_window = 20", "per_window = 1e-10")
+    with pytest.raises(RegistryError, match="is above a ceiling"):
+        Registry.parse(text)
+
+
+def test_what_is_paid_for_with_its_first_answer_is_not_filled_in() -> None:
+    fields: dict[str, Field] = YES_OR_NO | {
+        "permanent_epsilon": 2,
+        "protects": "pattern",
+        "max_values": 2,
+        "fill_in": True,
+    }
+    with pytest.raises(RegistryError, match="fill_in"):
+        Registry.parse(registry_text(m=YES_OR_NO | permanent))
