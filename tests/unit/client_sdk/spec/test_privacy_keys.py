@@ -157,11 +157,6 @@ def test_a_ceiling_that_rounds_to_nothing_allows_nothing() -> None:
 
 
 def test_what_is_paid_for_with_its_first_answer_is_not_filled_in() -> None:
-    fields: dict[str, Field] = YES_OR_NO | {
-        "permanent_epsilon": 2,
-        "protects": "pattern",
-        "max_values": 2,
-        "fill_in": True,
-    }
+    permanent: dict[str, Field] = {"permanent_epsilon": 2, "protects": "pattern", "max_values": 2, "fill_in": True}
     with pytest.raises(RegistryError, match="fill_in"):
         Registry.parse(registry_text(m=YES_OR_NO | permanent))
