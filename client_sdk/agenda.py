@@ -53,8 +53,8 @@ class Agenda:
 
     @property
     def looks_ahead(self) -> bool:
-        """Whether anything will ever be due by the calendar alone."""
-        return bool(self._ending)
+        """Whether anything will ever be due by the calendar alone, without anything being recorded."""
+        return bool(self._kinds)
 
     def begin(self, connection: sqlite3.Connection, clock_s: float) -> float:
         """Do what is due and return the present instant as the ledger counts time.

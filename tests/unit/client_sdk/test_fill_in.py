@@ -71,15 +71,15 @@ def test_nothing_is_filled_in_before_the_window_has_ended(connection: sqlite3.Co
     assert len(ledger.unreported(connection)) == 2
 
 
-@pytest.mark.parametrize(("later_s", "filled"), [(0, True), (GRACE_S - 1, True), (GRACE_S, False), (9 * DAY_S, False)])
-def test_a_device_that_was_off_fills_in_what_is_still_accepted_and_lets_go_of_the_rest(
-    connection: sqlite3.Connection, later_s: int, *, filled: bool
+@pytest.mark.parametrize("later_s", [0, GRACE_S - 1, GRACE_S, 9 * DAY_S])
+def test_a_device_that_was_off_fills_in_however_late_as_what_was_recorded_is_sent_then(
+    connection: sqlite3.Connection, later_s: int
 ) -> None:
     agenda = Agenda(FILLED, SteadyCoins(0.5))
     agenda.begin(connection, NOON)
     agenda.begin(connection, TODAY.ends_at + later_s)
     reported = [window for window, _, _ in queue(connection)]
-    assert reported == ([TODAY.text] * 2 if filled else [])
+    assert reported == [TODAY.text] * 2
     assert {window for _, _, window in ledger.unreported(connection)} == {
         Window.of(WindowKind.DAY, TODAY.ends_at + later_s).text
     }
@@ -132,13 +132,13 @@ def test_what_was_counted_is_reported_and_not_what_is_filled_in(tmp_path: Path, 
 def test_a_filled_permanent_answer_is_none_for_good(connection: sqlite3.Connection) -> None:
     registry = ask(
         f'[metric.m]\nkind = "boolean"\nfill_in = true\nepsilon = {CERTAIN}\npermanent_epsilon = {CERTAIN}\n'
-        'protects = "pattern"\nmax_values = 3'
+        'protects = "history"'
     )
     agenda = Agenda(registry, SteadyCoins(0.5))
     for day in range(4):
         agenda.begin(connection, NOON + day * DAY_S)
     assert [symbol for _, symbol, _ in queue(connection)] == [2] * 3
-    assert ledger.lifetime_nanos(connection) == registry.metric("m").reserve_nanos
+    assert ledger.lifetime_nanos(connection) == 4 * registry.metric("m").charge_nanos
 
 
 def test_a_question_of_an_earlier_edition_is_not_filled_in(connection: sqlite3.Connection) -> None:

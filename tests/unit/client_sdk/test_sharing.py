@@ -193,7 +193,8 @@ def test_forgetting_holds_while_another_one_has_the_file_open(tmp_path: Path) ->
         assert patient(other, "dark_mode") is Recorded.ALREADY_RECORDED
         one.forget()
         assert counts(tmp_path) == (1, 0)
-        assert patient(other, "dark_mode") is Recorded.ALREADY_RECORDED
+        assert patient(other, "dark_mode") is Recorded.UNAVAILABLE
+        assert "opted out" in (other.problem or "")
 
 
 _COUNT_AND_CHANGE = f"""
