@@ -132,7 +132,7 @@ def spent_nanos(connection: sqlite3.Connection, periods: Periods) -> tuple[int, 
     total = "SELECT COALESCE(SUM(nanos), 0) FROM charges"
     within_window = connection.execute(f"{total} WHERE budget_window = ?", (periods.budget_window,)).fetchone()[0]
     within_month = connection.execute(f"{total} WHERE month = ?", (periods.month,)).fetchone()[0]
-    return within_window, within_month, connection.execute(total).fetchone()[0]
+    return within_window, within_month, lifetime_nanos(connection)
 
 
 def paid_nanos(connection: sqlite3.Connection, metric: str, edition: str, window_begins: str) -> int:

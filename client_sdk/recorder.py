@@ -19,6 +19,8 @@ from client_sdk.spec.window import Window, WindowKind
 if TYPE_CHECKING:
     import sqlite3
 
+    _Work = Callable[[sqlite3.Connection, Window, float], Recorded]
+
 RECORD_DEADLINE_S = 0.06
 """How long `Recorder.record` waits for the disk: its host is promised 100 ms, and the rest is for a busy processor."""
 
@@ -55,7 +57,11 @@ class Recorder:
 
     def record(self, definition: Metric, made: Made) -> Recorded:
         """Charge and queue a report of the present window; return what became of it, in time and without raising."""
-        return self._in_time(definition, partial(self._charge, definition=definition, made=made))
+
+        def report(connection: sqlite3.Connection, window: Window, instant_s: float) -> Recorded:
+            return self._agenda.report(connection, definition, made, window, instant_s)
+
+        return self._in_time(definition, report)
 
     def count(self, definition: Metric, by: int) -> Recorded:
         """Add up within the present window."""
@@ -78,7 +84,7 @@ class Recorder:
         self.clock_problem = None
         return instant_s
 
-    def _in_time(self, definition: Metric, work: Callable[..., Recorded]) -> Recorded:
+    def _in_time(self, definition: Metric, work: _Work) -> Recorded:
         if not self._processes.consent:
             return Recorded.NO_CONSENT
         process = self._processes.current
@@ -86,7 +92,8 @@ class Recorder:
             clock_s = self.instant(definition.window, self._registry.budget.window)
             if definition.has_expired(Window.of(definition.window, clock_s)):
                 return Recorded.EXPIRED
-            recorded: Recorded = process.keeper.run(partial(work, clock_s=clock_s), RECORD_DEADLINE_S)
+            begun = partial(self._begun, definition=definition, work=work, clock_s=clock_s)
+            recorded = process.keeper.run(begun, RECORD_DEADLINE_S)
         except LedgerBusyError:
             recorded = Recorded.BUSY
         except LedgerError:
@@ -97,18 +104,16 @@ class Recorder:
             process.uploader.notify()
         return recorded
 
-    def _charge(self, connection: sqlite3.Connection, definition: Metric, made: Made, clock_s: float) -> Recorded:
-        """Charge and queue, in the keeper's thread; jobs that waited while the user opted out are not done."""
+    def _begun(self, connection: sqlite3.Connection, definition: Metric, work: _Work, clock_s: float) -> Recorded:
+        """Do what is due, then the work, in the keeper's thread; not if the user opted out while it waited."""
         if not self._processes.consent:
             return Recorded.NO_CONSENT
         instant_s = self._agenda.begin(connection, clock_s)
-        window = Window.of(definition.window, instant_s)
-        return self._agenda.report(connection, definition, made, window, instant_s)
+        return work(connection, Window.of(definition.window, instant_s), instant_s)
 
-    def _count(self, connection: sqlite3.Connection, definition: Metric, by: int, clock_s: float) -> Recorded:
-        if not self._processes.consent:
-            return Recorded.NO_CONSENT
-        window = Window.of(definition.window, self._agenda.begin(connection, clock_s))
+    def _count(
+        self, connection: sqlite3.Connection, window: Window, _instant_s: float, definition: Metric, by: int
+    ) -> Recorded:
         if ledger.is_reported(connection, (definition.name, definition.edition, window.text)):
             return Recorded.ALREADY_RECORDED
         if definition.persist:
