@@ -11,13 +11,11 @@ import click
 
 from client_sdk.spec import Registry, Window, WindowError
 from estimator import rehearsal
-from estimator.audit.command import audit_command
 from estimator.covariance import MOST_VALUES
 from estimator.errors import AnswersError, TalliesError
 from estimator.estimate import Wanted
 from estimator.fetch import TOKEN_VARIABLE, fetch
 from estimator.options import REGISTRY, load_registry, progress
-from estimator.plan_cli import plan
 from estimator.population import MAX_DEVICES, Source, from_shares, read_csv
 from estimator.render import FORMATS
 from estimator.render.rehearsed import FORMATS as REHEARSAL_FORMATS
@@ -46,13 +44,29 @@ SEED_BITS = 32
 """Of a seed that was not given: short enough to be typed again."""
 
 
-@click.group()
+class _Commands(click.Group):
+    """The commands; two are loaded when they are asked for, so that no report waits for the SDK that an audit plays."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted([*super().list_commands(ctx), "audit", "plan"])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a name, or none."""
+        if cmd_name == "audit":
+            from estimator.audit.command import audit_command  # noqa: PLC0415 as the class says
+
+            return audit_command
+        if cmd_name == "plan":
+            from estimator.plan_cli import plan  # noqa: PLC0415 as the class says
+
+            return plan
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=_Commands)
 def command() -> None:
     """Estimate what is true of a population from perturbed reports."""
-
-
-command.add_command(audit_command)
-command.add_command(plan)
 
 
 @command.command()
