@@ -48,8 +48,18 @@ def _fail(sentence: str) -> int:
     return 1
 
 
+class _Version(argparse.Action):
+    """Looks the version up when it is asked for: an SDK that was copied into an app has none to look up."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version  # noqa: PLC0415 as the class says
+
+        parser.exit(_print(f"{parser.prog}, version {version('hearsay-ldp')}\n"))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hearsay-client", description="What left this device, and opting out.")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command, purpose in (
         ("show", _show, "show every report that has left this device, what it cost, and what was dropped"),

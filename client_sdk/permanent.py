@@ -1,7 +1,9 @@
 """Permanent answers: drawn once for all by a PRF of the device's secret, and charged where that is what is promised.
 
-A true answer becomes a permanent one before the ledger is asked; the ledger's file holds a tag of each answer that was
-charged, which without the secret says nothing. Whoever reads both file and secret can find out which answers occurred.
+A true answer becomes a permanent one before the ledger is asked. Of each answer that was charged the ledger's file
+holds a tag, which without the secret says nothing, and beside it the permanent symbol in the clear, which says of the
+answer what its permanent epsilon allows. The secret is in the same file: whoever reads both can find out which answers
+occurred.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ _redis = click.option("--redis", "redis_url", metavar="URL", help="Use this Redi
 
 
 @click.group()
+@click.version_option(package_name="hearsay-ldp")
 def cli() -> None:
     """Collect perturbed reports, and keep nothing but their tallies."""
 

@@ -65,6 +65,7 @@ class _Commands(click.Group):
 
 
 @click.group(cls=_Commands)
+@click.version_option(package_name="hearsay-ldp")
 def command() -> None:
     """Estimate what is true of a population from perturbed reports."""
 

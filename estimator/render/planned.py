@@ -30,7 +30,8 @@ tallies of closed windows is published and all who report are honest.
 DEVICE_FOOTNOTE: Final = """\
 Any two histories: epsilon of all reports together, by addition, within the
 ceilings. At delta: but for that chance, by their losses composed; not above it.
-Same times of change: two histories whose permanent answers change together.
+Same times of change: two histories whose permanent answers change together;
+opting out and in again draws such answers anew, and the figure counts again.
 A month touches 6 ISO weeks at most, a year 54. Life: from the day of the plan on.
 """
 
