@@ -17,6 +17,10 @@ class UnfitTallyError(HearsayError):
     """A tally that does not belong to what it is estimated as; the message says why, and what would help."""
 
 
+class OutputError(HearsayError):
+    """A file or folder that cannot be written; the message says which, why and what to do."""
+
+
 class AuditError(HearsayError):
     """An audit that could not be carried out; it says nothing about the SDK."""
 

@@ -1,4 +1,4 @@
-"""What several commands have in common: the registry, and a progress bar."""
+"""What several commands have in common: the registry, windows, and a progress bar."""
 
 from __future__ import annotations
 
@@ -9,11 +9,26 @@ from pathlib import Path
 
 import click
 
-from client_sdk.spec import Registry, RegistryError
+from client_sdk.spec import Registry, RegistryError, Window, WindowError
 
 REGISTRY = click.option(
     "--registry", required=True, metavar="FILE", type=click.Path(path_type=Path), help="The metrics.toml."
 )
+
+
+class WindowType(click.ParamType[Window]):
+    """A window by its name."""
+
+    name = "window"
+
+    def convert(self, value: str | Window, param: click.Parameter | None, ctx: click.Context | None) -> Window:
+        """Return the window that a text names, or refuse it with a usage error."""
+        if isinstance(value, Window):
+            return value
+        try:
+            return Window.parse(value)
+        except WindowError as error:
+            self.fail(f"{value!r}: {error}", param, ctx)
 
 
 def load_registry(path: Path) -> Registry:

@@ -114,6 +114,19 @@ def test_central_epsilons_are_shown_where_a_delta_is_given(registry: Path, talli
     assert (result.exit_code, result.stdout.count("at delta 1e-06, if only tallies are public")) == (0, 3)
 
 
+def test_a_report_is_written_to_a_file_as_it_would_be_printed(registry: Path, tallies: Path, tmp_path: Path) -> None:
+    arguments = ("--registry", registry, "--tallies", tallies, "--format", "json")
+    output = tmp_path / "report.json"
+    assert _run(*arguments, "--output", output).stdout == ""
+    assert output.read_text() == _run(*arguments).stdout
+
+
+def test_a_target_that_cannot_be_written_is_a_plain_error(registry: Path, tallies: Path, tmp_path: Path) -> None:
+    result = _run("--registry", registry, "--tallies", tallies, "--output", tmp_path / "gone" / "report.txt")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "report.txt cannot be written: No such file or directory; name a file" in result.stderr
+
+
 def test_windows_are_chosen(registry: Path, tallies: Path) -> None:
     chosen = ("--from", "2026-11-19", "--to", "2026-11-19", "--format", "json")
     document = _json(_run("--registry", registry, "--tallies", tallies, *chosen))

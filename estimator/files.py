@@ -1,0 +1,46 @@
+"""Files that are either whole or as they were: nobody ever reads half a report."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from estimator.errors import OutputError
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Put a file in place of what was there, in one step; a link is followed to what it names.
+
+    Raises:
+        OutputError: if it cannot be written; then what was there still is.
+
+    """
+    target = path.resolve()
+    if target.exists() and not target.is_file():  # a rename would put a file in the place of a device
+        raise OutputError(f"{path} is no file; name one that may be replaced")
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        write_through(part, content)
+        part.replace(target)
+    except OSError as error:
+        raise OutputError(
+            f"{path} cannot be written: {error.strerror}; name a file in a folder that may be written to"
+        ) from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+def write_through(path: Path, content: bytes) -> None:
+    """Write a new file and wait until it is on the disk.
+
+    Raises:
+        OSError: if it exists or cannot be written.
+
+    """
+    with path.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
