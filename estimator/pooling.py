@@ -18,6 +18,7 @@ from itertools import groupby
 
 from client_sdk.spec import Channel, Label, Metric
 from client_sdk.spec.mechanisms.permanent import Permanent
+from estimator.changes import difference
 from estimator.estimate import MetricEstimate, scale_of
 from estimator.figure import Estimate
 from estimator.intervals import EXACT_BELOW, z_of
@@ -67,11 +68,6 @@ class _Part:
     fresh: float
     lasting: float
 
-    @property
-    def error(self) -> float:
-        """The whole standard error."""
-        return math.hypot(self.fresh, self.lasting)
-
 
 def pooled(estimates: Sequence[MetricEstimate]) -> tuple[Pooled, ...]:
     """Pool the windows of every metric that has reports in more than one, in the order of the metrics."""
@@ -84,19 +80,21 @@ def _pool(windows: list[MetricEstimate]) -> Pooled:
     metric, reports = windows[0].metric, sum(one.reports for one in windows)
     shares: list[tuple[Label, Estimate]] = []
     changes: list[tuple[Label, Estimate]] = []
+    fewest = min(windows[0].reports, windows[-1].reports)
     if windows[0].shares is not None:
         for same in zip(*(one.shares for one in windows if one.shares is not None), strict=True):
             at = _middle(windows, [share for _, share in same])
             parts = [_of_share(one, share, at) for one, (_, share) in zip(windows, same, strict=True)]
             shares.append((same[0][0], _together(parts, 0.0, 1.0)))
-            changes.append((same[0][0], _change(parts, 1.0)))
+            changes.append((same[0][0], difference(same[0][1], same[-1][1], fewest, 1.0)))
     mean = None
     if windows[0].mean is not None:
-        at = _middle(windows, [one.mean for one in windows if one.mean is not None])
-        parts = [_of_mean(one, one.mean, at) for one in windows if one.mean is not None]
+        means = [one.mean for one in windows if one.mean is not None]
+        at = _middle(windows, means)
+        parts = [_of_mean(one, mean, at) for one, mean in zip(windows, means, strict=True)]
         least, most = windows[0].mean_range
         mean = _together(parts, least, most)
-        changes.append((MEAN, _change(parts, most - least)))
+        changes.append((MEAN, difference(means[0], means[-1], fewest, most - least)))
     return Pooled(metric, tuple(one.window.text for one in windows), reports, tuple(shares), mean, tuple(changes))
 
 
@@ -160,12 +158,3 @@ def _together(parts: Sequence[_Part], least: float, most: float) -> Estimate:
     reach = z_of(1) * error
     low, high = (min(most, max(least, end)) for end in (estimate - reach, estimate + reach))
     return Estimate(estimate, error, low, high, None)
-
-
-def _change(parts: Sequence[_Part], width: float) -> Estimate:
-    first, last = parts[0], parts[-1]
-    change, error = last.estimate - first.estimate, math.hypot(first.error, last.error)
-    if min(first.reports, last.reports) < EXACT_BELOW:
-        return Estimate(change, error, -width, width, None)
-    reach = z_of(1) * error
-    return Estimate(change, error, max(-width, change - reach), min(width, change + reach), None)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from client_sdk.spec import Metric, Registry, Window
 from estimator.central import Central, together
+from estimator.changes import Changes, changes_of
 from estimator.errors import UnfitTallyError
 from estimator.estimate import PLAIN, MetricEstimate, Wanted, estimate
 from estimator.intervals import CONFIDENCE
@@ -86,6 +87,7 @@ class Report:
         skipped: in the tallies' order.
         composed: by window, where central epsilons are wanted.
         pooled: all windows of a metric together, where that is wanted.
+        changes: from the first to the last window of a metric, where the same is wanted.
 
     """
 
@@ -95,6 +97,7 @@ class Report:
     simultaneous: bool = False
     composed: tuple[Composed, ...] = ()
     pooled: tuple[Pooled, ...] = ()
+    changes: tuple[Changes, ...] = ()
 
 
 def make_report(
@@ -112,8 +115,9 @@ def make_report(
             skipped.append(Skipped(tally.metric, tally.edition, tally.window, str(error)))
     order = {name: position for position, name in enumerate(registry.metrics)}
     estimated.sort(key=lambda one: (order[one.metric.name], one.window.starts_at))
-    composed, windows = _composed(estimated, wanted.central_delta), pooled(estimated) if wanted.pool else ()
-    return Report(CONFIDENCE, tuple(estimated), tuple(skipped), wanted.simultaneous, composed, windows)
+    composed = _composed(estimated, wanted.central_delta)
+    together = (pooled(estimated), changes_of(estimated)) if wanted.pool else ()
+    return Report(CONFIDENCE, tuple(estimated), tuple(skipped), wanted.simultaneous, composed, *together)
 
 
 def _composed(estimated: Iterable[MetricEstimate], delta: float | None) -> tuple[Composed, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from client_sdk.spec.epsilon import as_float
 from client_sdk.spec.exact import float_ceiling
+from estimator.changes import Change, Changes
 from estimator.distribution import Distribution, Resampled
 from estimator.estimate import MetricEstimate
 from estimator.figure import Estimate
@@ -43,6 +44,8 @@ def document_of(report: Report) -> dict[str, Any]:
         ]
     if report.pooled:
         document["pooled"] = [_pooled(one) for one in report.pooled]
+    if report.changes:
+        document["changes"] = [_changes(one) for one in report.changes]
     return document
 
 
@@ -92,6 +95,22 @@ def _pooled(one: Pooled) -> dict[str, object]:
     changes = [{"value": value, **_within(change, "difference")} for value, change in one.changes]
     about = {"metric": one.metric.name, "edition": one.metric.edition, "windows": one.windows, "reports": one.reports}
     return {**about, **({"estimates": shares} if shares else {}), **mean, "changes": changes}
+
+
+def _changes(one: Changes) -> dict[str, object]:
+    shares = [{"value": value, **_change(change)} for value, change in one.shares]
+    return {
+        "metric": one.metric.name,
+        "edition": one.metric.edition,
+        "first": one.first.text,
+        "last": one.last.text,
+        **({"estimates": shares} if shares else {}),
+        **({} if one.mean is None else {"mean": _change(one.mean)}),
+    }
+
+
+def _change(one: Change) -> dict[str, object]:
+    return {**_within(one.estimate, "difference"), "p_value": one.p_value, "p_value_corrected": one.corrected}
 
 
 def _distribution(found: Distribution) -> dict[str, object]:

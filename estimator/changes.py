@@ -1,0 +1,177 @@
+"""Did it change? By how much the last closed window of a question is above the first one, and how easily by chance.
+
+The two windows are taken for independent; where the same people answered, or permanent answers were drawn once for
+both, their errors go together and the true error of the difference is less, so that this is too careful.
+
+A report asks this of every question at once, and of many a change would seem to be there by chance alone. So p-values
+are corrected for everything that is compared: every question has the same weight, whatever the number of its values,
+and shares it among them (Holm 1979, "A simple sequentially rejective multiple test procedure", section 4, with
+weights). The chance that a corrected value at or below 0.05 stands anywhere beside something that did not change is at
+most 5 %.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, groupby
+
+from client_sdk.spec import Label, Metric, Subset, Window
+from estimator.estimate import MetricEstimate
+from estimator.figure import Estimate
+from estimator.intervals import EXACT_BELOW, z_of
+
+PAIR = 2
+"""Two values whose shares add up to one change by the same amount, so that they are compared once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """By how much one figure changed.
+
+    Attributes:
+        estimate: the figure of the last window less that of the first, with an interval by itself.
+        p_value: how often so large a difference would occur by chance; none where reports are too few to say.
+        corrected: the same for everything that the report compares; none likewise.
+
+    """
+
+    estimate: Estimate
+    p_value: float | None
+    corrected: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What changed in the answers to one question.
+
+    Attributes:
+        metric: the question.
+        first: the first closed window with reports.
+        last: the last one.
+        shares: for each value the change of its share; empty where there are none.
+        mean: the change of the mean, or none.
+
+    """
+
+    metric: Metric
+    first: Window
+    last: Window
+    shares: tuple[tuple[Label, Change], ...]
+    mean: Change | None
+
+    @property
+    def corrected(self) -> float | None:
+        """The least corrected p-value of the question; none where reports are too few to say."""
+        known = [one.corrected for one in self.figures if one.corrected is not None]
+        return min(known, default=None)
+
+    @property
+    def figures(self) -> tuple[Change, ...]:
+        """Everything that was compared."""
+        return (*(one for _, one in self.shares), *(() if self.mean is None else (self.mean,)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """The two windows of one question, and what differs, uncorrected."""
+
+    first: MetricEstimate
+    last: MetricEstimate
+    differences: tuple[Estimate, ...]
+    p_values: tuple[float, ...]
+
+    @property
+    def tests(self) -> int:
+        """How many p-values differ from each other; the first ones."""
+        domain, shares = self.first.metric.domain, self.first.shares
+        is_pair = shares is not None and len(shares) == PAIR and not isinstance(domain, Subset)
+        return len(self.p_values) - (is_pair and bool(self.p_values))
+
+
+def changes_of(estimates: Sequence[MetricEstimate]) -> tuple[Changes, ...]:
+    """Compare the last closed window of every question that has reports in two of them with the first one.
+
+    Args:
+        estimates: in the order of the metrics, then of the windows.
+
+    """
+    told = [one for one in estimates if one.reports and one.closed]
+    windows = (list(of_metric) for _, of_metric in groupby(told, key=lambda one: one.metric))
+    compared = [_compare(some[0], some[-1]) for some in windows if len(some) > 1]
+    tested = [(p, 1 / one.tests) for one in compared for p in one.p_values[: one.tests]]
+    corrected = iter(holm([p for p, _ in tested], [weight for _, weight in tested]))
+    return tuple(_changes(one, [next(corrected) for _ in range(one.tests)]) for one in compared)
+
+
+def difference(first: Estimate, last: Estimate, reports: int, width: float) -> Estimate:
+    """Return by how much one estimate is above another, of other reports.
+
+    Args:
+        first: what is taken away.
+        last: what it is taken from.
+        reports: of the one that has fewer; below `EXACT_BELOW` they tell nothing.
+        width: of the range that both lie in.
+
+    """
+    assert first.unbiased is not None  # noqa: S101 windows without reports are left out
+    assert last.unbiased is not None  # noqa: S101 likewise
+    change = last.unbiased - first.unbiased
+    error = math.hypot(first.standard_error or 0.0, last.standard_error or 0.0)
+    if reports < EXACT_BELOW:
+        return Estimate(change, error, -width, width, None)
+    reach = z_of(1) * error
+    return Estimate(change, error, max(-width, change - reach), min(width, change + reach), None)
+
+
+def holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """Return p-values that are corrected for their number, in their order.
+
+    Args:
+        p_values: from 0 to 1.
+        weights: above 0: which part of the error each may make.
+
+    """
+    order = sorted(range(len(p_values)), key=lambda one: p_values[one] / weights[one])
+    left = [*accumulate(weights[one] for one in reversed(order))][::-1]
+    corrected = [0.0] * len(p_values)
+    least = 0.0
+    for one, weight in zip(order, left, strict=True):
+        least = max(least, min(1.0, weight * p_values[one] / weights[one]))
+        corrected[one] = least
+    return corrected
+
+
+def _compare(first: MetricEstimate, last: MetricEstimate) -> _Compared:
+    reports = min(first.reports, last.reports)
+    differences = tuple(difference(one, other, reports, width) for one, other, width in _pairs(first, last))
+    p_values = tuple(map(_p_value, differences)) if reports >= EXACT_BELOW else ()
+    return _Compared(first, last, differences, p_values)
+
+
+def _pairs(first: MetricEstimate, last: MetricEstimate) -> Iterator[tuple[Estimate, Estimate, float]]:
+    """Yield what is compared, with the width of its range: shares, then the mean."""
+    if first.shares is not None and last.shares is not None:
+        yield from ((one, other, 1.0) for (_, one), (_, other) in zip(first.shares, last.shares, strict=True))
+    if first.mean is not None and last.mean is not None:
+        least, most = first.mean_range
+        yield first.mean, last.mean, most - least
+
+
+def _p_value(change: Estimate) -> float:
+    """Return how often a normal estimate would stray so far from 0, to either side."""
+    return math.erfc(abs(change.unbiased or 0.0) / ((change.standard_error or math.inf) * math.sqrt(2)))
+
+
+def _changes(one: _Compared, corrected: list[float]) -> Changes:
+    known: list[float | None] = [*corrected]
+    if len(one.p_values) > one.tests:
+        known.insert(PAIR - 1, corrected[0])
+    p_values: list[float | None] = [*one.p_values]
+    none = [None] * len(one.differences)
+    figures = [Change(*some) for some in zip(one.differences, p_values or none, known or none, strict=True)]
+    labels = () if one.first.shares is None else one.first.shares.labels
+    mean = None if one.first.mean is None else figures[-1]
+    shares = tuple(zip(labels, figures[: len(labels)], strict=True))
+    return Changes(one.first.metric, one.first.window, one.last.window, shares, mean)
