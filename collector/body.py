@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 from collector.problem import ProblemError
 
 
-def read_json_body(environ: Mapping[str, Any], limit: int) -> bytes:
-    """Return the body of a WSGI request that says it is JSON.
+def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
+    """Return the body of a WSGI request that says it is of a media type.
 
     The bytes are counted while they are read. Some servers cut a chunked body at a limit and hand it on as if it were
     whole, and hand on what came before a connection broke; so neither a missing length nor a given one is believed.
@@ -19,25 +19,39 @@ def read_json_body(environ: Mapping[str, Any], limit: int) -> bytes:
         ProblemError: 415 for another media type or an encoding, 413 above the limit, 400 for a body cut short.
 
     """
-    media_type = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
-    if media_type != "application/json":
-        raise ProblemError(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "send the body as application/json"
-        )
-    if environ.get("HTTP_CONTENT_ENCODING", "identity").lower() != "identity":
-        raise ProblemError(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_encoding", "send the body without a content encoding"
-        )
+    require_type(environ.get("CONTENT_TYPE", ""), environ.get("HTTP_CONTENT_ENCODING", ""), media_type)
     announced = environ.get("CONTENT_LENGTH") or ""
     length = int(announced) if announced.isdecimal() else None
     body = _read(environ["wsgi.input"], limit + 1 if length is None else min(length, limit + 1))
     if len(body) > limit:
-        raise ProblemError(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body_too_large", f"send at most {limit} bytes; split the upload"
-        )
+        raise too_large(limit)
     if length is not None and len(body) != length:
         raise ProblemError(HTTPStatus.BAD_REQUEST, "body_incomplete", "the body ended before its announced length")
     return body
+
+
+def require_type(content_type: str, content_encoding: str, media_type: str) -> None:
+    """Refuse a body that its headers say to be of another media type, or encoded.
+
+    Raises:
+        ProblemError: 415.
+
+    """
+    if content_type.partition(";")[0].strip().lower() != media_type:
+        raise ProblemError(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", f"send the body as {media_type}"
+        )
+    if content_encoding.lower() not in ("", "identity"):
+        raise ProblemError(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_encoding", "send the body without a content encoding"
+        )
+
+
+def too_large(limit: int) -> ProblemError:
+    """Return what to say of a body above the limit."""
+    return ProblemError(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body_too_large", f"send at most {limit} bytes; send it in parts"
+    )
 
 
 def _read(stream: BinaryIO, most: int) -> bytes:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import cache
 from typing import NamedTuple
 
-from client_sdk.spec import CLOCK_SKEW_S, Metric, Refusal, Registry, Report, Upload, Window
+from client_sdk.spec import CLOCK_SKEW_S, Metric, Refusal, Registry, Upload, Window
 
 IDS_OUTLIVE_S = 86_400
 """Seconds that an upload id is remembered beyond the close of its last window.
@@ -57,24 +59,37 @@ class Judgement(NamedTuple):
     remember_until: int
 
 
+class _Ruling(NamedTuple):
+    """What holds of every report of a metric, edition and window.
+
+    Attributes:
+        refusal: why none of them counts, whenever it comes, or none.
+        out_of_time: why none of them counts now, or none.
+        symbols: how many symbols the alphabet has; 0 of an unknown metric.
+        ends_at: Unix seconds of the window's end.
+        remember_until: Unix seconds until which the upload's id is remembered; 0 if the window is not open.
+
+    """
+
+    refusal: Refusal | None
+    out_of_time: Refusal | None
+    symbols: int
+    ends_at: int
+    remember_until: int
+
+
+_Rule = Callable[[str, str, str], _Ruling]
+
+
 def judge(upload: Upload, registry: Registry, *, now_s: float, grace_s: int) -> Judgement:
     """Judge every report of an upload by itself: a refused one does not take the others with it."""
-    additions: list[Addition] = []
-    refused: list[tuple[int, Refusal]] = []
-    latest_end = remember_until = 0
-    for index, report in enumerate(upload.reports):
-        window = Window.parse(report.window)
-        latest_end = max(latest_end, window.ends_at)
-        out_of_time = _out_of_time(window, now_s, grace_s)
-        if out_of_time is None:
-            remember_until = max(remember_until, window.ends_at + grace_s + IDS_OUTLIVE_S)
-        metric = registry.metrics.get(report.metric)
-        refusal = _refusal(report, metric, window) or out_of_time
-        if refusal is not None:
-            refused.append((index, refusal))
-        elif metric is not None:
-            additions.append(Addition(index, *report, metric.channel.symbols))
-    return Judgement(upload.id, len(upload.reports), tuple(additions), tuple(refused), latest_end, remember_until)
+    return _judge(upload, _rules(registry, now_s, grace_s))
+
+
+def judge_all(uploads: Iterable[Upload], registry: Registry, *, now_s: float, grace_s: int) -> list[Judgement]:
+    """Judge several uploads at one instant: what they have in common is looked up once."""
+    rule = cache(_rules(registry, now_s, grace_s))
+    return [_judge(upload, rule) for upload in uploads]
 
 
 def is_due_to_close(window: Window, *, now_s: float, grace_s: int) -> bool:
@@ -90,15 +105,42 @@ def _out_of_time(window: Window, now_s: float, grace_s: int) -> Refusal | None:
     return None
 
 
-def _refusal(report: Report, metric: Metric | None, window: Window) -> Refusal | None:
+def _judge(upload: Upload, rule: _Rule) -> Judgement:
+    additions: list[Addition] = []
+    refused: list[tuple[int, Refusal]] = []
+    latest_end = latest_memory = 0
+    for index, (metric, edition, window, symbol) in enumerate(upload.reports):
+        refusal, out_of_time, symbols, ends_at, remember_until = rule(metric, edition, window)
+        latest_end = max(latest_end, ends_at)
+        latest_memory = max(latest_memory, remember_until)
+        if refusal is None:
+            refusal = Refusal.SYMBOL_OUT_OF_RANGE if symbol >= symbols else out_of_time
+        if refusal is None:
+            additions.append(Addition(index, metric, edition, window, symbol, symbols))
+        else:
+            refused.append((index, refusal))
+    return Judgement(upload.id, len(upload.reports), tuple(additions), tuple(refused), latest_end, latest_memory)
+
+
+def _rules(registry: Registry, now_s: float, grace_s: int) -> _Rule:
+    def rule(name: str, edition: str, window_text: str) -> _Ruling:
+        window = Window.parse(window_text)
+        out_of_time = _out_of_time(window, now_s, grace_s)
+        remember_until = window.ends_at + grace_s + IDS_OUTLIVE_S if out_of_time is None else 0
+        metric = registry.metrics.get(name)
+        symbols = metric.channel.symbols if metric else 0
+        return _Ruling(_refusal(metric, edition, window), out_of_time, symbols, window.ends_at, remember_until)
+
+    return rule
+
+
+def _refusal(metric: Metric | None, edition: str, window: Window) -> Refusal | None:
     if metric is None:
         return Refusal.UNKNOWN_METRIC
-    if report.edition != metric.edition:
+    if edition != metric.edition:
         return Refusal.UNKNOWN_EDITION
     if window.kind is not metric.window:
         return Refusal.WRONG_WINDOW
     if metric.has_expired(window):
         return Refusal.METRIC_EXPIRED
-    if report.symbol >= metric.channel.symbols:
-        return Refusal.SYMBOL_OUT_OF_RANGE
     return None

@@ -15,7 +15,7 @@ from flask import Blueprint, Response, request
 from client_sdk.spec import MAX_UPLOAD_BYTES, Registry, Upload
 from client_sdk.spec.epsilon import as_float
 from client_sdk.spec.exact import float_ceiling
-from collector.body import read_json_body
+from collector.body import read_body
 from collector.judge import judge
 from collector.maintenance import close_due_windows
 from collector.problem import ProblemError
@@ -52,7 +52,7 @@ def create_blueprint(service: Service) -> Blueprint:
 
     @routes.post("/v1/reports")
     def post_reports() -> Response:
-        upload = Upload.decode(read_json_body(request.environ, MAX_UPLOAD_BYTES))
+        upload = Upload.decode(read_body(request.environ, "application/json", MAX_UPLOAD_BYTES))
         judgement = judge(upload, service.registry, now_s=service.clock(), grace_s=service.grace_s)
         return Response(service.store.count(judgement).encode(), mimetype="application/json")
 

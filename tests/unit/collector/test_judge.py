@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from client_sdk.spec import CLOCK_SKEW_S, GRACE_S, Refusal, Window
-from collector.judge import IDS_OUTLIVE_S
-from tests.support.collecting import NOON, TODAY, judged, report, upload
+from collector.judge import IDS_OUTLIVE_S, judge_all
+from tests.support.collecting import NOON, REGISTRY, TODAY, judged, report, upload
 
 CASES = [
     (report(), NOON, None),
@@ -14,6 +14,7 @@ CASES = [
     (report("old"), NOON, Refusal.METRIC_EXPIRED),
     (report("old", window="2026-11-10"), Window.parse("2026-11-10").starts_at, None),
     (report(symbol=2), NOON, Refusal.SYMBOL_OUT_OF_RANGE),
+    (report(symbol=2, window="2026-10-01"), NOON, Refusal.SYMBOL_OUT_OF_RANGE),
     (report(window="2026-11-21"), NOON, Refusal.WINDOW_IN_FUTURE),
     (report(), Window.parse(TODAY).starts_at - CLOCK_SKEW_S, None),
     (report(), Window.parse(TODAY).starts_at - CLOCK_SKEW_S - 1, Refusal.WINDOW_IN_FUTURE),
@@ -56,3 +57,10 @@ def test_an_upload_without_an_open_window_leaves_nothing_behind(window: str) -> 
 
 def test_an_unknown_metric_of_an_open_window_is_remembered() -> None:
     assert judged(upload(report("nothing", edition="0" * 12))).remember_until > 0
+
+
+def test_uploads_that_are_judged_together_fare_as_each_would_alone() -> None:
+    uploads = [upload(sent) for sent, _, _ in CASES] + [upload(*(sent for sent, _, _ in CASES))] * 2
+    for now_s in {now_s for _, now_s, _ in CASES}:
+        together = judge_all(uploads, REGISTRY, now_s=now_s, grace_s=GRACE_S)
+        assert together == [judged(sent, now_s) for sent in uploads]
