@@ -1,8 +1,13 @@
-"""How often each fault is injected: once in `make test`, twenty times in `make faults`."""
+"""How often each fault is injected: once in `make test`, twenty times in `make faults`; and a disk to fill."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
+
+from tests.support.small_disks import mounted
 
 
 @pytest.fixture(autouse=True)
@@ -10,6 +15,13 @@ def round_number(request: pytest.FixtureRequest) -> int:
     """The how manieth time it is."""
     number: int = request.param
     return number
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of three megabytes."""
+    with mounted(tmp_path / "disk") as disk:
+        yield disk
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -7,11 +7,9 @@ that in the end every upload is acknowledged exactly once and the sum must equal
 
 from __future__ import annotations
 
-import os
-import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,6 +17,7 @@ import pytest
 from client_sdk.spec import Upload, Window, WindowKind
 from tests.support.collecting import report, upload
 from tests.support.processes import RunningCollector, kill, running_collector, wait_until
+from tests.support.small_disks import fill
 from tests.support.wire import post, tallies
 
 SENDERS = 8
@@ -149,28 +148,13 @@ def test_a_worker_that_dies_while_the_store_and_the_registry_are_away_is_replace
         wait_until(lambda: post(collector.url, upload(report(window=window)))[0] == 200, what="an acknowledgement")
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of three megabytes."""
-    assert os.geteuid() == 0, "this test mounts a small disk: run it as root"
-    mount = tmp_path / "disk"
-    mount.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", mount], check=True)  # noqa: S607 wherever it is
-    yield mount
-    wait_until(  # a rewrite of the store's file may outlive the store by a moment
-        lambda: subprocess.run(["umount", mount], check=False).returncode == 0,  # noqa: S607 as above
-        what="the last process to leave the disk",
-    )
-
-
 def test_a_full_disk_gets_503_and_what_was_acknowledged_is_there_when_it_has_room_again(
     small_disk: Path, registry_file: Path
 ) -> None:
-    ballast = small_disk / "ballast"
     with running_collector(registry_file, small_disk / "data") as collector:
         window = Window.of(WindowKind.DAY, time.time()).text
         acknowledged = 0
-        ballast.write_bytes(bytes(room_on(small_disk) - 65_536))
+        ballast = fill(small_disk, spare=65_536)
         statuses: set[int] = set()
         while 503 not in statuses:
             sent = upload(report(window=window))
@@ -182,9 +166,3 @@ def test_a_full_disk_gets_503_and_what_was_acknowledged_is_there_when_it_has_roo
         ballast.unlink()
         wait_until(lambda: post(collector.url, sent)[0] == 200, what="the store to be back")
         assert [sum(tally["counts"]) for tally in tallies(collector.url, "?preliminary=1")] == [acknowledged + 1]
-
-
-def room_on(folder: Path) -> int:
-    """Return the bytes that a disk has left."""
-    found = os.statvfs(folder)
-    return found.f_bavail * found.f_frsize

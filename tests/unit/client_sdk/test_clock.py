@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from client_sdk import Recorded
-from client_sdk.spec import Window, WindowKind
-from tests.support.clients import DAY_S, NOON, ScriptedTransport, SetClock, ask, rows, telemetry
+from client_sdk.spec import Refusal, Window, WindowKind
+from tests.support.clients import DAY_S, NOON, ScriptedTransport, SetClock, accept, ask, refuse, rows, telemetry
 
 HOUR_S = 3600
 ONCE = ask('[metric.m]\nkind = "boolean"\n[metric.n]\nkind = "boolean"', "per_window = 1")
@@ -48,6 +48,24 @@ def test_a_clock_that_is_set_back_farther_records_nothing_until_it_gets_there(
         assert device.record("n", value=True) is Recorded.QUEUED
         assert device.problem is None
     assert [report.metric for upload in transport.uploads for report in upload.reports] == ["m"]
+
+
+def test_what_a_clock_that_was_years_behind_recorded_is_refused_by_name_and_counted_and_today_has_its_own_budget(
+    tmp_path: Path,
+) -> None:
+    clock, transport = SetClock(NOON - 3000 * DAY_S), ScriptedTransport(refuse(Refusal.WINDOW_CLOSED), accept)
+    with telemetry(tmp_path, registry=ONCE, clock=clock, transport=transport) as device:
+        assert device.record("m", value=True) is Recorded.QUEUED
+        clock.now_s = NOON
+        assert device.flush(timeout_s=60) is True
+        assert device.record("m", value=True) is Recorded.QUEUED
+        assert device.flush(timeout_s=60) is True
+        assert device.dropped() == {"window_closed": 1}
+        assert [(entry.window, entry.outcome) for entry in device.history()] == [
+            ("2018-09-03", "window_closed"),
+            ("2026-11-20", "accepted"),
+        ]
+    assert len(rows(tmp_path, "SELECT * FROM charges")) == 2
 
 
 def test_a_clock_that_was_far_ahead_costs_silence_and_no_budget(tmp_path: Path) -> None:
