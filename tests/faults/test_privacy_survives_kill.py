@@ -12,44 +12,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
 from client_sdk import ledger
 from client_sdk.ledger import Cost, Key
 from client_sdk.ledger_file import FILE_NAME
-from client_sdk.spec import Report, Upload
+from client_sdk.spec import Upload
 from client_sdk.spec.metric import Protects
 from tests.support.clients import DAY_S, NOON, rows
 from tests.support.mortal import ALIVE, DAYS, REGISTRY
+from tests.support.states import State, key_of, reports_and_charges_go_together
 
 LIVES = 10
 """Kills in a round: two hundred in the twenty rounds of `make faults`."""
 
 MOST_STEPS = 15_000
 """A life of all days takes a few more: a kill falls into any day."""
-
-
-class State(NamedTuple):
-    """What a ledger's file holds."""
-
-    charges: dict[Key, tuple[int, int, int]]
-    waiting: list[Report]
-    uploads: list[Report]
-    history: set[Key]
-    slots: set[str]
-
-    @classmethod
-    def read(cls, data_dir: Path) -> State:
-        """Look at the file as another process would."""
-        charges = rows(data_dir, "SELECT metric, edition, window, nanos, attos, reported FROM charges")
-        bodies = rows(data_dir, "SELECT body FROM uploads")
-        return cls(
-            {row[:3]: row[3:] for row in charges},
-            [Report(*row) for row in rows(data_dir, "SELECT metric, edition, window, symbol FROM queue")],
-            [report for (body,) in bodies for report in Upload.decode(body).reports],
-            set(rows(data_dir, "SELECT metric, edition, window FROM history")),
-            {window for (window,) in rows(data_dir, "SELECT window FROM slots")},
-        )
 
 
 def test_a_device_that_is_killed_at_any_step_keeps_its_promises(tmp_path: Path, round_number: int) -> None:
@@ -91,10 +68,6 @@ def sent(folder: Path) -> Iterator[Upload]:
     yield from (Upload.decode(body) for body in log.read_bytes().splitlines()) if log.exists() else ()
 
 
-def key_of(report: Report) -> Key:
-    return report.metric, report.edition, report.window
-
-
 def check(folder: Path, state: State, before: dict[Key, tuple[int, int, int]]) -> None:
     assert rows(folder / "data", "PRAGMA integrity_check") == [("ok",)]
     reports_and_charges_go_together(state)
@@ -104,13 +77,6 @@ def check(folder: Path, state: State, before: dict[Key, tuple[int, int, int]]) -
         no_ceiling_is_exceeded(connection)
         permanent_answers_are_paid_for(connection, state)
         slots_are_paid_for(connection, state)
-
-
-def reports_and_charges_go_together(state: State) -> None:
-    here = [key_of(report) for report in (*state.waiting, *state.uploads)]
-    assert len(here) == len(set(here))
-    reported = {key for key, (_, _, done) in state.charges.items() if done and not key[2].startswith("generation ")}
-    assert {*here, *state.history} == reported
 
 
 def nothing_left_without_its_charge_or_twice(folder: Path, state: State) -> None:

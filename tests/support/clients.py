@@ -92,10 +92,15 @@ def registry(text: str = REGISTRY) -> Registry:
 
 
 def many(metrics: int) -> Registry:
+    """Return the registry of `many_text`."""
+    return Registry.parse(many_text(metrics))
+
+
+def many_text(metrics: int) -> str:
     """Return a registry of so many booleans ``m0``, ``m1``, ... whose budget allows them all for ever."""
     head = 'schema = 1\n[app]\nname = "acme"\n[budget]\nper_window = 1e6\nlifetime = 1e9\n'
     metric = '[metric.m{}]\npurpose = "Is it used?"\nkind = "boolean"\nepsilon = "ln 3"\n'
-    return Registry.parse(head + "".join(metric.format(number) for number in range(metrics)))
+    return head + "".join(metric.format(number) for number in range(metrics))
 
 
 def ask(metrics: str, budget: str = "") -> Registry:
