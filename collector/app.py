@@ -12,7 +12,7 @@ from werkzeug.exceptions import HTTPException
 
 from client_sdk.spec import GRACE_S, MalformedError, Registry
 from collector.config import HOUR_S
-from collector.problem import ProblemError
+from collector.problem import PROBLEMS, Problem, ProblemError
 from collector.routes import Service, create_blueprint
 from collector.store import StoreUnavailableError, TallyStore
 
@@ -83,29 +83,27 @@ def _handle_errors(app: Flask) -> None:
 
     @app.errorhandler(MalformedError)
     def on_malformed(error: MalformedError) -> Response:
-        return ProblemError(HTTPStatus.BAD_REQUEST, error.code, str(error)).response()
+        return ProblemError(PROBLEMS[error.code], str(error)).response()
 
     @app.errorhandler(StoreUnavailableError)
     def on_store_down(_: StoreUnavailableError) -> Response:
         # No line in the log: it would tell when uploads came. Maintenance says once that the store is down.
-        return ProblemError(
-            HTTPStatus.SERVICE_UNAVAILABLE,
-            "store_unavailable",
-            "the store does not answer; nothing was half counted; send the same upload again later",
-            {"Retry-After": str(RETRY_AFTER_S)},
-        ).response()
+        return ProblemError(Problem.STORE_UNAVAILABLE, headers={"Retry-After": str(RETRY_AFTER_S)}).response()
 
     @app.errorhandler(HTTPException)
     def on_http_error(error: HTTPException) -> Response:
-        status = HTTPStatus(error.code or HTTPStatus.INTERNAL_SERVER_ERROR)
         kept = {name: value for name, value in error.get_headers() if name == "Allow"}
-        code = status.phrase.lower().replace(" ", "_").replace("-", "_")
-        return ProblemError(status, code, error.description or status.phrase, kept).response()
+        return ProblemError(_HTTP_PROBLEMS.get(error.code, Problem.BAD_REQUEST), headers=kept).response()
 
     @app.errorhandler(Exception)
     def on_bug(error: Exception) -> Response:
         # The traceback's lines name our code; the request, its address and its body are not in it.
         _log.error("a request failed: %s", type(error).__name__, exc_info=error)
-        return ProblemError(
-            HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", "the collector failed; send the same upload again later"
-        ).response()
+        return ProblemError(Problem.INTERNAL_ERROR).response()
+
+
+_HTTP_PROBLEMS: dict[int | None, Problem] = {
+    HTTPStatus.NOT_FOUND: Problem.NOT_FOUND,
+    HTTPStatus.METHOD_NOT_ALLOWED: Problem.METHOD_NOT_ALLOWED,
+}
+"""What the framework refuses by itself."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any, BinaryIO
 
-from collector.problem import ProblemError
+from collector.problem import Problem, ProblemError
 
 
 def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
@@ -26,7 +25,7 @@ def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
     if len(body) > limit:
         raise too_large(limit)
     if length is not None and len(body) != length:
-        raise ProblemError(HTTPStatus.BAD_REQUEST, "body_incomplete", "the body ended before its announced length")
+        raise ProblemError(Problem.BODY_INCOMPLETE)
     return body
 
 
@@ -38,20 +37,14 @@ def require_type(content_type: str, content_encoding: str, media_type: str) -> N
 
     """
     if content_type.partition(";")[0].strip().lower() != media_type:
-        raise ProblemError(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", f"send the body as {media_type}"
-        )
+        raise ProblemError(Problem.UNSUPPORTED_MEDIA_TYPE, f"send the body as {media_type}")
     if content_encoding.lower() not in ("", "identity"):
-        raise ProblemError(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_encoding", "send the body without a content encoding"
-        )
+        raise ProblemError(Problem.UNSUPPORTED_ENCODING)
 
 
 def too_large(limit: int) -> ProblemError:
     """Return what to say of a body above the limit."""
-    return ProblemError(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body_too_large", f"send at most {limit} bytes; send it in parts"
-    )
+    return ProblemError(Problem.BODY_TOO_LARGE, f"send at most {limit} bytes; send it in parts")
 
 
 def _read(stream: BinaryIO, most: int) -> bytes:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import NamedTuple
 
-from client_sdk.spec import MAX_UPLOAD_BYTES, MalformedError, Upload, Verdict
-from collector.problem import ProblemError
+from client_sdk.spec import MAX_UPLOAD_BYTES, Malformed, MalformedError, Upload, Verdict
+from collector.problem import PROBLEMS, Problem, ProblemError
 
 MEDIA_TYPE = "application/x-ndjson"
 
@@ -73,8 +73,7 @@ def decode_batch(body: bytes) -> list[Upload | LineProblem]:
         lines.pop()
     if len(lines) > MAX_BULK_UPLOADS:
         raise ProblemError(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-            "too_many_uploads",
+            Problem.TOO_MANY_UPLOADS,
             f"send at most {MAX_BULK_UPLOADS} uploads, one a line; send the others in another batch",
         )
     return [_decode_line(number, line) for number, line in enumerate(lines, 1)]
@@ -82,12 +81,15 @@ def decode_batch(body: bytes) -> list[Upload | LineProblem]:
 
 def _decode_line(number: int, line: bytes) -> Upload | LineProblem:
     if len(line) > MAX_UPLOAD_BYTES:
-        status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-        return LineProblem(number, status, "body_too_large", f"an upload has at most {MAX_UPLOAD_BYTES} bytes")
+        return _line_problem(number, Problem.BODY_TOO_LARGE, f"an upload has at most {MAX_UPLOAD_BYTES} bytes")
     try:
         return Upload.decode(line)
     except MalformedError as error:
-        return LineProblem(number, HTTPStatus.BAD_REQUEST, error.code, str(error))
+        return _line_problem(number, PROBLEMS[error.code], str(error))
+
+
+def _line_problem(number: int, problem: Problem, detail: str) -> LineProblem:
+    return LineProblem(number, problem.status, problem.code, detail)
 
 
 def encode_answers(answers: Sequence[Answered | LineProblem]) -> bytes:
@@ -114,7 +116,7 @@ def decode_answers(body: bytes, sent: Sequence[str]) -> list[Answered | LineProb
     """
     lines = body.split(b"\n")
     if lines.pop() or len(lines) != len(sent):
-        raise MalformedError("invalid_answers", "body", f"must be {len(sent)} whole lines")
+        raise MalformedError(Malformed.INVALID_ANSWERS, "body", f"must be {len(sent)} whole lines")
     return [
         _decode_answer(number, line, upload) for number, (line, upload) in enumerate(zip(lines, sent, strict=True), 1)
     ]
@@ -130,7 +132,7 @@ def _decode_answer(number: int, line: bytes, upload: str) -> Answered | LineProb
             return problem._replace(status=HTTPStatus(problem.status))
     except (ValueError, TypeError, KeyError, RecursionError):
         pass
-    raise MalformedError("invalid_answers", f"line {number}", "must answer the upload that was sent there")
+    raise MalformedError(Malformed.INVALID_ANSWERS, f"line {number}", "must answer the upload that was sent there")
 
 
 def _decode_verdict(body: bytes) -> Verdict:

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
-from http import HTTPStatus
 from itertools import chain
 
 from flask import Blueprint, Response, request
@@ -18,7 +17,9 @@ from client_sdk.spec.exact import float_ceiling
 from collector.body import read_body
 from collector.judge import judge
 from collector.maintenance import close_due_windows
-from collector.problem import ProblemError
+from collector.openapi import openapi_document
+from collector.operations import OPERATIONS
+from collector.problem import Problem, ProblemError
 from collector.store import Tally, TallyStore
 
 
@@ -45,25 +46,21 @@ class Service:
 
 
 def create_blueprint(service: Service) -> Blueprint:
-    """Return the routes of ``/v1``, ``/healthz`` and ``/readyz``."""
-    routes = Blueprint("collector", __name__)
+    """Return the routes: a handler for each of OPERATIONS, by its name."""
     registry_body = _registry_document(service.registry)
-    registry_tag = sha256(registry_body).hexdigest()[:32]
+    openapi_body = json.dumps(openapi_document(), separators=(",", ":")).encode()
 
-    @routes.post("/v1/reports")
     def post_reports() -> Response:
         upload = Upload.decode(read_body(request.environ, "application/json", MAX_UPLOAD_BYTES))
         judgement = judge(upload, service.registry, now_s=service.clock(), grace_s=service.grace_s)
         return Response(service.store.count(judgement).encode(), mimetype="application/json")
 
-    @routes.get("/v1/registry")
     def get_registry() -> Response:
-        response = Response(registry_body, mimetype="application/json", headers={"Cache-Control": "no-cache"})
-        response.set_etag(registry_tag)
-        response.make_conditional(request)
-        return response
+        return _tagged(registry_body)
 
-    @routes.get("/v1/tallies")
+    def get_openapi() -> Response:
+        return _tagged(openapi_body)
+
     def get_tallies() -> Response:
         _require_token(service.read_token)
         close_due_windows(service.store, now_s=service.clock(), grace_s=service.grace_s)
@@ -74,24 +71,39 @@ def create_blueprint(service: Service) -> Blueprint:
         # Whole before the first byte: a store that dies in between must give an error, not a shorter answer.
         return Response("".join(_lines(tallies)), mimetype="application/x-ndjson")
 
-    @routes.get("/healthz")
     def get_healthz() -> Response:
         return Response("alive\n", mimetype="text/plain")
 
-    @routes.get("/readyz")
     def get_readyz() -> Response:
         service.store.ping()
         return Response("ready\n", mimetype="text/plain")
 
+    return _blueprint(post_reports, get_registry, get_tallies, get_openapi, get_healthz, get_readyz)
+
+
+def _blueprint(*handlers: Callable[[], Response]) -> Blueprint:
+    routes = Blueprint("collector", __name__)
+    by_name = {handler.__name__: handler for handler in handlers}
+    for operation in OPERATIONS:
+        routes.add_url_rule(operation.path, operation.name, by_name.pop(operation.name), methods=[operation.method])
+    if by_name:
+        raise LookupError(f"these handlers are no operations: {', '.join(by_name)}")
     return routes
+
+
+def _tagged(body: bytes) -> Response:
+    """Return a JSON document that a client asks for anew each time, but need not fetch again."""
+    response = Response(body, mimetype="application/json", headers={"Cache-Control": "no-cache"})
+    response.set_etag(sha256(body).hexdigest()[:32])
+    response.make_conditional(request)
+    return response
 
 
 def _require_token(token: str) -> None:
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), token.encode()):
         raise ProblemError(
-            HTTPStatus.UNAUTHORIZED,
-            "unauthorized",
+            Problem.UNAUTHORIZED,
             "reading tallies needs the header 'Authorization: Bearer TOKEN' with the collector's read token",
             {"WWW-Authenticate": "Bearer"},
         )
@@ -99,7 +111,7 @@ def _require_token(token: str) -> None:
 
 def _wants_preliminary() -> bool:
     if set(request.args) - {"preliminary"} or request.args.get("preliminary", "0") not in ("0", "1"):
-        raise ProblemError(HTTPStatus.BAD_REQUEST, "invalid_query", "the only query is preliminary=1")
+        raise ProblemError(Problem.INVALID_QUERY, "the only query is preliminary=1")
     return request.args.get("preliminary") == "1"
 
 

@@ -21,6 +21,7 @@ from client_sdk.spec.errors import (
     UnknownMetricError,
     WindowError,
 )
+from client_sdk.spec.malformed import Malformed
 from client_sdk.spec.metric import Metric
 from client_sdk.spec.refusal import Refusal
 from client_sdk.spec.registry import Registry
@@ -44,6 +45,7 @@ __all__ = [
     "Filled",
     "HearsayError",
     "Label",
+    "Malformed",
     "MalformedError",
     "Metric",
     "Number",

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from client_sdk.spec.malformed import Malformed
+
 
 class HearsayError(Exception):
     """The base of every error of this project; never raised itself."""
@@ -73,13 +75,13 @@ class MalformedError(HearsayError):
     """A body that is not what the wire format says.
 
     Attributes:
-        code: a stable code for programs, for example ``unknown_field``.
+        code: what kind of mistake it is, for programs.
         place: where in the body, for example ``reports[3].symbol``; the content is never echoed.
         problem: what would be right there.
 
     """
 
-    def __init__(self, code: str, place: str, problem: str) -> None:
+    def __init__(self, code: Malformed, place: str, problem: str) -> None:
         """Say by code, place and sentence what is malformed."""
         super().__init__(f"{place}: {problem}")
         self.code = code

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
 from client_sdk.spec.errors import MalformedError, WindowError
+from client_sdk.spec.malformed import Malformed
 from client_sdk.spec.refusal import Refusal
 from client_sdk.spec.window import Window
 
@@ -81,9 +82,9 @@ class Upload(NamedTuple):
         _check_fields(document, _UPLOAD_FIELDS, "body")
         upload_id, reports = document["upload"], document["reports"]
         if type(upload_id) is not str or not UPLOAD_ID.fullmatch(upload_id):
-            _malformed("invalid_upload_id", "upload", "must be 32 lower-case hex digits")
+            _malformed(Malformed.INVALID_UPLOAD_ID, "upload", "must be 32 lower-case hex digits")
         if type(reports) is not list or not 1 <= len(reports) <= MAX_REPORTS:
-            _malformed("invalid_reports", "reports", f"must be a list of 1 to {MAX_REPORTS} reports")
+            _malformed(Malformed.INVALID_REPORTS, "reports", f"must be a list of 1 to {MAX_REPORTS} reports")
         return cls(upload_id, tuple([_report(raw, index) for index, raw in enumerate(reports)]))
 
 
@@ -122,12 +123,12 @@ class Verdict(NamedTuple):
         document = _load(body)
         _check_fields(document, frozenset({"accepted", "refused"}), "body")
         if type(document["refused"]) is not list:
-            _malformed("invalid_verdict", "refused", "must be a list")
+            _malformed(Malformed.INVALID_VERDICT, "refused", "must be a list")
         refused = tuple(_refusal(raw, reports) for raw in document["refused"])
         indexes = [index for index, _ in refused]
         accepted = document["accepted"]
         if indexes != sorted(set(indexes)) or type(accepted) is not int or accepted != reports - len(refused):
-            _malformed("invalid_verdict", "body", "must account for every report once")
+            _malformed(Malformed.INVALID_VERDICT, "body", "must account for every report once")
         return cls(reports, refused)
 
 
@@ -141,19 +142,19 @@ def _report(raw: Any, index: int) -> Report:  # noqa: ANN401 what JSON holds
     except MalformedError as error:
         raise MalformedError(error.code, f"reports[{index}].{error.place}", error.problem) from None
     if type(symbol) is not int or not 0 <= symbol <= MAX_SYMBOL:
-        _malformed("invalid_symbol", f"reports[{index}].symbol", "must be an integer from 0 to 2^53 - 1")
+        _malformed(Malformed.INVALID_SYMBOL, f"reports[{index}].symbol", "must be an integer from 0 to 2^53 - 1")
     return Report(metric, edition, window, symbol)
 
 
 def _check_names(metric: Any, edition: Any, window: Any) -> None:  # noqa: ANN401 what JSON holds
     if not isinstance(metric, str) or not METRIC_NAME.fullmatch(metric):
-        _malformed("invalid_metric", "metric", "must be a name such as dark_mode")
+        _malformed(Malformed.INVALID_METRIC, "metric", "must be a name such as dark_mode")
     if not isinstance(edition, str) or not EDITION.fullmatch(edition):
-        _malformed("invalid_edition", "edition", "must be 12 lower-case hex digits")
+        _malformed(Malformed.INVALID_EDITION, "edition", "must be 12 lower-case hex digits")
     try:
         Window.parse(window if isinstance(window, str) else "")
     except WindowError as error:
-        _malformed("invalid_window", "window", str(error))
+        _malformed(Malformed.INVALID_WINDOW, "window", str(error))
 
 
 _check_known_names = lru_cache(maxsize=4096)(_check_names)
@@ -164,9 +165,9 @@ def _refusal(raw: Any, reports: int) -> tuple[int, Refusal]:  # noqa: ANN401 wha
     _check_fields(raw, frozenset({"index", "code"}), "refused")
     index, code = raw["index"], raw["code"]
     if type(index) is not int or not 0 <= index < reports:
-        _malformed("invalid_verdict", "refused", "must hold indexes of the upload's reports")
+        _malformed(Malformed.INVALID_VERDICT, "refused", "must hold indexes of the upload's reports")
     if not isinstance(code, str) or code not in tuple(Refusal):
-        _malformed("invalid_verdict", "refused", "must hold known refusal codes")
+        _malformed(Malformed.INVALID_VERDICT, "refused", "must hold known refusal codes")
     return index, Refusal(code)
 
 
@@ -174,9 +175,9 @@ def _load(body: bytes) -> Any:  # noqa: ANN401 what JSON holds
     try:
         return _DECODER.decode(body.decode())
     except UnicodeDecodeError:
-        _malformed("invalid_json", "body", "must be JSON in UTF-8")
+        _malformed(Malformed.INVALID_JSON, "body", "must be JSON in UTF-8")
     except (ValueError, RecursionError):
-        _malformed("invalid_json", "body", "must be one JSON object (RFC 8259), no member twice")
+        _malformed(Malformed.INVALID_JSON, "body", "must be one JSON object (RFC 8259), no member twice")
 
 
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -196,12 +197,12 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
 def _check_fields(raw: Any, fields: frozenset[str], place: str) -> None:  # noqa: ANN401 what JSON holds
     expected = ", ".join(sorted(fields))
     if type(raw) is not dict:
-        _malformed("invalid_type", place, f"must be an object with exactly: {expected}")
+        _malformed(Malformed.INVALID_TYPE, place, f"must be an object with exactly: {expected}")
     if raw.keys() - fields:
-        _malformed("unknown_field", place, f"has a field that is none of: {expected}")
+        _malformed(Malformed.UNKNOWN_FIELD, place, f"has a field that is none of: {expected}")
     if fields - raw.keys():
-        _malformed("missing_field", place, f"lacks: {', '.join(sorted(fields - raw.keys()))}")
+        _malformed(Malformed.MISSING_FIELD, place, f"lacks: {', '.join(sorted(fields - raw.keys()))}")
 
 
-def _malformed(code: str, place: str, problem: str) -> NoReturn:
+def _malformed(code: Malformed, place: str, problem: str) -> NoReturn:
     raise MalformedError(code, place, problem)

@@ -15,7 +15,7 @@ from collector.bulk import (
     encode_answers,
     encode_batch,
 )
-from collector.problem import ProblemError
+from collector.problem import Problem, ProblemError
 from tests.support.collecting import report, upload
 
 ONE, OTHER = upload(upload_id="1" * 32), upload(report("os", 3), upload_id="2" * 32)
@@ -64,7 +64,7 @@ def test_a_thousand_lines_are_a_batch_and_one_more_is_none() -> None:
     assert len(decode_batch(b"\n" * MAX_BULK_UPLOADS)) == MAX_BULK_UPLOADS
     with pytest.raises(ProblemError) as caught:
         decode_batch(b"\n" * (MAX_BULK_UPLOADS + 1))
-    assert (caught.value.status, caught.value.code) == (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_many_uploads")
+    assert caught.value.problem is Problem.TOO_MANY_UPLOADS
 
 
 def test_answers_are_a_line_each_and_read_as_they_were_written() -> None:

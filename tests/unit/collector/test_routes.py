@@ -12,6 +12,7 @@ from client_sdk.spec import MAX_UPLOAD_BYTES, Window
 from collector import create_app
 from collector.store import StoreUnavailableError, Tally
 from tests.support.collecting import NOON, REGISTRY, TODAY, report, tallies_of, upload
+from tests.support.conforming import conforming_client
 from tests.support.memory_store import MemoryStore
 
 TOKEN = "let-me-read"  # noqa: S105 a test's own
@@ -28,7 +29,7 @@ def store() -> MemoryStore:
 @pytest.fixture
 def client(store: MemoryStore) -> FlaskClient:
     app = create_app(REGISTRY, store, read_token=TOKEN, cors_origins=(PAGE,), clock=lambda: NOON)
-    return app.test_client()
+    return conforming_client(app)
 
 
 def close_today(store: MemoryStore) -> None:

@@ -1,0 +1,26 @@
+"""What can be malformed in a body: a closed enumeration with stable codes."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Malformed(StrEnum):
+    """Why a body is not what the wire format says. The value is the code on the wire."""
+
+    INVALID_JSON = "invalid_json"
+    INVALID_TYPE = "invalid_type"
+    UNKNOWN_FIELD = "unknown_field"
+    MISSING_FIELD = "missing_field"
+    INVALID_UPLOAD_ID = "invalid_upload_id"
+    INVALID_REPORTS = "invalid_reports"
+    INVALID_METRIC = "invalid_metric"
+    INVALID_EDITION = "invalid_edition"
+    INVALID_WINDOW = "invalid_window"
+    INVALID_SYMBOL = "invalid_symbol"
+    INVALID_VERDICT = "invalid_verdict"
+    INVALID_ANSWERS = "invalid_answers"
+
+
+MALFORMED_ANSWERS = frozenset({Malformed.INVALID_VERDICT, Malformed.INVALID_ANSWERS})
+"""What only who reads an answer says: no collector answers with these."""

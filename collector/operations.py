@@ -1,0 +1,183 @@
+"""Every operation over HTTP: the one source of the routes and of the OpenAPI document.
+
+To add one: a row here, and a handler of the row's name in `routes`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from http import HTTPStatus
+
+from client_sdk.spec import MAX_UPLOAD_BYTES, Malformed
+from client_sdk.spec.malformed import MALFORMED_ANSWERS
+from collector.problem import PROBLEMS, Problem
+
+JSON = "application/json"
+NDJSON = "application/x-ndjson"
+TEXT = "text/plain"
+
+
+class Caller(Enum):
+    """Who may call an operation: the name of the token that is asked for, and whose it is."""
+
+    ANYONE = "", "Anyone."
+    READER = "readToken", "Whoever has the read token."
+
+    def __init__(self, token: str, description: str) -> None:
+        """Name the parts."""
+        self.token = token
+        self.description = description
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a request brings.
+
+    Attributes:
+        media_type: the only one that is taken.
+        schema: of the body; of NDJSON: of each line.
+        most_bytes: the limit; a longer body is refused.
+
+    """
+
+    media_type: str
+    schema: str
+    most_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One name that the query may have.
+
+    Attributes:
+        name: before the equals sign.
+        values: all that may stand behind it.
+        description: what it is for.
+
+    """
+
+    name: str
+    values: tuple[str, ...]
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer that is no problem.
+
+    Attributes:
+        description: when, and what it means.
+        media_type: of its body; none where it has no body.
+        schema: of the body, of NDJSON: of each line; none where it is plain text or JSON of another standard.
+        status: the HTTP status.
+        headers: those that it has beside the ones of every answer.
+
+    """
+
+    description: str
+    media_type: str | None
+    schema: str | None = None
+    status: HTTPStatus = HTTPStatus.OK
+    headers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One method of one path.
+
+    Attributes:
+        name: of the operation and of its handler.
+        method: GET or POST.
+        path: from the root.
+        summary: what it does, in a sentence.
+        caller: who may.
+        body: what the request brings, if anything.
+        queries: what the query may hold.
+        answers: what comes back if all is well.
+        problems: what else may come back, beside the problems of every operation.
+
+    """
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    caller: Caller = Caller.ANYONE
+    body: Body | None = None
+    queries: tuple[Query, ...] = ()
+    answers: tuple[Answer, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+PROBLEMS_OF_ALL = (Problem.BAD_REQUEST, Problem.INTERNAL_ERROR)
+"""What any operation may answer."""
+
+PROBLEMS_OF_NONE = (Problem.NOT_FOUND, Problem.METHOD_NOT_ALLOWED)
+"""What is answered where there is no such operation."""
+
+_PROBLEMS_OF_A_BODY = (
+    Problem.BODY_INCOMPLETE,
+    Problem.BODY_TOO_LARGE,
+    Problem.UNSUPPORTED_MEDIA_TYPE,
+    Problem.UNSUPPORTED_ENCODING,
+)
+
+_PROBLEMS_OF_AN_UPLOAD = tuple(PROBLEMS[code] for code in Malformed if code not in MALFORMED_ANSWERS)
+
+OPERATIONS = (
+    Operation(
+        name="post_reports",
+        method="POST",
+        path="/v1/reports",
+        summary="Count an upload exactly once and say what became of its reports.",
+        body=Body(JSON, "Upload", MAX_UPLOAD_BYTES),
+        answers=(Answer("The verdict: the same one however often the upload is sent.", JSON, "Verdict"),),
+        problems=(*_PROBLEMS_OF_A_BODY, *_PROBLEMS_OF_AN_UPLOAD, Problem.STORE_UNAVAILABLE),
+    ),
+    Operation(
+        name="get_registry",
+        method="GET",
+        path="/v1/registry",
+        summary="Show the definitions.",
+        answers=(
+            Answer("The definitions.", JSON, "Registry", headers=("ETag",)),
+            Answer("They are still those of the tag in If-None-Match.", None, status=HTTPStatus.NOT_MODIFIED),
+        ),
+    ),
+    Operation(
+        name="get_tallies",
+        method="GET",
+        path="/v1/tallies",
+        summary="Show the tallies of closed windows, a line each.",
+        caller=Caller.READER,
+        queries=(Query("preliminary", ("0", "1"), "1: add the last look at windows that are open."),),
+        answers=(Answer("The tallies, a line each.", NDJSON, "Tally"),),
+        problems=(Problem.UNAUTHORIZED, Problem.INVALID_QUERY, Problem.STORE_UNAVAILABLE),
+    ),
+    Operation(
+        name="get_openapi",
+        method="GET",
+        path="/v1/openapi.json",
+        summary="Show this document.",
+        answers=(
+            Answer("This document.", JSON, headers=("ETag",)),
+            Answer("It is still that of the tag in If-None-Match.", None, status=HTTPStatus.NOT_MODIFIED),
+        ),
+    ),
+    Operation(
+        name="get_healthz",
+        method="GET",
+        path="/healthz",
+        summary="Say that the service lives.",
+        answers=(Answer("It lives.", TEXT),),
+    ),
+    Operation(
+        name="get_readyz",
+        method="GET",
+        path="/readyz",
+        summary="Say whether the store answers.",
+        answers=(Answer("It does.", TEXT),),
+        problems=(Problem.STORE_UNAVAILABLE,),
+    ),
+)
