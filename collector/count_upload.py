@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from hashlib import sha1
+from math import ceil
 
-from client_sdk.spec import Refusal
-from collector.remembered import REFUSAL_BYTES
+import hiredis
+
+from client_sdk.spec import MAX_REPORTS, Refusal
+from collector import keys
+from collector.judge import Allowance, Judgement
+from collector.remembered import REFUSAL_BYTES, pack, unpack
+from collector.store import Counted, QuotaExceededError
 
 BUCKET_ENTRIES = 128
 """Entries of a small sorted set: 22 to 25 bytes an upload id; a larger one would cost four times that an entry."""
@@ -15,11 +21,21 @@ BUCKET_LEVELS = 8
 
 ID_BYTES = 16
 
+FIRST_REPORT = 8
+"""Index in the script's arguments of what it must know of the first report."""
+
+ARGUMENTS_A_REPORT = 4
+
+COUNTED, DUPLICATE, OVER_QUOTA = b"cdq"
+"""First byte of the script's answer; a packed verdict follows the first two."""
+
 COUNT_UPLOAD = f"""
--- KEYS: base of the id buckets; closed windows; index of tallies; tallied windows; then a tally for each report
+-- KEYS: the shard's prefix, which itself is no key; base of the id buckets
 -- ARGV: id; its path through the buckets (octal digits); packed verdict; expiry (Unix seconds, 0: do not remember);
---       then for each report: index in the upload, symbol, number of symbols
-local base, id, path, verdict, expiry = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+--       name and expiry (Unix seconds) of the allowance, its size; all three empty where there is none;
+--       then for each report: index in the upload, tally, symbol, number of symbols
+local shard, base = KEYS[1], KEYS[2]
+local id, path, verdict, expiry, allowance, allowance_expiry, allowed = unpack(ARGV, 1, {FIRST_REPORT - 1})
 
 -- A bucket that is full hands on to one of eight below it: a bucket's ids are never more than a small set holds, and
 -- few buckets are nearly empty, whether there are a hundred ids or a billion. Its members, an id and its verdict, are
@@ -28,20 +44,31 @@ local level = 0
 local bucket = base
 while true do
   local found = redis.call('ZRANGEBYLEX', bucket, '[' .. id, '+', 'LIMIT', 0, 1)[1]
-  if found and string.sub(found, 1, {ID_BYTES}) == id then return string.sub(found, {ID_BYTES + 1}) end
+  if found and string.sub(found, 1, {ID_BYTES}) == id then
+    redis.call('INCR', shard .. 'duplicates')  -- a write, for a wait for copies to cover the first attempt by
+    return '{chr(DUPLICATE)}' .. string.sub(found, {ID_BYTES + 1})
+  end
   if level == {BUCKET_LEVELS} or redis.call('ZCARD', bucket) < {BUCKET_ENTRIES} then break end
   level = level + 1
   bucket = base .. string.sub(path, 1, level)
 end
 
-for i = 5, #ARGV, 3 do
-  local tally = KEYS[5 + (i - 5) / 3]
+local reports = (#ARGV - {FIRST_REPORT - 1}) / {ARGUMENTS_A_REPORT}
+if allowance ~= '' and reports > 0 then
+  local quota = shard .. 'quota:' .. allowance .. ':' .. allowance_expiry
+  if (redis.call('GET', quota) or 0) + reports > tonumber(allowed) then return '{chr(OVER_QUOTA)}' end
+  redis.call('INCRBY', quota, reports)
+  redis.call('EXPIREAT', quota, allowance_expiry)
+end
+
+for i = {FIRST_REPORT}, #ARGV, {ARGUMENTS_A_REPORT} do
+  local place, tally, symbol, symbols = unpack(ARGV, i, i + {ARGUMENTS_A_REPORT - 1})
   local window = string.match(tally, '[^:]+$')
-  if redis.call('SISMEMBER', KEYS[2], window) == 1 then
-    verdict = verdict .. string.char(ARGV[i], ARGV[i], {REFUSAL_BYTES[Refusal.WINDOW_CLOSED]})
-  elseif redis.call('BITFIELD', tally, 'INCRBY', 'i64', '#' .. ARGV[i + 1], 1)[1] == 1 then
-    redis.call('HSET', KEYS[3], string.match(tally, ':tally:(.*)'), ARGV[i + 2])
-    redis.call('SADD', KEYS[4], window)
+  if redis.call('SISMEMBER', shard .. 'closed', window) == 1 then
+    verdict = verdict .. string.char(place, place, {REFUSAL_BYTES[Refusal.WINDOW_CLOSED]})
+  elseif redis.call('BITFIELD', shard .. 'tally:' .. tally, 'INCRBY', 'i64', '#' .. symbol, 1)[1] == 1 then
+    redis.call('HSET', shard .. 'tallies', tally, symbols)
+    redis.call('SADD', shard .. 'windows', window)
   end
 end
 
@@ -54,7 +81,7 @@ if expiry ~= '0' then
     redis.call('EXPIREAT', key, expiry, 'GT')
   end
 end
-return verdict
+return '{chr(COUNTED)}' .. verdict
 """
 
 COUNT_UPLOAD_SHA = sha1(COUNT_UPLOAD.encode()).hexdigest()  # noqa: S324 the protocol names scripts by SHA-1
@@ -63,3 +90,39 @@ COUNT_UPLOAD_SHA = sha1(COUNT_UPLOAD.encode()).hexdigest()  # noqa: S324 the pro
 def bucket_path(upload_id: str) -> str:
     """Return an upload id's way through the tree of buckets: an octal digit a level."""
     return format(int(upload_id[:6], 16), f"0{BUCKET_LEVELS}o")
+
+
+def count_command(judgement: Judgement, shards: int) -> bytes:
+    """Return the command that counts an upload, as it is sent."""
+    shard = keys.prefix(keys.shard_of(judgement.upload, shards))
+    arguments: list[bytes | str | int] = [
+        bytes.fromhex(judgement.upload),
+        bucket_path(judgement.upload),
+        pack(judgement.reports, judgement.refused),
+        judgement.remember_until,
+        *_allowance(judgement.allowance, shards),
+    ]
+    for place, metric, edition, window, symbol, symbols in judgement.additions:
+        arguments += (place, f"{metric}:{edition}:{window}", symbol, symbols)
+    command = ("EVALSHA", COUNT_UPLOAD_SHA, 2, shard, f"{shard}ids:{judgement.latest_end}:", *arguments)
+    packed: bytes = hiredis.pack_command(command)  # type: ignore[arg-type] # its stub takes one element
+    return packed
+
+
+def read_answer(answer: bytes) -> Counted | QuotaExceededError:
+    """Return what the script said of an upload."""
+    if answer[0] == OVER_QUOTA:
+        return QuotaExceededError("the upload would exceed its allowance of the day; nothing of it was counted")
+    return Counted(unpack(answer[1:]), answer[0] == DUPLICATE)
+
+
+def _allowance(allowance: Allowance | None, shards: int) -> tuple[str | int, str | int, str | int]:
+    """Return what a shard must know of an allowance.
+
+    Uploads fall evenly on the shards, so each allows its part; but never less than the largest upload needs, for an
+    upload lies on one shard.
+    """
+    if allowance is None:
+        return "", "", ""
+    allowed = max(ceil(allowance.limit / shards), min(allowance.limit, MAX_REPORTS))
+    return allowance.name, allowance.expires_at, allowed

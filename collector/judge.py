@@ -36,6 +36,21 @@ class Addition(NamedTuple):
     symbols: int
 
 
+class Allowance(NamedTuple):
+    """How many reports may be counted for one name until a day ends.
+
+    Attributes:
+        name: whose allowance it is, such as the name of an upload key; never an address.
+        limit: how many reports may be counted, from 1.
+        expires_at: Unix seconds of the end of the UTC day, when the next allowance begins.
+
+    """
+
+    name: str
+    limit: int
+    expires_at: int
+
+
 class Judgement(NamedTuple):
     """What is to become of an upload, if the store has not seen it before.
 
@@ -48,6 +63,7 @@ class Judgement(NamedTuple):
             every attempt looks for the id in the same place.
         remember_until: Unix seconds until which the id is remembered; 0 where no window is open, for then nothing is
             counted and nothing needs remembering.
+        allowance: what the reports that count are charged to, if anything.
 
     """
 
@@ -57,6 +73,7 @@ class Judgement(NamedTuple):
     refused: tuple[tuple[int, Refusal], ...]
     latest_end: int
     remember_until: int
+    allowance: Allowance | None = None
 
 
 class _Ruling(NamedTuple):

@@ -1,19 +1,7 @@
-"""The tally store on Redis or Valkey: keys, scripts and connections. The only importer of redis.
+"""The tally store on Redis or Valkey: scripts, questions and connections.
 
 One upload is one script on one hash slot: it looks the upload id up, remembers its verdict and counts every report, or
-does none of it. Keys of a shard share the hash tag ``{shard}``; the shard is a function of the upload id.
-
-==========================================  =======================================================================
-``hearsay:store``                           hash: schema version, number of shards, grace; written at first use
-``{shard}:ids:END:PATH``                    sorted set: raw upload id and packed verdict; a bucket (see count_upload)
-``{shard}:tally:METRIC:EDITION:WINDOW``     packed signed 64-bit counters, big-endian, one a symbol
-``{shard}:tallies``                         hash: METRIC:EDITION:WINDOW -> number of symbols
-``{shard}:windows``                         set: names of windows with a tally
-``{shard}:closed``                          set: names of closed windows
-``{0}:snapshot``                            JSON: the last look at open windows
-==========================================  =======================================================================
-
-Nothing holds an address, a receive time or an order (but for how deep in the tree of buckets an id lies).
+does none of it. `keys` says what is kept where.
 """
 
 from __future__ import annotations
@@ -21,21 +9,20 @@ from __future__ import annotations
 import json
 import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import hiredis
 import redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError, RedisError
 
-from client_sdk.spec import Verdict, Window
+from client_sdk.spec import Window
+from collector import keys
 from collector.config import ConfigError, Durability
-from collector.count_upload import COUNT_UPLOAD, COUNT_UPLOAD_SHA, bucket_path
+from collector.count_upload import COUNT_UPLOAD, count_command, read_answer
 from collector.judge import Judgement
 from collector.promise import SETTINGS, require_promise
-from collector.remembered import pack, unpack
-from collector.store import StoreUnavailableError, Tally
+from collector.store import Counted, Outcome, StoreUnavailableError, Tally
 
 SCHEMA = b"1"
 
@@ -45,9 +32,6 @@ SHARDS = 1
 CONNECT_TIMEOUT_S = 2.0
 ANSWER_TIMEOUT_S = 5.0
 """A write that is not on disk within five seconds is a sick disk: better a 503 and another try."""
-
-STORE_KEY = "hearsay:store"
-SNAPSHOT_KEY = "{0}:snapshot"
 
 
 class RedisStore:
@@ -98,8 +82,8 @@ class RedisStore:
             settings |= self._ask(self._client.config_get, name)
         require_promise(str(self._ask(self._client.info, "server")["redis_version"]), settings, durability)
         for field, value in (("schema", SCHEMA), ("shards", str(SHARDS))):
-            self._ask(self._client.hsetnx, STORE_KEY, field, value)
-        found = self._ask(self._client.hgetall, STORE_KEY)
+            self._ask(self._client.hsetnx, keys.STORE, field, value)
+        found = self._ask(self._client.hgetall, keys.STORE)
         if found[b"schema"] != SCHEMA:
             raise ConfigError(f"the store has schema {found[b'schema'].decode()}, this version reads {SCHEMA.decode()}")
         self.shards = int(found[b"shards"])
@@ -112,43 +96,49 @@ class RedisStore:
                 close, and an upload that comes again could be counted twice.
 
         """
-        before = self._ask(self._client.hget, STORE_KEY, "grace")
+        before = self._ask(self._client.hget, keys.STORE, "grace")
         open_windows = self.tallied_windows() - self.closed_windows()
         if before is not None and int(before) < grace_s and open_windows:
             raise ConfigError(
                 f"--grace can grow from {int(before)} seconds only when no window with reports is open; "
                 f"open are: {', '.join(sorted(open_windows))}"
             )
-        self._ask(self._client.hset, STORE_KEY, "grace", str(grace_s))
+        self._ask(self._client.hset, keys.STORE, "grace", str(grace_s))
 
-    def count(self, judgement: Judgement) -> Verdict:
+    def count(self, judgement: Judgement) -> Counted:
         """See TallyStore."""
-        shard = int(judgement.upload[-8:], 16) % self.shards
-        tag = f"{{{shard}}}:"
-        keys = [f"{tag}ids:{judgement.latest_end}:", f"{tag}closed", f"{tag}tallies", f"{tag}windows"]
-        arguments: list[bytes | str | int] = [
-            bytes.fromhex(judgement.upload),
-            bucket_path(judgement.upload),
-            pack(judgement.reports, judgement.refused),
-            judgement.remember_until,
-        ]
-        for place, metric, edition, window, symbol, symbols in judgement.additions:
-            keys.append(f"{tag}tally:{metric}:{edition}:{window}")
-            arguments += (place, symbol, symbols)
-        return unpack(self._run_script((len(keys), *keys, *arguments)))
+        (outcome,) = self.count_all((judgement,))
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:
+        """See TallyStore.
+
+        After a restart of the store the connection is stale: one more try is safe, because the upload ids make it so.
+        """
+        commands = [count_command(judgement, self.shards) for judgement in judgements]
+        try:
+            try:
+                answers = self._exchange(commands)
+            except (NoScriptError, RedisConnectionError):
+                answers = self._exchange(commands)
+        except RedisError as error:
+            return [_unavailable(error)] * len(commands)
+        return [_unavailable(answer) if isinstance(answer, RedisError) else read_answer(answer) for answer in answers]
 
     def close(self, window: Window) -> None:
         """See TallyStore."""
         for shard in range(self.shards):
-            self._ask(self._client.sadd, f"{{{shard}}}:closed", window.text)
+            self._ask(self._client.sadd, keys.of_shard(shard, keys.CLOSED), window.text)
 
     def closed_windows(self) -> frozenset[str]:
         """See TallyStore; a window is closed when every shard has closed it."""
-        return frozenset.intersection(*(self._members(f"{{{shard}}}:closed") for shard in range(self.shards)))
+        return frozenset.intersection(*self._members(keys.CLOSED))
 
     def tallied_windows(self) -> frozenset[str]:
         """See TallyStore."""
-        return frozenset().union(*(self._members(f"{{{shard}}}:windows") for shard in range(self.shards)))
+        return frozenset().union(*self._members(keys.WINDOWS))
 
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[Tally]:
         """See TallyStore."""
@@ -156,7 +146,7 @@ class RedisStore:
 
     def open_snapshot(self, interval_s: int, closed: frozenset[str]) -> Iterator[Tally]:
         """See TallyStore; every collector on the store shares one look."""
-        snapshot = self._ask(self._client.get, SNAPSHOT_KEY)
+        snapshot = self._ask(self._client.get, keys.SNAPSHOT)
         if snapshot is None:
             fresh = json.dumps(
                 [
@@ -164,8 +154,8 @@ class RedisStore:
                     for tally in self._tallies(lambda window: window not in closed, closed=False)
                 ]
             )
-            self._ask(self._client.set, SNAPSHOT_KEY, fresh, nx=True, ex=interval_s)
-            snapshot = self._ask(self._client.get, SNAPSHOT_KEY) or fresh
+            self._ask(self._client.set, keys.SNAPSHOT, fresh, nx=True, ex=interval_s)
+            snapshot = self._ask(self._client.get, keys.SNAPSHOT) or fresh
         for metric, edition, window, counts in json.loads(snapshot):
             if window not in closed:
                 yield Tally(metric, edition, window, closed=False, counts=tuple(counts))
@@ -200,7 +190,7 @@ class RedisStore:
         """Return every tally's name and its number of symbols."""
         found: dict[str, int] = {}
         for shard in range(self.shards):
-            index = self._ask(self._client.hgetall, f"{{{shard}}}:tallies")
+            index = self._ask(self._client.hgetall, keys.of_shard(shard, keys.TALLIES))
             found |= {name.decode(): int(symbols) for name, symbols in index.items()}
         return found
 
@@ -213,13 +203,15 @@ class RedisStore:
     def _counts(self, name: str, symbols: int) -> tuple[int, ...]:
         counts = [0] * symbols
         for shard in range(self.shards):
-            packed = self._ask(self._client.get, f"{{{shard}}}:tally:{name}") or b""
+            packed = self._ask(self._client.get, keys.tally(shard, name)) or b""
             for symbol, (count,) in enumerate(struct.iter_unpack(">q", packed)):
                 counts[symbol] += count
         return tuple(counts)
 
-    def _members(self, key: str) -> frozenset[str]:
-        return frozenset(member.decode() for member in self._ask(self._client.smembers, key))
+    def _members(self, name: str) -> Iterator[frozenset[str]]:
+        """Yield the members of a set, shard by shard."""
+        for shard in range(self.shards):
+            yield frozenset(member.decode() for member in self._ask(self._client.smembers, keys.of_shard(shard, name)))
 
     def _ask(self, command: Callable[..., Any], *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 as redis answers
         try:
@@ -227,38 +219,39 @@ class RedisStore:
         except RedisError as error:
             raise _unavailable(error) from error
 
-    def _run_script(self, arguments: tuple[bytes | str | int, ...]) -> bytes:
-        """Run COUNT_UPLOAD on this thread's own connection.
+    def _exchange(self, commands: Sequence[bytes]) -> list[bytes | RedisError]:
+        """Send commands on this thread's own connection and return their answers.
 
-        A connection of its own spares each upload the pool's bookkeeping, about a third of a worker's time. After a
-        restart of the store the connection is stale: one more try is safe, because the upload id makes it so.
+        A connection of its own spares each upload the pool's bookkeeping, about a third of a worker's time.
         """
-        try:
-            try:
-                return self._send_script("EVALSHA", COUNT_UPLOAD_SHA, arguments)
-            except (NoScriptError, RedisConnectionError):
-                return self._send_script("EVAL", COUNT_UPLOAD, arguments)
-        except RedisError as error:
-            raise _unavailable(error) from error
-
-    def _send_script(self, command: str, script: str, arguments: tuple[bytes | str | int, ...]) -> bytes:
-        connection = self._own_connection()
-        try:
-            packed = hiredis.pack_command((command, script, *arguments))  # type: ignore[arg-type] # its stub takes one
-            connection.send_packed_command((packed,))
-            answer: bytes = connection.read_response()
-        except redis.ResponseError:
-            raise
-        except BaseException:
-            connection.disconnect()
-            raise
-        return answer
-
-    def _own_connection(self) -> Any:  # noqa: ANN401 redis's connections share no public type
         connection = getattr(self._thread, "connection", None)
-        if connection is None:
-            connection = self._thread.connection = self._pool.connection_class(**self._pool.connection_kwargs)
+        try:
+            if connection is None:
+                connection = self._thread.connection = self._connect()
+            connection.send_packed_command(commands)
+            return [_answer(connection) for _ in commands]
+        except BaseException:
+            if connection is not None:
+                connection.disconnect()
+            self._thread.connection = None
+            raise
+
+    def _connect(self) -> Any:  # noqa: ANN401 redis's connections share no public type
+        connection = self._pool.connection_class(**self._pool.connection_kwargs)
+        connection.send_command("SCRIPT", "LOAD", COUNT_UPLOAD)
+        connection.read_response()
         return connection
+
+
+def _answer(connection: Any) -> bytes | RedisError:  # noqa: ANN401 as above
+    """Return the next answer; an error that is one upload's alone is an answer too."""
+    try:
+        answer: bytes = connection.read_response()
+    except NoScriptError:
+        raise
+    except redis.ResponseError as error:
+        return error
+    return answer
 
 
 def _unavailable(error: RedisError) -> StoreUnavailableError:

@@ -53,7 +53,7 @@ def create_blueprint(service: Service) -> Blueprint:
     def post_reports() -> Response:
         upload = Upload.decode(read_body(request.environ, "application/json", MAX_UPLOAD_BYTES))
         judgement = judge(upload, service.registry, now_s=service.clock(), grace_s=service.grace_s)
-        return Response(service.store.count(judgement).encode(), mimetype="application/json")
+        return Response(service.store.count(judgement).verdict.encode(), mimetype="application/json")
 
     def get_registry() -> Response:
         return _tagged(registry_body)

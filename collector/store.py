@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from client_sdk.spec import HearsayError, Verdict, Window
 from collector.judge import Judgement
@@ -12,6 +12,28 @@ from collector.judge import Judgement
 
 class StoreUnavailableError(HearsayError):
     """The store did not answer, or could not do as asked; nothing was half counted, and asking again is safe."""
+
+
+class QuotaExceededError(HearsayError):
+    """An upload would exceed its allowance of the day; nothing of it was counted, and its id is not remembered."""
+
+
+class Counted(NamedTuple):
+    """An upload that is counted, now or before.
+
+    Attributes:
+        verdict: what became of each report; the same every time that the upload comes.
+        is_duplicate: whether its id was remembered, so that nothing was counted this time. An upload that was sent
+            again within the collector, because a connection broke, counts as a duplicate too.
+
+    """
+
+    verdict: Verdict
+    is_duplicate: bool
+
+
+Outcome: TypeAlias = Counted | QuotaExceededError | StoreUnavailableError
+"""What became of one upload of several: an error here speaks of this upload only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +59,24 @@ class Tally:
 class TallyStore(Protocol):
     """Counts uploads exactly once and keeps the tallies.
 
-    Every method raises StoreUnavailableError where the store does not answer.
+    Every method but ``count_all`` raises StoreUnavailableError where the store does not answer.
     """
 
-    def count(self, judgement: Judgement) -> Verdict:
+    def count(self, judgement: Judgement) -> Counted:
         """Count an upload in one atomic step, unless its id is remembered, and return its verdict.
 
-        A remembered id gets the verdict of the first time, whatever the judgement says now. Reports of a window that
-        was closed early are refused here, in the same step.
+        A remembered id gets the verdict of the first time, whatever the judgement says now, and is charged to no
+        allowance. Reports of a window that was closed early are refused here, in the same step.
+
+        Raises:
+            QuotaExceededError: if its allowance has too little left for the reports that count.
+
+        """
+
+    def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:
+        """Count uploads, each in an atomic step of its own, and return their outcomes in the same order.
+
+        An upload that cannot be counted now does not take the others with it: its outcome is the error.
         """
 
     def close(self, window: Window) -> None:

@@ -11,9 +11,11 @@ import pytest
 import redis
 
 from client_sdk.spec import Refusal, Verdict, Window
+from collector import keys
 from collector.config import Durability
-from collector.redis_store import STORE_KEY, RedisStore
-from collector.store import TallyStore
+from collector.judge import Allowance
+from collector.redis_store import RedisStore
+from collector.store import Counted, QuotaExceededError, TallyStore
 from tests.support.collecting import NOON, TODAY, judged, report, upload
 from tests.support.memory_store import MemoryStore
 from tests.support.processes import wait_until
@@ -46,7 +48,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[TallyStore]:
     with redis.Redis.from_url(url) as client:
         client.flushall()
         if "shards" in request.param:
-            client.hset(STORE_KEY, mapping={"schema": "1", "shards": "4"})
+            client.hset(keys.STORE, mapping={"schema": "1", "shards": "4"})
     redis_store = RedisStore(url)
     redis_store.prepare(Durability.FSYNC)
     yield redis_store
@@ -64,15 +66,15 @@ def test_there_are_stores_to_hold_to_the_contract() -> None:
 
 def test_every_report_of_an_upload_is_counted(store: TallyStore) -> None:
     sent = upload(report(symbol=1), report("os", 3), report("os", 3))
-    assert store.count(judged(sent)) == Verdict(3)
+    assert store.count(judged(sent)).verdict == Verdict(3)
     assert counts(store) == {("dark_mode", TODAY): (0, 1), ("os", TODAY): (0, 0, 0, 2)}
 
 
 def test_an_upload_that_comes_again_is_answered_as_the_first_time_and_counted_once(store: TallyStore) -> None:
     sent = upload(report(), report("os", 9))
-    first = store.count(judged(sent))
+    first = store.count(judged(sent)).verdict
     assert first == Verdict(2, ((1, Refusal.SYMBOL_OUT_OF_RANGE),))
-    assert store.count(judged(sent)) == first
+    assert store.count(judged(sent)).verdict == first
     assert counts(store) == {("dark_mode", TODAY): (0, 1)}
 
 
@@ -80,8 +82,8 @@ def test_an_upload_that_comes_again_after_its_window_closed_is_answered_as_the_f
     sent = upload()
     store.count(judged(sent))
     store.close(Window.parse(TODAY))
-    assert store.count(judged(sent)) == Verdict(1)
-    assert store.count(judged(sent, now_s=Window.parse(TODAY).ends_at + 10.0**6)) == Verdict(1)
+    assert store.count(judged(sent)).verdict == Verdict(1)
+    assert store.count(judged(sent, now_s=Window.parse(TODAY).ends_at + 10.0**6)).verdict == Verdict(1)
     assert counts(store) == {("dark_mode", TODAY): (0, 1)}
 
 
@@ -89,17 +91,18 @@ def test_an_upload_of_which_a_window_lay_in_the_future_is_counted_once_when_that
     store: TallyStore,
 ) -> None:
     sent = upload(report(), report(window="2026-11-22"))
-    first = store.count(judged(sent))
+    first = store.count(judged(sent)).verdict
     assert first == Verdict(2, ((1, Refusal.WINDOW_IN_FUTURE),))
-    assert store.count(judged(sent, now_s=NOON + 2 * 86_400)) == first
+    assert store.count(judged(sent, now_s=NOON + 2 * 86_400)).verdict == first
     assert counts(store) == {("dark_mode", TODAY): (0, 1)}
 
 
 def test_sixteen_threads_with_the_same_upload_count_it_once(store: TallyStore) -> None:
     sent = [upload(report(symbol=1), report("os", 2)) for _ in range(20)]
     with ThreadPoolExecutor(16) as pool:
-        verdicts = list(pool.map(store.count, [judged(one) for one in sent for _ in range(16)]))
-    assert set(verdicts) == {Verdict(2)}
+        outcomes = list(pool.map(store.count, [judged(one) for one in sent for _ in range(16)]))
+    assert {counted.verdict for counted in outcomes} == {Verdict(2)}
+    assert sum(not counted.is_duplicate for counted in outcomes) == len(sent)
     assert counts(store) == {("dark_mode", TODAY): (0, 20), ("os", TODAY): (0, 0, 20, 0)}
 
 
@@ -107,8 +110,9 @@ def test_a_closed_window_takes_no_report_and_does_not_take_the_others_with_it(st
     store.count(judged(upload()))
     store.close(Window.parse(TODAY))
     late = upload(report(), report("plan", 0, "2026-W47"), report("os", 8))
-    assert store.count(judged(late)) == Verdict(3, ((0, Refusal.WINDOW_CLOSED), (2, Refusal.SYMBOL_OUT_OF_RANGE)))
-    assert store.count(judged(late)).accepted == 1
+    first = store.count(judged(late)).verdict
+    assert first == Verdict(3, ((0, Refusal.WINDOW_CLOSED), (2, Refusal.SYMBOL_OUT_OF_RANGE)))
+    assert store.count(judged(late)).verdict == first
     store.close(Window.parse("2026-W47"))
     assert counts(store) == {("dark_mode", TODAY): (0, 1), ("plan", "2026-W47"): (1, 0)}
 
@@ -137,22 +141,23 @@ def test_a_window_that_closes_after_the_look_is_no_longer_shown_as_open(store: T
 
 @pytest.mark.parametrize("reports", [1, 256])
 def test_an_upload_may_be_as_small_and_as_large_as_the_wire_allows(store: TallyStore, reports: int) -> None:
-    assert store.count(judged(upload(*[report("os", index % 4) for index in range(reports)]))) == Verdict(reports)
+    sent = upload(*[report("os", index % 4) for index in range(reports)])
+    assert store.count(judged(sent)).verdict == Verdict(reports)
     assert sum(counts(store)["os", TODAY]) == reports
 
 
 def test_every_report_may_be_refused_and_the_answer_stays_the_same(store: TallyStore) -> None:
     sent = upload(*[report("os", 4 + index) for index in range(256)])
-    verdict = store.count(judged(sent))
+    verdict = store.count(judged(sent)).verdict
     assert verdict.accepted == 0
     assert verdict.refused == tuple((index, Refusal.SYMBOL_OUT_OF_RANGE) for index in range(256))
-    assert store.count(judged(sent)) == verdict
+    assert store.count(judged(sent)).verdict == verdict
 
 
 def test_uploads_that_come_again_are_found_again_wherever_they_were_counted(store: TallyStore) -> None:
     sent = [judged(upload(report("os", 2))) for _ in range(64)]
     for judgement in sent * 2:
-        assert store.count(judgement) == Verdict(1)
+        assert store.count(judgement).verdict == Verdict(1)
     assert counts(store) == {("os", TODAY): (0, 0, 64, 0)}
 
 
@@ -160,5 +165,59 @@ def test_a_window_is_closed_for_every_upload(store: TallyStore) -> None:
     store.close(Window.parse(TODAY))
     assert store.closed_windows() == {TODAY}
     for _ in range(64):
-        assert store.count(judged(upload())).accepted == 0
+        assert store.count(judged(upload())).verdict.accepted == 0
     assert store.tallied_windows() == frozenset()
+
+
+def test_an_upload_that_comes_again_is_told_from_the_first(store: TallyStore) -> None:
+    sent = judged(upload())
+    assert [store.count(sent).is_duplicate for _ in range(3)] == [False, True, True]
+
+
+def test_many_uploads_have_their_outcomes_in_order(store: TallyStore) -> None:
+    uploads = [judged(upload(*[report("os", 2)] * (1 + index % 5))) for index in range(100)]
+    assert store.count_all(uploads) == [Counted(Verdict(1 + index % 5), is_duplicate=False) for index in range(100)]
+    assert store.count_all(uploads[::-1]) == [
+        Counted(Verdict(1 + index % 5), is_duplicate=True) for index in reversed(range(100))
+    ]
+    assert store.count_all([]) == []
+    assert counts(store) == {("os", TODAY): (0, 0, 300, 0)}
+
+
+def test_an_upload_that_comes_twice_at_once_is_counted_once(store: TallyStore) -> None:
+    sent = judged(upload())
+    assert store.count_all([sent, sent]) == [Counted(Verdict(1), is_duplicate=again) for again in (False, True)]
+    assert counts(store) == {("dark_mode", TODAY): (0, 1)}
+
+
+LATER = 4_000_000_000
+"""Unix seconds far from now: a store forgets allowances that have expired by its own clock."""
+
+
+def test_an_allowance_is_used_up_by_the_reports_that_count(store: TallyStore) -> None:
+    own = Allowance("app", 256 * 64, LATER)  # even on 64 shards, each allows four of these uploads
+    full = upload(*[report()] * 64, *[report("os", 9)] * 5)
+    sent = [judged(full._replace(id=f"{index:032x}"))._replace(allowance=own) for index in range(512)]
+    outcomes = store.count_all(sent)
+    assert [type(outcome) for outcome in outcomes] == [Counted] * 256 + [QuotaExceededError] * 256
+    assert counts(store) == {("dark_mode", TODAY): (0, own.limit)}
+
+
+def test_an_upload_over_its_allowance_is_not_remembered_and_one_that_comes_again_is_not_charged(
+    store: TallyStore,
+) -> None:
+    own, tomorrow, other = Allowance("app", 1, LATER), Allowance("app", 1, LATER + 86_400), Allowance("b", 1, LATER)
+    first, second, third = [judged(upload(upload_id=f"{index:032x}")) for index in (0, 64, 128)]
+    assert store.count(first._replace(allowance=own)) == Counted(Verdict(1), is_duplicate=False)
+    assert store.count(first._replace(allowance=own)) == Counted(Verdict(1), is_duplicate=True)
+    with pytest.raises(QuotaExceededError):
+        store.count(second._replace(allowance=own))
+    assert store.count(second._replace(allowance=tomorrow)) == Counted(Verdict(1), is_duplicate=False)
+    assert store.count(third._replace(allowance=other)) == Counted(Verdict(1), is_duplicate=False)
+    assert counts(store) == {("dark_mode", TODAY): (0, 3)}
+
+
+def test_an_upload_of_which_nothing_counts_is_charged_to_no_allowance(store: TallyStore) -> None:
+    own = Allowance("app", 1, LATER)
+    assert store.count(judged(upload())._replace(allowance=own)).verdict.accepted == 1
+    assert store.count(judged(upload(report("os", 9)))._replace(allowance=own)).verdict.accepted == 0

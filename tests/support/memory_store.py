@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from client_sdk.spec import Refusal, Verdict, Window
-from collector.judge import Judgement
-from collector.store import StoreUnavailableError, Tally
+from collector.judge import Allowance, Judgement
+from collector.store import Counted, Outcome, QuotaExceededError, StoreUnavailableError, Tally
 
 
 @dataclass
@@ -22,13 +22,19 @@ class MemoryStore:
     is_down: bool = False
     _verdicts: dict[str, Verdict] = field(default_factory=dict)
     _counts: dict[tuple[str, str, str], list[int]] = field(default_factory=dict)
+    _charged: dict[Allowance, int] = field(default_factory=dict)
     _closed: set[str] = field(default_factory=set)
     _snapshot: list[Tally] | None = None
 
-    def count(self, judgement: Judgement) -> Verdict:
+    def count(self, judgement: Judgement) -> Counted:
         self.ping()
         if judgement.upload in self._verdicts:
-            return self._verdicts[judgement.upload]
+            return Counted(self._verdicts[judgement.upload], is_duplicate=True)
+        if judgement.allowance is not None:
+            charged = self._charged.get(judgement.allowance, 0) + len(judgement.additions)
+            if charged > judgement.allowance.limit:
+                raise QuotaExceededError("over the limit for the test")
+            self._charged[judgement.allowance] = charged
         refused = list(judgement.refused)
         for addition in judgement.additions:
             if addition.window in self._closed:
@@ -39,7 +45,16 @@ class MemoryStore:
         verdict = Verdict(judgement.reports, tuple(sorted(refused)))
         if judgement.remember_until:
             self._verdicts[judgement.upload] = verdict
-        return verdict
+        return Counted(verdict, is_duplicate=False)
+
+    def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        for judgement in judgements:
+            try:
+                outcomes.append(self.count(judgement))
+            except (QuotaExceededError, StoreUnavailableError) as error:
+                outcomes.append(error)
+        return outcomes
 
     def close(self, window: Window) -> None:
         self.ping()

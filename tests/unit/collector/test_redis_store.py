@@ -8,10 +8,11 @@ import pytest
 import redis
 
 from client_sdk.spec import Verdict, Window
+from collector import keys
 from collector.config import ConfigError, Durability
 from collector.count_upload import BUCKET_ENTRIES, bucket_path
 from collector.judge import Judgement
-from collector.redis_store import SNAPSHOT_KEY, STORE_KEY, RedisStore
+from collector.redis_store import RedisStore
 from collector.store import StoreUnavailableError
 from tests.support.collecting import TODAY, judged, report, upload
 from tests.support.processes import free_port, wait_until
@@ -43,22 +44,22 @@ def bytes_of_ids(client: Any) -> int:
 
 def test_a_new_store_says_its_schema_and_its_shards(store: RedisStore, client: Any) -> None:
     store.prepare(Durability.FSYNC)
-    assert client.hgetall(STORE_KEY) == {b"schema": b"1", b"shards": b"1"}
+    assert client.hgetall(keys.STORE) == {b"schema": b"1", b"shards": b"1"}
 
 
 def test_an_existing_store_keeps_its_number_of_shards(embedded_url: str, client: Any) -> None:
-    client.hset(STORE_KEY, mapping={"schema": "1", "shards": "4"})
+    client.hset(keys.STORE, mapping={"schema": "1", "shards": "4"})
     store = RedisStore(embedded_url)
     store.prepare(Durability.FSYNC)
     for _ in range(32):
-        assert store.count(judged(upload(report("os", 2)))) == Verdict(1)
+        assert store.count(judged(upload(report("os", 2)))).verdict == Verdict(1)
     assert len(client.keys("{*}:tally:os:*")) == 4
     assert [tally.counts for tally in store.open_snapshot(60, frozenset())] == [(0, 0, 32, 0)]
     store.disconnect()
 
 
 def test_a_store_of_another_schema_is_refused(embedded_url: str, client: Any) -> None:
-    client.hset(STORE_KEY, mapping={"schema": "2", "shards": "1"})
+    client.hset(keys.STORE, mapping={"schema": "2", "shards": "1"})
     store = RedisStore(embedded_url)
     with pytest.raises(ConfigError, match="schema 2"):
         store.prepare(Durability.FSYNC)
@@ -178,13 +179,13 @@ def test_ids_expire_by_the_calendar_and_not_by_when_they_came(store: RedisStore,
 def test_a_script_that_the_server_forgot_is_sent_again(store: RedisStore, client: Any) -> None:
     store.count(judged(upload()))
     client.script_flush()
-    assert store.count(judged(upload())) == Verdict(1)
+    assert store.count(judged(upload())).verdict == Verdict(1)
 
 
 def test_a_connection_that_broke_is_opened_again(store: RedisStore, client: Any) -> None:
     store.count(judged(upload()))
     client.client_kill_filter(_type="normal", skipme=True)
-    assert store.count(judged(upload())) == Verdict(1)
+    assert store.count(judged(upload())).verdict == Verdict(1)
     assert [tally.counts for tally in store.open_snapshot(60, frozenset())] == [(0, 2)]
 
 
@@ -215,15 +216,15 @@ def test_the_look_at_open_windows_is_renewed_after_its_interval_and_shared(
     store.count(judged(upload()))
     other = RedisStore(embedded_url)
     assert shown(other) == [(0, 1)]
-    assert 0 < client.ttl(SNAPSHOT_KEY) <= 3600
-    client.delete(SNAPSHOT_KEY)
+    assert 0 < client.ttl(keys.SNAPSHOT) <= 3600
+    client.delete(keys.SNAPSHOT)
     assert shown(store) == shown(other) == [(0, 2)]
     other.disconnect()
 
 
 def test_two_readers_at_once_share_the_first_look(store: RedisStore, client: Any) -> None:
     store.count(judged(upload()))
-    assert client.set(SNAPSHOT_KEY, '[["os","000000000000","2026-11-20",[1,2]]]', ex=60)
+    assert client.set(keys.SNAPSHOT, '[["os","000000000000","2026-11-20",[1,2]]]', ex=60)
     assert [tally.counts for tally in store.open_snapshot(60, frozenset())] == [(1, 2)]
 
 
