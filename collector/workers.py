@@ -1,0 +1,130 @@
+"""The processes that serve: their address, their beginning and their end."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import logging
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
+from multiprocessing.connection import wait
+from typing import Any
+
+import click
+from granian.log import LogLevels
+from granian.server import Server
+
+from collector.config import ConfigError
+
+RESTART_DELAY_S = 1.0
+
+POLL_S = 0.05
+
+ANSWER_TIMEOUT_S = 5.0
+"""How long the service may take to say whether it is ready: as long as its store may take to answer."""
+
+_log = logging.getLogger(__name__)
+
+
+def run_workers(make_app: Callable[[], Any], **settings: Any) -> None:  # noqa: ANN401 as the server takes them
+    """Run the workers until a signal ends them; where they die faster than they are replaced, pause and start anew.
+
+    Args:
+        make_app: returns the application of one worker; called in the worker.
+        settings: what the server is told beside what holds for all.
+
+    """
+    # Workers are spawned, not forked: this process has threads, and a forked copy of their locks could hang a worker.
+    multiprocessing.set_start_method("spawn", force=True)
+    while True:
+        server = Server(
+            "collector",
+            respawn_failed_workers=True,
+            log_access=False,
+            log_level=LogLevels.error,
+            websockets=False,
+            **settings,
+        )
+        with contextlib.suppress(SystemExit):  # raised where a worker's end was not asked for
+            server.serve(target_loader=make_app, wrap_loader=False)
+        if not server.interrupt_signal:
+            _log.error("the workers die faster than they can be replaced; starting them anew in %s s", RESTART_DELAY_S)
+            time.sleep(RESTART_DELAY_S)
+        if server.interrupt_signal:
+            return
+
+
+def begin_worker() -> None:
+    """Make this process one that logs, and ends with its parent and without a trace."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    # The server's idle threads do not survive the interpreter's own end (they would abort, with a trace in the log):
+    # once it has finished its requests the process may simply end.
+    atexit.register(os._exit, 0)
+
+
+def _end_with_parent() -> None:
+    """End this worker if the main process dies without saying so: a worker without a store is of no use."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def resolve(host: str) -> str:
+    """Return the address of a host name: the server takes addresses only."""
+    try:
+        found: str = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0]  # type: ignore[assignment] # str for IP
+    except OSError as error:
+        raise ConfigError(f"--bind: {host} is no address of this machine: {error.strerror}") from error
+    return found
+
+
+def require_free_address(address: str, port: int) -> None:
+    """Refuse a port in use now: the workers' sockets are shared, and would silently share it with another service."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((address, port))
+    except OSError as error:
+        raise ConfigError(f"cannot listen on {address}:{port}: {error.strerror}; choose another with --bind") from error
+
+
+def announce_when_ready(host: str, port: int, words: str) -> None:
+    """Print one line as soon as the service answers that it is ready.
+
+    Args:
+        host: where it listens.
+        port: where it listens.
+        words: what the line says beside the address.
+
+    """
+    threading.Thread(target=_announce, args=(host, port, words), daemon=True).start()
+
+
+def _announce(host: str, port: int, words: str) -> None:
+    while not _is_ready(host, port):
+        time.sleep(POLL_S)
+    shown = f"[{host}]" if ":" in host else host
+    click.echo(f"hearsay-collector is ready on http://{shown}:{port} {words}")
+    sys.stdout.flush()
+
+
+def _is_ready(host: str, port: int) -> bool:
+    connection = HTTPConnection(host, port, timeout=ANSWER_TIMEOUT_S)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == HTTPStatus.OK
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
