@@ -10,14 +10,19 @@ from http import HTTPStatus
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
-from client_sdk.spec import GRACE_S, MalformedError, Registry
-from collector.config import HOUR_S
+from client_sdk.spec import GRACE_S, MalformedError
+from collector.config import DAY_S, HOUR_S
+from collector.headers import with_headers
 from collector.problem import PROBLEMS, Problem, ProblemError
 from collector.routes import Service, create_blueprint
-from collector.store import StoreUnavailableError, TallyStore
+from collector.served import Live
+from collector.store import QuotaExceededError, StoreUnavailableError, TallyStore
 
 RETRY_AFTER_S = 5
 """Seconds to stay away while the store is down: about as long as it takes to start again."""
+
+MAX_RETRY_AFTER_S = HOUR_S
+"""The most that is asked of a client whose key has used up its day, for the file of keys may grant more any time."""
 
 PREFLIGHT_MAX_AGE_S = 86_400
 """Seconds that a browser may remember what a page of an allowed origin may send."""
@@ -26,10 +31,9 @@ _log = logging.getLogger(__name__)
 
 
 def create_app(  # noqa: PLR0913 the collector's settings, by name
-    registry: Registry,
+    live: Live,
     store: TallyStore,
     *,
-    read_token: str,
     cors_origins: tuple[str, ...] = (),
     grace_s: int = GRACE_S,
     snapshot_interval_s: int = HOUR_S,
@@ -38,9 +42,8 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
     """Return the WSGI application of a collector.
 
     Args:
-        registry: the definitions.
+        live: the definitions, and who may do what; both may change while it runs.
         store: where to count.
-        read_token: the bearer token that reads tallies.
         cors_origins: origins of web pages that may report.
         grace_s: seconds after its end during which a window still takes reports.
         snapshot_interval_s: least seconds between two looks at open windows.
@@ -49,17 +52,17 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
     """
     app = Flask(__name__, static_folder=None)
     app.url_map.merge_slashes = False  # its redirects would echo the Host header
-    service = Service(registry, store, read_token, grace_s, snapshot_interval_s, clock)
+    service = Service(live, store, grace_s, snapshot_interval_s, clock)
     app.register_blueprint(create_blueprint(service))
-    _handle_errors(app)
+    _handle_errors(app, clock)
 
-    @app.after_request
-    def add_headers(response: Response) -> Response:
-        response.headers.setdefault("Cache-Control", "no-store")
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        if cors_origins:
+    app.wsgi_app = with_headers(app.wsgi_app)  # type: ignore[method-assign, assignment] # as Flask's own documentation does it
+    if cors_origins:
+
+        @app.after_request
+        def allow_origin(response: Response) -> Response:
             _allow_origin(response, cors_origins)
-        return response
+            return response
 
     return app
 
@@ -72,11 +75,11 @@ def _allow_origin(response: Response, origins: tuple[str, ...]) -> None:
     response.headers["Access-Control-Allow-Origin"] = origin
     if request.method == "OPTIONS":
         response.headers["Access-Control-Allow-Methods"] = "POST"
-        response.headers["Access-Control-Allow-Headers"] = "Content-Type"
+        response.headers["Access-Control-Allow-Headers"] = "Authorization, Content-Type"
         response.headers["Access-Control-Max-Age"] = str(PREFLIGHT_MAX_AGE_S)
 
 
-def _handle_errors(app: Flask) -> None:
+def _handle_errors(app: Flask, clock: Callable[[], float]) -> None:
     @app.errorhandler(ProblemError)
     def on_problem(error: ProblemError) -> Response:
         return error.response()
@@ -89,6 +92,11 @@ def _handle_errors(app: Flask) -> None:
     def on_store_down(_: StoreUnavailableError) -> Response:
         # No line in the log: it would tell when uploads came. Maintenance says once that the store is down.
         return ProblemError(Problem.STORE_UNAVAILABLE, headers={"Retry-After": str(RETRY_AFTER_S)}).response()
+
+    @app.errorhandler(QuotaExceededError)
+    def on_quota_exceeded(_: QuotaExceededError) -> Response:
+        until_s = min(int(DAY_S - clock() % DAY_S) + 1, MAX_RETRY_AFTER_S)
+        return ProblemError(Problem.QUOTA_EXCEEDED, headers={"Retry-After": str(until_s)}).response()
 
     @app.errorhandler(HTTPException)
     def on_http_error(error: HTTPException) -> Response:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 import sys
 import time
 from pathlib import Path
@@ -12,9 +10,11 @@ from typing import Any
 import click
 
 from client_sdk.spec import GRACE_S, HearsayError, Window
+from collector.access import Access, Role, digest_of, new_secret
 from collector.config import DEFAULT_THREADS, HOUR_S, CollectorConfig, ConfigError, Durability, parse_bind
 from collector.embedded import running_store_url
 from collector.redis_store import RedisStore
+from collector.secret import read_secret
 
 TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
 
@@ -25,7 +25,31 @@ _data_dir = click.option(
     show_default=True,
     help="Directory of the embedded store.",
 )
-_redis = click.option("--redis", "redis_url", metavar="URL", help="Use this Redis or Valkey server instead.")
+
+
+def _redis_url(context: click.Context, _: click.Parameter, url: str | None) -> str | None:
+    """Return the URL; one that holds a secret may not stand on the command line."""
+    if url is None:
+        try:
+            return read_secret("HEARSAY_REDIS_URL")
+        except ConfigError as error:
+            raise click.UsageError(str(error), context) from error
+    if "@" in url or "password=" in url:
+        raise click.UsageError(
+            "every user of this machine can read a command line: give a URL with a user or a password in "
+            "HEARSAY_REDIS_URL, or in a file that HEARSAY_REDIS_URL_FILE names",
+            context,
+        )
+    return url
+
+
+_redis = click.option(
+    "--redis",
+    "redis_url",
+    metavar="URL",
+    callback=_redis_url,
+    help="Use this Redis or Valkey server instead; also HEARSAY_REDIS_URL, or a file named by HEARSAY_REDIS_URL_FILE.",
+)
 
 
 @click.group()
@@ -36,6 +60,8 @@ def cli() -> None:
 
 @cli.command()
 @click.option("--registry", type=click.Path(path_type=Path), required=True, help="The file of definitions.")
+@click.option("--access", "access_file", type=click.Path(path_type=Path), help="The file of keys: who may do what.")
+@click.option("--read-token-file", type=click.Path(path_type=Path), help="A file that holds the read token.")
 @click.option("--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="Where to listen.")
 @_data_dir
 @_redis
@@ -75,17 +101,22 @@ def cli() -> None:
 @click.option(
     "--threads", type=int, default=DEFAULT_THREADS, show_default=True, help="Threads a worker that handle requests."
 )
-def serve(bind: str, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by CollectorConfig
+def serve(bind: str, read_token_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by CollectorConfig
     """Run the service; it prints one line when it is ready.
 
-    Tallies are read with the token in the environment variable HEARSAY_READ_TOKEN; where there is none, one is made
-    and shown once.
+    Without --access anybody may report, and tallies are read with the token in the environment variable
+    HEARSAY_READ_TOKEN or in a file that --read-token-file or HEARSAY_READ_TOKEN_FILE names; where there is none, one is
+    made and shown once.
     """
     from collector.serve import serve as run  # noqa: PLC0415 the other commands need no server
 
     with _ErrorsForPeople():
         host, port = parse_bind(bind)
-        run(CollectorConfig(host=host, port=port, read_token=_read_token(), **settings))
+        token = read_secret(TOKEN_VARIABLE, read_token_file)
+        if token is None and settings["access_file"] is None:
+            token = new_secret()
+            click.echo(f"{TOKEN_VARIABLE} is not set; the read token of this run is: {token}", err=True)
+        run(CollectorConfig(host=host, port=port, read_token=token, **settings))
 
 
 @cli.command()
@@ -104,6 +135,19 @@ def close(name: str, data_dir: Path, redis_url: str | None) -> None:
         click.echo(f"window {window} is closed")
 
 
+@cli.command()
+@click.argument("name")
+@click.option("--role", type=click.Choice(Role), default=Role.UPLOAD, show_default=True, help="What the key is for.")
+def key(name: str, role: Role) -> None:
+    """Make a new secret: it is shown once, on standard error; what goes into the access file, on standard output."""
+    with _ErrorsForPeople():
+        secret = new_secret()
+        entry = f'[[key]]\nname = "{name}"\nrole = "{role}"\nsha256 = "{digest_of(secret).hex()}"\n'
+        Access.parse(entry)
+        click.echo(f"the secret of {name}, shown only here: {secret}", err=True)
+        click.echo(entry)
+
+
 class _ErrorsForPeople:
     """Turns what is wrong into a sentence on standard error and exit code 1."""
 
@@ -115,11 +159,3 @@ class _ErrorsForPeople:
         if isinstance(error, HearsayError):
             click.echo(f"hearsay-collector: {error}", err=True)
             sys.exit(1)
-
-
-def _read_token() -> str:
-    token = os.environ.get(TOKEN_VARIABLE)
-    if token is None:
-        token = secrets.token_urlsafe(32)
-        click.echo(f"{TOKEN_VARIABLE} is not set; the read token of this run is: {token}", err=True)
-    return token

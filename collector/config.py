@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -51,7 +51,8 @@ class CollectorConfig:
         port: the TCP port to listen on, from 1 to 65535.
         data_dir: the embedded store's directory, unless ``redis_url`` names another store.
         redis_url: a Redis or Valkey server, ``redis://``, ``rediss://`` or ``unix://``; or none.
-        read_token: the bearer token that reads tallies; never empty.
+        access_file: the file of keys; or none.
+        read_token: the bearer token that reads tallies where there is no such file, else none; never empty.
         cors_origins: origins of web pages that may report, such as ``https://app.example.com``.
         grace_s: seconds after its end during which a window still takes reports.
         snapshot_interval_s: least seconds between two looks at windows that are still open.
@@ -65,8 +66,9 @@ class CollectorConfig:
     host: str
     port: int
     data_dir: Path
-    redis_url: str | None
-    read_token: str
+    redis_url: str | None = field(repr=False)
+    access_file: Path | None = None
+    read_token: str | None = field(default=None, repr=False)
     cors_origins: tuple[str, ...] = ()
     grace_s: int = GRACE_S
     snapshot_interval_s: int = HOUR_S
@@ -78,9 +80,11 @@ class CollectorConfig:
         """Refuse what cannot work."""
         _require(1 <= self.port <= 65_535, f"--bind: the port must be from 1 to 65535, not {self.port}")  # noqa: PLR2004 what TCP has
         _require(
-            self.read_token.isascii()
-            and self.read_token.isprintable()
-            and self.read_token.split() == [self.read_token],
+            (self.read_token is None) is (self.access_file is not None),
+            "the file of --access says who reads tallies: leave HEARSAY_READ_TOKEN and --read-token-file unset with it",
+        )
+        _require(
+            self.read_token is None or TOKEN.fullmatch(self.read_token) is not None,
             "the read token must be printable ASCII without blanks: set HEARSAY_READ_TOKEN to one, or leave it unset",
         )
         _require(

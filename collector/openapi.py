@@ -7,6 +7,7 @@ from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any
 
+from collector.headers import ALWAYS
 from collector.operations import NDJSON, OPERATIONS, PROBLEMS_OF_ALL, Answer, Body, Caller, Operation, Query
 from collector.problem import MEDIA_TYPE, Problem
 from collector.schemas import SCHEMAS, Schema, reference
@@ -19,10 +20,17 @@ _HEADERS = {
     "ETag": "For If-None-Match.",
     "Retry-After": "Seconds to stay away.",
     "WWW-Authenticate": "The scheme of the token: Bearer.",
-    "X-Content-Type-Options": "nosniff: the media type is what it says.",
+    **dict(ALWAYS),
 }
 
-_HEADERS_OF_ALL = ("Cache-Control", "X-Content-Type-Options")
+_HEADERS_OF_ALL = ("Cache-Control", *(name for name, _ in ALWAYS))
+
+_SECURITY: dict[Caller, list[dict[str, list[str]]]] = {
+    Caller.ANYONE: [],
+    Caller.READER: [{Caller.READER.token: []}],
+    Caller.UPLOADER: [{}, {Caller.UPLOADER.token: []}],
+}
+"""One of these must hold; the empty one asks for nothing."""
 
 
 def openapi_document(operations: tuple[Operation, ...] = OPERATIONS) -> dict[str, Any]:
@@ -58,14 +66,14 @@ def openapi_document(operations: tuple[Operation, ...] = OPERATIONS) -> dict[str
 
 def _operation(operation: Operation) -> dict[str, Any]:
     responses = {str(answer.status.value): _answer(answer) for answer in operation.answers}
-    problems = (*operation.problems, *PROBLEMS_OF_ALL)
+    problems = (*operation.problems, *operation.caller.problems, *PROBLEMS_OF_ALL)
     for status in sorted({problem.status for problem in problems}):
         responses[str(status.value)] = _problems(status, [one for one in problems if one.status is status])
     document = {
         "operationId": operation.name,
         "summary": operation.summary,
         "parameters": [_query(query) for query in operation.queries],
-        "security": [{operation.caller.token: []}] if operation.caller.token else [],
+        "security": _SECURITY[operation.caller],
         "responses": responses,
     }
     return document | ({"requestBody": _body(operation.body)} if operation.body else {})

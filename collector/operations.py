@@ -22,12 +22,18 @@ class Caller(Enum):
     """Who may call an operation: the name of the token that is asked for, and whose it is."""
 
     ANYONE = "", "Anyone."
-    READER = "readToken", "Whoever has the read token."
+    READER = "readKey", "Whoever has a read key, or the collector's read token."
+    UPLOADER = "uploadKey", "Whoever has an upload key; anyone, where the collector has no such key."
 
     def __init__(self, token: str, description: str) -> None:
         """Name the parts."""
         self.token = token
         self.description = description
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What somebody else is answered."""
+        return (Problem.UNAUTHORIZED, Problem.FORBIDDEN) if self.token else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +101,7 @@ class Operation:
         body: what the request brings, if anything.
         queries: what the query may hold.
         answers: what comes back if all is well.
-        problems: what else may come back, beside the problems of every operation.
+        problems: what else may come back, beside the problems of every operation and of those who may not.
 
     """
 
@@ -131,9 +137,10 @@ OPERATIONS = (
         method="POST",
         path="/v1/reports",
         summary="Count an upload exactly once and say what became of its reports.",
+        caller=Caller.UPLOADER,
         body=Body(JSON, "Upload", MAX_UPLOAD_BYTES),
         answers=(Answer("The verdict: the same one however often the upload is sent.", JSON, "Verdict"),),
-        problems=(*_PROBLEMS_OF_A_BODY, *_PROBLEMS_OF_AN_UPLOAD, Problem.STORE_UNAVAILABLE),
+        problems=(*_PROBLEMS_OF_A_BODY, *_PROBLEMS_OF_AN_UPLOAD, Problem.QUOTA_EXCEEDED, Problem.STORE_UNAVAILABLE),
     ),
     Operation(
         name="get_registry",
@@ -153,7 +160,7 @@ OPERATIONS = (
         caller=Caller.READER,
         queries=(Query("preliminary", ("0", "1"), "1: add the last look at windows that are open."),),
         answers=(Answer("The tallies, a line each.", NDJSON, "Tally"),),
-        problems=(Problem.UNAUTHORIZED, Problem.INVALID_QUERY, Problem.STORE_UNAVAILABLE),
+        problems=(Problem.PRELIMINARY_FORBIDDEN, Problem.INVALID_QUERY, Problem.STORE_UNAVAILABLE),
     ),
     Operation(
         name="get_openapi",

@@ -58,6 +58,12 @@ class Problem(Enum):
         "This needs the header 'Authorization: Bearer TOKEN' with a token that may do it.",
         "WWW-Authenticate",
     )
+    FORBIDDEN = "forbidden", HTTPStatus.FORBIDDEN, "The key is for something else."
+    PRELIMINARY_FORBIDDEN = (
+        "preliminary_forbidden",
+        HTTPStatus.FORBIDDEN,
+        "The key reads closed windows only: leave preliminary=1 out.",
+    )
     NOT_FOUND = "not_found", HTTPStatus.NOT_FOUND, "Nothing is served at this path."
     METHOD_NOT_ALLOWED = "method_not_allowed", HTTPStatus.METHOD_NOT_ALLOWED, "This path has other methods.", "Allow"
     BODY_TOO_LARGE = "body_too_large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is over the limit: split it."
@@ -75,6 +81,12 @@ class Problem(Enum):
         "unsupported_encoding",
         HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
         "The body must be sent without a content encoding.",
+    )
+    QUOTA_EXCEEDED = (
+        "quota_exceeded",
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "The key has too little left of its reports of the day; nothing was counted; send the same upload again later.",
+        "Retry-After",
     )
     INTERNAL_ERROR = (
         "internal_error",

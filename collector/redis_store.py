@@ -56,8 +56,11 @@ class RedisStore:
                 client_name=None,
                 protocol=2,
             )
-        except ValueError as error:
-            raise ConfigError(f"--redis: {error}") from error
+        except ValueError:  # not shown: a URL that is cut in the wrong places may show a password
+            raise ConfigError(
+                "--redis must be a URL such as redis://HOST:6379/0, rediss://HOST:6379/0 or unix:///PATH; write "
+                "special characters of a password as %XX"
+            ) from None
         self._client = redis.Redis(connection_pool=self._pool)
         self._thread = threading.local()
         self.shards = shards

@@ -10,11 +10,13 @@ from flask import Flask
 from granian.constants import Interfaces
 
 from client_sdk.spec import Registry
+from collector.access import Access
 from collector.app import create_app
 from collector.config import CollectorConfig
 from collector.embedded import EmbeddedStore
 from collector.maintenance import Maintenance
 from collector.redis_store import RedisStore
+from collector.served import Live, Served
 from collector.workers import announce_when_ready, begin_worker, require_free_address, resolve, run_workers
 
 WORKER_STOP_S = 10
@@ -29,7 +31,7 @@ def serve(config: CollectorConfig) -> None:
         RegistryError: if the registry cannot be used.
 
     """
-    registry = Registry.load(config.registry)
+    served = Served(Registry.load(config.registry), load_access(config))
     address = resolve(config.host)
     require_free_address(address, config.port)
     with _store_url(config) as (store_url, every_tick):
@@ -40,10 +42,10 @@ def serve(config: CollectorConfig) -> None:
         maintenance = Maintenance(store, store, grace_s=config.grace_s, every_tick=every_tick)
         maintenance.start()
         where = "the store of --redis" if config.redis_url else str(config.data_dir.absolute())
-        announce_when_ready(config.host, config.port, f"with {len(registry.metrics)} metrics, on {where}")
+        announce_when_ready(config.host, config.port, f"with {len(served.registry.metrics)} metrics, on {where}")
         try:
             run_workers(
-                partial(worker_app, config, registry, store_url, store.shards),
+                partial(worker_app, config, served, store_url, store.shards),
                 address=address,
                 port=config.port,
                 interface=Interfaces.WSGI,
@@ -53,6 +55,18 @@ def serve(config: CollectorConfig) -> None:
             )
         finally:
             maintenance.stop()
+
+
+def load_access(config: CollectorConfig) -> Access:
+    """Return who may do what.
+
+    Raises:
+        ConfigError: if the file of keys cannot be used.
+
+    """
+    if config.access_file is None:
+        return Access.of_token(config.read_token or "")
+    return Access.load(config.access_file)
 
 
 @contextlib.contextmanager
@@ -65,16 +79,15 @@ def _store_url(config: CollectorConfig) -> Iterator[tuple[str, Callable[[], None
         yield embedded.url, embedded.ensure_guarded
 
 
-def worker_app(config: CollectorConfig, registry: Registry, store_url: str, shards: int) -> Flask:
+def worker_app(config: CollectorConfig, served: Served, store_url: str, shards: int) -> Flask:
     """Return the application of one worker process. Run in the worker.
 
-    It needs neither the registry's file nor the store to start: a worker is replaced when both may be away.
+    It needs neither the files nor the store to start: a worker is replaced when all of them may be away.
     """
     begin_worker()
     return create_app(
-        registry,
+        Live(served),
         RedisStore(store_url, shards),
-        read_token=config.read_token,
         cors_origins=config.cors_origins,
         grace_s=config.grace_s,
         snapshot_interval_s=config.snapshot_interval_s,

@@ -6,17 +6,17 @@ import sys
 
 from flask import Flask, Response
 
-from client_sdk.spec import Registry
 from collector import serve
 from collector.__main__ import main
 from collector.config import CollectorConfig
+from collector.served import Served
 
 worker_app = serve.worker_app
 
 
-def app_with_empty_post(config: CollectorConfig, registry: Registry, store_url: str, shards: int) -> Flask:
+def app_with_empty_post(config: CollectorConfig, served: Served, store_url: str, shards: int) -> Flask:
     """Return the collector's application with ``POST /empty``."""
-    app = worker_app(config, registry, store_url, shards)
+    app = worker_app(config, served, store_url, shards)
 
     @app.post("/empty")
     def empty() -> Response:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from client_sdk.spec import GRACE_S, Registry, Report, Upload, Window
+from collector.access import digest_of
 from collector.judge import Judgement, judge
 
 REGISTRY_TEXT: Final = """
@@ -60,6 +61,12 @@ def upload(*reports: Report, upload_id: str | None = None) -> Upload:
 def judged(sent: Upload, now_s: float = NOON, grace_s: int = GRACE_S) -> Judgement:
     """Return the judgement of an upload."""
     return judge(sent, REGISTRY, now_s=now_s, grace_s=grace_s)
+
+
+def key_entry(name: str, role: str, secret: str, *scope: str) -> str:
+    """Return a key's entry in an access file."""
+    fields = (f'name = "{name}"', f'role = "{role}"', f'sha256 = "{digest_of(secret).hex()}"')
+    return "\n".join(("[[key]]", *fields, *scope, ""))
 
 
 def tallies_of(lines: Iterable[str]) -> dict[tuple[str, str], list[int]]:

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,9 +83,13 @@ class RunningCollector:
 
 @contextlib.contextmanager
 def running_collector(
-    registry: Path, data_dir: Path, *options: str, host: str = "127.0.0.1", environment: dict[str, str] | None = None
+    registry: Path,
+    data_dir: Path,
+    *options: str,
+    host: str = "127.0.0.1",
+    environment: Mapping[str, str | None] | None = None,
 ) -> Iterator[RunningCollector]:
-    """Run ``hearsay-collector serve`` until the context ends."""
+    """Run ``hearsay-collector serve`` until the context ends; a variable that is none is not set."""
     port = free_port()
     data_dir.mkdir(parents=True, exist_ok=True)
     output = data_dir.parent / f"collector-{port}.out"
@@ -93,7 +97,8 @@ def running_collector(
         *(sys.executable, "-m", "collector", "serve", "--registry", str(registry)),
         *("--bind", f"{host}:{port}", "--data-dir", str(data_dir), *options),
     ]
-    settings = {**os.environ, "HEARSAY_READ_TOKEN": READ_TOKEN, **(environment or {})}
+    chosen = {**os.environ, "HEARSAY_READ_TOKEN": READ_TOKEN, **(environment or {})}
+    settings = {name: value for name, value in chosen.items() if value is not None}
     with output.open("wb") as sink:
         process = subprocess.Popen(command, stdout=sink, stderr=subprocess.STDOUT, env=settings)
     collector = RunningCollector(f"http://127.0.0.1:{port}", data_dir, process, output)

@@ -46,6 +46,8 @@ def test_another_bind_is_refused_with_an_example(text: str) -> None:
         ({"cors_origins": ("https://App.example.com",)}, "--cors-origin"),
         ({"cors_origins": ("https://a b",)}, "--cors-origin"),
         ({"cors_origins": ("http://*",)}, "--cors-origin"),
+        ({"read_token": None}, "HEARSAY_READ_TOKEN"),
+        ({"access_file": Path("access.toml")}, "--access"),
         ({"grace_s": -1}, "--grace"),
         ({"snapshot_interval_s": 0}, "--snapshot-interval"),
         ({"workers": 0}, "--workers"),
@@ -58,6 +60,11 @@ def test_another_bind_is_refused_with_an_example(text: str) -> None:
 def test_a_setting_that_cannot_work_is_named(change: dict[str, Any], named: str) -> None:
     with pytest.raises(ConfigError, match=named):
         CollectorConfig(**SOUND | change)
+
+
+def test_a_setting_that_is_a_secret_is_not_shown() -> None:
+    shown = repr(CollectorConfig(**SOUND | {"read_token": "canary", "redis_url": "redis://:canary@localhost"}))
+    assert "canary" not in shown
 
 
 def test_sound_settings_are_taken() -> None:

@@ -11,15 +11,17 @@ import schemathesis
 from client_sdk.spec import MAX_REPORTS, MAX_UPLOAD_BYTES, Malformed, Refusal, Window
 from client_sdk.spec.malformed import MALFORMED_ANSWERS
 from collector import create_app
+from collector.access import Access
 from collector.openapi import openapi_document
 from collector.operations import OPERATIONS, PROBLEMS_OF_ALL, PROBLEMS_OF_NONE
 from collector.problem import PROBLEMS, Problem
 from collector.schemas import SCHEMAS
+from collector.served import Live, Served
 from tests.support.collecting import NOON, REGISTRY
 from tests.support.conforming import conforming_client, require_valid
 from tests.support.memory_store import MemoryStore
 
-APP = create_app(REGISTRY, MemoryStore(), read_token="x", clock=lambda: NOON)  # noqa: S106 a test's own
+APP = create_app(Live(Served(REGISTRY, Access(()))), MemoryStore(), clock=lambda: NOON)
 
 
 def test_the_document_is_one_of_openapi_3_1() -> None:
@@ -44,7 +46,9 @@ def test_every_operation_has_a_name_of_its_own() -> None:
 
 
 def test_every_problem_is_documented_where_it_can_come_up() -> None:
-    documented = {Problem.TOO_MANY_UPLOADS} | {problem for operation in OPERATIONS for problem in operation.problems}
+    documented = {Problem.TOO_MANY_UPLOADS} | {
+        problem for operation in OPERATIONS for problem in (*operation.problems, *operation.caller.problems)
+    }
     assert documented.isdisjoint({*PROBLEMS_OF_ALL, *PROBLEMS_OF_NONE})
     assert documented | {*PROBLEMS_OF_ALL, *PROBLEMS_OF_NONE} == set(Problem)
 

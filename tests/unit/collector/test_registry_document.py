@@ -8,6 +8,8 @@ from typing import Any
 
 from client_sdk.spec import Registry
 from collector import create_app
+from collector.access import Access
+from collector.served import Live, Served
 from tests.support.collecting import NOON
 from tests.support.definitions import (
     BOOLEAN,
@@ -40,7 +42,7 @@ EVERY_KIND = Registry.parse(
 
 
 def shown() -> list[dict[str, Any]]:
-    client = create_app(EVERY_KIND, MemoryStore(), read_token="x", clock=lambda: NOON).test_client()  # noqa: S106
+    client = create_app(Live(Served(EVERY_KIND, Access(()))), MemoryStore(), clock=lambda: NOON).test_client()
     metrics: list[dict[str, Any]] = json.loads(client.get("/v1/registry").text)["metrics"]
     return metrics
 

@@ -10,12 +10,15 @@ from flask.testing import FlaskClient
 
 from client_sdk.spec import MAX_UPLOAD_BYTES, Window
 from collector import create_app
+from collector.access import Access
+from collector.served import Live, Served
 from collector.store import StoreUnavailableError, Tally
 from tests.support.collecting import NOON, REGISTRY, TODAY, report, tallies_of, upload
 from tests.support.conforming import conforming_client
 from tests.support.memory_store import MemoryStore
 
 TOKEN = "let-me-read"  # noqa: S105 a test's own
+LIVE = Live(Served(REGISTRY, Access.of_token(TOKEN)))
 READ = {"Authorization": f"Bearer {TOKEN}"}
 JSON = {"Content-Type": "application/json"}
 PAGE = "https://app.example.com"
@@ -28,7 +31,7 @@ def store() -> MemoryStore:
 
 @pytest.fixture
 def client(store: MemoryStore) -> FlaskClient:
-    app = create_app(REGISTRY, store, read_token=TOKEN, cors_origins=(PAGE,), clock=lambda: NOON)
+    app = create_app(LIVE, store, cors_origins=(PAGE,), clock=lambda: NOON)
     return conforming_client(app)
 
 
@@ -71,7 +74,7 @@ def test_open_windows_are_shown_only_as_a_preliminary_snapshot(client: FlaskClie
 
 def test_a_window_whose_grace_is_over_is_closed_before_tallies_are_read(store: MemoryStore) -> None:
     now = [NOON]
-    client = create_app(REGISTRY, store, read_token=TOKEN, clock=lambda: now[0]).test_client()
+    client = create_app(LIVE, store, clock=lambda: now[0]).test_client()
     client.post("/v1/reports", data=upload().encode(), headers=JSON)
     now[0] += 10 * 86_400
     assert json.loads(client.get("/v1/tallies", headers=READ).text)["closed"] is True
@@ -213,7 +216,7 @@ def test_nothing_may_be_kept_by_caches_but_the_registry_which_is_asked_for_anew(
 def test_a_page_of_a_configured_origin_may_report(client: FlaskClient) -> None:
     preflight = client.options("/v1/reports", headers={"Origin": PAGE, "Access-Control-Request-Method": "POST"})
     assert preflight.headers["Access-Control-Allow-Origin"] == PAGE
-    assert preflight.headers["Access-Control-Allow-Headers"] == "Content-Type"
+    assert preflight.headers["Access-Control-Allow-Headers"] == "Authorization, Content-Type"
     answer = client.post("/v1/reports", data=upload().encode(), headers=JSON | {"Origin": PAGE})
     assert answer.headers["Access-Control-Allow-Origin"] == PAGE
     assert "Origin" in answer.headers["Vary"]

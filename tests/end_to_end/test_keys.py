@@ -1,0 +1,86 @@
+"""Keys and secrets of the real collector: from a file or the environment, and shown nowhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+import requests
+
+from client_sdk.spec import Window, WindowKind
+from tests.support.collecting import key_entry, report, upload
+from tests.support.processes import READ_TOKEN, command_line, free_port, run_command, running_collector
+
+COLLECTOR = (sys.executable, "-m", "collector")
+JSON = {"Content-Type": "application/json"}
+
+
+def bearer(secret: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {secret}"}
+
+
+def body() -> bytes:
+    return upload(report(window=Window.of(WindowKind.DAY, time.time()).text)).encode()
+
+
+def test_a_key_that_the_command_made_opens_what_it_is_for_and_is_shown_nowhere_else(
+    registry_file: Path, tmp_path: Path
+) -> None:
+    made = run_command([*COLLECTOR, "key", "acme-notes"])
+    secret = made.stderr.strip().rpartition(": ")[2]
+    assert (made.returncode, len(secret), secret in made.stdout) == (0, 43, False)
+    assert tomllib.loads(made.stdout)["key"][0]["name"] == "acme-notes"
+    access = tmp_path / "access.toml"
+    access.write_text(made.stdout + key_entry("dashboard", "read", READ_TOKEN))
+    options = ("--access", str(access))
+    with running_collector(registry_file, tmp_path / "data", *options, environment={"HEARSAY_READ_TOKEN": None}) as run:
+        url = f"{run.url}/v1/reports"
+        assert requests.post(url, data=body(), headers=JSON, timeout=30).status_code == 401
+        answer = requests.post(url, data=body(), headers=JSON | bearer(secret), timeout=30)
+        assert (answer.status_code, answer.headers["Server"]) == (200, "hearsay")
+        assert requests.get(f"{run.url}/v1/tallies", headers=bearer(READ_TOKEN), timeout=30).status_code == 200
+        shown = [command_line(pid) for pid in (run.pid, *run.worker_pids())] + [run.output.read_text()]
+        assert not any(value in text for text in shown for value in (secret, READ_TOKEN))
+
+
+def test_a_name_that_no_key_may_have_is_refused_before_a_secret_is_shown() -> None:
+    refused = run_command([*COLLECTOR, "key", "Acme Notes"])
+    assert (refused.returncode, refused.stdout, "lower-case letters" in refused.stderr) == (1, "", True)
+
+
+def test_the_read_token_may_stand_in_a_file(registry_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("token-of-a-file\n")
+    without = {"HEARSAY_READ_TOKEN": None}
+    options = ("--read-token-file", str(tmp_path / "token"))
+    with running_collector(registry_file, tmp_path / "data", *options, environment=without) as run:
+        for token, status in (("token-of-a-file", 200), (READ_TOKEN, 401)):
+            assert requests.get(f"{run.url}/v1/tallies", headers=bearer(token), timeout=30).status_code == status
+        assert "token-of-a-file" not in run.output.read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "settings", "named", "status"),
+    [
+        (("--read-token-file", "none"), {}, "none cannot be read", 1),
+        (("--read-token-file", "none"), {"HEARSAY_READ_TOKEN": "x"}, "HEARSAY_READ_TOKEN is set, and a file", 1),
+        (("--access", "none"), {}, "none cannot be read", 1),
+        (("--access", "none"), {"HEARSAY_READ_TOKEN": "x"}, "--access says who reads", 1),
+        (("--redis", "redis://:canary@127.0.0.1"), {}, "in HEARSAY_REDIS_URL", 2),
+        (("--redis", "redis://127.0.0.1?password=canary"), {}, "in HEARSAY_REDIS_URL", 2),
+        ((), {"HEARSAY_REDIS_URL": "redis://:can/canary@127.0.0.1"}, "--redis must be a URL", 1),
+        ((), {"HEARSAY_REDIS_URL": "redis://app:canary@127.0.0.1:1"}, "the store cannot be reached", 1),
+        ((), {"HEARSAY_REDIS_URL_FILE": "none"}, "none cannot be read", 2),
+    ],
+)
+def test_what_is_wrong_with_a_secret_is_said_without_showing_it(
+    registry_file: Path, options: tuple[str, ...], settings: dict[str, str], named: str, status: int
+) -> None:
+    bind = f"127.0.0.1:{free_port()}"
+    command = [*COLLECTOR, "serve", "--registry", str(registry_file), "--bind", bind, *options]
+    result = run_command(command, **settings)
+    assert (result.returncode, named in result.stderr) == (status, True), result.stderr
+    assert "canary" not in result.stderr
+    assert "Traceback" not in result.stderr

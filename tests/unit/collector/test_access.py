@@ -1,0 +1,115 @@
+"""Who may do what: the file of keys, and how a key is found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from collector.access import Access, Key, Role, digest_of, new_secret
+from collector.config import ConfigError
+from tests.support.collecting import key_entry
+
+OLD, NEW, OTHER = "secret-of-old", "secret-of-new", "secret-of-other"
+
+
+def test_every_field_of_a_key_is_read() -> None:
+    access = Access.parse(
+        key_entry("acme-notes", "upload", OLD, "quota = 1000")
+        + key_entry("dashboard", "read", NEW, 'metrics = ["os"]', "preliminary = true")
+        + key_entry("edge", "relay", OTHER)
+    )
+    assert access.keys == (
+        Key("acme-notes", Role.UPLOAD, digest_of(OLD), quota=1000),
+        Key("dashboard", Role.READ, digest_of(NEW), metrics=frozenset({"os"}), preliminary=True),
+        Key("edge", Role.RELAY, digest_of(OTHER)),
+    )
+
+
+def test_a_secret_is_replaced_without_a_gap_by_two_keys_of_one_name() -> None:
+    access = Access.parse(key_entry("app", "upload", OLD) + key_entry("app", "upload", NEW))
+    found = [access.find(secret) for secret in (OLD, NEW)]
+    assert [key.name for key in found if key] == ["app", "app"]
+    assert access.find(OTHER) is None
+
+
+def test_uploads_are_open_until_a_key_is_for_them() -> None:
+    assert Access.parse(key_entry("dashboard", "read", OLD) + key_entry("edge", "relay", NEW)).uploads_are_open
+    assert not Access.parse(key_entry("app", "upload", OLD)).uploads_are_open
+
+
+def test_a_key_reads_the_metrics_that_it_names_and_without_names_all() -> None:
+    scoped, free = Access.parse(key_entry("some", "read", OLD, 'metrics = ["os"]') + key_entry("all", "read", NEW)).keys
+    assert (scoped.may_read("os"), scoped.may_read("plan"), free.may_read("plan")) == (True, False, True)
+    assert not free.preliminary
+
+
+def test_every_key_is_compared_wherever_the_right_one_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    access = Access.parse("".join(key_entry(f"k{place}", "upload", f"secret-{place}") for place in range(5)))
+    compared: list[bytes] = []
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append(one)
+        return one == other
+
+    monkeypatch.setattr("collector.access.hmac.compare_digest", compare)
+    for secret in ("secret-0", "secret-4", "none"):
+        compared.clear()
+        access.find(secret)
+        assert compared == [key.digest for key in access.keys]
+
+
+def test_the_token_of_a_collector_without_a_file_reads_everything_and_uploads_are_open() -> None:
+    access = Access.of_token(OLD)
+    key = access.find(OLD)
+    assert access.uploads_are_open
+    assert key is not None
+    assert (key.role, key.may_read("os"), key.preliminary) == (Role.READ, True, True)
+
+
+MISTAKES = [
+    ("", "key: is missing"),
+    ("key = 3", r"\[\[key\]\]"),
+    ("key = [3]", r"key\[1\]: must be a table"),
+    ("other = 1\n" + key_entry("a", "upload", OLD), "other: is an unknown key"),
+    ("[[key]]", r"key\[1\].name: is missing\nkey\[1\].role: is missing\nkey\[1\].sha256: is missing"),
+    (key_entry("A b", "upload", OLD), "lower-case letters"),
+    (key_entry("a" * 65, "upload", OLD), "1 to 64"),
+    (key_entry("a", "admin", OLD), "must be one of: upload, read, relay"),
+    (key_entry("a", "upload", OLD).replace(digest_of(OLD).hex(), OLD), "64 lower-case hex digits"),
+    (key_entry("a", "upload", OLD).replace("sha256", "secret"), "secret: is an unknown key"),
+    (key_entry("a", "upload", OLD, "quota = 0"), "quota: must be a whole number"),
+    (key_entry("a", "upload", OLD, "quota = true"), "quota: must be a whole number"),
+    (key_entry("a", "upload", OLD, "preliminary = true"), "preliminary: is an unknown key"),
+    (key_entry("a", "read", OLD, "quota = 5"), "quota: is an unknown key"),
+    (key_entry("a", "read", OLD, "metrics = []"), "metrics: must be a list of names"),
+    (key_entry("a", "read", OLD, "metrics = [1]"), "metrics: must be a list of names"),
+    (key_entry("a", "read", OLD, 'metrics = "os"'), "metrics: must be a list of names"),
+    (key_entry("a", "read", OLD, "preliminary = 1"), "preliminary: must be true or false"),
+    (key_entry("a", "upload", OLD) + key_entry("b", "read", OLD), "two keys have the same digest"),
+    ("[[key]", "is not TOML"),
+]
+
+
+@pytest.mark.parametrize(("text", "named"), MISTAKES)
+def test_a_mistake_is_named_and_no_value_is_shown(text: str, named: str) -> None:
+    with pytest.raises(ConfigError, match=named) as caught:
+        Access.parse(text)
+    assert OLD not in str(caught.value)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"none\.toml cannot be read: No such file"):
+        Access.load(tmp_path / "none.toml")
+    (tmp_path / "latin.toml").write_bytes(b"\xff")
+    with pytest.raises(ConfigError, match=r"latin\.toml is not UTF-8"):
+        Access.load(tmp_path / "latin.toml")
+    (tmp_path / "broken.toml").write_text("[[key]]")
+    with pytest.raises(ConfigError, match=r"broken\.toml: key\[1\]\.name: is missing"):
+        Access.load(tmp_path / "broken.toml")
+
+
+def test_secrets_are_long_fresh_and_fit_for_a_header() -> None:
+    made = {new_secret() for _ in range(100)}
+    assert len(made) == 100
+    assert all(len(secret) == 43 and secret.isascii() and " " not in secret for secret in made)
