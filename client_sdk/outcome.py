@@ -15,6 +15,9 @@ from client_sdk.spec.errors import MalformedError
 from client_sdk.spec.report import Verdict
 
 OK = 200
+UNAUTHORIZED = 401
+FORBIDDEN = 403
+TOO_MANY = 429
 UNAVAILABLE = 503
 
 PERMANENT_STATUSES = frozenset({400, 413, 415, 422})
@@ -106,6 +109,13 @@ def explain(reply: Reply | None) -> str:
         return "the collector could not be reached; reports wait: is its address right, and this device online?"
     if reply.status == UNAVAILABLE:
         return "the collector's store does not answer; reports wait: see to the collector"
+    if reply.status in (UNAUTHORIZED, FORBIDDEN):
+        return (
+            f"the collector's address answered with status {reply.status}; reports wait: does upload_key hold a secret "
+            "of an upload key that the collector has?"
+        )
+    if reply.status == TOO_MANY:
+        return "the collector has taken as many reports of this upload key as it may in a day; reports wait"
     return (
         f"the collector's address answered with status {reply.status} and no verdict; reports wait: "
         "is it the base URL of a collector, such as https://telemetry.example.com?"

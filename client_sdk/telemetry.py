@@ -66,6 +66,7 @@ class Telemetry:
         consent: bool,
         clock: Callable[[], float] = time.time,
         coins: Coins = _SYSTEM_COINS,
+        upload_key: str | None = None,
         transport: Transport | None = None,
         on_budget: OnBudget | None = None,
         warn_at: Sequence[float] = WARN_AT,
@@ -80,16 +81,17 @@ class Telemetry:
             consent: whether the user has agreed: True or False, nothing that merely counts as such.
             clock: Unix seconds.
             coins: where randomness comes from; anything but the default is for tests.
-            transport: how uploads travel; HTTP by default. What its ``post(body)`` returns is a `client_sdk.Reply`, or
-                none if nothing came back.
+            upload_key: the secret that the collector asks of this app; the same on every device.
+            transport: how uploads travel; HTTP by default, and only that sends ``upload_key``. What its ``post(body)``
+                returns is a `client_sdk.Reply`, or none if nothing came back.
             on_budget: called with a fraction and a `BudgetStatus` when so much of the lifetime budget is spent: once a
                 fraction and process, in the thread that uploads, soon after the report that spent it. What it raises
                 is logged; while it runs nothing is sent.
             warn_at: those fractions.
 
         Raises:
-            ValueError: if ``collector`` is no http or https URL, or has a query, a fragment, blanks or a user name; or
-                if a fraction is not above 0, or above 1.
+            ValueError: if ``collector`` is no http or https URL, or has a query, a fragment, blanks or a user name; if
+                ``upload_key`` is not of printable ASCII without blanks; or if a fraction is not above 0, or above 1.
             TypeError: if ``consent`` is no bool.
 
         """
@@ -98,7 +100,7 @@ class Telemetry:
         self._registry = registry
         self._path = None if data_dir is None else Path(data_dir).absolute() / ledger_file.FILE_NAME
         self._coins = coins
-        self._transport = transport or HttpTransport(collector)
+        self._transport = transport or HttpTransport(collector, upload_key)
         self._closed = False
         self._agenda = Agenda(registry, coins)
         watch = None if on_budget is None else BudgetWatch(registry, on_budget, warn_at)

@@ -30,7 +30,7 @@ _HEADERS = {
     "Content-Type": "application/json",
     "User-Agent": "hearsay",
 }
-"""All there is, and the same on every device: versions and languages would tell devices apart."""
+"""All there is but for an app's key, and the same on every device: versions and languages would tell devices apart."""
 
 
 class Transport(Protocol):
@@ -46,23 +46,28 @@ class HttpTransport:
     Each upload has a connection of its own: a lasting one would link uploads, and a child process would share it.
     """
 
-    def __init__(self, collector: str) -> None:
-        """Take the collector's address, such as ``https://telemetry.example.com``.
+    def __init__(self, collector: str, upload_key: str | None = None) -> None:
+        """Take the collector's address, such as ``https://telemetry.example.com``, and the secret that it asks for.
 
         Raises:
-            ValueError: if it is no http or https URL, or one with a query, a fragment, blanks or a user name.
+            ValueError: if the address is no http or https URL, or one with a query, a fragment, blanks or a user name;
+                or if the secret is not of printable ASCII without blanks.
 
         """
         if not _is_base_url(collector):  # not shown: it may hold a password
             raise ValueError(
                 "collector must be a URL such as https://telemetry.example.com, without query, fragment, blanks or user"
             )
+        if upload_key is not None and not _is_token(upload_key):  # not shown: it is a secret
+            raise ValueError("upload_key must be printable ASCII without blanks")
         self._url = collector.rstrip("/") + REPORTS_PATH
+        self._headers = _HEADERS if upload_key is None else {**_HEADERS, "Authorization": f"Bearer {upload_key}"}
 
     def post(self, body: bytes) -> Reply | None:
         """Deliver the body of an upload once; return what came back, or none if nothing did.
 
-        Redirects are not followed (the reports are for this collector), no cookie is kept, no password is sent.
+        Redirects are not followed (reports and secret are for this collector), no cookie is kept, and no password of
+        the machine's user is sent.
         """
         with forks.importing():
             import requests  # noqa: PLC0415 importing the SDK must stay quick
@@ -72,7 +77,7 @@ class HttpTransport:
                 with session.post(
                     self._url,
                     data=body,
-                    headers=_HEADERS,
+                    headers=self._headers,
                     auth=lambda request: request,  # none at all: requests would look into ~/.netrc
                     timeout=(CONNECT_TIMEOUT_S, READ_TIMEOUT_S),
                     allow_redirects=False,
@@ -92,6 +97,10 @@ def _read(response: requests.Response) -> bytes:
         if len(content) >= MAX_REPLY_BYTES or time.monotonic() > deadline_s:
             break
     return bytes(content[:MAX_REPLY_BYTES])
+
+
+def _is_token(text: str) -> bool:
+    return bool(text) and text.isascii() and text.isprintable() and " " not in text
 
 
 def _is_base_url(text: str) -> bool:

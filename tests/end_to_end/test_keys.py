@@ -5,14 +5,17 @@ from __future__ import annotations
 import sys
 import time
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import pytest
 import requests
 
+from client_sdk import Recorded, Registry, Telemetry
 from client_sdk.spec import Window, WindowKind
 from tests.support.collecting import key_entry, report, upload
-from tests.support.processes import READ_TOKEN, command_line, free_port, run_command, running_collector
+from tests.support.processes import READ_TOKEN, command_line, free_port, run_command, running_collector, wait_until
+from tests.support.wire import tallies
 
 COLLECTOR = (sys.executable, "-m", "collector")
 JSON = {"Content-Type": "application/json"}
@@ -44,6 +47,27 @@ def test_a_key_that_the_command_made_opens_what_it_is_for_and_is_shown_nowhere_e
         assert requests.get(f"{run.url}/v1/tallies", headers=bearer(READ_TOKEN), timeout=30).status_code == 200
         shown = [command_line(pid) for pid in (run.pid, *run.worker_pids())] + [run.output.read_text()]
         assert not any(value in text for text in shown for value in (secret, READ_TOKEN))
+
+
+def test_reports_wait_while_the_apps_key_is_wrong_and_none_is_lost(registry_file: Path, tmp_path: Path) -> None:
+    access = tmp_path / "access.toml"
+    access.write_text(
+        key_entry("app", "upload", "right-key") + key_entry("dashboard", "read", READ_TOKEN, "preliminary = true")
+    )
+    options = ("--access", str(access))
+    with running_collector(registry_file, tmp_path / "data", *options, environment={"HEARSAY_READ_TOKEN": None}) as run:
+        app = partial(
+            Telemetry, Registry.load(registry_file), collector=run.url, data_dir=tmp_path / "app", consent=True
+        )
+        with app(upload_key="wrong-key") as telemetry:
+            assert telemetry.record("os", "linux") is Recorded.QUEUED
+            wait_until(lambda: not telemetry.flush(0.1) and telemetry.problem is not None, what="the refusal")
+            assert "upload_key" in str(telemetry.problem)
+            assert "wrong-key" not in str(telemetry.problem)
+        with app(upload_key="right-key") as telemetry:
+            assert telemetry.flush(30)
+            assert (telemetry.problem, telemetry.dropped()) == (None, {})
+        assert [tally["reports"] for tally in tallies(run.url, "?preliminary=1")] == [1]
 
 
 def test_a_name_that_no_key_may_have_is_refused_before_a_secret_is_shown() -> None:

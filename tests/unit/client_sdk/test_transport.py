@@ -92,6 +92,24 @@ def test_a_request_holds_the_body_and_nothing_that_tells_devices_apart(server: S
     }
 
 
+def test_an_upload_key_is_sent_to_the_collector_and_nowhere_else(server: Server) -> None:
+    with Server() as elsewhere:
+        server.status, server.headers = 307, {"Location": elsewhere.url}
+        bearer = HttpTransport(server.url, "secret-canary")
+        assert bearer.post(b"{}") == Reply(307, None, b"{}")
+        assert (server.requests[0][1]["Authorization"], elsewhere.requests) == ("Bearer secret-canary", [])
+    assert "secret-canary" not in repr(bearer)
+
+
+@pytest.mark.parametrize(
+    "key", ["", "secret canary", "secret-canary\n", "secret-c\u00e4nary", "secret-canary\r\nHost: x"]
+)
+def test_an_upload_key_that_no_header_can_carry_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(ValueError, match="printable ASCII") as caught:
+        HttpTransport("https://example.com", key)
+    assert "nary" not in str(caught.value)
+
+
 def test_a_collector_may_live_below_a_path(server: Server) -> None:
     HttpTransport(f"{server.url}/telemetry").post(b"{}")
     assert server.requests[0][0] == "/telemetry/v1/reports"

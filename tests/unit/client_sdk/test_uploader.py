@@ -363,6 +363,9 @@ def test_jitter_stays_between_its_ends() -> None:
     [
         (nothing, "could not be reached"),
         (status(503), "store does not answer"),
+        (problem(401), "upload_key"),
+        (problem(403), "upload_key"),
+        (problem(429), "as many reports of this upload key"),
         (status(404), "answered with status 404"),
         (status(200), "answered with status 200"),
     ],
