@@ -14,8 +14,6 @@ from typing import NamedTuple
 from client_sdk.spec import MAX_UPLOAD_BYTES, Malformed, MalformedError, Upload, Verdict
 from collector.problem import PROBLEMS, Problem, ProblemError
 
-MEDIA_TYPE = "application/x-ndjson"
-
 MAX_BULK_BYTES = 1_048_576
 """Bytes of a batch's body: sixteen uploads of the largest kind, or a thousand of the usual one."""
 

@@ -103,10 +103,12 @@ def judge(upload: Upload, registry: Registry, *, now_s: float, grace_s: int) -> 
     return _judge(upload, _rules(registry, now_s, grace_s))
 
 
-def judge_all(uploads: Iterable[Upload], registry: Registry, *, now_s: float, grace_s: int) -> list[Judgement]:
+def judge_all(
+    uploads: Iterable[Upload], registry: Registry, *, now_s: float, grace_s: int, allowance: Allowance | None = None
+) -> list[Judgement]:
     """Judge several uploads at one instant: what they have in common is looked up once."""
     rule = cache(_rules(registry, now_s, grace_s))
-    return [_judge(upload, rule) for upload in uploads]
+    return [_judge(upload, rule, allowance) for upload in uploads]
 
 
 def is_due_to_close(window: Window, *, now_s: float, grace_s: int) -> bool:
@@ -122,7 +124,7 @@ def _out_of_time(window: Window, now_s: float, grace_s: int) -> Refusal | None:
     return None
 
 
-def _judge(upload: Upload, rule: _Rule) -> Judgement:
+def _judge(upload: Upload, rule: _Rule, allowance: Allowance | None = None) -> Judgement:
     additions: list[Addition] = []
     refused: list[tuple[int, Refusal]] = []
     latest_end = latest_memory = 0
@@ -136,7 +138,9 @@ def _judge(upload: Upload, rule: _Rule) -> Judgement:
             additions.append(Addition(index, metric, edition, window, symbol, symbols))
         else:
             refused.append((index, refusal))
-    return Judgement(upload.id, len(upload.reports), tuple(additions), tuple(refused), latest_end, latest_memory)
+    return Judgement(
+        upload.id, len(upload.reports), tuple(additions), tuple(refused), latest_end, latest_memory, allowance
+    )
 
 
 def _rules(registry: Registry, now_s: float, grace_s: int) -> _Rule:

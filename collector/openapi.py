@@ -29,6 +29,7 @@ _SECURITY: dict[Caller, list[dict[str, list[str]]]] = {
     Caller.ANYONE: [],
     Caller.READER: [{Caller.READER.token: []}],
     Caller.UPLOADER: [{}, {Caller.UPLOADER.token: []}],
+    Caller.RELAY: [{Caller.RELAY.token: []}],
 }
 """One of these must hold; the empty one asks for nothing."""
 

@@ -11,6 +11,7 @@ from http import HTTPStatus
 
 from client_sdk.spec import MAX_UPLOAD_BYTES, Malformed
 from client_sdk.spec.malformed import MALFORMED_ANSWERS
+from collector.bulk import MAX_BULK_BYTES
 from collector.problem import PROBLEMS, Problem
 
 JSON = "application/json"
@@ -24,6 +25,7 @@ class Caller(Enum):
     ANYONE = "", "Anyone."
     READER = "readKey", "Whoever has a read key, or the collector's read token."
     UPLOADER = "uploadKey", "Whoever has an upload key; anyone, where the collector has no such key."
+    RELAY = "relayKey", "Whoever has a relay key."
 
     def __init__(self, token: str, description: str) -> None:
         """Name the parts."""
@@ -141,6 +143,16 @@ OPERATIONS = (
         body=Body(JSON, "Upload", MAX_UPLOAD_BYTES),
         answers=(Answer("The verdict: the same one however often the upload is sent.", JSON, "Verdict"),),
         problems=(*_PROBLEMS_OF_A_BODY, *_PROBLEMS_OF_AN_UPLOAD, Problem.QUOTA_EXCEEDED, Problem.STORE_UNAVAILABLE),
+    ),
+    Operation(
+        name="post_uploads",
+        method="POST",
+        path="/v1/uploads",
+        summary="Count a batch of uploads, a line each, and say of each what became of it, in the same order.",
+        caller=Caller.RELAY,
+        body=Body(NDJSON, "Upload", MAX_BULK_BYTES),
+        answers=(Answer("The batch was read: what became of each upload, a line each.", NDJSON, "LineAnswer"),),
+        problems=(*_PROBLEMS_OF_A_BODY, Problem.TOO_MANY_UPLOADS),
     ),
     Operation(
         name="get_registry",

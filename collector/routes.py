@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from itertools import chain
 
@@ -14,10 +15,12 @@ from client_sdk.spec import MAX_UPLOAD_BYTES, Upload
 from collector.access import Key, Role
 from collector.bearer import require_key
 from collector.body import read_body
-from collector.judge import judge
+from collector.bulk import MAX_BULK_BYTES
+from collector.count_batch import count_batch
+from collector.judge import judge, judge_all
 from collector.maintenance import close_due_windows
 from collector.openapi import openapi_document
-from collector.operations import OPERATIONS
+from collector.operations import NDJSON, OPERATIONS
 from collector.problem import Problem, ProblemError
 from collector.served import Live
 from collector.store import Tally, TallyStore
@@ -57,6 +60,16 @@ def create_blueprint(service: Service) -> Blueprint:
             judgement = judgement._replace(allowance=key.allowance(now_s))
         return Response(service.store.count(judgement).verdict.encode(), mimetype="application/json")
 
+    def post_uploads() -> Response:
+        served = service.live.now
+        key = require_key(request.environ, served.access, Role.RELAY)
+        body = read_body(request.environ, NDJSON, MAX_BULK_BYTES)
+        now_s = service.clock()
+        judge_them = partial(
+            judge_all, registry=served.registry, now_s=now_s, grace_s=service.grace_s, allowance=key.allowance(now_s)
+        )
+        return Response(count_batch(body, judge_them, service.store), mimetype=NDJSON)
+
     def get_registry() -> Response:
         return _tagged(service.live.now.document)
 
@@ -83,7 +96,7 @@ def create_blueprint(service: Service) -> Blueprint:
         service.store.ping()
         return Response("ready\n", mimetype="text/plain")
 
-    return _blueprint(post_reports, get_registry, get_tallies, get_openapi, get_healthz, get_readyz)
+    return _blueprint(post_reports, post_uploads, get_registry, get_tallies, get_openapi, get_healthz, get_readyz)
 
 
 def _blueprint(*handlers: Callable[[], Response]) -> Blueprint:

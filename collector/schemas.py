@@ -7,6 +7,7 @@ from typing import Any
 
 from client_sdk.spec import MAX_REPORTS, Refusal, WindowKind
 from client_sdk.spec.report import EDITION, MAX_SYMBOL, METRIC_NAME, UPLOAD_ID
+from collector.bulk import MAX_BULK_UPLOADS
 from collector.problem import Problem
 
 Schema = Mapping[str, Any]
@@ -54,6 +55,18 @@ _SYMBOL: Schema = {"type": "integer", "minimum": 0, "maximum": MAX_SYMBOL}
 
 _TEXT_OF_INTEGER = _whole("-?[0-9]+")
 
+_VERDICT: Schema = {
+    "accepted": _COUNT,
+    "refused": _list(
+        _object(
+            "A report that was not counted, by its index in the upload.",
+            index={**_COUNT, "maximum": MAX_REPORTS - 1},
+            code=reference("Refusal"),
+        ),
+        maxItems=MAX_REPORTS,
+    ),
+}
+
 SCHEMAS: Mapping[str, Schema] = {
     "Upload": _object(
         "Reports that travel, and are counted, together.",
@@ -67,18 +80,20 @@ SCHEMAS: Mapping[str, Schema] = {
         window=_WINDOW,
         symbol=_SYMBOL,
     ),
-    "Verdict": _object(
-        "What became of an upload: how many reports were counted, and which were not.",
-        accepted=_COUNT,
-        refused=_list(
+    "Verdict": _object("What became of an upload: how many reports were counted, and which were not.", **_VERDICT),
+    "LineAnswer": {
+        "description": "What became of one upload of a batch.",
+        "oneOf": [
+            _object("Its verdict.", upload=_whole(UPLOAD_ID.pattern), **_VERDICT),
             _object(
-                "A report that was not counted, by its index in the upload.",
-                index={**_COUNT, "maximum": MAX_REPORTS - 1},
-                code=reference("Refusal"),
+                "Why this line has none. With status 503 the same upload may be sent again, with others never.",
+                line={"type": "integer", "minimum": 1, "maximum": MAX_BULK_UPLOADS},
+                status={"type": "integer"},
+                code=reference("ProblemCode"),
+                detail={"type": "string"},
             ),
-            maxItems=MAX_REPORTS,
-        ),
-    ),
+        ],
+    },
     "Refusal": {
         "type": "string",
         "enum": [refusal.value for refusal in Refusal],
