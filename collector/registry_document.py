@@ -25,6 +25,7 @@ def registry_document(registry: Registry) -> bytes:
             "delta": float_ceiling(metric.delta),
             "purpose": metric.purpose,
             "expires": metric.expires.isoformat() if metric.expires else None,
+            "retention": metric.retention_days,
         }
         for metric in registry.metrics.values()
     ]

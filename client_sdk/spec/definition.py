@@ -30,6 +30,10 @@ LEAST_DELTA, GREATEST_DELTA = Fraction(1, 10**10), Fraction(1, 100)
 """Below the least the integers of a table resolve nothing; above the greatest one in a hundred could be exposed."""
 
 
+MOST_RETENTION_DAYS = 36_500
+"""A hundred years: whoever wants counts for longer leaves the key out."""
+
+
 def read_metric(
     name: str, table: Table, owner: str, budget: Budget, others: Mapping[str, Domain | None]
 ) -> Metric | None:
@@ -51,6 +55,7 @@ def read_metric(
     expires = table.take("expires")
     if expires is not None and (not isinstance(expires, date) or isinstance(expires, datetime)):
         table.mistake("expires", "must be a date such as 2027-12-31, without quotes")
+    retention_days = table.whole("retention", MOST_RETENTION_DAYS, required=False)
     before = table.found
     domain, fill = _read_fill(table, read_domain(table, others))
     epsilon, delta, utility = _read_epsilon(table), _read_delta(table), _read_utility(table, domain)
@@ -65,8 +70,10 @@ def read_metric(
     except ValueError as error:
         table.mistake("mechanism", str(error))
         return None
+    max_values = min(max_values, channel.inputs)
     metric = Metric(
-        name, purpose, domain, channel, window, owner, expires, protects, min(max_values, channel.inputs), fill, persist
+        *(name, purpose, domain, channel, window, owner, expires),
+        *(protects, max_values, fill, persist, retention_days),
     )
     _check_ceilings(table, metric, delta or Fraction(0), budget)
     return metric

@@ -62,6 +62,8 @@ class Metric:
         max_values: of how many different answers permanent ones are made at most, where that is what is charged.
         fill: what is reported of a window in which nothing was recorded; or none, if nothing is.
         persist: whether what is counted up over a window survives the process on the disk.
+        retention_days: for how many days the collector keeps its tallies after a window's grace is over; or none, if
+            it keeps them for good.
         edition: hex digest of what a report means.
         epsilon_nanos: what one report reveals at most, whatever was reported before, in billionths, rounded up.
 
@@ -78,6 +80,7 @@ class Metric:
     max_values: int = 0
     fill: Fill | None = None
     persist: bool = False
+    retention_days: int | None = None
     edition: str = field(init=False)
     epsilon_nanos: int = field(init=False)
 

@@ -86,9 +86,9 @@ class Table:
             return None
         return Fraction(value)
 
-    def whole(self, key: str, most: int) -> int | None:
-        """Return a required whole number from 1 to ``most``, or none if it is mistaken."""
-        value = self.take(key, required=True)
+    def whole(self, key: str, most: int, *, required: bool = True) -> int | None:
+        """Return a whole number from 1 to ``most``, or none if there is none or it is mistaken."""
+        value = self.take(key, required=required)
         if value is not None and (type(value) is not int or not 1 <= value <= most):
             self.mistake(key, f"must be a whole number from 1 to {most}")
             return None

@@ -94,6 +94,7 @@ def _question(metric: Metric, year: Counted, by_horizon: dict[Horizon, Exposure]
         f"* Why it is asked: {escaped(metric.purpose)}",
         f"* Who answers for it: {escaped(metric.owner) if metric.owner else 'nobody is named'}",
         f"* How often: at most once a {metric.window}, {until}",
+        *_kept(metric),
         f"* One answer: whoever held even odds on it before holds {one}",
         *_yearly(metric, year, by_horizon[Horizon.YEAR]),
     ]
@@ -102,6 +103,12 @@ def _question(metric: Metric, year: Counted, by_horizon: dict[Horizon, Exposure]
 
 def _but(metric: Metric) -> str:
     return f", except with a chance of 1 in {math.floor(1 / metric.delta):,}" if metric.delta else ""
+
+
+def _kept(metric: Metric) -> Iterator[str]:
+    if metric.retention_days is not None:
+        days = "one day" if metric.retention_days == 1 else f"{metric.retention_days:,} days"
+        yield f"* How long the counts are kept: {days} after no more answers are taken for a {metric.window}"
 
 
 def _yearly(metric: Metric, year: Counted, everything: Exposure) -> Iterator[str]:

@@ -30,7 +30,7 @@ EVERY_KIND = Registry.parse(
         dark_mode=BOOLEAN,
         os=CATEGORY,
         speed=NUMBER,
-        visits=COUNT,
+        visits=COUNT | {"retention": 400},
         often=ORDINAL,
         tags=SET,
         both=CROSS,
@@ -69,3 +69,8 @@ def test_the_edition_of_every_metric_can_be_derived_from_what_is_shown() -> None
         meaning |= {"schema": 1, "integers": {name: number(text) for name, text in document["integers"].items()}}
         canonical = json.dumps(meaning, sort_keys=True, separators=(",", ":"))
         assert hashlib.sha256(canonical.encode()).hexdigest()[:12] == document["edition"]
+
+
+def test_how_long_tallies_are_kept_is_shown_where_the_registry_says_it() -> None:
+    shown_by_name = {document["metric"]: document["retention"] for document in shown()}
+    assert shown_by_name == {name: 400 if name == "visits" else None for name in EVERY_KIND.metrics}

@@ -124,3 +124,10 @@ def test_odds_are_rounded_up(epsilon: float | str, words: str) -> None:
 def test_odds_of_a_million_are_as_good_as_knowing() -> None:
     assert odds(14 * NANOS) == "more than a million to 1, which is as good as knowing"
     assert float(odds(13 * NANOS).split()[2].replace(",", "")) >= math.exp(13) * (1 - 1e-8)
+
+
+def test_the_page_says_how_long_counts_are_kept_where_the_registry_does() -> None:
+    assert "are kept:" not in _page()
+    kept = _page(registry_text(brief=BOOLEAN | {"retention": 1}, long=BOOLEAN | {"retention": 1500, "window": "week"}))
+    assert "the counts are kept: one day after no more answers are taken for a day" in kept
+    assert "the counts are kept: 1,500 days after no more answers are taken for a week" in kept
