@@ -2,54 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import click
 
-from client_sdk.spec import GRACE_S, HearsayError, Window
+from client_sdk.spec import GRACE_S, Window
 from collector.access import Access, Role, digest_of, new_secret
 from collector.config import DEFAULT_THREADS, HOUR_S, CollectorConfig, ConfigError, Durability, parse_bind
 from collector.embedded import running_store_url
+from collector.options import ErrorsForPeople, data_dir_option, redis_option
 from collector.redis_store import RedisStore
+from collector.retire_command import retire
 from collector.secret import read_secret
 
 TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
-
-_data_dir = click.option(
-    "--data-dir",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("hearsay-data"),
-    show_default=True,
-    help="Directory of the embedded store.",
-)
-
-
-def _redis_url(context: click.Context, _: click.Parameter, url: str | None) -> str | None:
-    """Return the URL; one that holds a secret may not stand on the command line."""
-    if url is None:
-        try:
-            return read_secret("HEARSAY_REDIS_URL")
-        except ConfigError as error:
-            raise click.UsageError(str(error), context) from error
-    if "@" in url or "password=" in url:
-        raise click.UsageError(
-            "every user of this machine can read a command line: give a URL with a user or a password in "
-            "HEARSAY_REDIS_URL, or in a file that HEARSAY_REDIS_URL_FILE names",
-            context,
-        )
-    return url
-
-
-_redis = click.option(
-    "--redis",
-    "redis_url",
-    metavar="URL",
-    callback=_redis_url,
-    help="Use this Redis or Valkey server instead; also HEARSAY_REDIS_URL, or a file named by HEARSAY_REDIS_URL_FILE.",
-)
 
 
 @click.group()
@@ -58,13 +26,16 @@ def cli() -> None:
     """Collect perturbed reports, and keep nothing but their tallies."""
 
 
+cli.add_command(retire)
+
+
 @cli.command()
 @click.option("--registry", type=click.Path(path_type=Path), required=True, help="The file of definitions.")
 @click.option("--access", "access_file", type=click.Path(path_type=Path), help="The file of keys: who may do what.")
 @click.option("--read-token-file", type=click.Path(path_type=Path), help="A file that holds the read token.")
 @click.option("--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="Where to listen.")
-@_data_dir
-@_redis
+@data_dir_option
+@redis_option
 @click.option(
     "--durability",
     type=click.Choice(Durability, case_sensitive=False),
@@ -110,7 +81,7 @@ def serve(bind: str, read_token_file: Path | None, **settings: Any) -> None:  # 
     """
     from collector.serve import serve as run  # noqa: PLC0415 the other commands need no server
 
-    with _ErrorsForPeople():
+    with ErrorsForPeople():
         host, port = parse_bind(bind)
         token = read_secret(TOKEN_VARIABLE, read_token_file)
         if token is None and settings["access_file"] is None:
@@ -121,11 +92,11 @@ def serve(bind: str, read_token_file: Path | None, **settings: Any) -> None:  # 
 
 @cli.command()
 @click.option("--window", "name", required=True, metavar="WINDOW", help="Such as 2026-11-20, 2026-W47 or 2026-11.")
-@_data_dir
-@_redis
+@data_dir_option
+@redis_option
 def close(name: str, data_dir: Path, redis_url: str | None) -> None:
     """Close a window early and for good: it takes no further report, and its tallies are final."""
-    with _ErrorsForPeople():
+    with ErrorsForPeople():
         window = Window.parse(name)
         if window.starts_at > time.time():
             raise ConfigError(f"the window {window} has not begun; only a window that has can be closed")
@@ -140,22 +111,9 @@ def close(name: str, data_dir: Path, redis_url: str | None) -> None:
 @click.option("--role", type=click.Choice(Role), default=Role.UPLOAD, show_default=True, help="What the key is for.")
 def key(name: str, role: Role) -> None:
     """Make a new secret: it is shown once, on standard error; what goes into the access file, on standard output."""
-    with _ErrorsForPeople():
+    with ErrorsForPeople():
         secret = new_secret()
         entry = f'[[key]]\nname = "{name}"\nrole = "{role}"\nsha256 = "{digest_of(secret).hex()}"\n'
         Access.parse(entry)
         click.echo(f"the secret of {name}, shown only here: {secret}", err=True)
         click.echo(entry)
-
-
-class _ErrorsForPeople:
-    """Turns what is wrong into a sentence on standard error and exit code 1."""
-
-    def __enter__(self) -> None:
-        """Nothing to set up."""
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        """Say what was wrong and end."""
-        if isinstance(error, HearsayError):
-            click.echo(f"hearsay-collector: {error}", err=True)
-            sys.exit(1)

@@ -10,6 +10,7 @@ upload id.
 ``{shard}:tallies``                         hash: METRIC:EDITION:WINDOW -> number of symbols
 ``{shard}:windows``                         set: names of windows with a tally
 ``{shard}:closed``                          set: names of closed windows
+``{shard}:going``                           set: names of tallies that are being retired
 ``{shard}:duplicates``                      integer: how often an upload came again
 ``{shard}:quota:NAME:END``                  integer: reports that were charged to an allowance; expires at END
 ``{0}:snapshot``                            JSON: the last look at open windows
@@ -26,6 +27,7 @@ SNAPSHOT = "{0}:snapshot"
 TALLIES = "tallies"
 WINDOWS = "windows"
 CLOSED = "closed"
+GOING = "going"
 
 
 def shard_of(upload_id: str, shards: int) -> int:

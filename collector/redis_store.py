@@ -189,8 +189,17 @@ class RedisStore:
         found: dict[str, Any] = self._ask(self._client.info, "persistence")
         return bool(found["aof_last_bgrewrite_status"] != "ok")
 
-    def _index(self) -> dict[str, int]:
-        """Return every tally's name and its number of symbols."""
+    def run(self, *command: bytes | str | int) -> Any:  # noqa: ANN401 as redis answers
+        """Return the server's answer to a command: for what is done to a whole store, in modules beside this one.
+
+        Raises:
+            StoreUnavailableError: if there is none, or an error.
+
+        """
+        return self._ask(self._client.execute_command, *command)
+
+    def index(self) -> dict[str, int]:
+        """Return every tally's name, METRIC:EDITION:WINDOW, and its number of symbols."""
         found: dict[str, int] = {}
         for shard in range(self.shards):
             index = self._ask(self._client.hgetall, keys.of_shard(shard, keys.TALLIES))
@@ -198,10 +207,17 @@ class RedisStore:
         return found
 
     def _tallies(self, wanted: Callable[[str], bool], *, closed: bool) -> Iterator[Tally]:
-        for name, symbols in sorted(self._index().items()):
+        for name, symbols in sorted(self.index().items()):
             metric, edition, window = name.split(":")
             if wanted(window):
-                yield Tally(metric, edition, window, closed, self._counts(name, symbols))
+                tally = Tally(metric, edition, window, closed, self._counts(name, symbols))
+                if self._is_indexed(name):  # or it is being retired, and these may be half its counts
+                    yield tally
+
+    def _is_indexed(self, name: str) -> bool:
+        return any(
+            self._ask(self._client.hexists, keys.of_shard(shard, keys.TALLIES), name) for shard in range(self.shards)
+        )
 
     def _counts(self, name: str, symbols: int) -> tuple[int, ...]:
         counts = [0] * symbols

@@ -15,7 +15,9 @@ from collector.app import create_app
 from collector.config import CollectorConfig
 from collector.embedded import EmbeddedStore
 from collector.maintenance import Maintenance
+from collector.redis_retirement import RedisRetirement
 from collector.redis_store import RedisStore
+from collector.retention import Retention
 from collector.served import Live, Served
 from collector.workers import announce_when_ready, begin_worker, require_free_address, resolve, run_workers
 
@@ -39,7 +41,13 @@ def serve(config: CollectorConfig) -> None:
         store.prepare(config.durability)
         store.agree_on_grace(config.grace_s)
         require_free_address(address, config.port)  # another collector may have started meanwhile
-        maintenance = Maintenance(store, store, grace_s=config.grace_s, every_tick=every_tick)
+        retention = Retention(RedisRetirement(store), lambda: served.registry, grace_s=config.grace_s)
+
+        def look_after() -> None:
+            every_tick()
+            retention()
+
+        maintenance = Maintenance(store, store, grace_s=config.grace_s, every_tick=look_after)
         maintenance.start()
         where = "the store of --redis" if config.redis_url else str(config.data_dir.absolute())
         announce_when_ready(config.host, config.port, f"with {len(served.registry.metrics)} metrics, on {where}")

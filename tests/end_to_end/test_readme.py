@@ -126,7 +126,8 @@ def test_embedding_serving_and_reporting_work_as_the_readme_says(
     assert "dark_mode" in capsys.readouterr().out
     names["telemetry"].close()  # type: ignore[attr-defined] # what the sample made
 
-    ran = {"make", "export", "serve", "rehearse", "audit", "plan"}
+    operating = {"retire"}
+    ran = {"make", "export", "serve", "rehearse", "audit", "plan", *operating}
     show, forget, close, table, preliminary = (
         line for line in commands() if not ran & {line.split()[0], line.split()[1]}
     )
@@ -135,6 +136,9 @@ def test_embedding_serving_and_reporting_work_as_the_readme_says(
     assert "dark_mode" in shell.run(table)
     (metric,) = json.loads(shell.run(preliminary))["metrics"]
     assert (metric["metric"], metric["reports"]) == ("dark_mode", 1)
+    for line in commands():
+        if line.split()[1] in operating:
+            shell.run(line)
     shell.run(forget)
     assert "accepted" not in shell.run(show)
 

@@ -1,0 +1,58 @@
+"""What every command of the collector shares: where the store is, and errors for people."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from client_sdk.spec import HearsayError
+from collector.config import ConfigError
+from collector.secret import read_secret
+
+data_dir_option = click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("hearsay-data"),
+    show_default=True,
+    help="Directory of the embedded store.",
+)
+
+
+def _redis_url(context: click.Context, _: click.Parameter, url: str | None) -> str | None:
+    """Return the URL; one that holds a secret may not stand on the command line."""
+    if url is None:
+        try:
+            return read_secret("HEARSAY_REDIS_URL")
+        except ConfigError as error:
+            raise click.UsageError(str(error), context) from error
+    if "@" in url or "password=" in url:
+        raise click.UsageError(
+            "every user of this machine can read a command line: give a URL with a user or a password in "
+            "HEARSAY_REDIS_URL, or in a file that HEARSAY_REDIS_URL_FILE names",
+            context,
+        )
+    return url
+
+
+redis_option = click.option(
+    "--redis",
+    "redis_url",
+    metavar="URL",
+    callback=_redis_url,
+    help="Use this Redis or Valkey server instead; also HEARSAY_REDIS_URL, or a file named by HEARSAY_REDIS_URL_FILE.",
+)
+
+
+class ErrorsForPeople:
+    """Turns what is wrong into a sentence on standard error and exit code 1."""
+
+    def __enter__(self) -> None:
+        """Nothing to set up."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        """Say what was wrong and end."""
+        if isinstance(error, HearsayError):
+            click.echo(f"hearsay-collector: {error}", err=True)
+            sys.exit(1)

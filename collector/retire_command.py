@@ -1,0 +1,45 @@
+"""``hearsay-collector retire``: tallies of old closed windows go for good."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from client_sdk.spec import Window
+from collector.config import Durability
+from collector.embedded import running_store_url
+from collector.options import ErrorsForPeople, data_dir_option, redis_option
+from collector.redis_retirement import RedisRetirement
+from collector.redis_store import RedisStore
+from collector.retention import TallyName, before
+
+
+@click.command()
+@click.option("--before", "first_kept", required=True, metavar="WINDOW", help="The first window that stays.")
+@click.option("--dry-run", is_flag=True, help="Say what would go, and remove nothing.")
+@data_dir_option
+@redis_option
+def retire(first_kept: str, data_dir: Path, redis_url: str | None, *, dry_run: bool) -> None:
+    """Remove the tallies of all closed windows that ended before a window, for good.
+
+    They stay closed: a report of one that comes later is refused. Windows that are open are left alone, however old.
+    """
+    with ErrorsForPeople():
+        window = Window.parse(first_kept)
+        store = RedisStore(redis_url or running_store_url(data_dir))
+        store.prepare(Durability.MEMORY)
+        retirement = RedisRetirement(store)
+        names = before(retirement, window)
+        if not dry_run:
+            retirement.retire(names)
+        for line in _said(names, "would go" if dry_run else "are gone"):
+            click.echo(line)
+
+
+def _said(names: Sequence[TallyName], what: str) -> list[str]:
+    windows = Counter(name.window for name in names)
+    lines = [f"{window}: {count} {'tally' if count == 1 else 'tallies'}" for window, count in windows.items()]
+    return [*sorted(lines), f"{len(names)} tallies of {len(windows)} closed windows {what}"]

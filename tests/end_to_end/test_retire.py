@@ -1,0 +1,52 @@
+"""Old tallies go by `hearsay-collector retire`, or by themselves where the registry says for how long they are kept."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from client_sdk.spec import Registry, Window, WindowKind
+from collector.redis_store import RedisStore
+from tests.support.collecting import report, upload
+from tests.support.processes import run_command, running_collector, wait_until
+from tests.support.wire import post, tallies
+
+LONG_AGO = "2026-01-05"
+"""A window that no retention of 3 days keeps."""
+
+
+def test_a_closed_window_is_retired_on_request_and_an_open_one_never(registry_file: Path, tmp_path: Path) -> None:
+    day, week = (Window.of(kind, time.time()).text for kind in (WindowKind.DAY, WindowKind.WEEK))
+    data = ("--data-dir", str(tmp_path / "data"))
+    command = (sys.executable, "-m", "collector")
+    retire = (*command, "retire", *data, "--before", "9000-01-01")
+    with running_collector(registry_file, tmp_path / "data") as collector:
+        post(collector.url, upload(report(window=day), report("os", 1, day), report("plan", 0, week)))
+        assert run_command([*command, "close", *data, "--window", day]).returncode == 0
+        rehearsed = run_command([*retire, "--dry-run"])
+        assert rehearsed.stdout == f"{day}: 2 tallies\n2 tallies of 1 closed windows would go\n"
+        assert len(tallies(collector.url)) == 2
+        assert run_command(retire).stdout == f"{day}: 2 tallies\n2 tallies of 1 closed windows are gone\n"
+        assert tallies(collector.url) == []
+        assert [tally["window"] for tally in tallies(collector.url, "?preliminary=1")] == [week]
+        late = post(collector.url, upload(report(window=day)))
+        assert late == (200, {"accepted": 0, "refused": [{"index": 0, "code": "window_closed"}]})
+        nonsense = run_command([*retire[:-1], "yesterday"])
+        assert (nonsense.returncode, "such as 2026-11-20" in nonsense.stderr) == (1, True)
+
+
+def test_a_collector_retires_what_its_registry_keeps_no_longer(registry_file: Path, tmp_path: Path) -> None:
+    registry_file.write_text(registry_file.read_text().replace('epsilon = "ln 3"', 'epsilon = "ln 3"\nretention = 3'))
+    edition = Registry.load(registry_file).metric("dark_mode").edition
+    with running_collector(registry_file, tmp_path / "data") as collector:
+        store = RedisStore((tmp_path / "data" / "store.address").read_text())
+        for name in (f"dark_mode:{edition}:{LONG_AGO}", f"os:unknown:{LONG_AGO}"):
+            store.run("BITFIELD", f"{{0}}:tally:{name}", "SET", "i64", "#1", 7)
+            store.run("HSET", "{0}:tallies", name, 2)
+            store.run("SADD", "{0}:windows", LONG_AGO)
+        wait_until(lambda: len(tallies(collector.url)) == 2, what="the clock to close the window")
+        store.disconnect()
+        collector.stop()
+    with running_collector(registry_file, tmp_path / "data") as collector:
+        wait_until(lambda: [tally["metric"] for tally in tallies(collector.url)] == ["os"], what="one tally to go")
