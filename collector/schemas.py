@@ -118,6 +118,7 @@ SCHEMAS: Mapping[str, Schema] = {
         delta={"type": "number"},
         purpose={"type": "string"},
         expires={"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]},
+        retention={"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]},
     ),
     "Tally": _object(
         "The histogram of the symbols that were reported of one metric, edition and window.",
