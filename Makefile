@@ -10,7 +10,7 @@ setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[collector,estimator,dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[collector,estimator,parquet,dev]'
 	touch $(READY)
 
 demo: setup

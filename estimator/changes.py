@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 
 from client_sdk.spec import Label, Metric, Subset, Window
-from estimator.estimate import MetricEstimate
 from estimator.figure import Estimate
 from estimator.intervals import EXACT_BELOW, z_of
+from estimator.metric_estimate import MetricEstimate
 
 PAIR = 2
 """Two values whose shares add up to one change by the same amount, so that they are compared once."""

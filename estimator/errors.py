@@ -17,6 +17,14 @@ class UnfitTallyError(HearsayError):
     """A tally that does not belong to what it is estimated as; the message says why, and what would help."""
 
 
+class ReportError(HearsayError):
+    """A report's JSON that cannot be read; the message says where it is wrong and what to do."""
+
+
+class MissingLibraryError(HearsayError, ImportError):
+    """A library that a form of the report needs is not installed; the message has the line that installs it."""
+
+
 class OutputError(HearsayError):
     """A file or folder that cannot be written; the message says which, why and what to do."""
 

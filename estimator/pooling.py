@@ -19,12 +19,12 @@ from itertools import groupby
 from client_sdk.spec import Channel, Label, Metric
 from client_sdk.spec.mechanisms.permanent import Permanent
 from estimator.changes import difference
-from estimator.estimate import MetricEstimate, scale_of
 from estimator.figure import Estimate
 from estimator.intervals import EXACT_BELOW, z_of
 from estimator.inverse import inverse_of
 from estimator.inverse.decoders import decoder_of
 from estimator.means import Contrast
+from estimator.metric_estimate import MetricEstimate, scale_of
 
 MEAN = "mean"
 

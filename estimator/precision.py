@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from client_sdk.spec import Channel, Metric, Number, Subset
-from estimator.estimate import positions_of
 from estimator.intervals import BISECTIONS, EXACT_BELOW, FEW, Floats
 from estimator.inverse import inverse_of
 from estimator.inverse.cyclic_design import LeastSquares
@@ -23,6 +22,7 @@ from estimator.inverse.exponential import Table
 from estimator.inverse.permanent import TwoStep
 from estimator.inverse.protocol import Inverse
 from estimator.inverse.support import Balanced, Support
+from estimator.metric_estimate import positions_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

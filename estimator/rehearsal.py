@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from client_sdk.spec import Metric, Window
 from estimator.crowd import Crowd
 from estimator.distribution import Resampled
-from estimator.estimate import PLAIN, MetricEstimate, Wanted, estimate
 from estimator.figure import Estimate
 from estimator.intervals import CONFIDENCE, Floats
+from estimator.metric_estimate import PLAIN, MetricEstimate, Wanted, estimate
 from estimator.population import Source
 from estimator.report import Report, Skipped
 from estimator.sampling import Sampler, sampler_of

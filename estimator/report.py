@@ -9,8 +9,8 @@ from client_sdk.spec import Metric, Registry, Window
 from estimator.central import Central, together
 from estimator.changes import Changes, changes_of
 from estimator.errors import UnfitTallyError
-from estimator.estimate import PLAIN, MetricEstimate, Wanted, estimate
 from estimator.intervals import CONFIDENCE
+from estimator.metric_estimate import PLAIN, MetricEstimate, Wanted, estimate
 from estimator.pooling import Pooled, pooled
 from estimator.tallies import Tally
 

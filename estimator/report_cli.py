@@ -9,12 +9,12 @@ import click
 
 from client_sdk.spec import Window
 from estimator.covariance import MOST_VALUES
-from estimator.errors import OutputError, TalliesError
-from estimator.estimate import Wanted
+from estimator.errors import MissingLibraryError, OutputError, TalliesError
 from estimator.fetch import TOKEN_VARIABLE, fetch
 from estimator.files import write_whole
+from estimator.metric_estimate import Wanted
 from estimator.options import REGISTRY, WindowType, load_registry
-from estimator.render import FORMATS
+from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.report import Report, Selection, make_report
 from estimator.tallies import Tally, read_file
 
@@ -35,7 +35,7 @@ from estimator.tallies import Tally, read_file
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     help="The epsilon of each closed tally at this delta, if only tallies are published; not in CSV.",
 )
-@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True)
+@click.option("--format", "form", type=click.Choice([*FORMATS, *BINARY_FORMATS]), default="table", show_default=True)
 @click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write it here, whole, not to stdout.")
 def report(  # noqa: PLR0913 one argument an option
     *,
@@ -59,8 +59,10 @@ def report(  # noqa: PLR0913 one argument an option
         raise click.UsageError(f"--from {first} begins after --to {last} has ended; exchange them")
     if covariance and form != "json":
         raise click.UsageError("a covariance is a matrix, which only JSON holds; add --format json")
-    if central_delta is not None and form == "csv":
+    if central_delta is not None and form in ("csv", "parquet"):
         raise click.UsageError("a central epsilon is of a whole tally, not of a row; take --format table or json")
+    if output is None and form in BINARY_FORMATS:
+        raise click.UsageError(f"{form} is not for the eye; add --output FILE")
     definitions = load_registry(registry)
     try:
         read = _read(collector, tallies, preliminary=preliminary)
@@ -71,16 +73,17 @@ def report(  # noqa: PLR0913 one argument an option
     _name_skipped(made)
     if covariance:
         _name_too_large(made)
-    _put(FORMATS[form](made), output)
+    _put(made, form, output)
 
 
-def _put(text: str, output: Path | None) -> None:
-    if output is None:
-        click.echo(text, nl=False)
-        return
+def _put(made: Report, form: str, output: Path | None) -> None:
     try:
-        write_whole(output, text.encode())
-    except OutputError as error:
+        content = BINARY_FORMATS[form](made) if form in BINARY_FORMATS else FORMATS[form](made).encode()
+        if output is None:
+            click.echo(content, nl=False)
+        else:
+            write_whole(output, content)
+    except (OutputError, MissingLibraryError) as error:
         raise click.ClickException(str(error)) from error
 
 

@@ -1,14 +1,21 @@
-"""The forms of a report: one file each, from a Report to a text."""
+"""The forms of a report: one file each, from a Report to a text, or to bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
 
+from estimator.document import ReportDocument
 from estimator.render.as_csv import as_csv
 from estimator.render.as_json import as_json
 from estimator.render.as_table import as_table
+from estimator.render.frames import to_parquet
 from estimator.report import Report
 
 FORMATS: Final[dict[str, Callable[[Report], str]]] = {"table": as_table, "json": as_json, "csv": as_csv}
 """What ``--format`` may name; every form ends with a line break."""
+
+BINARY_FORMATS: Final[dict[str, Callable[[Report], bytes]]] = {
+    "parquet": lambda report: to_parquet(ReportDocument.of(report))
+}
+"""What it may name, too, where ``--output`` names a file."""

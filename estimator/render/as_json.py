@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from client_sdk.spec.epsilon import as_float
-from client_sdk.spec.exact import float_ceiling
-from estimator.changes import Change, Changes
+from estimator.changes import Change
 from estimator.distribution import Distribution, Resampled
-from estimator.estimate import MetricEstimate
+from estimator.document import SCHEMA, ChangesDocument, MetricDocument, PooledDocument, ReportDocument
 from estimator.figure import Estimate
 from estimator.joint import Joint
-from estimator.pooling import Pooled
 from estimator.render import central
 from estimator.report import POPULATION, Report
 
@@ -27,7 +24,12 @@ def as_json(report: Report) -> str:
 
 def document_of(report: Report) -> dict[str, Any]:
     """Return the report as what JSON can hold."""
+    return _report(ReportDocument.of(report))
+
+
+def _report(report: ReportDocument) -> dict[str, Any]:
     document: dict[str, Any] = {
+        "schema": SCHEMA,
         "confidence": report.confidence,
         "simultaneous": report.simultaneous,
         "population": POPULATION,
@@ -54,18 +56,23 @@ def json_text(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _metric(estimated: MetricEstimate) -> dict[str, object]:
-    metric = estimated.metric
+def _about(found: MetricDocument | PooledDocument) -> dict[str, object]:
+    return {
+        "kind": found.kind,
+        "mechanism": found.mechanism,
+        "epsilon": found.epsilon,
+        "delta": found.delta,
+        "reports": found.reports,
+    }
+
+
+def _metric(estimated: MetricDocument) -> dict[str, object]:
     document: dict[str, object] = {
-        "metric": metric.name,
-        "edition": metric.edition,
+        "metric": estimated.metric,
+        "edition": estimated.edition,
         "window": estimated.window.text,
         "closed": estimated.closed,
-        "kind": metric.kind,
-        "mechanism": metric.channel.name,
-        "epsilon": as_float(metric.epsilon_nanos),
-        "delta": float_ceiling(metric.delta),
-        "reports": estimated.reports,
+        **_about(estimated),
     }
     if estimated.shares is not None:
         document["estimates"] = [
@@ -83,25 +90,25 @@ def _metric(estimated: MetricEstimate) -> dict[str, object]:
     if estimated.joint is not None:
         document |= _joint(estimated.joint)
     if estimated.covariance is not None:
-        document["covariance"] = estimated.covariance.tolist()
+        document["covariance"] = estimated.covariance
     if estimated.central is not None:
         document["central"] = central.document_of(estimated.central)
     return document
 
 
-def _pooled(one: Pooled) -> dict[str, object]:
+def _pooled(one: PooledDocument) -> dict[str, object]:
     shares = [{"value": value, **_within(share)} for value, share in one.shares]
     mean = {} if one.mean is None else {"mean": _within(one.mean, "estimate")}
     changes = [{"value": value, **_within(change, "difference")} for value, change in one.changes]
-    about = {"metric": one.metric.name, "edition": one.metric.edition, "windows": one.windows, "reports": one.reports}
+    about = {"metric": one.metric, "edition": one.edition, "windows": one.windows, **_about(one)}
     return {**about, **({"estimates": shares} if shares else {}), **mean, "changes": changes}
 
 
-def _changes(one: Changes) -> dict[str, object]:
+def _changes(one: ChangesDocument) -> dict[str, object]:
     shares = [{"value": value, **_change(change)} for value, change in one.shares]
     return {
-        "metric": one.metric.name,
-        "edition": one.metric.edition,
+        "metric": one.metric,
+        "edition": one.edition,
         "first": one.first.text,
         "last": one.last.text,
         **({"estimates": shares} if shares else {}),

@@ -9,9 +9,9 @@ import numpy as np
 
 from client_sdk.spec import Cross, Metric
 from estimator.distribution import Resampled
-from estimator.estimate import MetricEstimate
 from estimator.figure import Estimate
 from estimator.joint import Joint
+from estimator.metric_estimate import MetricEstimate
 from estimator.pooling import Pooled
 from estimator.render import central
 from estimator.render.words import mean_word, mechanism_words, word
@@ -114,7 +114,7 @@ def _pooled_block(one: Pooled) -> str:
     shares = one.shares[:SHOWN_VALUES]
     lines += [f"  {cut(word(value)):{VALUE_WIDTH}} {'':11} {_numbers(share, SHARE_DIGITS)}" for value, share in shares]
     if one.mean is not None:
-        lines.append(f"  {mean_word(one.metric):{VALUE_WIDTH}} {'':11} {_numbers(one.mean, NUMBER_DIGITS)}")
+        lines.append(f"  {mean_word(one.metric.kind):{VALUE_WIDTH}} {'':11} {_numbers(one.mean, NUMBER_DIGITS)}")
     lines.append(f"  {last} less {first}")
     digits = SHARE_DIGITS if one.mean is None else NUMBER_DIGITS
     changes = one.changes[:SHOWN_VALUES]
@@ -153,7 +153,7 @@ def lines_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[tu
             value, share = estimated.shares[position]
             yield word(value), share, SHARE_DIGITS
     if estimated.mean is not None:
-        yield mean_word(estimated.metric), estimated.mean, NUMBER_DIGITS
+        yield mean_word(estimated.metric.kind), estimated.mean, NUMBER_DIGITS
     if estimated.distribution is not None:
         yield "variance ~", estimated.distribution.variance, NUMBER_DIGITS
         for probability, one in estimated.distribution.quantiles:

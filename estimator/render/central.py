@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from estimator.central import ASSUMPTION, Central
-from estimator.estimate import MetricEstimate
+from estimator.metric_estimate import MetricEstimate
 from estimator.render.words import short_loss
 from estimator.report import Composed
 

@@ -119,7 +119,7 @@ def _metric_lines(one: MetricPlan) -> Iterator[str]:
         smallest = "none" if one.shares.smallest is None else f"{one.shares.smallest:.5f}"
         yield f"  {'smallest share seen':34} {smallest:>14}"
     if one.mean is not None:
-        yield f"  {f'error of the {mean_word(metric)}, worst':34} {one.mean:>14.5g}"
+        yield f"  {f'error of the {mean_word(metric.kind)}, worst':34} {one.mean:>14.5g}"
     if one.central is not None:
         label = f"epsilon of the tally, delta {short_loss(one.central.delta)}"
         yield f"  {label:34} {short_loss(one.central.epsilon):>14}"

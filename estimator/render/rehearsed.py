@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import Final
 
 from estimator.distribution import Resampled
+from estimator.document import MetricDocument
 from estimator.figure import Estimate
 from estimator.intervals import CONFIDENCE
 from estimator.rehearsal import Coverage, Rehearsal, Rehearsed, compared, holds
-from estimator.render.as_csv import COLUMNS, csv_text, rows_of
+from estimator.render.as_csv import csv_text
 from estimator.render.as_json import document_of, json_text
 from estimator.render.as_table import VALUE_WIDTH, cut, lines_of, shown_values
-from estimator.render.words import mechanism_words, word
+from estimator.render.rows import COLUMNS, metric_rows
+from estimator.render.words import mechanism_words
 
 CSV_COLUMNS: Final = (*COLUMNS, "truth", "holds", "seed")
 
@@ -47,14 +49,13 @@ def rehearsal_as_json(rehearsal: Rehearsal) -> str:
 
 def rehearsal_as_csv(rehearsal: Rehearsal) -> str:
     """Return the report's rows with the truth, whether the interval holds it, and the seed at their ends."""
-    rows = []
+    rows: list[list[object]] = []
     for rehearsed in rehearsal.metrics:
         pairs = zip(compared(rehearsed.estimated), rehearsed.truths, strict=True)
-        for row in rows_of(rehearsal.report, rehearsed.estimated):
+        for row in metric_rows(MetricDocument.of(rehearsed.estimated), CONFIDENCE):
             one, truth = next(pairs, (None, None))  # what follows from others, as a sum does, has no truth of its own
-            row[COLUMNS.index("window")] = ""
-            is_held = "" if one is None or truth is None else word(holds(one, truth))
-            rows.append([*row, truth, is_held, rehearsal.seed])
+            is_held = None if one is None or truth is None else holds(one, truth)
+            rows.append([*row._replace(window=None), truth, is_held, rehearsal.seed])
     return csv_text([CSV_COLUMNS, *rows])
 
 

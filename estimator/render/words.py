@@ -25,9 +25,9 @@ def word(value: Label) -> str:
     return value if isinstance(value, str) else str(value).lower()
 
 
-def mean_word(metric: Metric) -> str:
-    """Return what the mean of a metric is called."""
-    return OF_MEANS.get(metric.kind, "mean")
+def mean_word(kind: str) -> str:
+    """Return what the mean of a kind of metric is called."""
+    return OF_MEANS.get(kind, "mean")
 
 
 def short_loss(loss: float) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from types import ModuleType
 
+import estimator
 from client_sdk import spec
 
 
@@ -22,3 +25,17 @@ def test_every_class_of_the_vocabulary_says_what_it_is() -> None:
     for name in spec.__all__:
         value = getattr(spec, name)
         assert not isinstance(value, type) or value.__doc__, name
+
+
+def test_the_public_names_of_the_estimator_are_there_and_say_what_they_are() -> None:
+    assert list(estimator.__all__) == sorted(estimator.__all__)
+    for name in estimator.__all__:
+        assert getattr(estimator, name).__doc__, name
+        assert name in dir(estimator)
+
+
+def test_importing_the_estimator_imports_nothing_heavy() -> None:
+    heavy = "{'click', 'numpy', 'pandas', 'polars', 'pyarrow'}"
+    script = f"import sys, estimator; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

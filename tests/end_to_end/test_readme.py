@@ -10,10 +10,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from client_sdk.spec import Registry, Verdict
+from estimator.cli import command as estimator_command
 from tests.support.processes import free_port, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -119,8 +122,7 @@ def test_embedding_serving_and_reporting_work_as_the_readme_says(
     folder: Path, address: str, shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(folder)
-    (embedding,) = samples("python")
-    assert EXAMPLE_COLLECTOR in embedding
+    (embedding,) = (sample for sample in samples("python") if EXAMPLE_COLLECTOR in sample)
     names = {"app_data_dir": folder / "app-data", "user_said_yes": True}
     exec(embedding.replace(EXAMPLE_COLLECTOR, f"http://{address}"), names)  # noqa: S102 the README's own sample
     assert "dark_mode" in capsys.readouterr().out
@@ -141,6 +143,22 @@ def test_embedding_serving_and_reporting_work_as_the_readme_says(
             shell.run(line)
     shell.run(forget)
     assert "accepted" not in shell.run(show)
+
+
+def test_reporting_from_python_works_as_the_readme_says(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    edition = Registry.load(folder / "metrics.toml").metric("dark_mode").edition
+    tally = {"metric": "dark_mode", "edition": edition, "window": "2026-11-20", "closed": True, "reports": 1000}
+    (folder / "tallies.ndjson").write_text(json.dumps(tally | {"counts": [400, 600]}), encoding="utf-8")
+    places = ("--registry", "metrics.toml", "--tallies", "tallies.ndjson", "--output", "report.json")
+    assert CliRunner().invoke(estimator_command, ["report", *places, "--format", "json"]).exit_code == 0
+    (reporting,) = (sample for sample in samples("python") if "load_report" in sample)
+    names: dict[str, Any] = {}
+    exec(reporting, names)  # noqa: S102 the README's own sample
+    assert "dark_mode 2026-11-20 1000" in capsys.readouterr().out
+    assert list(names["frame"]["estimate"]) == pytest.approx([0.3, 0.7])
 
 
 def test_rehearsing_works_as_the_readme_says(folder: Path, address: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from client_sdk.spec import Window
-from estimator.estimate import MetricEstimate, Wanted, estimate
+from estimator.metric_estimate import MetricEstimate, Wanted, estimate
 from estimator.sampling import sampler_of
 from estimator.tallies import Tally
 from tests.support.definitions import BOOLEAN, CATEGORY, metric_of

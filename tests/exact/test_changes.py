@@ -12,7 +12,7 @@ import pytest
 
 from client_sdk.spec import Registry, Window
 from estimator.changes import changes_of, holm
-from estimator.estimate import MetricEstimate, Wanted, estimate
+from estimator.metric_estimate import MetricEstimate, Wanted, estimate
 from estimator.render.as_json import document_of
 from estimator.report import make_report
 from estimator.tallies import Tally

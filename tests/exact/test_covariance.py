@@ -9,8 +9,8 @@ import pytest
 
 from client_sdk.spec import Category, Metric, Window, WindowKind
 from estimator.covariance import MOST_VALUES, covariance_of
-from estimator.estimate import Wanted, estimate
 from estimator.inverse import inverse_of
+from estimator.metric_estimate import Wanted, estimate
 from estimator.tallies import Counts, Tally
 from tests.support import estimator_mutants
 from tests.support.estimator_inverses import CHANNELS, matrix, scale_of, uneven

@@ -12,11 +12,11 @@ from client_sdk.spec import Channel, Count, Metric, Ordinal, Subset, Window, Win
 from client_sdk.spec.mechanisms import channel_for
 from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from estimator.answers import encode
-from estimator.estimate import MetricEstimate, Wanted, estimate
 from estimator.figure import Shares
 from estimator.intervals import Z
 from estimator.inverse import inverse_of
 from estimator.means import Contrast, mean_of
+from estimator.metric_estimate import MetricEstimate, Wanted, estimate
 from estimator.tallies import Tally
 from tests.support import estimator_mutants
 from tests.support.estimator_coverage import chances, check_held, compositions, enough, exact_coverage, promised

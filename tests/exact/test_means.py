@@ -17,12 +17,12 @@ from client_sdk.spec.mechanisms import channel_for
 from client_sdk.spec.mechanisms.hybrid import Hybrid
 from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.spec.mechanisms.piecewise import Piecewise
-from estimator.estimate import estimate
 from estimator.intervals import Floats
 from estimator.inverse import band, hybrid, inverse_of
 from estimator.inverse.decoder import Decoder
 from estimator.inverse.decoders import decoder_of
 from estimator.means import ENOUGH, Contrast, mean_of
+from estimator.metric_estimate import estimate
 from estimator.tallies import Tally
 from tests.support.bands import REPLAYED, GridChannel, request
 

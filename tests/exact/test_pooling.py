@@ -11,7 +11,7 @@ import pytest
 
 from client_sdk.spec import Metric, Window
 from client_sdk.spec.mechanisms.permanent import Permanent
-from estimator.estimate import MetricEstimate, estimate
+from estimator.metric_estimate import MetricEstimate, estimate
 from estimator.pooling import Pooled, pooled
 from estimator.sampling import sampler_of
 from estimator.tallies import Counts, Tally

@@ -12,7 +12,7 @@ from client_sdk.spec import Registry
 from client_sdk.spec.epsilon import as_float
 from estimator.amplification import composed, shuffled_epsilon
 from estimator.central import together
-from estimator.estimate import Wanted
+from estimator.metric_estimate import Wanted
 from estimator.render import FORMATS
 from estimator.report import Report, Selection, make_report
 from estimator.tallies import decode

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk.spec import Window
-from estimator.estimate import MetricEstimate, estimate
 from estimator.figure import Estimate
 from estimator.intervals import binomial_interval
 from estimator.inverse.support import Support
 from estimator.likelihood import maximum_likelihood
+from estimator.metric_estimate import MetricEstimate, estimate
 from estimator.report import Selection, make_report
 from estimator.tallies import Counts, decode
 from tests.support.estimator_checks import check_likelihood, duality_gap, symbol_law

@@ -13,7 +13,7 @@ from client_sdk.coins import SystemCoins
 from client_sdk.spec import Registry, Window
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms.exponential import Exponential, by_distance
-from estimator.estimate import estimate
+from estimator.metric_estimate import estimate
 from estimator.population import from_shares
 from estimator.rehearsal import rehearse
 from estimator.render import FORMATS
