@@ -12,11 +12,13 @@ from werkzeug.exceptions import HTTPException
 
 from client_sdk.spec import GRACE_S, MalformedError
 from collector.config import DAY_S, HOUR_S
+from collector.counters import PROBLEMS, STORE_ERRORS, Counters
 from collector.headers import with_headers
-from collector.problem import PROBLEMS, Problem, ProblemError
+from collector.problem import BY_CODE, Problem, ProblemError
 from collector.routes import Service, create_blueprint
 from collector.served import Live
 from collector.store import QuotaExceededError, StoreUnavailableError, TallyStore
+from collector.timed import with_latency
 
 RETRY_AFTER_S = 5
 """Seconds to stay away while the store is down: about as long as it takes to start again."""
@@ -38,6 +40,7 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
     grace_s: int = GRACE_S,
     snapshot_interval_s: int = HOUR_S,
     clock: Callable[[], float] = time.time,
+    counters: Counters | None = None,
 ) -> Flask:
     """Return the WSGI application of a collector.
 
@@ -48,15 +51,17 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
         grace_s: seconds after its end during which a window still takes reports.
         snapshot_interval_s: least seconds between two looks at open windows.
         clock: Unix seconds.
+        counters: what is counted of requests, for those who run the service; of its own by default.
 
     """
     app = Flask(__name__, static_folder=None)
+    counters = counters or Counters()
     app.url_map.merge_slashes = False  # its redirects would echo the Host header
-    service = Service(live, store, grace_s, snapshot_interval_s, clock)
+    service = Service(live, store, grace_s, snapshot_interval_s, clock, counters)
     app.register_blueprint(create_blueprint(service))
-    _handle_errors(app, clock)
+    _handle_errors(app, clock, counters)
 
-    app.wsgi_app = with_headers(app.wsgi_app)  # type: ignore[method-assign, assignment] # as Flask's own documentation does it
+    app.wsgi_app = with_latency(with_headers(app.wsgi_app), counters)  # type: ignore[method-assign, assignment] # as Flask's own documentation does it
     if cors_origins:
 
         @app.after_request
@@ -79,35 +84,37 @@ def _allow_origin(response: Response, origins: tuple[str, ...]) -> None:
         response.headers["Access-Control-Max-Age"] = str(PREFLIGHT_MAX_AGE_S)
 
 
-def _handle_errors(app: Flask, clock: Callable[[], float]) -> None:
+def _handle_errors(app: Flask, clock: Callable[[], float], counters: Counters) -> None:
     @app.errorhandler(ProblemError)
     def on_problem(error: ProblemError) -> Response:
+        counters.add(PROBLEMS, error.problem.code)
         return error.response()
 
     @app.errorhandler(MalformedError)
     def on_malformed(error: MalformedError) -> Response:
-        return ProblemError(PROBLEMS[error.code], str(error)).response()
+        return on_problem(ProblemError(BY_CODE[error.code], str(error)))
 
     @app.errorhandler(StoreUnavailableError)
     def on_store_down(_: StoreUnavailableError) -> Response:
         # No line in the log: it would tell when uploads came. Maintenance says once that the store is down.
-        return ProblemError(Problem.STORE_UNAVAILABLE, headers={"Retry-After": str(RETRY_AFTER_S)}).response()
+        counters.add(STORE_ERRORS)
+        return on_problem(ProblemError(Problem.STORE_UNAVAILABLE, headers={"Retry-After": str(RETRY_AFTER_S)}))
 
     @app.errorhandler(QuotaExceededError)
     def on_quota_exceeded(_: QuotaExceededError) -> Response:
         until_s = min(int(DAY_S - clock() % DAY_S) + 1, MAX_RETRY_AFTER_S)
-        return ProblemError(Problem.QUOTA_EXCEEDED, headers={"Retry-After": str(until_s)}).response()
+        return on_problem(ProblemError(Problem.QUOTA_EXCEEDED, headers={"Retry-After": str(until_s)}))
 
     @app.errorhandler(HTTPException)
     def on_http_error(error: HTTPException) -> Response:
         kept = {name: value for name, value in error.get_headers() if name == "Allow"}
-        return ProblemError(_HTTP_PROBLEMS.get(error.code, Problem.BAD_REQUEST), headers=kept).response()
+        return on_problem(ProblemError(_HTTP_PROBLEMS.get(error.code, Problem.BAD_REQUEST), headers=kept))
 
     @app.errorhandler(Exception)
     def on_bug(error: Exception) -> Response:
         # The traceback's lines name our code; the request, its address and its body are not in it.
         _log.error("a request failed: %s", type(error).__name__, exc_info=error)
-        return ProblemError(Problem.INTERNAL_ERROR).response()
+        return on_problem(ProblemError(Problem.INTERNAL_ERROR))
 
 
 _HTTP_PROBLEMS: dict[int | None, Problem] = {

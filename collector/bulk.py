@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from client_sdk.spec import MAX_UPLOAD_BYTES, Malformed, MalformedError, Upload, Verdict
-from collector.problem import PROBLEMS, Problem, ProblemError
+from collector.problem import BY_CODE, Problem, ProblemError
 
 MAX_BULK_BYTES = 1_048_576
 """Bytes of a batch's body: sixteen uploads of the largest kind, or a thousand of the usual one."""
@@ -83,7 +83,7 @@ def _decode_line(number: int, line: bytes) -> Upload | LineProblem:
     try:
         return Upload.decode(line)
     except MalformedError as error:
-        return _line_problem(number, PROBLEMS[error.code], str(error))
+        return _line_problem(number, BY_CODE[error.code], str(error))
 
 
 def _line_problem(number: int, problem: Problem, detail: str) -> LineProblem:

@@ -72,7 +72,8 @@ cli.add_command(retire)
 @click.option(
     "--threads", type=int, default=DEFAULT_THREADS, show_default=True, help="Threads a worker that handle requests."
 )
-def serve(bind: str, read_token_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by CollectorConfig
+@click.option("--metrics-bind", metavar="HOST:PORT", help="Where to serve Prometheus metrics; nowhere by default.")
+def serve(bind: str, metrics_bind: str | None, read_token_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by CollectorConfig
     """Run the service; it prints one line when it is ready.
 
     Without --access anybody may report, and tallies are read with the token in the environment variable
@@ -83,11 +84,12 @@ def serve(bind: str, read_token_file: Path | None, **settings: Any) -> None:  # 
 
     with ErrorsForPeople():
         host, port = parse_bind(bind)
+        metrics = None if metrics_bind is None else parse_bind(metrics_bind, "--metrics-bind")
         token = read_secret(TOKEN_VARIABLE, read_token_file)
         if token is None and settings["access_file"] is None:
             token = new_secret()
             click.echo(f"{TOKEN_VARIABLE} is not set; the read token of this run is: {token}", err=True)
-        run(CollectorConfig(host=host, port=port, read_token=token, **settings))
+        run(CollectorConfig(host=host, port=port, read_token=token, metrics_bind=metrics, **settings))
 
 
 @cli.command()

@@ -13,6 +13,8 @@ from client_sdk.spec import GRACE_S, HearsayError
 TOKEN = re.compile(r"[!-~]+")
 """What a header can carry without doubt: printable ASCII without blanks."""
 
+MAX_PORT = 65_535
+
 HOUR_S = 3600
 DAY_S = 24 * HOUR_S
 
@@ -59,6 +61,7 @@ class CollectorConfig:
         durability: what an acknowledgement promises.
         workers: worker processes, from 1 to 64.
         threads: threads a worker that handle requests, from 1 to 256.
+        metrics_bind: address and port to serve Prometheus metrics on; or none.
 
     """
 
@@ -75,10 +78,12 @@ class CollectorConfig:
     durability: Durability = Durability.FSYNC
     workers: int = 1
     threads: int = DEFAULT_THREADS
+    metrics_bind: tuple[str, int] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""
-        _require(1 <= self.port <= 65_535, f"--bind: the port must be from 1 to 65535, not {self.port}")  # noqa: PLR2004 what TCP has
+        for option, (_, port) in (("--bind", ("", self.port)), ("--metrics-bind", self.metrics_bind or ("", 1))):
+            _require(1 <= port <= MAX_PORT, f"{option}: the port must be from 1 to {MAX_PORT}, not {port}")
         _require(
             (self.read_token is None) is (self.access_file is not None),
             "the file of --access says who reads tallies: leave HEARSAY_READ_TOKEN and --read-token-file unset with it",
@@ -109,7 +114,7 @@ def _is_origin(text: str) -> bool:
     return plain and text == text.lower() and not set(" *@") & set(text)
 
 
-def parse_bind(text: str) -> tuple[str, int]:
+def parse_bind(text: str, option: str = "--bind") -> tuple[str, int]:
     """Read ``HOST:PORT``; an IPv6 address stands in brackets.
 
     Raises:
@@ -118,7 +123,7 @@ def parse_bind(text: str) -> tuple[str, int]:
     """
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal():
-        raise ConfigError(f"--bind must be HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080, not {text!r}")
+        raise ConfigError(f"{option} must be HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080, not {text!r}")
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 

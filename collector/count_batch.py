@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 
 from client_sdk.spec import Upload
 from collector.bulk import Answered, LineProblem, decode_batch, encode_answers
+from collector.counters import PROBLEMS, STORE_ERRORS, Counters
 from collector.judge import Judgement
 from collector.problem import Problem
-from collector.store import Counted, Outcome, QuotaExceededError, TallyStore
+from collector.store import Counted, Outcome, QuotaExceededError, StoreUnavailableError, TallyStore
 
 
-def count_batch(body: bytes, judge: Callable[[Sequence[Upload]], list[Judgement]], store: TallyStore) -> bytes:
+def count_batch(
+    body: bytes, judge: Callable[[Sequence[Upload]], list[Judgement]], store: TallyStore, counters: Counters
+) -> bytes:
     """Count every upload of a batch and return the body of the answer.
 
     Raises:
@@ -19,13 +22,18 @@ def count_batch(body: bytes, judge: Callable[[Sequence[Upload]], list[Judgement]
 
     """
     lines = decode_batch(body)
-    outcomes = iter(store.count_all(judge([line for line in lines if isinstance(line, Upload)])))
-    return encode_answers(
-        [
-            _answer(number, line.id, next(outcomes)) if isinstance(line, Upload) else line
-            for number, line in enumerate(lines, 1)
-        ]
-    )
+    outcomes = store.count_all(judge([line for line in lines if isinstance(line, Upload)]))
+    counters.add_counted(*(outcome for outcome in outcomes if isinstance(outcome, Counted)))
+    counters.add(STORE_ERRORS, amount=sum(isinstance(outcome, StoreUnavailableError) for outcome in outcomes))
+    coming = iter(outcomes)
+    answers = [
+        _answer(number, line.id, next(coming)) if isinstance(line, Upload) else line
+        for number, line in enumerate(lines, 1)
+    ]
+    for answer in answers:
+        if isinstance(answer, LineProblem):
+            counters.add(PROBLEMS, answer.code)
+    return encode_answers(answers)
 
 
 def _answer(number: int, upload: str, outcome: Outcome) -> Answered | LineProblem:

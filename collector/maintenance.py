@@ -6,11 +6,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from client_sdk.spec import Window
 from collector.judge import is_due_to_close
-from collector.store import TallyStore
+from collector.store import StoreUnavailableError, TallyStore
 
 REWRITE_INTERVAL_S = 840.0
 """14 minutes: with a tick of delay, uploads stay in order on disk for less than a quarter of an hour."""
@@ -33,6 +33,21 @@ class Log(Protocol):
         """Whether the last rewrite that began came to nothing."""
 
 
+class Health(NamedTuple):
+    """What was last seen of the store.
+
+    Attributes:
+        is_up: whether it answered.
+        open_windows: how many windows with a tally take reports.
+        closed_windows: how many are closed.
+
+    """
+
+    is_up: bool
+    open_windows: int
+    closed_windows: int
+
+
 def close_due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> None:
     """Close every window whose grace is over."""
     for window in map(Window.parse, sorted(store.tallied_windows() - store.closed_windows())):
@@ -41,7 +56,12 @@ def close_due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> None:
 
 
 class Maintenance:
-    """Does the store's chores in a thread, until stopped."""
+    """Does the store's chores in a thread, until stopped.
+
+    Attributes:
+        health: what was last seen of the store.
+
+    """
 
     def __init__(
         self,
@@ -71,6 +91,7 @@ class Maintenance:
         self._thread = threading.Thread(target=self._run, name="maintenance", daemon=True)
         self._closed_before: frozenset[str] = frozenset()
         self._rewritten_at = float("-inf")
+        self.health = Health(is_up=True, open_windows=0, closed_windows=0)
 
     def start(self) -> None:
         """Begin."""
@@ -89,6 +110,7 @@ class Maintenance:
         self._every_tick()
         close_due_windows(self._store, now_s=self._clock(), grace_s=self._grace_s)
         closed = self._store.closed_windows()
+        self.health = Health(True, len(self._store.tallied_windows() - closed), len(closed))  # noqa: FBT003 named there
         since_rewrite_s = monotonic_s - self._rewritten_at
         is_due = since_rewrite_s >= REWRITE_INTERVAL_S or closed != self._closed_before
         is_due = is_due or (since_rewrite_s >= RETRY_INTERVAL_S and self._log.log_rewrite_failed())
@@ -105,5 +127,6 @@ class Maintenance:
                 if not failing:
                     _log.warning("maintenance waits: %s", error)
                 failing = True
+                self.health = self.health._replace(is_up=not isinstance(error, StoreUnavailableError))
             else:
                 failing = False

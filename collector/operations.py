@@ -12,7 +12,7 @@ from http import HTTPStatus
 from client_sdk.spec import MAX_UPLOAD_BYTES, Malformed
 from client_sdk.spec.malformed import MALFORMED_ANSWERS
 from collector.bulk import MAX_BULK_BYTES
-from collector.problem import PROBLEMS, Problem
+from collector.problem import BY_CODE, Problem
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
@@ -131,7 +131,7 @@ _PROBLEMS_OF_A_BODY = (
     Problem.UNSUPPORTED_ENCODING,
 )
 
-_PROBLEMS_OF_AN_UPLOAD = tuple(PROBLEMS[code] for code in Malformed if code not in MALFORMED_ANSWERS)
+_PROBLEMS_OF_AN_UPLOAD = tuple(BY_CODE[code] for code in Malformed if code not in MALFORMED_ANSWERS)
 
 OPERATIONS = (
     Operation(

@@ -108,7 +108,7 @@ class Problem(Enum):
         self.headers = headers
 
 
-PROBLEMS = {problem.code: problem for problem in Problem}
+BY_CODE = {problem.code: problem for problem in Problem}
 """Every problem by its code."""
 
 

@@ -17,6 +17,7 @@ from collector.bearer import require_key
 from collector.body import read_body
 from collector.bulk import MAX_BULK_BYTES
 from collector.count_batch import count_batch
+from collector.counters import Counters
 from collector.judge import judge, judge_all
 from collector.maintenance import close_due_windows
 from collector.openapi import openapi_document
@@ -36,6 +37,7 @@ class Service:
         grace_s: seconds after its end during which a window still takes reports.
         snapshot_interval_s: least seconds between two looks at open windows.
         clock: Unix seconds.
+        counters: what is counted of requests.
 
     """
 
@@ -44,6 +46,7 @@ class Service:
     grace_s: int
     snapshot_interval_s: int
     clock: Callable[[], float]
+    counters: Counters
 
 
 def create_blueprint(service: Service) -> Blueprint:
@@ -58,7 +61,9 @@ def create_blueprint(service: Service) -> Blueprint:
         judgement = judge(upload, served.registry, now_s=now_s, grace_s=service.grace_s)
         if key is not None:
             judgement = judgement._replace(allowance=key.allowance(now_s))
-        return Response(service.store.count(judgement).verdict.encode(), mimetype="application/json")
+        counted = service.store.count(judgement)
+        service.counters.add_counted(counted)
+        return Response(counted.verdict.encode(), mimetype="application/json")
 
     def post_uploads() -> Response:
         served = service.live.now
@@ -68,7 +73,7 @@ def create_blueprint(service: Service) -> Blueprint:
         judge_them = partial(
             judge_all, registry=served.registry, now_s=now_s, grace_s=service.grace_s, allowance=key.allowance(now_s)
         )
-        return Response(count_batch(body, judge_them, service.store), mimetype=NDJSON)
+        return Response(count_batch(body, judge_them, service.store, service.counters), mimetype=NDJSON)
 
     def get_registry() -> Response:
         return _tagged(service.live.now.document)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 
 from flask import Flask
 from granian.constants import Interfaces
@@ -13,6 +15,7 @@ from client_sdk.spec import Registry
 from collector.access import Access
 from collector.app import create_app
 from collector.config import CollectorConfig
+from collector.counters import Counters
 from collector.embedded import EmbeddedStore
 from collector.maintenance import Maintenance
 from collector.redis_retirement import RedisRetirement
@@ -36,7 +39,8 @@ def serve(config: CollectorConfig) -> None:
     served = Served(Registry.load(config.registry), load_access(config))
     address = resolve(config.host)
     require_free_address(address, config.port)
-    with _store_url(config) as (store_url, every_tick):
+    with contextlib.ExitStack() as running:
+        store_url, every_tick = running.enter_context(_store_url(config))
         store = RedisStore(store_url)
         store.prepare(config.durability)
         store.agree_on_grace(config.grace_s)
@@ -48,12 +52,13 @@ def serve(config: CollectorConfig) -> None:
             retention()
 
         maintenance = Maintenance(store, store, grace_s=config.grace_s, every_tick=look_after)
+        counts = running.enter_context(_metrics(config, maintenance))
         maintenance.start()
         where = "the store of --redis" if config.redis_url else str(config.data_dir.absolute())
         announce_when_ready(config.host, config.port, f"with {len(served.registry.metrics)} metrics, on {where}")
         try:
             run_workers(
-                partial(worker_app, config, served, store_url, store.shards),
+                partial(worker_app, config, served, store_url, store.shards, counts),
                 address=address,
                 port=config.port,
                 interface=Interfaces.WSGI,
@@ -87,7 +92,25 @@ def _store_url(config: CollectorConfig) -> Iterator[tuple[str, Callable[[], None
         yield embedded.url, embedded.ensure_guarded
 
 
-def worker_app(config: CollectorConfig, served: Served, store_url: str, shards: int) -> Flask:
+@contextlib.contextmanager
+def _metrics(config: CollectorConfig, maintenance: Maintenance) -> Iterator[Path | None]:
+    """Serve metrics if they are wanted, and yield the folder in which workers count."""
+    if config.metrics_bind is None:
+        yield None
+        return
+    from collector.metrics import served_metrics  # noqa: PLC0415 workers import this module too, and need no metrics
+
+    host, port = config.metrics_bind
+    with (
+        tempfile.TemporaryDirectory(prefix="hearsay-counts-") as folder,
+        served_metrics(resolve(host), port, Path(folder), lambda: maintenance.health),
+    ):
+        yield Path(folder)
+
+
+def worker_app(
+    config: CollectorConfig, served: Served, store_url: str, shards: int, counts: Path | None = None
+) -> Flask:
     """Return the application of one worker process. Run in the worker.
 
     It needs neither the files nor the store to start: a worker is replaced when all of them may be away.
@@ -99,4 +122,5 @@ def worker_app(config: CollectorConfig, served: Served, store_url: str, shards: 
         cors_origins=config.cors_origins,
         grace_s=config.grace_s,
         snapshot_interval_s=config.snapshot_interval_s,
+        counters=Counters(counts),
     )

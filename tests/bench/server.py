@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from flask import Flask, Response
 
@@ -14,9 +15,11 @@ from collector.served import Served
 worker_app = serve.worker_app
 
 
-def app_with_empty_post(config: CollectorConfig, served: Served, store_url: str, shards: int) -> Flask:
+def app_with_empty_post(
+    config: CollectorConfig, served: Served, store_url: str, shards: int, counts: Path | None = None
+) -> Flask:
     """Return the collector's application with ``POST /empty``."""
-    app = worker_app(config, served, store_url, shards)
+    app = worker_app(config, served, store_url, shards, counts)
 
     @app.post("/empty")
     def empty() -> Response:

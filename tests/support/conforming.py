@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 
 from collector.openapi import openapi_document
 from collector.operations import OPERATIONS, PROBLEMS_OF_NONE
-from collector.problem import PROBLEMS
+from collector.problem import BY_CODE
 
 DOCUMENT = openapi_document()
 PATHS = {operation.path: operation for operation in OPERATIONS}
@@ -61,7 +61,7 @@ def require_none(answer: TestResponse, method: str) -> None:
     if method in ("head", "options") and answer.status_code < 300:
         return
     assert answer.json is not None
-    assert PROBLEMS[answer.json["code"]] in PROBLEMS_OF_NONE
+    assert BY_CODE[answer.json["code"]] in PROBLEMS_OF_NONE
     require_valid({"$ref": "#/components/schemas/Problem"}, answer.json)
 
 

@@ -14,7 +14,7 @@ from collector import create_app
 from collector.access import Access
 from collector.openapi import openapi_document
 from collector.operations import OPERATIONS, PROBLEMS_OF_ALL, PROBLEMS_OF_NONE
-from collector.problem import PROBLEMS, Problem
+from collector.problem import BY_CODE, Problem
 from collector.schemas import SCHEMAS
 from collector.served import Live, Served
 from tests.support.collecting import NOON, REGISTRY
@@ -52,7 +52,7 @@ def test_every_problem_is_documented_where_it_can_come_up() -> None:
 
 
 def test_every_code_is_another_and_has_a_sentence() -> None:
-    assert len(PROBLEMS) == len(Problem)
+    assert len(BY_CODE) == len(Problem)
     for problem in Problem:
         assert problem.code == problem.name.lower()
         assert problem.sentence.endswith(".")
@@ -60,7 +60,7 @@ def test_every_code_is_another_and_has_a_sentence() -> None:
 
 def test_whatever_is_malformed_is_a_problem_of_the_request() -> None:
     for code in set(Malformed) - MALFORMED_ANSWERS:
-        assert PROBLEMS[code].status is HTTPStatus.BAD_REQUEST
+        assert BY_CODE[code].status is HTTPStatus.BAD_REQUEST
 
 
 def test_limits_and_enumerations_are_those_of_the_code() -> None:

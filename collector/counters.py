@@ -1,0 +1,125 @@
+"""What a worker counts of itself: 64-bit cells in a file that it alone writes and the main process reads.
+
+A count is an addition in memory that both processes have: no message, no system call. A worker holds its file locked
+for as long as it lives, and the next one takes over the file of one that died: so counters never go back, and there are
+never more files than workers at one time.
+
+Only perturbed reports and transport are counted, never a symbol, a metric or a device.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import threading
+from bisect import bisect_left
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+from client_sdk.spec import Refusal
+from collector.operations import OPERATIONS
+from collector.problem import Problem
+from collector.store import Counted
+
+ACCEPTED = "accepted"
+OTHER = "other"
+"""The operation of a request that asks for none."""
+
+BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""Upper bounds of the latency buckets: from less than one write to disk takes to what the store is given to answer."""
+
+OPERATION_NAMES = (*(operation.name for operation in OPERATIONS), OTHER)
+
+UPLOADS, REPORTS, PROBLEMS, STORE_ERRORS = "uploads", "reports", "problems", "store_errors"
+
+LABELS: Mapping[str, tuple[str, ...]] = {
+    UPLOADS: ("counted", "duplicate"),
+    REPORTS: (ACCEPTED, *(refusal.value for refusal in Refusal)),
+    PROBLEMS: tuple(problem.code for problem in Problem),
+    STORE_ERRORS: ("",),
+}
+"""The labels of each counter."""
+
+_COUNTERS = [(name, label) for name, labels in LABELS.items() for label in labels]
+_CELL = {counter: cell for cell, counter in enumerate(_COUNTERS)}
+
+_HISTOGRAM_CELLS = len(BUCKETS_S) + 2
+"""A cell a bucket, one for what is slower than all, and one for the sum of nanoseconds."""
+
+_HISTOGRAM = {name: len(_COUNTERS) + place * _HISTOGRAM_CELLS for place, name in enumerate(OPERATION_NAMES)}
+
+CELLS = len(_COUNTERS) + len(OPERATION_NAMES) * _HISTOGRAM_CELLS
+_BYTES = 8 * CELLS
+
+_BUCKETS_NS = tuple(round(bound * 1e9) for bound in BUCKETS_S)
+
+_COUNTED, _DUPLICATE = (_CELL[UPLOADS, label] for label in LABELS[UPLOADS])
+_ACCEPTED = _CELL[REPORTS, ACCEPTED]
+
+
+class Counters:
+    """The counters of one process, for all its threads."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """Take a file of the folder that no living process has; without a folder count in memory alone."""
+        self._lock = threading.Lock()
+        self._cells = memoryview(bytearray(_BYTES) if folder is None else _unused_file(folder)).cast("q")
+
+    def add(self, name: str, label: str = "", amount: int = 1) -> None:
+        """Add to a counter."""
+        with self._lock:
+            self._cells[_CELL[name, label]] += amount
+
+    def add_counted(self, *uploads: Counted) -> None:
+        """Count uploads and their reports; of those that came again, only that they did."""
+        cells = self._cells
+        with self._lock:
+            for (reports, refused), is_duplicate in uploads:
+                if is_duplicate:
+                    cells[_DUPLICATE] += 1
+                    continue
+                cells[_COUNTED] += 1
+                cells[_ACCEPTED] += reports - len(refused)
+                for _, refusal in refused:
+                    cells[_CELL[REPORTS, refusal]] += 1
+
+    def observe(self, operation: str, elapsed_ns: int) -> None:
+        """Count a request by the time that it took."""
+        first = _HISTOGRAM.get(operation, _HISTOGRAM[OTHER])
+        with self._lock:
+            self._cells[first + bisect_left(_BUCKETS_NS, elapsed_ns)] += 1
+            self._cells[first + _HISTOGRAM_CELLS - 1] += elapsed_ns
+
+
+class Totals:
+    """The sums over all processes that counted in a folder, living and dead."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read them as they are now."""
+        self._cells = [0] * CELLS
+        for path in folder.iterdir():
+            counted = memoryview(path.read_bytes()[:_BYTES]).cast("q")
+            for cell, amount in enumerate(counted):
+                self._cells[cell] += amount
+
+    def of(self, name: str, label: str = "") -> int:
+        """Return a counter."""
+        return self._cells[_CELL[name, label]]
+
+    def latency(self, operation: str) -> tuple[list[int], float]:
+        """Return how many requests were in each bucket, slower ones than all last, and the sum of seconds."""
+        first = _HISTOGRAM[operation]
+        *buckets, sum_ns = self._cells[first : first + _HISTOGRAM_CELLS]
+        return buckets, sum_ns / 1e9
+
+
+def _unused_file(folder: Path) -> mmap.mmap:
+    """Return a file in memory that this process locks until it ends, however it ends."""
+    for number in count():
+        with (folder / str(number)).open("a+b") as file, suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            file.truncate(_BYTES)
+            return mmap.mmap(file.fileno(), _BYTES)  # it keeps a copy of the descriptor, and so the lock
+    raise AssertionError("unreachable: the numbers do not end")

@@ -1,0 +1,29 @@
+"""Times every request, around everything else that the application does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from collector.counters import OTHER, Counters
+from collector.operations import OPERATIONS
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+_NAMES = {(operation.method, operation.path): operation.name for operation in OPERATIONS}
+
+
+def with_latency(application: WSGIApplication, counters: Counters) -> WSGIApplication:
+    """Return the application, its requests counted by operation and time. Bodies are whole when they are returned."""
+
+    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        began_ns = time.perf_counter_ns()
+        try:
+            return application(environ, start_response)
+        finally:
+            name = _NAMES.get((environ["REQUEST_METHOD"], environ["PATH_INFO"]), OTHER)
+            counters.observe(name, time.perf_counter_ns() - began_ns)
+
+    return answer

@@ -1,0 +1,74 @@
+"""The metrics of a real collector: the sums over its workers, living and dead, on an address of their own."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from client_sdk.spec import Window, WindowKind
+from tests.support.collecting import report, upload
+from tests.support.processes import free_port, kill, run_command, running_collector, wait_until
+from tests.support.wire import ANSWER_TIMEOUT_S, post, raw_answer, tallies, with_length
+
+Samples = dict[tuple[str, tuple[str, ...]], float]
+
+
+def scrape(port: int) -> Samples:
+    """Return every sample by its name and the values of its labels."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=ANSWER_TIMEOUT_S) as answer:
+        text = answer.read().decode()
+    families = text_string_to_metric_families(text)
+    return {(one.name, tuple(one.labels.values())): one.value for family in families for one in family.samples}
+
+
+def test_workers_count_together_and_go_on_where_a_dead_one_ended(registry_file: Path, tmp_path: Path) -> None:
+    port = free_port()
+    window = Window.of(WindowKind.DAY, time.time()).text
+    one = upload(report(window=window), report("os", 9, window))
+    with running_collector(
+        registry_file, tmp_path / "data", "--workers", "2", "--metrics-bind", f"127.0.0.1:{port}"
+    ) as collector:
+        assert post(collector.url, one)[0] == post(collector.url, one)[0] == 200
+        for _ in range(20):
+            assert post(collector.url, upload(report(window=window)))[0] == 200
+        assert raw_answer(collector.url, with_length(b"{"))[0] == 400
+        before = set(collector.worker_pids())
+        kill(next(iter(before)))
+        wait_until(lambda: bool(set(collector.worker_pids()) - before), what="another worker")
+        wait_until(lambda: post(collector.url, one)[0] == 200, what="an acknowledgement")
+        wait_until(lambda: scrape(port)["hearsay_windows", ("open",)] == 1, what="a look at the windows")
+        samples = scrape(port)
+        assert sum(tally["reports"] for tally in tallies(collector.url, "?preliminary=1")) == 21
+    assert samples["hearsay_uploads_total", ("counted",)] == 21
+    assert samples["hearsay_uploads_total", ("duplicate",)] == 2
+    assert samples["hearsay_reports_total", ("accepted",)] == 21
+    assert samples["hearsay_reports_total", ("symbol_out_of_range",)] == 1
+    assert samples["hearsay_problems_total", ("invalid_json",)] == 1
+    assert samples["hearsay_request_seconds_count", ("post_reports",)] == 24
+    assert samples["hearsay_store_up", ()] == 1
+    assert samples["hearsay_store_errors_total", ()] == 0
+    assert not list(Path(tempfile.gettempdir()).glob("hearsay-counts-*"))
+
+
+def test_an_address_in_use_is_named(registry_file: Path, tmp_path: Path) -> None:
+    port = free_port()
+    options = ("--metrics-bind", f"127.0.0.1:{port}", "--data-dir")
+    with running_collector(registry_file, tmp_path / "data", *options[:2]):
+        command = (
+            sys.executable,
+            "-m",
+            "collector",
+            "serve",
+            "--registry",
+            registry_file,
+            "--bind",
+            f"127.0.0.1:{free_port()}",
+        )
+        second = run_command([str(word) for word in (*command, *options, tmp_path / "other")])
+    assert (second.returncode, f"cannot serve metrics on 127.0.0.1:{port}" in second.stderr) == (1, True)
+    assert "--metrics-bind" in second.stderr
