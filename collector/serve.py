@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -14,18 +17,23 @@ from granian.constants import Interfaces
 from client_sdk.spec import Registry
 from collector.access import Access
 from collector.app import create_app
+from collector.board import Board
 from collector.config import CollectorConfig
 from collector.counters import Counters
 from collector.embedded import EmbeddedStore
 from collector.maintenance import Maintenance
 from collector.redis_retirement import RedisRetirement
 from collector.redis_store import RedisStore
+from collector.reload import Reloader
 from collector.retention import Retention
 from collector.served import Live, Served
 from collector.workers import announce_when_ready, begin_worker, require_free_address, resolve, run_workers
 
 WORKER_STOP_S = 10
 """Seconds that a worker may take to finish its requests: more than the store may take to answer one."""
+
+FOLLOW_S = 1.0
+"""Seconds between two looks of a worker at what is served."""
 
 
 def serve(config: CollectorConfig) -> None:
@@ -36,6 +44,7 @@ def serve(config: CollectorConfig) -> None:
         RegistryError: if the registry cannot be used.
 
     """
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the workers run: all files are read here anyway
     served = Served(Registry.load(config.registry), load_access(config))
     address = resolve(config.host)
     require_free_address(address, config.port)
@@ -45,7 +54,9 @@ def serve(config: CollectorConfig) -> None:
         store.prepare(config.durability)
         store.agree_on_grace(config.grace_s)
         require_free_address(address, config.port)  # another collector may have started meanwhile
-        retention = Retention(RedisRetirement(store), lambda: served.registry, grace_s=config.grace_s)
+        board = Board.with_state(served)
+        reloader = Reloader(served, config.registry, config.access_file, board.post)
+        retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)
 
         def look_after() -> None:
             every_tick()
@@ -54,11 +65,13 @@ def serve(config: CollectorConfig) -> None:
         maintenance = Maintenance(store, store, grace_s=config.grace_s, every_tick=look_after)
         counts = running.enter_context(_metrics(config, maintenance))
         maintenance.start()
+        reloader.start()
         where = "the store of --redis" if config.redis_url else str(config.data_dir.absolute())
         announce_when_ready(config.host, config.port, f"with {len(served.registry.metrics)} metrics, on {where}")
         try:
             run_workers(
-                partial(worker_app, config, served, store_url, store.shards, counts),
+                partial(worker_app, config, board, store_url, store.shards, counts),
+                on_hangup=reloader.ask,
                 address=address,
                 port=config.port,
                 interface=Interfaces.WSGI,
@@ -67,6 +80,7 @@ def serve(config: CollectorConfig) -> None:
                 workers_kill_timeout=WORKER_STOP_S,
             )
         finally:
+            reloader.stop()
             maintenance.stop()
 
 
@@ -108,19 +122,26 @@ def _metrics(config: CollectorConfig, maintenance: Maintenance) -> Iterator[Path
         yield Path(folder)
 
 
-def worker_app(
-    config: CollectorConfig, served: Served, store_url: str, shards: int, counts: Path | None = None
-) -> Flask:
+def worker_app(config: CollectorConfig, board: Board, store_url: str, shards: int, counts: Path | None = None) -> Flask:
     """Return the application of one worker process. Run in the worker.
 
     It needs neither the files nor the store to start: a worker is replaced when all of them may be away.
     """
     begin_worker()
+    live = Live(board.latest())
+    threading.Thread(target=_follow, args=(board, live), daemon=True).start()
     return create_app(
-        Live(served),
+        live,
         RedisStore(store_url, shards),
         cors_origins=config.cors_origins,
         grace_s=config.grace_s,
         snapshot_interval_s=config.snapshot_interval_s,
         counters=Counters(counts),
     )
+
+
+def _follow(board: Board, live: Live) -> None:
+    """Serve what the main process says, for as long as the worker lives."""
+    while True:
+        time.sleep(FOLLOW_S)
+        live.now = board.latest()

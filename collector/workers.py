@@ -34,11 +34,17 @@ ANSWER_TIMEOUT_S = 5.0
 _log = logging.getLogger(__name__)
 
 
-def run_workers(make_app: Callable[[], Any], **settings: Any) -> None:  # noqa: ANN401 as the server takes them
+def run_workers(
+    make_app: Callable[[], Any],
+    *,
+    on_hangup: Callable[[], None] = lambda: None,
+    **settings: Any,  # noqa: ANN401 as the server takes them
+) -> None:
     """Run the workers until a signal ends them; where they die faster than they are replaced, pause and start anew.
 
     Args:
         make_app: returns the application of one worker; called in the worker.
+        on_hangup: called on SIGHUP, in the main thread and between any two of its steps, so that it must be quick.
         settings: what the server is told beside what holds for all.
 
     """
@@ -53,6 +59,8 @@ def run_workers(make_app: Callable[[], Any], **settings: Any) -> None:  # noqa: 
             websockets=False,
             **settings,
         )
+        # The server itself would replace all workers, and lose the connections that wait for them.
+        server.on_startup(lambda: signal.signal(signal.SIGHUP, lambda *_: on_hangup()))
         with contextlib.suppress(SystemExit):  # raised where a worker's end was not asked for
             server.serve(target_loader=make_app, wrap_loader=False)
         if not server.interrupt_signal:
@@ -65,6 +73,7 @@ def run_workers(make_app: Callable[[], Any], **settings: Any) -> None:  # noqa: 
 def begin_worker() -> None:
     """Make this process one that logs, and ends with its parent and without a trace."""
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a whole group may get it, as when a terminal goes
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # The server's idle threads do not survive the interpreter's own end (they would abort, with a trace in the log):
     # once it has finished its requests the process may simply end.

@@ -9,17 +9,17 @@ from flask import Flask, Response
 
 from collector import serve
 from collector.__main__ import main
+from collector.board import Board
 from collector.config import CollectorConfig
-from collector.served import Served
 
 worker_app = serve.worker_app
 
 
 def app_with_empty_post(
-    config: CollectorConfig, served: Served, store_url: str, shards: int, counts: Path | None = None
+    config: CollectorConfig, board: Board, store_url: str, shards: int, counts: Path | None = None
 ) -> Flask:
     """Return the collector's application with ``POST /empty``."""
-    app = worker_app(config, served, store_url, shards, counts)
+    app = worker_app(config, board, store_url, shards, counts)
 
     @app.post("/empty")
     def empty() -> Response:
