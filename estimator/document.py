@@ -15,6 +15,7 @@ from estimator.distribution import Distribution
 from estimator.figure import Estimate
 from estimator.joint import Joint
 from estimator.metric_estimate import MetricEstimate
+from estimator.poisoning import Fakes
 from estimator.pooling import Pooled
 from estimator.report import Composed, Report, Skipped
 
@@ -52,6 +53,7 @@ class MetricDocument:
         joint: for two questions asked together; else none.
         covariance: of the shares, a row each, where it was wanted; else none.
         central: what the tally reveals, if nothing else is published, where that was wanted; else none.
+        fakes: what made-up reports could have done, where that was wanted; else none.
 
     """
 
@@ -72,6 +74,7 @@ class MetricDocument:
     joint: Joint | None = None
     covariance: tuple[tuple[float, ...], ...] | None = None
     central: Central | None = None
+    fakes: Fakes | None = None
 
     @classmethod
     def of(cls, found: MetricEstimate) -> MetricDocument:
@@ -95,6 +98,7 @@ class MetricDocument:
             joint=found.joint,
             covariance=None if found.covariance is None else tuple(map(tuple, found.covariance.tolist())),
             central=found.central,
+            fakes=found.fakes,
         )
 
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -46,6 +47,16 @@ GROWTH = 1.1
 """Of the step in a round that succeeds: the curvature on the way may be less than where the climb began."""
 
 
+class Law(Protocol):
+    """A channel's law, as operators on one population of k inputs and m symbols."""
+
+    def symbol_law(self, shares: Floats) -> Floats:
+        """Return the probability of each symbol, shape (m,), in a population of such shares, shape (k,)."""
+
+    def expectations(self, values: Floats, /) -> Floats:
+        """Return what each input, shape (k,), expects of a value of the symbol, shape (m,)."""
+
+
 def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
     """Return the likeliest shares, shape (k,).
 
@@ -56,7 +67,7 @@ def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
     """
     if isinstance(inverse, Support):
         return _filled(inverse, counts)
-    return _climbed(inverse, counts)
+    return climbed(inverse, counts, nearest_shares(inverse.shares(counts, int(counts.sum()))))
 
 
 def _filled(support: Support, counts: Counts) -> Floats:
@@ -90,24 +101,29 @@ class _Climb:
     """The climb of the likelihood of one tally.
 
     Attributes:
-        inverse: the channel's.
+        operators: the channel's law.
         frequencies: of the symbols, of sum 1.
 
     """
 
-    inverse: Inverse
+    operators: Law
     frequencies: Floats
+
+    def law(self, shares: Floats) -> Floats:
+        """Return the law of some shares: above 0 also of symbols that nobody there reports, for their logarithms."""
+        law: Floats = np.maximum(self.operators.symbol_law(shares), np.finfo(float).tiny)
+        return law
 
     def at(self, shares: Floats, law: Floats) -> _Point:
         """Return the point of some shares and their law, which is above 0."""
         value = float(self.frequencies @ np.log(law))
-        return _Point(shares, law, value, self.inverse.expectations(self.frequencies / law))
+        return _Point(shares, law, value, self.operators.expectations(self.frequencies / law))
 
     def first_step(self, point: _Point) -> float:
         """Return the inverse of the curvature along the slope."""
         direction = point.slope - point.slope.mean()
         length = float(direction @ direction)
-        curvature = float(self.frequencies @ (self.inverse.symbol_law(direction) / point.law) ** 2)
+        curvature = float(self.frequencies @ (self.operators.symbol_law(direction) / point.law) ** 2)
         return length / curvature if curvature else 1.0
 
     def moved(self, start: _Point, step: float) -> tuple[Floats, Floats, float, float]:
@@ -117,19 +133,26 @@ class _Climb:
         """
         while True:
             shares = nearest_shares(start.shares + step * start.slope)
-            law, change = self.inverse.symbol_law(shares), shares - start.shares
+            law, change = self.law(shares), shares - start.shares
             value = float(self.frequencies @ np.log(law))
             if value >= start.value + start.slope @ change - change @ change / (2 * step) - ROUNDING:
                 return shares, law, value, step
             step /= 2
 
 
-def _climbed(inverse: Inverse, counts: Counts) -> Floats:
+def climbed(operators: Law, counts: Counts, best: Floats) -> Floats:
+    """Return the likeliest shares, shape (k,), found from some others of the simplex, ``best`` so far.
+
+    Args:
+        operators: the channel's law.
+        counts: the count of each symbol, shape (m,), at least one of them above 0.
+        best: where to begin, shape (k,).
+
+    """
     reports = int(counts.sum())
-    climb = _Climb(inverse, counts / reports)
-    best = nearest_shares(inverse.shares(counts, reports))
+    climb = _Climb(operators, counts / reports)
     slack = max(SLACK * best.size / reports, ROUNDING)
-    law = inverse.symbol_law(best)
+    law = climb.law(best)
     ahead = climb.at(best, law)
     value, bound, step, momentum = ahead.value, ahead.bound, climb.first_step(ahead), 1.0
     for _ in range(MAX_ROUNDS):

@@ -16,6 +16,7 @@ from estimator.document import SCHEMA, ChangesDocument, MetricDocument, PooledDo
 from estimator.errors import ReportError
 from estimator.figure import Estimate
 from estimator.joint import Difference, Group, Independence, Joint
+from estimator.poisoning import Fakes, Move, RangeTest
 from estimator.render.as_json import RESAMPLED
 from estimator.report import POPULATION, Composed, Skipped
 
@@ -24,7 +25,7 @@ _QUESTION = ("metric", "edition", "kind", "mechanism", "epsilon", "delta", "repo
 _CHANGE = ("difference", *_INTERVAL, "p_value", "p_value_corrected")
 _FIGURES = (
     *("estimates", "mean", "sum", "variance", "quantiles", "bins", "answered", "groups", "differences"),
-    *("independence", "covariance", "central"),
+    *("independence", "covariance", "central", "fakes"),
 )
 
 
@@ -97,6 +98,7 @@ def _metric(node: Node) -> MetricDocument:
         if "covariance" in node
         else None,
         central=_central(node["central"]) if "central" in node else None,
+        fakes=_fakes(node["fakes"]) if "fakes" in node else None,
     )
 
 
@@ -159,6 +161,26 @@ def _central(node: Node) -> Central:
     if node["assumes"].text() != ASSUMPTION:
         raise node["assumes"].error(f"must be {ASSUMPTION}")
     return Central(node["delta"].number(), node["epsilon"].number())
+
+
+def _fakes(node: Node) -> Fakes:
+    node.object(("fraction", "test"), ("estimates", "mean"))
+    test = node["test"].object(("statistic", "p_value", "drawn", "impossible"))
+    found = RangeTest(test["statistic"].number(), test["p_value"].number(), test["drawn"].integer())
+    if test["impossible"].truth() is not found.is_impossible:
+        raise test["impossible"].error("contradicts the p-value")
+    shares = tuple(map(_labelled_move, node["estimates"].items())) if "estimates" in node else None
+    mean = _move(node["mean"].object(("down", "up"))) if "mean" in node else None
+    return Fakes(node["fraction"].number(), shares, mean, found)
+
+
+def _labelled_move(node: Node) -> tuple[Label, Move]:
+    node.object(("value", "down", "up"))
+    return _label(node["value"]), _move(node)
+
+
+def _move(node: Node) -> Move:
+    return Move(node["down"].number(), node["up"].number())
 
 
 def _window(node: Node) -> Window:

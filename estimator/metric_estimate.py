@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from client_sdk.spec import Count, Cross, Filled, Label, Metric, Number, Ordinal, Subset, Window
+from client_sdk.spec import Cross, Filled, Label, Metric, Number, Ordinal, Subset, Window
 from estimator.central import Central, central_of
 from estimator.covariance import MOST_VALUES, covariance_of
 from estimator.distribution import Distribution, distribution_of
@@ -26,6 +26,8 @@ from estimator.inverse.protocol import Inverse
 from estimator.joint import Joint, intervals_of, joint_of
 from estimator.likelihood import maximum_likelihood
 from estimator.means import Contrast, mean_of
+from estimator.poisoning import Fakes, fakes_of
+from estimator.positions import positions_of
 from estimator.ratios import Ratios
 from estimator.shrinkage import FEWEST, shrunken_shares
 from estimator.tallies import Counts, Tally
@@ -43,6 +45,7 @@ class Wanted:
         central_delta: the delta of the central epsilon of each closed tally; or none, where none is wanted.
         pool: all windows of a metric together, too.
         joint: what follows from the shares of two questions asked together.
+        fakes: the fraction of the reports that is taken for made up; or none, where that is not asked.
 
     """
 
@@ -51,6 +54,7 @@ class Wanted:
     central_delta: float | None = None
     pool: bool = False
     joint: bool = True
+    fakes: float | None = None
 
 
 PLAIN = Wanted()
@@ -74,6 +78,7 @@ class MetricEstimate:
         covariance: where it is wanted, of up to `MOST_VALUES` shares as the channel has them (of a set: of what was
             drawn, the dummy last); else none.
         central: what the tally reveals, if nothing else is published, where that is wanted; else none.
+        fakes: what made-up reports could have done, where that is wanted; else none.
 
     """
 
@@ -88,6 +93,7 @@ class MetricEstimate:
     joint: Joint | None = None
     covariance: Floats | None = None
     central: Central | None = None
+    fakes: Fakes | None = None
 
     @property
     def total(self) -> Estimate | None:
@@ -109,6 +115,13 @@ class MetricEstimate:
         raise TypeError(f"a {domain.kind} has no mean")
 
     @property
+    def unbiased(self) -> Floats:
+        """The unbiased shares, then the mean; without any report nothing."""
+        shares = NOTHING if self.shares is None else self.shares.unbiased
+        mean = None if self.mean is None else self.mean.unbiased
+        return shares if mean is None else np.append(shares, mean)
+
+    @property
     def estimates(self) -> tuple[Estimate, ...]:
         """The shares and the mean."""
         shares = () if self.shares is None else tuple(share for _, share in self.shares)
@@ -126,12 +139,21 @@ def estimate(metric: Metric, tally: Tally, wanted: Wanted = PLAIN) -> MetricEsti
     found = MetricEstimate(metric, tally.window, tally.closed, tally.reports)
     if wanted.central_delta is not None:
         found = replace(found, central=central_of(metric, tally.reports, wanted.central_delta, closed=tally.closed))
+    found = _estimated(found, counts, wanted)
+    if wanted.fakes is not None and tally.reports > 0:
+        labels = None if found.shares is None else found.shares.labels
+        found = replace(found, fakes=fakes_of(metric, counts, labels, found.unbiased, wanted.fakes))
+    return found
+
+
+def _estimated(found: MetricEstimate, counts: Counts, wanted: Wanted) -> MetricEstimate:
+    metric = found.metric
     decoder = decoder_of(metric.channel)
     if decoder is not None:
         return _of_grid(found, decoder, counts, wanted)
     inverse = inverse_of(metric.channel)
     if isinstance(metric.domain, Number) and metric.domain.size is None:
-        ends = _shares((0, 1), inverse, counts, tally.reports)
+        ends = _shares((0, 1), inverse, counts, found.reports)
         (_, (_, high)) = ends
         return replace(found, mean=high.between(float(metric.domain.low), float(metric.domain.high)))
     return _of_values(found, inverse, counts, wanted)
@@ -193,29 +215,6 @@ def _shares(labels: Sequence[Label], inverse: Inverse, counts: Counts, reports: 
     unbiased, errors = inverse.shares(counts, reports), inverse.standard_errors(counts, reports)
     shrunken = shrunken_shares(unbiased, errors) if unbiased.size >= FEWEST else NOTHING
     return Shares(labels, lows, highs, unbiased, errors, maximum_likelihood(inverse, counts), shrunken)
-
-
-def positions_of(metric: Metric) -> Floats | None:
-    """Return what each input is worth in the mean of the answers, rising from the least to the greatest; or none."""
-    domain, size = metric.domain, metric.channel.inputs
-    match domain:
-        case Ordinal():
-            return np.arange(1.0, size + 1)
-        case Count():
-            return np.arange(0.0, size)
-        case Subset():
-            return np.append(np.full(size - 1, float(domain.max_items)), 0.0)
-    return None
-
-
-def scale_of(metric: Metric) -> Floats:
-    """Return the place of each input's answer on a scale from 0 to 1, for the mean of answers that are inputs."""
-    positions = positions_of(metric)
-    if positions is None:  # a number, rounded to an end of its range
-        return np.array([0.0, 1.0])
-    least, greatest = float(positions.min()), float(positions.max())
-    scale: Floats = (positions - least) / (greatest - least)
-    return scale
 
 
 def _mean(  # noqa: PLR0913, PLR0917 what shares were estimated from

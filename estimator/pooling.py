@@ -24,7 +24,8 @@ from estimator.intervals import EXACT_BELOW, z_of
 from estimator.inverse import inverse_of
 from estimator.inverse.decoders import decoder_of
 from estimator.means import Contrast
-from estimator.metric_estimate import MetricEstimate, scale_of
+from estimator.metric_estimate import MetricEstimate
+from estimator.positions import scale_of
 
 MEAN = "mean"
 

@@ -22,7 +22,7 @@ from estimator.inverse.exponential import Table
 from estimator.inverse.permanent import TwoStep
 from estimator.inverse.protocol import Inverse
 from estimator.inverse.support import Balanced, Support
-from estimator.metric_estimate import positions_of
+from estimator.positions import positions_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

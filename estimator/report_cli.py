@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -13,7 +14,7 @@ from estimator.errors import MissingLibraryError, OutputError, TalliesError
 from estimator.fetch import TOKEN_VARIABLE, fetch
 from estimator.files import write_whole
 from estimator.metric_estimate import Wanted
-from estimator.options import REGISTRY, WindowType, load_registry
+from estimator.options import BETWEEN_0_AND_1, REGISTRY, WindowType, load_registry, progress
 from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.report import Report, Selection, make_report
 from estimator.tallies import Tally, read_file
@@ -32,8 +33,14 @@ from estimator.tallies import Tally, read_file
 @click.option(
     "--central-delta",
     metavar="DELTA",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=BETWEEN_0_AND_1,
     help="The epsilon of each closed tally at this delta, if only tallies are published; not in CSV.",
+)
+@click.option(
+    "--fakes",
+    metavar="FRACTION",
+    type=BETWEEN_0_AND_1,
+    help="How far so large a part of made-up reports could move each share; and a test of each tally; not for rows.",
 )
 @click.option("--format", "form", type=click.Choice([*FORMATS, *BINARY_FORMATS]), default="table", show_default=True)
 @click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write it here, whole, not to stdout.")
@@ -49,6 +56,7 @@ def report(  # noqa: PLR0913 one argument an option
     covariance: bool,
     central_delta: float | None,
     pool: bool,
+    fakes: float | None,
     form: str,
     output: Path | None,
 ) -> None:
@@ -63,13 +71,16 @@ def report(  # noqa: PLR0913 one argument an option
         raise click.UsageError("a central epsilon is of a whole tally, not of a row; take --format table or json")
     if output is None and form in BINARY_FORMATS:
         raise click.UsageError(f"{form} is not for the eye; add --output FILE")
+    if fakes is not None and form in ("csv", "parquet"):
+        raise click.UsageError("a test is of a whole tally, not of a row; take --format table or json")
     definitions = load_registry(registry)
     try:
         read = _read(collector, tallies, preliminary=preliminary)
     except TalliesError as error:
         raise click.ClickException(str(error)) from error
-    wanted = Wanted(simultaneous, covariance, central_delta, pool)
-    made = make_report(definitions, read, Selection(first, last, preliminary), wanted)
+    wanted = Wanted(simultaneous, covariance, central_delta, pool, fakes=fakes)
+    with progress("testing tallies", 0 if fakes is None else len(read)) as advance:
+        made = make_report(definitions, _told(read, advance), Selection(first, last, preliminary), wanted)
     _name_skipped(made)
     if covariance:
         _name_too_large(made)
@@ -94,6 +105,13 @@ def _read(collector: str | None, tallies: Path | None, *, preliminary: bool) -> 
     if collector is None or not (token.isascii() and token.isprintable() and token):
         raise click.UsageError(f"set {TOKEN_VARIABLE} to the collector's read token, one line of ASCII")
     return fetch(collector, token, preliminary=preliminary)
+
+
+def _told(tallies: list[Tally], advance: Callable[[int], None]) -> Iterator[Tally]:
+    """Yield the tallies, and tell of each when it is done."""
+    for tally in tallies:
+        yield tally
+        advance(1)
 
 
 def _name_too_large(made: Report) -> None:

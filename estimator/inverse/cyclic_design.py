@@ -145,6 +145,11 @@ class LeastSquares:
         spectra = np.fft.rfft(weights) * self.weights.conj()
         return np.fft.irfft(spectra, n=self.shifts.inputs).ravel()
 
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Return the least and the most that a report adds to each estimate; shape (1,): every block has all shifts."""
+        added = np.fft.irfft(self.weights, n=self.shifts.inputs)
+        return added.min(keepdims=True).ravel(), added.max(keepdims=True).ravel()
+
     def _conservative(self, counts: Counts, reports: int, family: int) -> tuple[Floats, Floats]:
         supports = np.rint(self.shifts.of_values(counts.astype(np.float64))).astype(np.int64)
         low, high = binomial_intervals(supports, reports, family)

@@ -77,6 +77,10 @@ class Table:
         summed: Floats = weights @ self.decoder
         return summed
 
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Return the least and the most that a report adds to each estimate, shape (k,)."""
+        return self.decoder.min(axis=1), self.decoder.max(axis=1)
+
     def symbol_law(self, shares: Floats) -> Floats:
         """Return the probability of each symbol, shape (m,), in a population of such shares."""
         law: Floats = shares @ self.law

@@ -7,9 +7,11 @@ from typing import Protocol
 
 from client_sdk.spec import Channel
 from client_sdk.spec.mechanisms.band import Band
+from client_sdk.spec.mechanisms.hybrid import Hybrid
 from client_sdk.spec.mechanisms.noise import AdditiveNoise
 from estimator.intervals import Floats
 from estimator.inverse import band, noise
+from estimator.inverse.hybrid import HybridLaw
 
 
 class GridLaw(Protocol):
@@ -55,10 +57,12 @@ class TableLaw:
 
 
 def grid_law(channel: Channel) -> GridLaw:
-    """Return the law of a band or of added noise."""
+    """Return the law of a band, of a mixture with one, or of added noise."""
     match channel:
         case Band():
             return BandLaw(channel)
+        case Hybrid():
+            return HybridLaw(channel)
         case AdditiveNoise():
             return TableLaw(noise.table(channel))
     raise TypeError(f"{channel.name} has no grid")

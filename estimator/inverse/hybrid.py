@@ -5,6 +5,7 @@ Source: Wang et al. 2019, section III.C. Both parts are unbiased on their own; s
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -22,17 +23,37 @@ def answers(channel: Hybrid) -> list[Fraction]:
     return [*band.answers(channel.band), -beyond, 1 + beyond]
 
 
+@dataclass(frozen=True, slots=True)
+class HybridLaw:
+    """The law of the mixture, as operators on one population or many."""
+
+    channel: Hybrid
+
+    def symbol_law(self, shares: Floats) -> Floats:
+        """Return the probability of each symbol: shape (..., inputs) to (..., symbols)."""
+        of_band = self.channel.band.total * band.symbol_law(self.channel.band, shares)
+        towards_high = _towards_high(self.channel)
+        ends = np.stack([shares @ towards_high[::-1], shares @ towards_high], axis=-1)
+        law: Floats = np.concatenate([of_band, ends], axis=-1) / self.channel.total
+        return law
+
+    def expectations(self, values: Floats) -> Floats:
+        """Return the expected value of a symbol given each input: shape (..., symbols) to (..., inputs)."""
+        of_band, low, high = values[..., :-2], values[..., -2:-1], values[..., -1:]
+        towards_high = _towards_high(self.channel)
+        of_ends = towards_high[::-1] * low + towards_high * high
+        expected: Floats = self.channel.band.total * band.expectations(self.channel.band, of_band) + of_ends
+        return expected / self.channel.total
+
+
 @lru_cache(maxsize=REMEMBERED)
 def decoder(channel: Hybrid) -> Decoder:
     """Return the answers of the symbols and what their squares are on average."""
     spoken = floats(answers(channel))
-    return Decoder(spoken, _expectations(channel, spoken**2))
+    return Decoder(spoken, HybridLaw(channel).expectations(spoken**2))
 
 
-def _expectations(channel: Hybrid, values: Floats) -> Floats:
-    """Return the expected value of a symbol given each input: shape (symbols,) to (inputs,)."""
-    of_band, low, high = values[:-2], values[-2], values[-1]
-    towards_high = channel.least + channel.step * np.arange(channel.inputs, dtype=np.float64)
-    of_ends = towards_high[::-1] * low + towards_high * high
-    expected: Floats = (channel.band.total * band.expectations(channel.band, of_band) + of_ends) / channel.total
-    return expected
+def _towards_high(channel: Hybrid) -> Floats:
+    """Return the weight of the high end given each input; that of the low end is the same, reversed."""
+    weights: Floats = channel.least + channel.step * np.arange(channel.inputs, dtype=np.float64)
+    return weights

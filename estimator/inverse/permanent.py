@@ -60,6 +60,11 @@ class TwoStep:
         summed: Floats = (self.second.contrast(weights) - self.lie * weights.sum()) / self.gap
         return summed
 
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Return the least and the most that a report adds to each estimate: those of the second step, mapped."""
+        least, most = self.second.extremes()
+        return (least - self.lie) / self.gap, (most - self.lie) / self.gap
+
     def symbol_law(self, shares: Floats) -> Floats:
         """Return the probability of each symbol, shape (m,), in a population of such shares."""
         return self.second.symbol_law(self.lie * shares.sum() + self.gap * shares)

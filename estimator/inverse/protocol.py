@@ -38,6 +38,12 @@ class Inverse(Protocol):
         That estimate is the mean over reports; all covariances follow from it.
         """
 
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Return the least and the most that one report can add to each estimate: shape (k,); (1,) where all are alike.
+
+        That estimate is the mean over reports of what they add.
+        """
+
     def symbol_law(self, shares: Floats) -> Floats:
         """Return the probability of each symbol, shape (m,), in a population of such shares, shape (k,)."""
 

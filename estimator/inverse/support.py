@@ -79,6 +79,10 @@ class Support:
         summed: Floats = float(self.slope) * weights + float(self.intercept) * weights.sum()
         return summed
 
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Return what a report adds that does not support a value, and what one adds that does; shape (1,)."""
+        return np.array([float(self.intercept)]), np.array([float(self.slope + self.intercept)])
+
     def symbol_law(self, shares: Floats) -> Floats:
         """Return the probability of each symbol, where each supports the value it names, shape (k,)."""
         law: Floats = float(self.other) + float(self.own - self.other) * shares
@@ -150,6 +154,10 @@ class Balanced:
         supported = self.incidence.of_symbols(weights)
         summed: Floats = float(self.support.slope) * supported + float(self.support.intercept) * weights.sum()
         return summed
+
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Return the least and the most that a report adds to each estimate; shape (1,)."""
+        return self.support.extremes()
 
     def symbol_law(self, shares: Floats) -> Floats:
         """Return the probability of each symbol, shape (m,), in a population of such shares."""

@@ -10,7 +10,7 @@ from estimator.distribution import Distribution, Resampled
 from estimator.document import SCHEMA, ChangesDocument, MetricDocument, PooledDocument, ReportDocument
 from estimator.figure import Estimate
 from estimator.joint import Joint
-from estimator.render import central
+from estimator.render import central, fakes
 from estimator.report import POPULATION, Report
 
 RESAMPLED = "resampled"
@@ -93,6 +93,8 @@ def _metric(estimated: MetricDocument) -> dict[str, object]:
         document["covariance"] = estimated.covariance
     if estimated.central is not None:
         document["central"] = central.document_of(estimated.central)
+    if estimated.fakes is not None:
+        document["fakes"] = fakes.document_of(estimated.fakes)
     return document
 
 

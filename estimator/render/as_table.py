@@ -13,7 +13,7 @@ from estimator.figure import Estimate
 from estimator.joint import Joint
 from estimator.metric_estimate import MetricEstimate
 from estimator.pooling import Pooled
-from estimator.render import central
+from estimator.render import central, fakes
 from estimator.render.words import mean_word, mechanism_words, word
 from estimator.report import Report
 
@@ -81,6 +81,7 @@ def as_table(report: Report) -> str:
         POINT_FOOTNOTE: point,
         SMOOTHED_FOOTNOTE: smoothed,
         central.FOOTNOTE: bool(report.composed),
+        fakes.FOOTNOTE: any(estimated.fakes is not None for estimated in report.metrics),
         POOLED_FOOTNOTE: bool(report.pooled),
         PRELIMINARY_FOOTNOTE: preliminary,
     }
@@ -104,6 +105,7 @@ def _block(metric: Metric, windows: Sequence[MetricEstimate], confidence: float)
         *_rows(windows),
         *(line for estimated in windows for line in (*_answered_lines(estimated), *_joint_lines(estimated))),
         *filter(None, map(central.line_of, windows)),
+        *(line for estimated in windows for line in _fakes_lines(estimated)),
     ]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
@@ -182,6 +184,23 @@ def _joint_lines(estimated: MetricEstimate) -> Iterator[str]:
         test = joint.independence
         yield f"  if {cut(groups)} and {cut(outcomes)} had nothing to do with each other:"
         yield f"  p = {test.p_value:.2g} (chi-square {test.statistic:.1f}, {test.degrees_of_freedom} d.f.)"
+
+
+def _fakes_lines(estimated: MetricEstimate) -> Iterator[str]:
+    """Yield how far made-up reports could have moved each value that is shown, and what the test says."""
+    found = estimated.fakes
+    if found is None:
+        return
+    yield f"  if {found.fraction:.3g} of the reports were made up, {_window(estimated)}: down, up"
+    moves = []
+    if found.shares is not None:
+        positions, _ = shown_values(estimated)
+        moves += [(word(label), move) for label, move in (found.shares[position] for position in positions)]
+    if found.mean is not None:
+        moves.append((mean_word(estimated.metric.kind), found.mean))
+    for label, move in moves:
+        yield f"  {cut(label):{VALUE_WIDTH}} {'':11} {move.down:9.4g}  {move.up:9.4g}"
+    yield f"  {fakes.verdict_of(found.test)}"
 
 
 def _clearest(joint: Joint) -> Iterator[str]:

@@ -1,0 +1,183 @@
+"""Made-up reports: how far they could have moved an estimate, and whether a tally is one that no population makes.
+
+An estimate is the mean over reports of what each of them adds. Where a fraction beta of the reports is made up, and the
+truth is f, the estimate is expected to be off by at most beta * (most - f) upwards and beta * (f - least) downwards,
+with the most and the least that a report can add (Cao, Jia & Gong 2021, "Data poisoning attacks to local differential
+privacy protocols", section 4; Cheu, Smith & Ullman 2021, "Manipulation attacks in local differential privacy").
+
+The tallies that populations make lie near the channel's range: the laws of its symbols under all shares. The test
+compares the likeliest of these laws with the tally itself, by the logarithm of the ratio of their likelihoods, and sees
+how large that is in tallies drawn from the likeliest law (a parametric bootstrap; Davison & Hinkley 1997, "Bootstrap
+methods and their application", section 4.2). Drawing ends early where the answer is clear (Besag & Clifford 1991,
+"Sequential Monte Carlo p-values"). To pass proves nothing: made-up reports that look like those of some population, as
+those of liars who follow the protocol do, pass always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from client_sdk.spec import Channel, Label, Metric, Number, Subset
+from estimator.intervals import Floats
+from estimator.inverse import inverse_of
+from estimator.inverse.decoders import decoder_of
+from estimator.inverse.grid import grid_law
+from estimator.likelihood import climbed, maximum_likelihood
+from estimator.positions import positions_of, scale_of
+from estimator.tallies import Counts
+
+DRAWN_AT_MOST = 999
+"""Tallies that are drawn for a test: with none of them as far from the range, a thousandth is the p-value."""
+
+CLEAR = 10
+"""So many drawn tallies as far from the range as the tally itself end the test early."""
+
+SEED = 1
+"""The same tally gets the same p-value on every run."""
+
+ROUNDING = 1e-9
+"""Of the reports: a ratio of likelihoods below it is but rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class RangeTest:
+    """Whether some population could have produced a tally.
+
+    Attributes:
+        statistic: twice the logarithm by which the likeliest law is less likely than the tally's own frequencies.
+        p_value: how often a tally of the likeliest law is as far from the range.
+        drawn: how many were drawn to tell; none where the tally lies within the range.
+
+    """
+
+    statistic: float
+    p_value: float
+    drawn: int
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether none of all tallies that were drawn is as far from the range."""
+        return self.p_value <= 1 / (DRAWN_AT_MOST + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """By how much an unbiased estimate could have been moved.
+
+    Attributes:
+        down: by how much it could have been lowered.
+        up: by how much it could have been raised.
+
+    """
+
+    down: float
+    up: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fakes:
+    """What made-up reports could have done to the estimates of a tally.
+
+    Attributes:
+        fraction: of the reports that is taken for made up: beta.
+        shares: where answers have shares each value with its move, in the domain's order; else none.
+        mean: the move of the mean, or none where there is no mean.
+        test: of the tally.
+
+    """
+
+    fraction: float
+    shares: tuple[tuple[Label, Move], ...] | None
+    mean: Move | None
+    test: RangeTest
+
+
+def fakes_of(
+    metric: Metric, counts: Counts, labels: Sequence[Label] | None, unbiased: Floats, fraction: float
+) -> Fakes:
+    """Return what made-up reports could have done to a tally.
+
+    Args:
+        metric: the question.
+        counts: of each symbol, shape (m,), at least one above 0.
+        labels: whose shares were estimated; or none.
+        unbiased: the estimates of those shares, then of the mean, if there is one.
+        fraction: of the reports that is taken for made up.
+
+    """
+    least, most = extremes_of(metric)
+    ends = ((fraction * (unbiased - least)).tolist(), (fraction * (most - unbiased)).tolist())
+    moves = [Move(down, up) for down, up in zip(*ends, strict=True)]
+    shares = None if labels is None else tuple(zip(labels, moves, strict=False))  # the mean's comes last
+    mean = moves[-1] if len(moves) > len(labels or ()) else None
+    return Fakes(fraction, shares, mean, range_test(metric.channel, counts))
+
+
+def extremes_of(metric: Metric) -> tuple[Floats, Floats]:
+    """Return the least and the most that one report can add to each unbiased estimate: shares, then the mean."""
+    domain, positions = metric.domain, positions_of(metric)
+    decoder = decoder_of(metric.channel)
+    if decoder is not None:
+        return _of_mean(metric, decoder.answers)
+    inverse = inverse_of(metric.channel)
+    if isinstance(domain, Number) and domain.size is None:
+        return _of_mean(metric, inverse.contrast(np.array([0.0, 1.0])))
+    factor = domain.max_items if isinstance(domain, Subset) else 1
+    ends = [np.broadcast_to(factor * end, metric.channel.inputs)[: len(domain.labels)] for end in inverse.extremes()]
+    if positions is None:
+        return ends[0], ends[1]
+    lowest, highest = positions.min(), positions.max()
+    added = lowest + (highest - lowest) * inverse.contrast(scale_of(metric))
+    return np.append(ends[0], added.min()), np.append(ends[1], added.max())
+
+
+def _of_mean(metric: Metric, answers: Floats) -> tuple[Floats, Floats]:
+    """Return the ends of what symbols speak for, from 0 to 1, in the units of a number."""
+    assert isinstance(metric.domain, Number)  # noqa: S101 such channels are for numbers only
+    low, high = float(metric.domain.low), float(metric.domain.high)
+    return low + (high - low) * answers.min(keepdims=True), low + (high - low) * answers.max(keepdims=True)
+
+
+def range_test(channel: Channel, counts: Counts) -> RangeTest:
+    """Return whether some population could have produced a tally, by a seeded test.
+
+    Args:
+        channel: whose range it is.
+        counts: of each symbol, shape (m,), at least one above 0.
+
+    """
+    reports = int(counts.sum())
+    law = likeliest_law(channel, counts)
+    statistic = _statistic(counts, law)
+    if statistic <= ROUNDING * reports:
+        return RangeTest(max(0.0, statistic), 1.0, drawn=0)
+    generator = np.random.default_rng(SEED)
+    as_far = 0
+    for drawn in range(1, DRAWN_AT_MOST + 1):
+        again = generator.multinomial(reports, law)
+        as_far += _statistic(again, likeliest_law(channel, again)) >= statistic
+        if as_far == CLEAR:
+            return RangeTest(statistic, CLEAR / drawn, drawn)
+    return RangeTest(statistic, (as_far + 1) / (DRAWN_AT_MOST + 1), DRAWN_AT_MOST)
+
+
+def likeliest_law(channel: Channel, counts: Counts) -> Floats:
+    """Return the law of the symbols, of the channel's range, that makes a tally likeliest; shape (m,), of sum 1."""
+    if decoder_of(channel) is None:
+        inverse = inverse_of(channel)
+        law = inverse.symbol_law(maximum_likelihood(inverse, counts))
+    else:
+        operators = grid_law(channel)
+        alike = np.full(channel.inputs, 1 / channel.inputs)
+        law = operators.symbol_law(climbed(operators, counts, alike))
+    normalised: Floats = law / law.sum()
+    return normalised
+
+
+def _statistic(counts: Counts, law: Floats) -> float:
+    seen = counts > 0
+    expected = counts.sum() * law[seen]
+    return 2 * float(counts[seen] @ np.log(counts[seen] / expected))

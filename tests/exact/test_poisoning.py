@@ -1,0 +1,203 @@
+"""Made-up reports: how far they move an estimate, by enumeration, and how often an honest tally is accused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from math import comb, factorial, prod
+
+import numpy as np
+import pytest
+
+from client_sdk.spec import Metric, Registry, Window
+from client_sdk.spec.mechanisms.hybrid import Hybrid
+from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from estimator.intervals import Floats
+from estimator.inverse import inverse_of
+from estimator.inverse.grid import grid_law
+from estimator.metric_estimate import Wanted, estimate
+from estimator.poisoning import CLEAR, DRAWN_AT_MOST, extremes_of, likeliest_law, range_test
+from estimator.tallies import Counts, Tally
+from tests.support.estimator_inverses import CHANNELS, PRECISION, matrix, requested, rounding, uneven, weights
+
+REGISTRY = Registry.parse("""
+schema = 1
+app = { name = "poisoned", owner = "o@example.com" }
+budget = { window = "day", per_window = 99.0, lifetime = 999.0 }
+
+[metric.yes]
+purpose = "Why?"
+kind = "boolean"
+epsilon = "ln 3"
+
+[metric.colour]
+purpose = "Why?"
+kind = "category"
+values = ["red", "green", "blue", "grey"]
+epsilon = 1.0
+
+[metric.usual]
+purpose = "Why?"
+kind = "category"
+values = ["a", "b", "c"]
+epsilon = 1.0
+permanent_epsilon = 2.0
+protects = "history"
+
+[metric.mood]
+purpose = "Why?"
+kind = "ordinal"
+values = ["bad", "so so", "good"]
+mechanism = "exponential"
+epsilon = 1.0
+
+[metric.languages]
+purpose = "Why?"
+kind = "set"
+values = ["de", "en", "fr"]
+max_items = 2
+epsilon = 1.0
+
+[metric.crashes]
+purpose = "Why?"
+kind = "count"
+max = 4
+statistic = "distribution"
+epsilon = 1.0
+
+[metric.seconds]
+purpose = "Why?"
+kind = "number"
+low = 10
+high = 20
+statistic = "mean"
+epsilon = 0.5
+
+[metric.metres]
+purpose = "Why?"
+kind = "number"
+low = -1
+high = 1
+statistic = "mean"
+mechanism = "hybrid"
+epsilon = 2.0
+""")
+
+METRICS = list(REGISTRY.metrics.values())
+
+
+def tally(metric: Metric, counts: Counts) -> Tally:
+    dense = np.asarray(counts, dtype=np.int64)
+    window = Window.parse("2026-11-20")
+    return Tally(
+        metric.name, metric.edition, window, closed=True, reports=int(dense.sum()), counts=tuple(dense.tolist())
+    )
+
+
+def unbiased(metric: Metric, counts: Counts) -> Floats:
+    return estimate(metric, tally(metric, counts)).unbiased
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+def test_extremes_are_the_least_and_the_most_of_all_symbols(name: str) -> None:
+    channel = CHANNELS[name]
+    inverse = inverse_of(channel)
+    added = weights(channel, inverse)
+    least, most = inverse.extremes()
+    assert np.abs(np.broadcast_to(least, channel.inputs) - added.min(axis=0)).max() <= rounding(channel, inverse)
+    assert np.abs(np.broadcast_to(most, channel.inputs) - added.max(axis=0)).max() <= rounding(channel, inverse)
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_extremes_of_a_question_are_those_of_single_reports(metric: Metric) -> None:
+    single = np.array([unbiased(metric, report) for report in np.eye(metric.channel.symbols, dtype=np.int64)])
+    least, most = extremes_of(metric)
+    exact = 64 * PRECISION * metric.channel.symbols * np.abs(single).max()
+    assert np.abs(least - single.min(axis=0)).max() <= exact
+    assert np.abs(most - single.max(axis=0)).max() <= exact
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_fakes_move_estimates_as_far_as_is_said_and_no_farther(metric: Metric) -> None:
+    symbols = metric.channel.symbols
+    law = likeliest_law(metric.channel, np.ones(symbols, dtype=np.int64))
+    honest = np.rint(10 * symbols * law).astype(np.int64) + 1
+    fakes = estimate(metric, tally(metric, honest), Wanted(fakes=0.1)).fakes
+    assert fakes is not None
+    before, reports = unbiased(metric, honest), int(honest.sum())
+    moved = np.array([unbiased(metric, 9 * honest + reports * one) for one in np.eye(symbols, dtype=np.int64)]) - before
+    exact = 64 * PRECISION * symbols * (np.abs(moved).max() + np.abs(before).max())
+    moves = [move for _, move in fakes.shares or ()] + ([] if fakes.mean is None else [fakes.mean])
+    assert np.abs(moved.min(axis=0) + [move.down for move in moves]).max() <= exact
+    assert np.abs(moved.max(axis=0) - [move.up for move in moves]).max() <= exact
+
+
+def test_the_law_of_the_hybrid_mechanism_is_its_table() -> None:
+    channel = Hybrid.within(requested(2), points=9)
+    law, table = grid_law(channel), matrix(channel)
+    shares, scores = uneven(channel.inputs), uneven(channel.symbols)
+    assert np.abs(law.symbol_law(shares) - table @ shares).max() <= 64 * PRECISION
+    assert np.abs(law.expectations(scores) - scores @ table).max() <= 64 * PRECISION
+    both = law.symbol_law(np.array([shares, shares[::-1]]))
+    assert np.abs(both[1] - table @ shares[::-1]).max() <= 64 * PRECISION
+
+
+def compositions(reports: int, symbols: int) -> Iterator[Counts]:
+    for first in product(range(reports + 1), repeat=symbols - 1):
+        if sum(first) <= reports:
+            yield np.array([*first, reports - sum(first)], dtype=np.int64)
+
+
+def test_an_honest_tally_is_rejected_no_more_often_than_is_said_whatever_the_truth() -> None:
+    channel, reports = KAryRandomizedResponse.within(requested(1), 3), 12
+    tallies = list(compositions(reports, channel.symbols))
+    assert len(tallies) == comb(reports + 2, 2)
+    p_values = np.array([range_test(channel, counts).p_value for counts in tallies])
+    ways = np.array([factorial(reports) // prod(factorial(count) for count in counts.tolist()) for counts in tallies])
+    for share in np.linspace(0, 1, 11):
+        law = matrix(channel) @ np.array([share, (1 - share) / 2, (1 - share) / 2])
+        chances = ways * np.prod(law ** np.array(tallies), axis=1)
+        for level in (0.05, 0.2):
+            # a p-value of so many draws strays by its own standard error; five of them are beyond doubt
+            strayed = level + 5 * (level * (1 - level) / DRAWN_AT_MOST) ** 0.5
+            assert float(chances[p_values <= level].sum()) <= strayed
+
+
+def test_a_tally_within_the_range_passes_without_any_draw() -> None:
+    channel = CHANNELS["pairs"]
+    counts = np.full(channel.symbols, 10, dtype=np.int64)
+    found = range_test(channel, counts)
+    assert (found.p_value, found.drawn, found.is_impossible) == (1.0, 0, False)
+
+
+@pytest.mark.parametrize("name", ["pairs", "larger blocks", "projective space", "scale"])
+def test_reports_that_are_all_one_symbol_are_what_no_population_makes(name: str) -> None:
+    channel = CHANNELS[name]
+    counts = np.zeros(channel.symbols, dtype=np.int64)
+    counts[1] = 500
+    found = range_test(channel, counts)
+    assert found.is_impossible
+    assert (found.p_value, found.drawn) == (1 / (DRAWN_AT_MOST + 1), DRAWN_AT_MOST)
+
+
+@pytest.mark.parametrize("name", ["pairs", "many blocks", "projective plane", "utilities"])
+def test_an_honest_tally_is_not_called_impossible_and_the_test_ends_early(name: str) -> None:
+    channel = CHANNELS[name]
+    law = matrix(channel) @ uneven(channel.inputs)
+    counts = np.random.default_rng(20).multinomial(2000, law / law.sum())
+    found = range_test(channel, counts)
+    assert not found.is_impossible
+    assert found.drawn <= CLEAR / found.p_value + 1
+
+
+def test_the_same_tally_gets_the_same_p_value() -> None:
+    channel = CHANNELS["many blocks"]
+    counts = np.random.default_rng(4).multinomial(300, np.full(channel.symbols, 1 / channel.symbols))
+    assert range_test(channel, counts) == range_test(channel, counts)
+
+
+def test_the_likeliest_law_is_that_of_a_noise_complete_tally() -> None:
+    channel = CHANNELS["larger blocks"]
+    law = matrix(channel) @ uneven(channel.inputs)
+    counts = np.rint(law * 10**9).astype(np.int64)
+    assert np.abs(likeliest_law(channel, counts) - law).max() <= 1e-6 * law.max() + channel.symbols / 10**9
