@@ -21,10 +21,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from estimator.api import estimate
     from estimator.document import ChangesDocument, MetricDocument, PooledDocument, ReportDocument
     from estimator.errors import MissingLibraryError, ReportError, TalliesError
     from estimator.figure import Estimate
-    from estimator.job import estimate
     from estimator.load import load_report
 
 __all__ = [
@@ -49,7 +49,7 @@ _HOMES = {
     "ReportDocument": "document",
     "ReportError": "errors",
     "TalliesError": "errors",
-    "estimate": "job",
+    "estimate": "api",
     "load_report": "load",
 }
 """The module of each public name."""

@@ -11,8 +11,9 @@ import click
 from client_sdk.spec import Registry
 from estimator import rehearsal
 from estimator.errors import AnswersError
-from estimator.options import REGISTRY, load_registry, progress
+from estimator.options import REGISTRY, load_registry
 from estimator.population import MAX_DEVICES, Source, from_shares, read_csv
+from estimator.progress import progress
 from estimator.render.rehearsed import FORMATS
 from estimator.report_cli import report
 

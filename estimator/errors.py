@@ -29,6 +29,10 @@ class OutputError(HearsayError):
     """A file or folder that cannot be written; the message says which, why and what to do."""
 
 
+class BusyError(HearsayError):
+    """Another run is at work where this one would be; it has nothing to do."""
+
+
 class AuditError(HearsayError):
     """An audit that could not be carried out; it says nothing about the SDK."""
 

@@ -1,11 +1,8 @@
-"""What several commands have in common: the registry, windows, and a progress bar."""
+"""What several commands have in common: the registry, and windows."""
 
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -60,13 +57,3 @@ def load_registry(path: Path) -> Registry:
         return Registry.load(path)
     except RegistryError as error:
         raise click.UsageError(f"the registry cannot be used:\n{error}") from error
-
-
-@contextmanager
-def progress(label: str, steps: int) -> Iterator[Callable[[int], None]]:
-    """Show a bar on stderr while there is something to wait for; call what this yields with the steps done."""
-    if steps == 0:
-        yield lambda _: None
-        return
-    with click.progressbar(length=steps, label=label, file=sys.stderr) as bar:
-        yield bar.update

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from client_sdk.spec import Metric, Registry, Window
@@ -101,9 +101,22 @@ class Report:
 
 
 def make_report(
-    registry: Registry, tallies: Iterable[Tally], selection: Selection = EVERYTHING_CLOSED, wanted: Wanted = PLAIN
+    registry: Registry,
+    tallies: Iterable[Tally],
+    selection: Selection = EVERYTHING_CLOSED,
+    wanted: Wanted = PLAIN,
+    advance: Callable[[int], object] = lambda _: None,
 ) -> Report:
-    """Estimate every wanted tally whose edition the registry defines; name the others with the reason."""
+    """Estimate every wanted tally whose edition the registry defines; name the others with the reason.
+
+    Args:
+        registry: the definitions.
+        tallies: in any order.
+        selection: which windows are wanted.
+        wanted: what is wanted of each tally.
+        advance: called with the number of tallies that are done.
+
+    """
     estimated: list[MetricEstimate] = []
     skipped: list[Skipped] = []
     for tally in tallies:
@@ -113,6 +126,7 @@ def make_report(
             estimated.append(_estimate(registry, tally, wanted, preliminary=selection.preliminary))
         except UnfitTallyError as error:
             skipped.append(Skipped(tally.metric, tally.edition, tally.window, str(error)))
+        advance(1)
     order = {name: position for position, name in enumerate(registry.metrics)}
     estimated.sort(key=lambda one: (order[one.metric.name], one.window.starts_at))
     composed = _composed(estimated, wanted.central_delta)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -13,8 +12,10 @@ from estimator.covariance import MOST_VALUES
 from estimator.errors import MissingLibraryError, OutputError, TalliesError
 from estimator.fetch import TOKEN_VARIABLE, fetch
 from estimator.files import write_whole
+from estimator.keep_cli import keep
 from estimator.metric_estimate import Wanted
-from estimator.options import BETWEEN_0_AND_1, REGISTRY, WindowType, load_registry, progress
+from estimator.options import BETWEEN_0_AND_1, REGISTRY, WindowType, load_registry
+from estimator.progress import progress
 from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.report import Report, Selection, make_report
 from estimator.tallies import Tally, read_file
@@ -44,6 +45,13 @@ from estimator.tallies import Tally, read_file
 )
 @click.option("--format", "form", type=click.Choice([*FORMATS, *BINARY_FORMATS]), default="table", show_default=True)
 @click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write it here, whole, not to stdout.")
+@click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="With --every window: write each closed window that is not there yet, in every form, and an index.",
+)
+@click.option("--every", type=click.Choice(["window"]), help="With --out: a folder each.")
 def report(  # noqa: PLR0913 one argument an option
     *,
     registry: Path,
@@ -59,32 +67,61 @@ def report(  # noqa: PLR0913 one argument an option
     fakes: float | None,
     form: str,
     output: Path | None,
+    out: Path | None,
+    every: str | None,
 ) -> None:
-    """Print estimates, standard errors and confidence intervals of every metric and window."""
-    if (collector is None) == (tallies is None):
-        raise click.UsageError("say where the tallies are: either --collector URL or --tallies FILE")
-    if first and last and first.starts_at >= last.ends_at:
-        raise click.UsageError(f"--from {first} begins after --to {last} has ended; exchange them")
-    if covariance and form != "json":
-        raise click.UsageError("a covariance is a matrix, which only JSON holds; add --format json")
-    if central_delta is not None and form in ("csv", "parquet"):
-        raise click.UsageError("a central epsilon is of a whole tally, not of a row; take --format table or json")
-    if output is None and form in BINARY_FORMATS:
-        raise click.UsageError(f"{form} is not for the eye; add --output FILE")
-    if fakes is not None and form in ("csv", "parquet"):
-        raise click.UsageError("a test is of a whole tally, not of a row; take --format table or json")
+    """Print estimates, standard errors and confidence intervals of every metric and window.
+
+    With --out the exit status is 0 if a window was written, 3 if there was nothing new, 4 if some windows were written
+    and others failed, and 1 if all failed.
+    """
+    _refuse_the_first(
+        (
+            (collector is None) == (tallies is None),
+            "say where the tallies are: either --collector URL or --tallies FILE",
+        ),
+        (
+            first and last and first.starts_at >= last.ends_at,
+            f"--from {first} begins after --to {last} has ended; exchange them",
+        ),
+        (covariance and form != "json", "a covariance is a matrix, which only JSON holds; add --format json"),
+        (
+            central_delta is not None and form in ("csv", "parquet"),
+            "a central epsilon is of a whole tally, not of a row; take --format table or json",
+        ),
+        (
+            fakes is not None and form in ("csv", "parquet"),
+            "a test is of a whole tally, not of a row; take --format table or json",
+        ),
+        (output is None and form in BINARY_FORMATS, f"{form} is not for the eye; add --output FILE"),
+        ((out is None) != (every is None), "--out DIR and --every window belong together"),
+        (
+            out and (preliminary or pool or output or form != "table"),
+            "--out writes closed windows in every form: --preliminary, --pool, --output and --format do not go with it",
+        ),
+    )
     definitions = load_registry(registry)
     try:
         read = _read(collector, tallies, preliminary=preliminary)
     except TalliesError as error:
         raise click.ClickException(str(error)) from error
     wanted = Wanted(simultaneous, covariance, central_delta, pool, fakes=fakes)
-    with progress("testing tallies", 0 if fakes is None else len(read)) as advance:
-        made = make_report(definitions, _told(read, advance), Selection(first, last, preliminary), wanted)
+    selection = Selection(first, last, preliminary)
+    if out is not None:
+        raise SystemExit(keep(out, definitions, read, selection, wanted))
+    with progress("estimating", len(read)) as advance:
+        made = make_report(definitions, read, selection, wanted, advance)
     _name_skipped(made)
     if covariance:
         _name_too_large(made)
     _put(made, form, output)
+
+
+def _refuse_the_first(*mistakes: tuple[object, str]) -> None:
+    """Refuse a command line by the sentence on the first mistake that it makes."""
+    for is_made, sentence in mistakes:
+        if is_made:
+            raise click.UsageError(sentence)
 
 
 def _put(made: Report, form: str, output: Path | None) -> None:
@@ -105,13 +142,6 @@ def _read(collector: str | None, tallies: Path | None, *, preliminary: bool) -> 
     if collector is None or not (token.isascii() and token.isprintable() and token):
         raise click.UsageError(f"set {TOKEN_VARIABLE} to the collector's read token, one line of ASCII")
     return fetch(collector, token, preliminary=preliminary)
-
-
-def _told(tallies: list[Tally], advance: Callable[[int], None]) -> Iterator[Tally]:
-    """Yield the tallies, and tell of each when it is done."""
-    for tally in tallies:
-        yield tally
-        advance(1)
 
 
 def _name_too_large(made: Report) -> None:

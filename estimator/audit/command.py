@@ -10,7 +10,8 @@ from client_sdk.spec import Registry, UnknownMetricError
 from estimator.audit.contests import LEAST_REPORTS
 from estimator.audit.run import audit, chosen, default_reports, windows_played
 from estimator.errors import AuditError
-from estimator.options import REGISTRY, load_registry, progress
+from estimator.options import REGISTRY, load_registry
+from estimator.progress import progress
 from estimator.render.audited import FORMATS, accusation
 
 MAX_REPORTS = 10**7

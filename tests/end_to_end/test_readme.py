@@ -130,7 +130,7 @@ def test_embedding_serving_and_reporting_work_as_the_readme_says(
 
     operating = {"retire"}
     ran = {"make", "export", "serve", "rehearse", "audit", "plan", *operating}
-    show, forget, close, table, preliminary = (
+    show, forget, close, table, preliminary, archive = (
         line for line in commands() if not ran & {line.split()[0], line.split()[1]}
     )
     assert "dark_mode" in shell.run(show)
@@ -141,6 +141,7 @@ def test_embedding_serving_and_reporting_work_as_the_readme_says(
     for line in commands():
         if line.split()[1] in operating:
             shell.run(line)
+    assert "wrote reports/" in shell.run(archive)
     shell.run(forget)
     assert "accepted" not in shell.run(show)
 

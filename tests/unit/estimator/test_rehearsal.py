@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from client_sdk.spec import Registry
+from estimator import progress
 from estimator.cli import command
 from estimator.population import SHOWN_MISTAKES, from_shares, read_csv
 from estimator.rehearsal import rehearse
@@ -110,9 +111,10 @@ def test_measuring_coverage_changes_no_estimate(registry: Path, answers: Path) -
     assert measured == without
 
 
-def test_a_progress_bar_is_on_stderr_only(registry: Path, answers: Path) -> None:
+def test_progress_is_on_stderr_only(registry: Path, answers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "LINES_APART_S", 0.0)
     result = _run("--registry", registry, "--csv", answers, "--rounds", 2)
-    assert "rehearsing" in result.stderr
+    assert "rehearsing: 2 of 6" in result.stderr
     assert "rehearsing" not in result.stdout
     assert "coverage over 2 rounds" in result.stdout
 

@@ -1,0 +1,64 @@
+"""What ``report --out`` says, and the exit status that it ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from pathlib import Path
+
+import click
+
+from client_sdk.spec import Registry
+from estimator.errors import BusyError, OutputError
+from estimator.metric_estimate import Wanted
+from estimator.progress import progress
+from estimator.report import Selection
+from estimator.tallies import Tally
+
+
+class Kept(IntEnum):
+    """The exit statuses, for cron and systemd; 2 is a mistake on the command line."""
+
+    WROTE = 0
+    FAILED = 1
+    NOTHING_NEW = 3
+    PARTLY_FAILED = 4
+
+
+def keep(folder: Path, registry: Registry, tallies: Sequence[Tally], selection: Selection, wanted: Wanted) -> Kept:
+    """Write the report of every closed window that has none yet, and say so.
+
+    Raises:
+        click.ClickException: if the folder cannot be used.
+
+    """
+    try:
+        return _keep(folder, registry, tallies, selection, wanted)
+    except BusyError as error:
+        click.echo(str(error), err=True)
+        return Kept.NOTHING_NEW
+    except OutputError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _keep(folder: Path, registry: Registry, tallies: Sequence[Tally], selection: Selection, wanted: Wanted) -> Kept:
+    from estimator.archive import Archive  # noqa: PLC0415 it needs file locks, which not every system has
+    from estimator.index import write_index  # noqa: PLC0415 as above
+    from estimator.windows import missing_windows, write_windows  # noqa: PLC0415 as above
+
+    archive = Archive(folder)
+    with archive.locked():
+        missing = missing_windows(archive, tallies, selection)
+        with progress("estimating", sum(map(len, missing.values()))) as advance:
+            ran = write_windows(archive, registry, missing, wanted, advance)
+        write_index(archive)
+    for window in ran.wrote:
+        click.echo(f"wrote {archive.path(window)}")
+    for window, reason in ran.failed:
+        click.echo(f"failed {window}: {reason}", err=True)
+    if ran.failed:
+        return Kept.PARTLY_FAILED if ran.wrote else Kept.FAILED
+    if not ran.wrote:
+        click.echo("nothing new: every closed window is there", err=True)
+        return Kept.NOTHING_NEW
+    return Kept.WROTE

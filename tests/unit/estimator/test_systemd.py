@@ -1,0 +1,49 @@
+"""The units for systemd: their command is one, and systemd finds nothing wrong with them."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+import sys
+from configparser import ConfigParser
+from pathlib import Path
+
+from estimator.keep_cli import Kept
+from estimator.report_cli import report
+
+UNITS = Path(__file__).parents[3] / "docs" / "systemd"
+
+
+def unit(name: str) -> ConfigParser:
+    parser = ConfigParser(interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment,method-assign] # keys of units keep their case
+    parser.read(UNITS / name, encoding="utf-8")
+    return parser
+
+
+def test_the_command_of_the_service_is_one() -> None:
+    program, command, *words = shlex.split(unit("hearsay-report.service")["Service"]["ExecStart"])
+    assert (Path(program).name, command) == ("hearsay-estimator", "report")
+    options = report.make_context("report", words).params
+    assert options["every"] == "window"
+    assert str(options["out"]) == f"/var/lib/{unit('hearsay-report.service')['Service']['StateDirectory']}"
+
+
+def test_nothing_new_is_no_failure_of_the_service() -> None:
+    assert int(unit("hearsay-report.service")["Service"]["SuccessExitStatus"]) == Kept.NOTHING_NEW
+
+
+def test_the_timer_makes_up_for_a_night_that_was_missed() -> None:
+    assert unit("hearsay-report.timer")["Timer"]["Persistent"] == "true"
+
+
+def test_systemd_finds_nothing_wrong(tmp_path: Path) -> None:
+    """Where there is one: the units are for systems that have it."""
+    program = "/opt/hearsay/bin/hearsay-estimator"  # which is not there while this is tested
+    for path in UNITS.iterdir():
+        (tmp_path / path.name).write_text(path.read_text(encoding="utf-8").replace(program, sys.executable))
+    if analyze := shutil.which("systemd-analyze"):
+        names = [str(tmp_path / path.name) for path in UNITS.iterdir()]
+        done = subprocess.run([analyze, "verify", "--man=no", *names], capture_output=True, text=True, check=False)
+        assert (done.returncode, [line for line in done.stderr.splitlines() if "hearsay" in line]) == (0, [])
