@@ -69,6 +69,11 @@ class Scene:
         """How many windows are played in all."""
         return self.devices * sum(len(life.answers) for life in self.lives)
 
+    @property
+    def effort(self) -> int:
+        """How long that takes, in windows: a device's first one costs as much as `REPORTS_A_WINDOW`."""
+        return self.windows + (REPORTS_A_WINDOW - 1) * self.devices * len(self.lives)
+
 
 def scenes(registry: Registry, reports: int) -> list[Scene]:
     """Return everything to be played, so that each answer of a metric alone is reported at least so many times."""

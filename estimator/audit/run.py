@@ -11,8 +11,8 @@ from estimator.audit.attack import Proof, attack, level_of
 from estimator.audit.contests import LEAST_REPORTS, Contest, Scene, scenes
 from estimator.audit.observation import Observation, observe, tabulate
 
-WINDOWS_IN_ALL = 330_000
-"""Of an audit by default: two to three minutes of one core."""
+EFFORT_IN_ALL = 350_000
+"""Of an audit by default: some two and a half minutes of one core, so that it keeps within five on a busy one."""
 
 MOST_REPORTS = 20_000
 """Of each answer by default, where there are few questions."""
@@ -66,8 +66,8 @@ def windows_played(registry: Registry, reports: int) -> int:
 
 def default_reports(registry: Registry) -> int:
     """Return how many reports of each answer take a few minutes."""
-    a_report = windows_played(registry, MOST_REPORTS) / MOST_REPORTS
-    return max(LEAST_REPORTS, min(MOST_REPORTS, int(WINDOWS_IN_ALL / a_report)))
+    a_report = sum(scene.effort for scene in scenes(registry, MOST_REPORTS)) / MOST_REPORTS
+    return max(LEAST_REPORTS, min(MOST_REPORTS, int(EFFORT_IN_ALL / a_report)))
 
 
 def audit(
