@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
-from client_sdk.spec import Metric, Registry
+from client_sdk.spec import Metric, Number, Registry
 from client_sdk.spec.epsilon import as_float
 from client_sdk.spec.exact import float_ceiling
 from estimator.audit.attack import LEAST_OBSERVATIONS, Claim
@@ -78,7 +78,7 @@ class Scene:
 def scenes(registry: Registry, reports: int) -> list[Scene]:
     """Return everything to be played, so that each answer of a metric alone is reported at least so many times."""
     made = [scene for metric in registry.metrics.values() for scene in _of_metric(metric, reports)]
-    if len(made) > 1:
+    if len(registry.metrics) > 1:
         contests = tuple(windows(registry))
         made.append(Scene(contests, max(LEAST_OBSERVATIONS, reports // REPORTS_A_WINDOW)))
     return made
@@ -91,7 +91,7 @@ def _of_metric(metric: Metric, reports: int) -> Iterator[Scene]:
     if metric.permanent_nanos:
         single = [_life(metric, [answer]) for answer in answers]
         yield Scene(tuple(one_report(metric, answers, single)), reports // REPORTS_A_WINDOW)
-        yield Scene(tuple(months(metric, answers, lives)), devices)
+        yield Scene((*months(metric, answers, lives), *patterns(metric, answers, lives)), devices)
     else:
         yield Scene((*one_report(metric, answers, lives), *months(metric, answers, lives)), devices)
 
@@ -108,11 +108,22 @@ def months(metric: Metric, answers: Sequence[Answer], lives: Sequence[Life]) -> 
     first, second, *_ = answers
     names = (first.name, second.name)
     claim = claim_of([metric] * MONTH)
-    if metric.permanent_nanos:  # of an answer that does not change
-        claim = Claim(min(claim.epsilon, as_float(metric.permanent_nanos)), claim.delta)
+    if metric.permanent_nanos:
+        claim = permanent_claim_of(metric, 1)
     yield Contest(metric.name, f"{MONTH} windows, all differ", names, (lives[0], lives[1]), claim)
     differing = _life(metric, [second, *[first] * (MONTH - 1)])
     yield Contest(metric.name, f"{MONTH} windows, one differs", names, (lives[0], differing), claim_of([metric]))
+
+
+def patterns(metric: Metric, answers: Sequence[Answer], lives: Sequence[Life]) -> Iterator[Contest]:
+    """Yield months of permanent answers that change at the same times, and of one that rounding must keep."""
+    first, second, *between = answers
+    turns = [_life(metric, [*pair] * (MONTH // 2)) for pair in ((first, second), (second, first))]
+    names = (f"{first.name}, {second.name}", f"{second.name}, {first.name}")
+    yield Contest(metric.name, f"{MONTH} windows, in turns", names, (turns[0], turns[1]), permanent_claim_of(metric, 2))
+    if isinstance(metric.domain, Number):
+        names, pair = (first.name, between[0].name), (lives[0], lives[2])
+        yield Contest(metric.name, f"{MONTH} windows, all between", names, pair, permanent_claim_of(metric, 1))
 
 
 def windows(registry: Registry) -> Iterator[Contest]:
@@ -132,6 +143,11 @@ def claim_of(charged: Sequence[Metric]) -> Claim:
     """Return what is claimed of differing reports: the sums of what they are charged (Dwork & Roth 2014, 3.16)."""
     delta = sum((metric.delta for metric in charged), Fraction(0))
     return Claim(as_float(sum(metric.epsilon_nanos for metric in charged)), float_ceiling(delta))
+
+
+def permanent_claim_of(metric: Metric, different: int) -> Claim:
+    """Return what is claimed of two months of so many different permanent answers that change at the same times."""
+    return Claim(as_float(min(MONTH * metric.epsilon_nanos, different * metric.permanent_nanos)))
 
 
 def _life(metric: Metric, answers: Sequence[Answer]) -> Life:

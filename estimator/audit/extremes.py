@@ -31,8 +31,11 @@ def extremes(metric: Metric) -> tuple[Answer, ...]:
         sets = dict.fromkeys(((), values[:most], values[-most:]))
         return tuple(Answer(one, "{" + ", ".join(one) + "}") for one in sets)
     if isinstance(domain, Number):
-        ends = (int(end) if domain.kind == "count" else end for end in (domain.low, domain.high))
-        return tuple(Answer(end, f"{float(end):g}") for end in ends)
+        places = [domain.low, domain.high]
+        if metric.permanent_nanos:  # whose rounding must not be drawn anew: at an end none would show
+            places.append((domain.low + domain.high) / 2)
+        numbers = (int(place) if domain.kind == "count" else place for place in places)
+        return tuple(Answer(number, f"{float(number):g}") for number in numbers)
     labels = domain.labels
     inner = np.random.default_rng(SEED).permutation(np.arange(1, len(labels) - 1))[:BETWEEN]
     chosen = (labels[at] for at in (0, len(labels) - 1, *sorted(inner.tolist())))

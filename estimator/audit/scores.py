@@ -2,8 +2,9 @@
 
 The best test of two known laws orders observations by their likelihood ratio (Neyman & Pearson 1933). The laws are not
 known here: ratios are learnt from a sample, of every feature, of every pair of features (noise that is right in each of
-two reports may be wrong in both together), and of all features at once as if they were independent. Alphabets too large
-to be learnt are also cut into bins of equal counts.
+two reports may be wrong in both together), of all features at once as if they were independent, and of all pairs of
+windows at once. Alphabets too large to be learnt are also cut into bins of equal counts; so are sums over windows,
+because what speaks most may be neither a large sum nor a small one.
 
 Sources of the search for events: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of differential privacy";
 Bichsel, Gehr, Drachsler-Cohen, Tsankov & Vechev 2018, "DP-Finder: finding differential privacy violations by sampling
@@ -73,13 +74,13 @@ class _Known:
 class _Bins:
     """One code a range of values."""
 
-    edges: Rows
+    edges: Rows | Floats
 
     @property
     def size(self) -> int:
         return self.edges.size + 1
 
-    def codes(self, values: Rows) -> Rows:
+    def codes(self, values: Rows | Floats) -> Rows:
         return np.searchsorted(self.edges, values, side="right")
 
 
@@ -105,12 +106,28 @@ class _Sum:
         return sum((part.of(rows) for part in self.parts), np.zeros(len(rows)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """The logarithm of a likelihood ratio of another score, by bins of it."""
+
+    inner: Score
+    bins: _Bins
+    table: Floats
+
+    def of(self, rows: Rows) -> Floats:
+        folded: Floats = self.table[self.bins.codes(self.inner.of(rows))]
+        return folded
+
+
 def scores(sample: Table) -> Iterator[Score]:
     """Yield the ways to look that are learnt from a sample of both answers."""
     columns = [np.unique(np.concatenate([sample.first[:, at], sample.second[:, at]])) for at in range(_width(sample))]
     exact = [_Known(values) for values in columns]
     pooled = tuple(_pooled(sample, columns))
-    yield from pooled
+    for score in pooled:
+        yield score
+        if len(score.places) > 1:
+            yield _fold(sample, score)
     if len(pooled) > 1:
         yield _Sum(pooled)
     for at, values in enumerate(columns):
@@ -118,18 +135,30 @@ def scores(sample: Table) -> Iterator[Score]:
             yield _learn(sample, ((at,),), (exact[at],))
         if sample.ordered[at] and values.size > FINE:
             yield _learn(sample, ((at,),), (_bins(sample, at, FINE),))
-    if len(sample.first) < LEAST_FOR_PAIRS:
-        return
+    if len(sample.first) >= LEAST_FOR_PAIRS:
+        yield from _in_pairs(sample, exact)
+
+
+def _in_pairs(sample: Table, exact: Sequence[_Known]) -> Iterator[Score]:
+    """Yield a score for each pair of features, and one for all pairs of windows that a feature has."""
     coarse = {at: coder for at in range(_width(sample)) if (coder := _coarse(sample, at, exact[at])) is not None}
+    over_time: defaultdict[str, list[Score]] = defaultdict(list)
     for one, other in combinations(coarse, 2):
-        yield _learn(sample, ((one, other),), (coarse[one], coarse[other]))
+        score = _learn(sample, ((one, other),), (coarse[one], coarse[other]))
+        yield score
+        if sample.features[one].name == sample.features[other].name:
+            over_time[sample.features[one].name].append(score)
+    for parts in over_time.values():
+        if len(parts) > 1:
+            yield (all_pairs := _Sum(tuple(parts)))
+            yield _fold(sample, all_pairs)
 
 
 def _width(sample: Table) -> int:
     return len(sample.features)
 
 
-def _pooled(sample: Table, columns: Sequence[Rows]) -> Iterator[Score]:
+def _pooled(sample: Table, columns: Sequence[Rows]) -> Iterator[_Learnt]:
     """Yield a score for each name, of its features in all windows: what counts is how often each value was seen."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for at, feature in enumerate(sample.features):
@@ -147,18 +176,33 @@ def _coarse(sample: Table, at: int, exact: _Known) -> Coder | None:
 
 
 def _bins(sample: Table, at: int, bins: int) -> Coder:
-    values = np.concatenate([sample.first[:, at], sample.second[:, at]])
+    return _bins_of(np.concatenate([sample.first[:, at], sample.second[:, at]]), bins)
+
+
+def _bins_of(values: Rows | Floats, bins: int) -> _Bins:
     quantiles = np.quantile(values, np.arange(1, bins) / bins, method="higher")
     return _Bins(np.unique(quantiles))
 
 
-def _learn(sample: Table, places: Places, coders: tuple[Coder, ...]) -> Score:
+def _fold(sample: Table, inner: Score) -> Score:
+    sides = [inner.of(rows) for rows in (sample.first, sample.second)]
+    bins = _bins_of(np.concatenate(sides), FINE)
+    counts = [np.bincount(bins.codes(side), minlength=bins.size) for side in sides]
+    return _Folded(inner, bins, _log_ratios(*counts))
+
+
+def _log_ratios(first: Rows, second: Rows) -> Floats:
+    ratios: Floats = np.log((first + PRIOR) / (second + PRIOR))
+    return ratios
+
+
+def _learn(sample: Table, places: Places, coders: tuple[Coder, ...]) -> _Learnt:
     size = int(np.prod([coder.size for coder in coders]))
     counts = [
         np.sum([np.bincount(_joint(rows[:, place], coders), minlength=size) for place in places], axis=0)
         for rows in (sample.first, sample.second)
     ]
-    return _Learnt(places, coders, np.log((counts[0] + PRIOR) / (counts[1] + PRIOR)))
+    return _Learnt(places, coders, _log_ratios(*counts))
 
 
 def _joint(values: Rows, coders: Sequence[Coder]) -> Rows:

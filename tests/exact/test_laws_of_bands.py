@@ -21,6 +21,7 @@ from tests.support.bands import (
     KINDS,
     REPLAYED,
     GridChannel,
+    Way,
     ends_of_draws,
     expected_answer,
     mutant,
@@ -97,9 +98,9 @@ def test_a_decoder_that_forgets_its_slope_is_biased() -> None:
 
 
 @pytest.mark.parametrize("way", BAND_MUTANTS.values(), ids=BAND_MUTANTS)
-def test_a_wrong_band_is_refused(way: object) -> None:
+def test_a_wrong_band_is_refused(way: Way) -> None:
     right = Piecewise.within(request("1"), 4, REPLAYED)
-    subject = Subject(mutant(right, way), request("1").odds)  # type: ignore[arg-type] # a way of picking
+    subject = Subject(mutant(right, way), request("1").odds)
     assert any(refuses(partial(check, subject)) for check in CHANNEL_CHECKS)
 
 

@@ -18,9 +18,8 @@ from client_sdk.transport import Transport
 from estimator.audit.observation import Feature, Rows, Table
 from tests.support.coins import exact_law
 
-Law = Mapping[int, Fraction]
-
-SYMBOL = Feature("symbol", 0)
+Law = Mapping[Any, Fraction]
+"""Of a symbol, or of a tuple of one a window."""
 
 
 def laws(channel: Channel) -> list[dict[int, Fraction]]:
@@ -49,17 +48,19 @@ def _ratio(chances: tuple[Fraction, Fraction]) -> float:
 
 
 def drawn(law: Law, n: int, generator: np.random.Generator) -> Rows:
-    """Return symbols drawn from an exact law."""
-    symbols = np.array(sorted(law))
-    shares = np.array([float(law[symbol]) for symbol in symbols.tolist()])
+    """Return rows of symbols drawn from an exact law."""
+    outcomes = sorted(law)
+    symbols = np.array(outcomes).reshape(len(outcomes), -1)
+    shares = np.array([float(law[outcome]) for outcome in outcomes])
     tally = generator.multinomial(n, shares / shares.sum())
-    return generator.permutation(np.repeat(symbols, tally))
+    return generator.permutation(np.repeat(symbols, tally, axis=0))
 
 
 def table_of(law: Law, other: Law, n: int, generator: np.random.Generator) -> Table:
-    """Return so many observations of one symbol of either law."""
-    first, second = (drawn(each, n, generator).reshape(-1, 1) for each in (law, other))
-    return Table((SYMBOL,), (True,), first, second)
+    """Return so many observations of either law: of one symbol, or of one a window."""
+    first, second = (drawn(each, n, generator) for each in (law, other))
+    windows = range(first.shape[1])
+    return Table(tuple(Feature("symbol", window) for window in windows), (True,) * len(windows), first, second)
 
 
 class SeededCoins:

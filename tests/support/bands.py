@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import accumulate
 
-from client_sdk.spec import Coins
+from client_sdk.spec import Channel
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms.band import Band
 from client_sdk.spec.mechanisms.hybrid import Hybrid
 from client_sdk.spec.mechanisms.piecewise import Piecewise
 from client_sdk.spec.mechanisms.square_wave import SquareWave
+from tests.support.declared_law import PerturbsOtherwise
 
 GridChannel = Piecewise | Hybrid | SquareWave
 
@@ -36,18 +36,13 @@ def ends_of_draws(channel: GridChannel, value: int) -> list[int]:
     return [0, *accumulate(weights)]
 
 
-@dataclass(frozen=True)
-class BandMutant(Piecewise):
-    """A band that declares its law and picks in another way."""
-
-    way: Callable[[Band, int, int], int]
-
-    def perturb(self, value: int, coins: Coins) -> int:
-        return self.way(self, value, coins.below(self.total))
+Way = Callable[[Band, int, int], int]
+"""How a draw becomes a symbol, given an input."""
 
 
-def mutant(right: Piecewise, way: Callable[[Band, int, int], int]) -> BandMutant:
-    return BandMutant(right.inputs, right.width, right.light, right.heavy, way)
+def mutant(right: Piecewise | SquareWave, way: Way) -> Channel:
+    """Return a band that declares its law and picks in another way."""
+    return PerturbsOtherwise(right, lambda value, coins: way(right, value, coins.below(right.total)))
 
 
 def _band_off_by_one(band: Band, value: int, drawn: int) -> int:
@@ -72,13 +67,14 @@ def _truth_told(band: Band, value: int, drawn: int) -> int:
     return band.pick(value, drawn // 2)
 
 
-BAND_MUTANTS: dict[str, Callable[[Band, int, int], int]] = {
+BAND_MUTANTS: dict[str, Way] = {
     "the band off by one": _band_off_by_one,
     "the band not left out of the others": _band_not_left_out,
     "the band too wide": _band_too_wide,
     "the last symbol never reached": _last_symbol_never_reached,
     "half of the draws never used": _truth_told,
 }
+"""Wrong ways to pick from a band."""
 
 
 def expected_answer(channel: GridChannel, answers: list[Fraction], value: int) -> Fraction:

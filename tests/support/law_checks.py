@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-from client_sdk.spec import COIN_SCALE, Channel, Coins
+from client_sdk.spec import COIN_SCALE, Channel
 from client_sdk.spec.channel import epsilon_nanos
 from client_sdk.spec.epsilon import NANOS
 from tests.support.coins import Path, exact_law, exact_paths, law_of
+from tests.support.rounding_mutants import Rounding
 from tests.support.series import ln_bounds
 
 LEAST_USE_OF_EPSILON = Fraction(999, 1000)
@@ -98,9 +99,6 @@ CHANNEL_CHECKS: tuple[Check, ...] = (
     noise_is_within_the_request_and_not_wasted,
     coins_are_as_many_on_every_path,
 )
-
-Rounding = Callable[[Fraction, int, Coins], int]
-"""How a position from 0 to points - 1 becomes a point of a grid."""
 
 RoundingCheck = Callable[[Rounding, int], None]
 

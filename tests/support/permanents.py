@@ -78,18 +78,20 @@ class _Labelled:
         return self._function.once((self._labels, self._tossed), toss)
 
 
-def reports_of(metric: Metric, history: Sequence[int], coins: Coins) -> tuple[int, ...]:
-    """Return the reports of a device whose answers are a history, made of permanent answers as the SDK makes them."""
+def reports_of(
+    metric: Metric, history: Sequence[object], coins: Coins, function: Callable[[Coins], object] = RandomFunction
+) -> tuple[int, ...]:
+    """Return the reports of a device that answers so, made of permanent answers as the SDK makes them."""
     channel = channel_of(metric)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prf, "PrfCoins", RandomFunction(coins))
-        answers = [permanent_answer(metric, channel, answer_of(metric, value), SECRET) for value in history]
+        patch.setattr(prf, "PrfCoins", function(coins))
+        answers = [permanent_answer(metric, channel, answer, SECRET) for answer in history]
         return tuple(channel.instantaneous.perturb(answer.symbol, coins) for answer in answers)
 
 
 def law_of_reports(metric: Metric, history: Sequence[int]) -> Law:
     """Return the exact joint law of the reports of a history, one a window."""
-    return exact_law(partial(reports_of, metric, history))
+    return exact_law(partial(reports_of, metric, [answer_of(metric, value) for value in history]))
 
 
 def reports_through_the_ledger(registry: Registry, history: Sequence[int], coins: Coins) -> tuple[int, ...]:

@@ -7,6 +7,9 @@ from fractions import Fraction
 
 from client_sdk.spec import COIN_SCALE, Coins
 
+Rounding = Callable[[Fraction, int, Coins], int]
+"""How a position from 0 to points - 1 becomes a point of a grid."""
+
 
 def _always_low(position: Fraction, points: int, coins: Coins) -> int:
     coins.bernoulli(COIN_SCALE // 2)
@@ -46,7 +49,7 @@ def _two_coins(position: Fraction, points: int, coins: Coins) -> int:
     return _right_rounding(position, points, coins)
 
 
-ROUNDING_MUTANTS: dict[str, Callable[[Fraction, int, Coins], int]] = {
+ROUNDING_MUTANTS: dict[str, Rounding] = {
     "always towards low": _always_low,
     "always to the nearest point": _nearest,
     "the farther point likelier": _farther_point_likelier,

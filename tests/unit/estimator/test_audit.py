@@ -8,9 +8,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from client_sdk import Registry
+from client_sdk import Registry, new_ledger, prf
 from client_sdk.spec import Upload
 from client_sdk.spec.mechanisms.randomized_response import RandomizedResponse
+from estimator.audit import run
 from estimator.audit.attack import FALSE_ACCUSATION, LEAST_OBSERVATIONS, Claim, attack, level_of
 from estimator.audit.contests import LEAST_REPORTS, MONTH, scenes
 from estimator.audit.extremes import extremes
@@ -18,7 +19,8 @@ from estimator.audit.observation import observe, tabulate
 from estimator.audit.play import INSTALLED, Life, MakeDevice, play, without_ceilings
 from estimator.audit.run import Audit, audit, chosen, default_reports, windows_played
 from tests.support.audits import LEAKS, NeverNoised, RepeatedCoins, SeededCoins, seeded, table_of
-from tests.support.definitions import BOOLEAN, CATEGORY, NUMBER, registry_text
+from tests.support.definitions import BOOLEAN, CATEGORY, NUMBER, metric_of, registry_text
+from tests.support.permanent_mutants import PERMANENT_MUTANTS
 
 SEED = 3
 
@@ -167,3 +169,45 @@ def test_the_halves_are_not_mixed_up() -> None:
     table = table_of(same, same, 2 * half, generator)  # type: ignore[arg-type] # shares need not be fractions
     table.first[:half], table.second[:half] = 0, 1
     assert attack(table, Claim(1.0), level_of(1)).epsilon < 1.0
+
+
+PERMANENT = chosen(
+    Registry.parse(
+        registry_text(
+            theme=CATEGORY | {"permanent_epsilon": 1, "protects": "pattern", "max_values": 2},
+            load=NUMBER | {"permanent_epsilon": 1, "protects": "history"},
+        )
+    ),
+    (),
+)
+
+
+def test_a_right_sdk_is_not_accused_of_its_permanent_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(new_ledger, "draw_secret", partial(np.random.default_rng(SEED).bytes, 32))
+    made = audit(PERMANENT, LEAST_REPORTS * 2, make_device=seeded(SEED))
+    assert not made.accused
+    claims = {
+        (finding.contest.metric, finding.contest.horizon): finding.proof.claim.epsilon
+        for finding in made.findings
+        if finding.contest.horizon.startswith(f"{MONTH} windows")
+    }
+    each, permanent = PERMANENT.metric("theme").epsilon_nanos / 1e9, PERMANENT.metric("theme").permanent_nanos / 1e9
+    horizons = ("all differ", "one differs", "in turns")
+    assert claims.keys() == {
+        *((metric, f"{MONTH} windows, {horizon}") for metric in ("theme", "load") for horizon in horizons),
+        ("load", f"{MONTH} windows, all between"),
+    }
+    assert claims["theme", f"{MONTH} windows, all differ"] == pytest.approx(permanent)
+    assert claims["theme", f"{MONTH} windows, in turns"] == pytest.approx(2 * permanent)
+    assert claims["theme", f"{MONTH} windows, one differs"] == pytest.approx(each)
+
+
+def test_an_sdk_whose_permanent_answers_never_lie_is_accused_by_a_month(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = PERMANENT_MUTANTS["a permanent answer that never lies"](SeededCoins(SEED))
+    monkeypatch.setattr(prf, "PrfCoins", wrong)
+    metric = metric_of(BOOLEAN | {"permanent_epsilon": 1, "protects": "history"})
+    registry = replace(PERMANENT, metrics={"m": metric})
+    _, month = scenes(registry, 4000)
+    monkeypatch.setattr(run, "scenes", lambda *_: [replace(month, contests=month.contests[:1])])  # the others take long
+    made = audit(registry, 4000, make_device=seeded(SEED))
+    assert horizons_of(made) == {f"{MONTH} windows, all differ"}
