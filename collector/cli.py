@@ -14,6 +14,7 @@ from collector.config import DEFAULT_THREADS, HOUR_S, CollectorConfig, ConfigErr
 from collector.embedded import running_store_url
 from collector.options import ErrorsForPeople, data_dir_option, redis_option
 from collector.redis_store import RedisStore
+from collector.relay.command import relay
 from collector.retire_command import retire
 from collector.secret import read_secret
 
@@ -26,6 +27,7 @@ def cli() -> None:
     """Collect perturbed reports, and keep nothing but their tallies."""
 
 
+cli.add_command(relay)
 cli.add_command(retire)
 
 

@@ -133,6 +133,9 @@ _PROBLEMS_OF_A_BODY = (
 
 _PROBLEMS_OF_AN_UPLOAD = tuple(BY_CODE[code] for code in Malformed if code not in MALFORMED_ANSWERS)
 
+_PROBLEMS_OF_A_RELAY = (Problem.BODY_TOO_SLOW, Problem.RELAY_FULL, Problem.COLLECTOR_UNAVAILABLE)
+"""What a relay answers that stands in a collector's place: devices cannot tell them apart."""
+
 OPERATIONS = (
     Operation(
         name="post_reports",
@@ -142,7 +145,13 @@ OPERATIONS = (
         caller=Caller.UPLOADER,
         body=Body(JSON, "Upload", MAX_UPLOAD_BYTES),
         answers=(Answer("The verdict: the same one however often the upload is sent.", JSON, "Verdict"),),
-        problems=(*_PROBLEMS_OF_A_BODY, *_PROBLEMS_OF_AN_UPLOAD, Problem.QUOTA_EXCEEDED, Problem.STORE_UNAVAILABLE),
+        problems=(
+            *_PROBLEMS_OF_A_BODY,
+            *_PROBLEMS_OF_AN_UPLOAD,
+            *_PROBLEMS_OF_A_RELAY,
+            Problem.QUOTA_EXCEEDED,
+            Problem.STORE_UNAVAILABLE,
+        ),
     ),
     Operation(
         name="post_uploads",

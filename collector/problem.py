@@ -99,6 +99,19 @@ class Problem(Enum):
         "The store does not answer; nothing was half counted; send the same upload again later.",
         "Retry-After",
     )
+    BODY_TOO_SLOW = "body_too_slow", HTTPStatus.REQUEST_TIMEOUT, "The body took too long: send the same upload again."
+    RELAY_FULL = (
+        "relay_full",
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "The relay holds as many uploads as it can; send the same upload again later.",
+        "Retry-After",
+    )
+    COLLECTOR_UNAVAILABLE = (
+        "collector_unavailable",
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "The relay has no answer of the collector; send the same upload again later: it is counted once.",
+        "Retry-After",
+    )
 
     def __init__(self, code: str, status: HTTPStatus, sentence: str, *headers: str) -> None:
         """Name the parts."""
@@ -131,12 +144,10 @@ class ProblemError(Exception):
 
     def response(self) -> Response:
         """Return the problem document."""
-        status = self.problem.status
-        document = {
-            "type": "about:blank",
-            "title": status.phrase,
-            "status": status.value,
-            "code": self.problem.code,
-            "detail": self.detail,
-        }
-        return Response(json.dumps(document), status=status.value, mimetype=MEDIA_TYPE, headers=self.headers)
+        return problem_response(self.problem.status, self.problem.code, self.detail, self.headers)
+
+
+def problem_response(status: HTTPStatus, code: str, detail: str, headers: dict[str, str]) -> Response:
+    """Return a problem document."""
+    document = {"type": "about:blank", "title": status.phrase, "status": status.value, "code": code, "detail": detail}
+    return Response(json.dumps(document), status=status.value, mimetype=MEDIA_TYPE, headers=headers)

@@ -1,9 +1,4 @@
-"""What an acknowledgement means when parts are killed under load.
-
-The oracle: every upload that was acknowledged is counted, and none is counted twice. Each upload holds one report, so
-the sum of a tally is the number of uploads counted; an upload whose answer was lost is sent again until it has one, so
-that in the end every upload is acknowledged exactly once and the sum must equal their number.
-"""
+"""What an acknowledgement means when parts are killed under load: the oracle is that of `Load`."""
 
 from __future__ import annotations
 
@@ -14,51 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk.spec import Upload, Window, WindowKind
+from client_sdk.spec import Window, WindowKind
 from tests.support.collecting import report, upload
+from tests.support.delivering import Load
 from tests.support.processes import RunningCollector, kill, running_collector, wait_until
 from tests.support.small_disks import fill
 from tests.support.wire import post, tallies
 
 SENDERS = 8
 UPLOADS_EACH = 100
-DELIVERY_DEADLINE_S = 120.0
-
-
-class Load:
-    """Sends uploads from several threads, each until it is acknowledged."""
-
-    def __init__(self, url: str) -> None:
-        self.acknowledged = 0
-        self._url = url
-        self._lock = threading.Lock()
-        self._threads = [threading.Thread(target=self._send_all) for _ in range(SENDERS)]
-        for thread in self._threads:
-            thread.start()
-
-    def wait_for(self, acknowledged: int) -> None:
-        wait_until(lambda: self.acknowledged >= acknowledged, what="some load")
-
-    def wait(self) -> None:
-        for thread in self._threads:
-            thread.join(DELIVERY_DEADLINE_S)
-        assert self.acknowledged == SENDERS * UPLOADS_EACH
-
-    def _send_all(self) -> None:
-        window = Window.of(WindowKind.DAY, time.time()).text
-        for index in range(UPLOADS_EACH):
-            self._deliver(upload(report("os", index % 4, window)))
-            with self._lock:
-                self.acknowledged += 1
-
-    def _deliver(self, sent: Upload) -> None:
-        def answered() -> bool:
-            status, document = post(self._url, sent)
-            assert status in (0, 200, 503), document
-            assert status != 200 or document == {"accepted": 1, "refused": []}
-            return status == 200
-
-        wait_until(answered, deadline_s=DELIVERY_DEADLINE_S, what="an acknowledgement")
 
 
 def kill_worker(collector: RunningCollector) -> None:
@@ -84,7 +43,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_counted_twice_when_a_part_is_k
     fault: Callable[[RunningCollector], None], registry_file: Path, tmp_path: Path
 ) -> None:
     with running_collector(registry_file, tmp_path / "data", "--workers", "2") as collector:
-        load = Load(collector.url)
+        load = Load(collector.url, SENDERS, UPLOADS_EACH)
         load.wait_for(SENDERS * UPLOADS_EACH // 4)
         fault(collector)
         load.wait()

@@ -87,10 +87,11 @@ def running_collector(
     data_dir: Path,
     *options: str,
     host: str = "127.0.0.1",
+    port: int | None = None,
     environment: Mapping[str, str | None] | None = None,
 ) -> Iterator[RunningCollector]:
     """Run ``hearsay-collector serve`` until the context ends; a variable that is none is not set."""
-    port = free_port()
+    port = port or free_port()
     data_dir.mkdir(parents=True, exist_ok=True)
     output = data_dir.parent / f"collector-{port}.out"
     command = [

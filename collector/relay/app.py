@@ -1,0 +1,171 @@
+"""The relay over HTTP, as an ASGI application: it speaks to devices as a collector does.
+
+Of a request only the body is used, and of that only the upload that it holds: it is written anew, so that white space
+and the order of members tell nothing about a device. No address and no other header is looked at, kept or sent on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any
+
+from flask import Response
+
+from client_sdk.spec import MAX_UPLOAD_BYTES, MalformedError, Upload
+from collector.body import require_type, too_large
+from collector.bulk import LineProblem
+from collector.headers import NOT_KEPT
+from collector.operations import JSON
+from collector.problem import BY_CODE, Problem, ProblemError, problem_response
+from collector.relay.forward import CollectorUnavailableError
+from collector.relay.mixer import Mixer
+
+BODY_DEADLINE_S = 15.0
+"""How long the body of an upload may take: 64 KiB over the slowest of lines."""
+
+MAX_HELD_BYTES = 67_108_864
+"""Bytes of all bodies that are held: a thousand of the largest, a hundred thousand of the usual ones."""
+
+RETRY_AFTER_S = {HTTPStatus.SERVICE_UNAVAILABLE: 5, HTTPStatus.TOO_MANY_REQUESTS: 3600}
+"""Seconds to stay away: while something starts again, or the relay's key has used up its day."""
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+_log = logging.getLogger(__name__)
+
+
+class Room:
+    """How much may be held at once, so that memory is bounded however many devices come."""
+
+    def __init__(self, most_uploads: int, most_bytes: int = MAX_HELD_BYTES) -> None:
+        """Take the bounds."""
+        self._uploads = most_uploads
+        self._bytes = most_bytes
+
+    def require(self, size: int = 0) -> None:
+        """Refuse what does not fit in.
+
+        Raises:
+            ProblemError: 503.
+
+        """
+        if self._uploads < 1 or self._bytes < size:
+            raise _retryable(Problem.RELAY_FULL)
+
+    @contextmanager
+    def taken(self, size: int) -> Iterator[None]:
+        """Take the room of one upload of so many bytes.
+
+        Raises:
+            ProblemError: 503 if there is none.
+
+        """
+        self.require(size)
+        self._uploads -= 1
+        self._bytes -= size
+        try:
+            yield
+        finally:
+            self._uploads += 1
+            self._bytes += size
+
+
+class RelayApp:
+    """The ASGI application."""
+
+    def __init__(self, mixer: Mixer, room: Room) -> None:
+        """Take who delivers uploads, and how many are held."""
+        self._mixer = mixer
+        self._room = room
+        self._handlers = {
+            "/v1/reports": ("POST", self._post_reports),
+            "/healthz": ("GET", self._get_healthz),
+            "/readyz": ("GET", self._get_readyz),
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        try:
+            response = await self._answer(scope, receive)
+        except ProblemError as error:
+            response = error.response()
+        except MalformedError as error:
+            response = ProblemError(BY_CODE[error.code], str(error)).response()
+        except CollectorUnavailableError:
+            response = _retryable(Problem.COLLECTOR_UNAVAILABLE).response()
+        except Exception as error:  # noqa: BLE001 whatever it is, the device gets an answer
+            # The traceback's lines name our code; the request, its address and its body are not in it.
+            _log.exception("a request failed: %s", type(error).__name__)
+            response = ProblemError(Problem.INTERNAL_ERROR).response()
+        headers = [(name.lower().encode(), value.encode()) for name, value in (*response.headers, *NOT_KEPT)]
+        await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+        await send({"type": "http.response.body", "body": response.get_data()})
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Response:
+        if scope["path"] not in self._handlers:
+            raise ProblemError(Problem.NOT_FOUND)
+        method, handler = self._handlers[scope["path"]]
+        if scope["method"] != method:
+            raise ProblemError(Problem.METHOD_NOT_ALLOWED, headers={"Allow": method})
+        return await handler(scope, receive)
+
+    async def _post_reports(self, scope: Scope, receive: Receive) -> Response:
+        headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        require_type(headers.get(b"content-type", ""), headers.get(b"content-encoding", ""), JSON)
+        announced = headers.get(b"content-length", "")
+        length = int(announced) if announced.isdecimal() else None
+        if length is not None and length > MAX_UPLOAD_BYTES:
+            raise too_large(MAX_UPLOAD_BYTES)
+        with self._room.taken(MAX_UPLOAD_BYTES if length is None else length):
+            answer = await self._mixer.deliver(*await _read_upload(receive, length))
+        if isinstance(answer, LineProblem):
+            return problem_response(answer.status, answer.code, answer.detail, _retry_after(answer.status))
+        return Response(answer.verdict.encode(), mimetype=JSON)
+
+    async def _get_healthz(self, _scope: Scope, _receive: Receive) -> Response:
+        return Response("alive\n", mimetype="text/plain")
+
+    async def _get_readyz(self, _scope: Scope, _receive: Receive) -> Response:
+        self._room.require()
+        return Response("ready\n", mimetype="text/plain")
+
+
+async def _read_upload(receive: Receive, length: int | None) -> tuple[str, bytes]:
+    """Return the id of the upload that a request brings, and the line that is sent on: nothing else is held."""
+    try:
+        async with asyncio.timeout(BODY_DEADLINE_S):
+            upload = Upload.decode(await _read_body(receive, length))
+    except TimeoutError:
+        raise ProblemError(Problem.BODY_TOO_SLOW) from None
+    return upload.id, upload.encode()
+
+
+async def _read_body(receive: Receive, length: int | None) -> bytes:
+    """Return a whole body; as in `collector.body`, neither a missing length nor a given one is believed."""
+    body = bytearray()
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ProblemError(Problem.BODY_INCOMPLETE)
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > MAX_UPLOAD_BYTES:
+            raise too_large(MAX_UPLOAD_BYTES)
+    if length is not None and len(body) != length:
+        raise ProblemError(Problem.BODY_INCOMPLETE)
+    return bytes(body)
+
+
+def _retry_after(status: HTTPStatus) -> dict[str, str]:
+    return {"Retry-After": str(RETRY_AFTER_S[status])} if status in RETRY_AFTER_S else {}
+
+
+def _retryable(problem: Problem) -> ProblemError:
+    return ProblemError(problem, headers=_retry_after(problem.status))

@@ -1,0 +1,63 @@
+"""What the operator of a relay decides, validated once at the edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from collector.config import TOKEN, ConfigError
+
+DEFAULT_GATHER_S = 5.0
+
+MAX_GATHER_S = 10.0
+"""With the time that the collector takes it stays well under the half minute that a device waits for its answer."""
+
+DEFAULT_HELD = 4096
+"""Some four hundred uploads a second at ten seconds each."""
+
+MAX_HELD = 60_000
+"""A connection each: about as many as one address has ports."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelayConfig:
+    """Every setting of a relay.
+
+    Attributes:
+        collector: the base URL of the collector, such as ``https://telemetry.example.com``.
+        key: the relay key that the collector knows.
+        host: the address to listen on.
+        port: the TCP port to listen on, from 1 to 65535.
+        gather_s: seconds for which a batch gathers at most, above 0.
+        held: uploads that are held at once, at most.
+
+    """
+
+    collector: str
+    key: str = field(repr=False)
+    host: str
+    port: int
+    gather_s: float = DEFAULT_GATHER_S
+    held: int = DEFAULT_HELD
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work."""
+        if not _is_base_url(self.collector):  # not shown: it may hold a password
+            raise ConfigError("--to must be a URL such as https://telemetry.example.com, without user, query or blanks")
+        if not TOKEN.fullmatch(self.key):
+            raise ConfigError("the relay key must be printable ASCII without blanks")
+        if not 1 <= self.port <= 65_535:  # noqa: PLR2004 what TCP has
+            raise ConfigError(f"--bind: the port must be from 1 to 65535, not {self.port}")
+        if not 0 < self.gather_s <= MAX_GATHER_S:
+            raise ConfigError(f"--gather must be above 0 and at most {MAX_GATHER_S} seconds, not {self.gather_s}")
+        if not 1 <= self.held <= MAX_HELD:
+            raise ConfigError(f"--held must be from 1 to {MAX_HELD}, not {self.held}")
+
+
+def _is_base_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        well_formed = parts.scheme in ("https", "http") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port or an IPv6 address that is none
+        return False
+    return well_formed and text.isprintable() and not any(mark in text for mark in " ?#@\\")

@@ -1,0 +1,87 @@
+"""Runs the relay: one process that mixes, which is replaced if it dies."""
+
+from __future__ import annotations
+
+import resource
+from functools import partial
+from random import SystemRandom
+
+import click
+from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
+
+from client_sdk.spec import MAX_UPLOAD_BYTES
+from collector.config import ConfigError
+from collector.relay.app import RelayApp, Room
+from collector.relay.config import RelayConfig
+from collector.relay.forward import CollectorUnavailableError, Forwarder
+from collector.relay.mixer import ANSWER_DEADLINE_S, Mixer
+from collector.workers import announce_when_ready, begin_worker, require_free_address, resolve, run_workers
+
+SPARE_CONNECTIONS = 1024
+"""Beyond those of uploads that are held: to answer that there is no room, and to be asked for health."""
+
+SPARE_FILES = 128
+"""Beyond connections: what the process itself has open, and its connections to the collector."""
+
+HEADER_TIMEOUT_MS = 15_000
+
+
+def serve(config: RelayConfig) -> None:
+    """Serve until a signal ends it; uploads that are held then are sent and answered first.
+
+    Raises:
+        ConfigError: if the address cannot be used, or the collector refuses the relay key.
+
+    """
+    address = resolve(config.host)
+    require_free_address(address, config.port)
+    _allow_files(config.held + SPARE_CONNECTIONS + SPARE_FILES)
+    _check_collector(config)
+    announce_when_ready(config.host, config.port, "as a relay")
+    run_workers(
+        partial(relay_app, config),
+        address=address,
+        port=config.port,
+        interface=Interfaces.ASGINL,
+        workers=1,  # a batch gathers in one process: several would mix less
+        backpressure=config.held + SPARE_CONNECTIONS,
+        http=HTTPModes.http1,
+        http1_settings=HTTP1Settings(header_read_timeout=HEADER_TIMEOUT_MS, max_buffer_size=MAX_UPLOAD_BYTES),
+        workers_kill_timeout=int(ANSWER_DEADLINE_S) + 1,
+    )
+
+
+def relay_app(config: RelayConfig) -> RelayApp:
+    """Return the application. Run in the worker."""
+    begin_worker()
+    system = SystemRandom()
+    mixer = Mixer(
+        Forwarder(config.collector, config.key).post,
+        gather_s=config.gather_s,
+        uniform=system.uniform,
+        permute=lambda number: system.sample(range(number), number),
+    )
+    return RelayApp(mixer, Room(config.held))
+
+
+def _allow_files(wanted: int) -> None:
+    """Let this process and its children have so many open files: a connection is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        raise ConfigError(
+            f"{wanted} files must be open at once, this system allows {hard}: raise its limit (ulimit -Hn), or lower "
+            f"--held by {wanted - hard}"
+        )
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _check_collector(config: RelayConfig) -> None:
+    """Send a batch of none: a wrong key shows at once; a collector that is down may come up later."""
+    try:
+        Forwarder(config.collector, config.key).post(b"")
+    except CollectorUnavailableError as error:
+        if error.is_refusal:
+            raise ConfigError(f"the collector does not take uploads: {error}") from error
+        click.echo(f"the collector does not take uploads yet: {error}", err=True)

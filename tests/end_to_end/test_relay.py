@@ -1,0 +1,179 @@
+"""Real devices, a real relay and a real collector."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from client_sdk import Recorded, Registry, Telemetry
+from client_sdk.spec import Window, WindowKind
+from tests.support.collecting import REGISTRY_TEXT, report, upload
+from tests.support.processes import RunningCollector, free_port, wait_until
+from tests.support.relaying import RELAY_KEY, RunningRelay, collector_with_key, running_relay
+from tests.support.wire import chunked, post, raw_answer, tallies, with_length
+
+DEVICES = 5
+CANARY = "canary-5a17c0de"
+CANARY_ADDRESS = "203.0.113.77"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("relay")
+
+
+@pytest.fixture(scope="module")
+def collector(folder: Path) -> Iterator[RunningCollector]:
+    registry = folder / "metrics.toml"
+    registry.write_text(REGISTRY_TEXT, encoding="utf-8")
+    with collector_with_key(registry, folder) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def relay(collector: RunningCollector, folder: Path) -> Iterator[RunningRelay]:
+    with running_relay(collector.url, folder, "--gather", "0.3") as running:
+        yield running
+
+
+def today() -> str:
+    return Window.of(WindowKind.DAY, time.time()).text
+
+
+def counted(collector: RunningCollector) -> int:
+    """Return how many reports the collector has counted, at the first look at its open windows."""
+    return sum(tally["reports"] for tally in tallies(collector.url, "?preliminary=1"))
+
+
+def test_what_devices_record_is_counted_through_the_relay(tmp_path: Path) -> None:
+    registry_file = tmp_path / "metrics.toml"
+    registry_file.write_text(REGISTRY_TEXT, encoding="utf-8")
+    registry = Registry.load(registry_file)
+    with (
+        collector_with_key(registry_file, tmp_path) as collector,
+        running_relay(collector.url, tmp_path, "--gather", "0.5") as relay,
+        contextlib.ExitStack() as devices,
+    ):
+        apps = [
+            devices.enter_context(
+                Telemetry(registry, collector=relay.url, data_dir=tmp_path / f"app{number}", consent=True)
+            )
+            for number in range(DEVICES)
+        ]
+        for app in apps:
+            assert app.record("dark_mode", value=True) is Recorded.QUEUED
+        flushing = [threading.Thread(target=app.flush, args=(30.0,)) for app in apps]
+        for thread in flushing:
+            thread.start()
+        for thread in flushing:
+            thread.join()
+        assert all(app.flush(timeout_s=0.0) or app.flush(timeout_s=30.0) for app in apps)
+        assert counted(collector) == DEVICES
+
+
+def test_no_address_agent_or_key_of_a_device_is_seen_by_the_collector_or_kept_by_the_relay(
+    collector: RunningCollector, relay: RunningRelay, folder: Path
+) -> None:
+    headers = (
+        *(f"{name}: {CANARY_ADDRESS}" for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP")),
+        *(f"{name}: {CANARY}" for name in ("User-Agent", "Cookie", "Authorization", "Accept-Language")),
+    )
+    for body in (upload(report(window=today())).encode(), b"{", b'{"upload": 1, "reports": []}'):
+        head = ("POST /v1/reports HTTP/1.1", "Host: test", "Content-Type: application/json", *headers)
+        request = "\r\n".join((*head, f"Content-Length: {len(body)}", "", "")).encode() + body
+        raw_answer(relay.url, request)
+        raw_answer(relay.url, request.replace(b"POST /v1/reports", b"POST /v1/nothing"))
+    kept = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert relay.output.read_bytes() in kept
+    assert collector.output.read_bytes() in kept
+    for canary in (CANARY_ADDRESS, CANARY, RELAY_KEY):
+        assert canary.encode() not in kept, canary
+    assert b"dark_mode" in kept
+
+
+@pytest.mark.parametrize(
+    ("request_", "half_close", "status"),
+    [
+        (with_length(b" " * 70_000), False, 413),
+        (chunked(b" " * 70_000), False, 413),
+        (chunked(upload(report(window=today())).encode(), chunk=7), False, 200),
+        (with_length(upload().encode(), announced=5000), True, 400),
+        (chunked(upload().encode()[:-20], ended=False), True, 400),
+        (with_length(b"\xff\xfe"), False, 400),
+    ],
+    ids=["too large", "too large in chunks", "small chunks", "cut short", "chunks cut short", "no UTF-8"],
+)
+def test_bodies_are_read_as_by_the_collector(
+    relay: RunningRelay, request_: bytes, *, half_close: bool, status: int
+) -> None:
+    assert raw_answer(relay.url, request_, half_close=half_close)[0] == status
+
+
+def test_an_upload_that_comes_directly_and_through_the_relay_is_counted_once_and_answered_alike(
+    collector: RunningCollector, relay: RunningRelay
+) -> None:
+    sent = upload(report("os", 9, today()), report("os", 1, today()))
+    assert post(relay.url, sent) == post(collector.url, sent) == post(relay.url, sent)
+
+
+def test_a_relay_that_is_stopped_answers_what_it_holds_first(collector: RunningCollector, tmp_path: Path) -> None:
+    answers: list[int] = []
+    with running_relay(collector.url, tmp_path, "--gather", "3") as relay:
+        senders = [
+            threading.Thread(target=lambda: answers.append(post(relay.url, upload(report(window=today())))[0]))
+            for _ in range(DEVICES)
+        ]
+        for sender in senders:
+            sender.start()
+        wait_until(lambda: connections(relay) >= DEVICES, what="the relay to hold them")
+        assert relay.stop() == 0
+        for sender in senders:
+            sender.join()
+    assert answers == [200] * DEVICES
+
+
+def connections(relay: RunningRelay) -> int:
+    """Return how many connections a relay holds."""
+    port = f":{int(relay.url.rpartition(':')[2]):04X} "
+    table = Path(f"/proc/{relay.worker_pid()}/net/tcp").read_text(encoding="ascii").splitlines()
+    return sum(f"{line.split()[1]} ".endswith(port) and line.split()[3] == "01" for line in table[1:])
+
+
+def test_beyond_its_room_a_relay_answers_at_once_that_devices_should_come_again(
+    collector: RunningCollector, tmp_path: Path
+) -> None:
+    with running_relay(collector.url, tmp_path, "--gather", "1.5", "--held", "1") as relay:
+        answers: list[int] = []
+        held = threading.Thread(target=lambda: answers.append(post(relay.url, upload(report(window=today())))[0]))
+        held.start()
+        wait_until(lambda: raw_answer(relay.url, b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n")[0] == 503, what="it full")
+        status, document = post(relay.url, upload(report(window=today())))
+        assert (status, document["code"]) == (503, "relay_full")
+        held.join()
+        assert answers == [200]
+
+
+def test_a_relay_outlives_a_collector_that_is_not_there_yet(registry_file: Path, tmp_path: Path) -> None:
+    port = free_port()
+    sent = upload(report(window=today()))
+    with running_relay(f"http://127.0.0.1:{port}", tmp_path, "--gather", "0.1") as relay:
+        status, document = post(relay.url, sent)
+        assert (status, document["code"]) == (503, "collector_unavailable")
+        with collector_with_key(registry_file, tmp_path, port) as collector:
+            assert post(relay.url, sent) == (200, {"accepted": 1, "refused": []})
+            assert counted(collector) == 1
+        assert post(relay.url, sent)[0] == 503
+    assert str(port) not in relay.output.read_text().replace(relay.url, "")
+
+
+def test_a_relay_whose_key_is_not_known_does_not_start(collector: RunningCollector, tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch, contextlib.ExitStack() as stack:
+        patch.setattr("tests.support.relaying.RELAY_KEY", "another-key")
+        with pytest.raises(RuntimeError, match="answered with status 401") as caught:
+            stack.enter_context(running_relay(collector.url, tmp_path))
+    assert "another-key" not in str(caught.value)

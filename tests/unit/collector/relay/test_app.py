@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+import pytest
+
+from client_sdk.spec import MAX_UPLOAD_BYTES, Upload, Verdict
+from collector import create_app
+from collector.access import Access
+from collector.bulk import Answered, LineProblem, decode_batch, encode_answers
+from collector.relay import app as relay_app
+from collector.relay.app import RelayApp, Room
+from collector.relay.forward import CollectorUnavailableError
+from collector.relay.mixer import Mixer
+from collector.served import Live, Served
+from tests.support.collecting import NOON, REGISTRY, report, upload
+from tests.support.memory_store import MemoryStore
+
+JSON = {"content-type": "application/json"}
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Collector:
+    """Counts everything, unless it is told otherwise, and keeps what it was sent."""
+
+    def __init__(self, answer: Callable[[Upload], Answered | LineProblem] | None = None) -> None:
+        self.sent: list[bytes] = []
+        self._answer = answer or (lambda sent: Answered(sent.id, Verdict(len(sent.reports))))
+
+    def post(self, body: bytes) -> bytes:
+        self.sent.append(body)
+        return encode_answers([self._answer(line) for line in decode_batch(body) if isinstance(line, Upload)])
+
+
+def relay(collector: Collector, room: Room | None = None) -> RelayApp:
+    mixer = Mixer(collector.post, gather_s=0.001, uniform=lambda low, _: low, permute=lambda n: list(range(n)))
+    return RelayApp(mixer, room or Room(10))
+
+
+async def ask(
+    app: RelayApp,
+    body: bytes | list[dict[str, Any]] = b"",
+    headers: dict[str, str] | None = None,
+    method: str = "POST",
+    path: str = "/v1/reports",
+) -> Answer:
+    """Send a request, whose body may be given as the events of a server, and return the answer."""
+    events = [{"type": "http.request", "body": body}] if isinstance(body, bytes) else list(body)
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        if not events:
+            await asyncio.Event().wait()
+        return events.pop(0)
+
+    async def send(event: dict[str, Any]) -> None:
+        sent.append(event)
+
+    named = [(name.encode(), value.encode()) for name, value in (JSON if headers is None else headers).items()]
+    await app({"method": method, "path": path, "headers": named}, receive, send)
+    start, content = sent
+    found = {name.decode(): value.decode() for name, value in start["headers"]}
+    return Answer(start["status"], found, content["body"])
+
+
+def asked(app: RelayApp, *arguments: Any, **options: Any) -> Answer:
+    return asyncio.run(ask(app, *arguments, **options))
+
+
+def test_a_device_gets_the_collectors_own_verdict() -> None:
+    answer = asked(relay(Collector()), upload(report(), report("os")).encode())
+    assert (answer.status, answer.headers["content-type"]) == (HTTPStatus.OK, "application/json")
+    assert json.loads(answer.body) == {"accepted": 2, "refused": []}
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_only_the_upload_is_sent_on_as_if_all_devices_wrote_alike() -> None:
+    sent = upload(report("os", 3))
+    document = json.loads(sent.encode())
+    odd = json.dumps(dict(reversed(document.items())), indent=3).replace('"os"', '"\\u006fs"').encode() + b" \n\t"
+    canaries = {"user-agent": "CANARY", "x-forwarded-for": "CANARY", "authorization": "CANARY", "cookie": "CANARY"}
+    collector = Collector()
+    assert asked(relay(collector), odd, JSON | canaries).status == HTTPStatus.OK
+    assert collector.sent == [sent.encode() + b"\n"]
+
+
+BODIES = [
+    *(b"", b"{", b"[]", b"{}", b"\xff", b"null", b"[" * 50_000),
+    b'{"upload":"00000000000000000000000000000000","reports":[],"x":1}',
+    b'{"upload":"00000000000000000000000000000000","reports":[]}',
+    b'{"upload":"SECRETVALUE","reports":[{}]}',
+    upload(report(), report(window="2026-W99")).encode(),
+    b" " * (MAX_UPLOAD_BYTES + 1),
+    upload(report()).encode(),
+    upload(report()).encode().ljust(MAX_UPLOAD_BYTES),
+]
+HEADERS = [
+    JSON,
+    {},
+    {"content-type": "text/plain"},
+    {"content-type": "Application/JSON; charset=utf-8"},
+    JSON | {"content-encoding": "gzip"},
+]
+
+
+@pytest.mark.parametrize("headers", HEADERS)
+def test_a_device_is_answered_as_by_the_collector_whatever_it_sends(headers: dict[str, str]) -> None:
+    client = create_app(
+        Live(Served(REGISTRY, Access.of_token("read"))), MemoryStore(), clock=lambda: NOON
+    ).test_client()
+    for body in BODIES:
+        direct = client.post("/v1/reports", data=body, headers=headers)
+        through = asked(relay(Collector()), body, headers)
+        assert (through.status, through.headers["content-type"]) == (direct.status_code, direct.content_type)
+        assert through.body == direct.get_data()
+        assert b"SECRETVALUE" not in through.body
+
+
+def test_a_body_may_come_in_pieces() -> None:
+    body = upload().encode()
+    pieces = [{"type": "http.request", "body": body[at : at + 7], "more_body": True} for at in range(0, len(body), 7)]
+    end = {"type": "http.request"}
+    assert asked(relay(Collector()), [*pieces, end], JSON | {"content-length": str(len(body))}).status == HTTPStatus.OK
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [{"type": "http.request", "body": upload().encode(), "more_body": True}, {"type": "http.disconnect"}],
+        [{"type": "http.request", "body": upload().encode()}],
+    ],
+)
+def test_half_a_body_is_none(events: list[dict[str, Any]]) -> None:
+    collector = Collector()
+    answer = asked(relay(collector), events, JSON | {"content-length": "5000"})
+    assert json.loads(answer.body)["code"] == "body_incomplete"
+    assert collector.sent == []
+
+
+def test_a_body_that_is_announced_too_large_is_not_read() -> None:
+    answer = asked(relay(Collector()), [], JSON | {"content-length": str(MAX_UPLOAD_BYTES + 1)})
+    assert (answer.status, json.loads(answer.body)["code"]) == (413, "body_too_large")
+
+
+def test_a_body_that_does_not_come_is_waited_for_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relay_app, "BODY_DEADLINE_S", 0.01)
+    answer = asked(relay(Collector()), [])
+    assert (answer.status, json.loads(answer.body)["code"]) == (408, "body_too_slow")
+
+
+@pytest.mark.parametrize("room", [Room(2), Room(10, 2 * MAX_UPLOAD_BYTES)])
+def test_beyond_its_room_the_relay_asks_to_come_again_and_has_room_when_the_others_are_answered(room: Room) -> None:
+    app = relay(Collector(), room)
+
+    async def crowd() -> list[Answer]:
+        asking = (ask(app, upload().encode()) for _ in range(3))
+        return await asyncio.gather(*asking)
+
+    *taken, refused = asyncio.run(crowd())
+    assert [answer.status for answer in taken] == [HTTPStatus.OK] * 2
+    assert (refused.status, json.loads(refused.body)["code"]) == (503, "relay_full")
+    assert int(refused.headers["retry-after"]) > 0
+    assert asked(app, b"{").status == HTTPStatus.BAD_REQUEST
+    assert [answer.status for answer in asyncio.run(crowd())] == [200, 200, 503]
+
+
+def test_while_the_relay_is_full_it_is_not_ready_but_lives() -> None:
+    app = relay(Collector(), Room(0))
+    assert asked(app, method="GET", path="/readyz").status == HTTPStatus.SERVICE_UNAVAILABLE
+    assert asked(app, method="GET", path="/healthz").status == HTTPStatus.OK
+    assert asked(relay(Collector()), method="GET", path="/readyz").status == HTTPStatus.OK
+
+
+def unavailable(_: Upload) -> Answered:
+    raise CollectorUnavailableError("down for the test")
+
+
+def test_while_the_collector_is_down_devices_are_asked_to_come_again() -> None:
+    answer = asked(relay(Collector(unavailable)), upload().encode())
+    assert (answer.status, json.loads(answer.body)["code"]) == (503, "collector_unavailable")
+    assert int(answer.headers["retry-after"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "waits"),
+    [(503, "store_unavailable", True), (429, "quota_exceeded", True), (400, "code_of_another_version", False)],
+)
+def test_what_the_collector_says_of_one_upload_is_said_to_its_device(status: int, code: str, *, waits: bool) -> None:
+    answer = asked(
+        relay(Collector(lambda _: LineProblem(1, HTTPStatus(status), code, "what to do"))), upload().encode()
+    )
+    assert answer.status == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    document = json.loads(answer.body)
+    assert (document["status"], document["code"], document["detail"]) == (status, code, "what to do")
+    assert ("retry-after" in answer.headers) is waits
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/v1/reports", 405),
+        ("POST", "/v1/uploads", 404),
+        ("GET", "/v1/registry", 404),
+        ("GET", "//healthz", 404),
+    ],
+)
+def test_nothing_else_is_served(method: str, path: str, status: int) -> None:
+    answer = asked(relay(Collector()), method=method, path=path)
+    assert (answer.status, json.loads(answer.body)["status"]) == (status, status)
+    assert ("allow" in answer.headers) is (status == 405)
+
+
+def test_a_bug_gets_a_problem_and_no_trace_of_the_request(caplog: pytest.LogCaptureFixture) -> None:
+    mixer = Mixer(Collector().post, gather_s=1.0, uniform=lambda low, _: low / 0, permute=lambda n: list(range(n)))
+    app = RelayApp(mixer, Room(1))
+    answer = asked(app, upload().encode(), JSON | {"user-agent": "CANARY"})
+    assert json.loads(answer.body)["code"] == "internal_error"
+    assert "ZeroDivisionError" in caplog.text
+    assert "CANARY" not in caplog.text

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from collector.config import ConfigError
+from collector.relay.config import MAX_GATHER_S, MAX_HELD, RelayConfig
+from collector.relay.forward import CONNECT_TIMEOUT_S, READ_TIMEOUT_S
+from collector.relay.mixer import ANSWER_DEADLINE_S
+
+GOOD: dict[str, Any] = {
+    "collector": "https://telemetry.example.com",
+    "key": "key-canary",
+    "host": "127.0.0.1",
+    "port": 8081,
+}
+
+
+def test_settings_at_their_limits_are_taken_and_the_key_is_not_shown() -> None:
+    config = RelayConfig(**GOOD, gather_s=MAX_GATHER_S, held=MAX_HELD)
+    assert "key-canary" not in repr(config)
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        *(
+            ({"collector": url}, "--to")
+            for url in ("", "example.com", "ftp://example.com", "https://", "https://user:secret@example.com")
+        ),
+        *(({"collector": f"https://example.com{rest}"}, "--to") for rest in ("?a=b", "#x", "/ x", ":0", ":99999")),
+        *(({"key": key}, "relay key") for key in ("", "two words", "schl\u00fcssel", "line\n")),
+        *(({"port": port}, "--bind") for port in (0, 65_536)),
+        *(({"gather_s": seconds}, "--gather") for seconds in (0.0, -1.0, MAX_GATHER_S + 1, float("nan"))),
+        *(({"held": held}, "--held") for held in (0, MAX_HELD + 1)),
+    ],
+)
+def test_a_setting_that_cannot_work_is_refused_by_name_and_no_secret_is_shown(
+    changed: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(ConfigError, match=named) as caught:
+        RelayConfig(**GOOD | changed)
+    assert "secret" not in str(caught.value)
+
+
+def test_gathering_and_asking_the_collector_fit_into_what_a_device_waits() -> None:
+    assert MAX_GATHER_S + CONNECT_TIMEOUT_S + READ_TIMEOUT_S <= ANSWER_DEADLINE_S

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from http import HTTPStatus
+
+import pytest
+
+from client_sdk.spec import Upload, Verdict
+from collector.bulk import MAX_BULK_BYTES, MAX_BULK_UPLOADS, Answered, LineProblem, decode_batch, encode_answers
+from collector.relay import mixer
+from collector.relay.forward import CollectorUnavailableError
+from collector.relay.mixer import LineAnswer, Mixer
+from tests.support.collecting import report, upload
+
+
+def accept(body: bytes) -> bytes:
+    """Answer as a collector that counts everything."""
+    uploads = [line for line in decode_batch(body) if isinstance(line, Upload)]
+    return encode_answers([Answered(sent.id, Verdict(len(sent.reports))) for sent in uploads])
+
+
+class Collector:
+    """Answers batches in turn as it is told, the last way for ever, and keeps them."""
+
+    def __init__(self, *ways: Callable[[bytes], bytes]) -> None:
+        self.batches: list[bytes] = []
+        self._ways = list(ways)
+
+    def post(self, body: bytes) -> bytes:
+        self.batches.append(body)
+        return (self._ways.pop(0) if len(self._ways) > 1 else self._ways[0])(body)
+
+
+def mixing(collector: Collector, gather_s: float = 0.01) -> Mixer:
+    return Mixer(
+        collector.post,
+        gather_s=gather_s,
+        uniform=lambda _, high: high,
+        permute=lambda number: list(reversed(range(number))),
+    )
+
+
+async def deliver(mixing: Mixer, *uploads: Upload) -> list[LineAnswer | BaseException]:
+    return await asyncio.gather(*(mixing.deliver(sent.id, sent.encode()) for sent in uploads), return_exceptions=True)
+
+
+def answered(sent: Upload) -> Answered:
+    return Answered(sent.id, Verdict(len(sent.reports)))
+
+
+def test_uploads_that_come_together_leave_in_one_batch_in_another_order_and_each_gets_its_own_verdict() -> None:
+    collector = Collector(accept)
+    one, other = upload(report()), upload(report(), report("os"))
+    assert asyncio.run(deliver(mixing(collector), one, other)) == [answered(one), answered(other)]
+    assert collector.batches == [other.encode() + b"\n" + one.encode() + b"\n"]
+
+
+def test_a_batch_that_is_full_leaves_at_once() -> None:
+    collector = Collector(accept)
+    uploads = [upload() for _ in range(2 * MAX_BULK_UPLOADS)]
+    assert asyncio.run(deliver(mixing(collector, gather_s=600.0), *uploads)) == [answered(sent) for sent in uploads]
+    assert [len(decode_batch(batch)) for batch in collector.batches] == [MAX_BULK_UPLOADS] * 2
+
+
+def test_an_upload_that_does_not_fit_in_leaves_with_the_next_batch() -> None:
+    collector = Collector(accept)
+    uploads = [upload(*[report("os", 3)] * 256) for _ in range(100)]
+    assert asyncio.run(deliver(mixing(collector), *uploads)) == [answered(sent) for sent in uploads]
+    assert len(collector.batches) > 1
+    assert max(map(len, collector.batches)) <= MAX_BULK_BYTES
+
+
+def test_a_device_that_sends_an_upload_again_while_it_is_held_gets_the_same_answer_and_it_is_sent_once() -> None:
+    collector = Collector(accept)
+    sent = upload()
+    assert asyncio.run(deliver(mixing(collector), sent, sent, sent)) == [answered(sent)] * 3
+    assert len(decode_batch(collector.batches[0])) == 1
+
+
+def test_an_upload_that_the_collector_cannot_count_now_does_not_take_the_others_with_it() -> None:
+    problem = LineProblem(1, HTTPStatus.SERVICE_UNAVAILABLE, "store_unavailable", "later")
+    one, other = upload(), upload()
+    collector = Collector(lambda _: encode_answers([problem, answered(one)]))
+    assert asyncio.run(deliver(mixing(collector), one, other)) == [answered(one), problem]
+
+
+def fail(_: bytes) -> bytes:
+    raise CollectorUnavailableError("it cannot be reached")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        fail,
+        lambda _: b"",
+        lambda body: accept(body)[:-1],
+        lambda body: b"\n".join(reversed(accept(body).splitlines())) + b"\n",
+        lambda body: accept(body) + accept(body),
+        lambda _: b"<html>Please log in</html>\n" * 2,
+    ],
+)
+def test_an_answer_that_is_none_to_what_was_sent_is_guessed_for_nobody(answer: Callable[[bytes], bytes]) -> None:
+    answers = asyncio.run(deliver(mixing(Collector(answer)), upload(), upload()))
+    assert [type(one) for one in answers] == [CollectorUnavailableError] * 2
+
+
+def test_the_collectors_failing_is_logged_once_a_row_for_a_line_each_would_tell_when_uploads_came(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def deliver_often() -> None:
+        patient = mixing(Collector(fail, fail, accept, fail))
+        for _ in range(4):
+            await deliver(patient, upload())
+
+    asyncio.run(deliver_often())
+    assert [record.message for record in caplog.records] == [
+        "the collector does not take uploads: it cannot be reached; devices will send theirs again"
+    ] * 2
+
+
+def test_a_device_is_told_to_come_again_before_it_gives_up_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mixer, "ANSWER_DEADLINE_S", 0.01)
+    end = threading.Event()
+
+    def hang(body: bytes) -> bytes:
+        end.wait()
+        return accept(body)
+
+    async def wait_in_vain() -> list[LineAnswer | BaseException]:
+        answers = await deliver(mixing(Collector(hang), gather_s=0.001), upload())
+        end.set()
+        return answers
+
+    (answer,) = asyncio.run(wait_in_vain())
+    assert isinstance(answer, CollectorUnavailableError)
