@@ -1,0 +1,82 @@
+"""The rights of the collector's user on a store: those of the page are enough, and none of them is too many."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from client_sdk.spec import HearsayError, Window
+from collector.config import Durability
+from collector.judge import Allowance
+from collector.redis_retirement import RedisRetirement
+from collector.redis_store import RedisStore
+from collector.retention import TallyName
+from collector.store import QuotaExceededError
+from tests.support.collecting import NOON, TODAY, judged, report, upload
+from tests.support.processes import wait_until
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "access.md").read_text(encoding="utf-8")
+(LINE,) = re.findall(r"^ACL SETUSER (.*)$", PAGE, re.MULTILINE)
+USER, *RULES = LINE.split()
+COMMANDS = [rule.removeprefix("+") for rule in RULES if rule.startswith("+")]
+NEEDS_NO_RIGHT = {"auth", "config|resetstat"}
+"""Logging in, which everybody may; and what this test does itself."""
+
+PASSWORD = "PASSWORD"  # noqa: S105 as the page has it
+
+
+@pytest.fixture
+def administrator(embedded_url: str) -> Iterator[redis.Redis]:
+    """An emptied store with the page's user, seen by somebody who may do everything."""
+    with redis.Redis.from_url(embedded_url) as client:
+        client.flushall()
+        client.script_flush()
+        client.config_resetstat()
+        client.execute_command("ACL", "SETUSER", USER, *RULES)
+        yield client
+        client.acl_deluser(USER)
+
+
+@pytest.fixture
+def store(embedded_url: str) -> Iterator[RedisStore]:
+    used = RedisStore(embedded_url.replace("unix://", f"unix://{USER}:{PASSWORD}@"))
+    yield used
+    used.disconnect()
+
+
+def use(store: RedisStore) -> None:
+    """Do once all that a collector and its commands do with a store."""
+    store.ping()
+    store.prepare(Durability.FSYNC)
+    store.agree_on_grace(60)
+    allowed = judged(upload(report(), report("os", 2)))._replace(allowance=Allowance("app", 2, int(NOON) + 10**9))
+    assert not store.count(allowed).is_duplicate
+    assert store.count(allowed).is_duplicate
+    with pytest.raises(QuotaExceededError):
+        store.count(judged(upload())._replace(allowance=allowed.allowance))
+    assert store.tallied_windows() == {TODAY}
+    assert [tally.counts for tally in store.open_snapshot(60, store.closed_windows())] == [(0, 1), (0, 0, 1, 0)]
+    store.close(Window.parse(TODAY))
+    names = [TallyName(t.metric, t.edition, t.window) for t in store.closed_tallies(store.closed_windows())]
+    RedisRetirement(store).retire(names)
+    assert store.tallied_windows() == frozenset()
+    wait_until(store.rewrite_log, deadline_s=2, what="a rewrite to begin")
+    assert not store.log_rewrite_failed()
+
+
+def test_the_page_grants_enough_and_nothing_that_is_not_used(administrator: redis.Redis, store: RedisStore) -> None:
+    use(store)
+    calls = {name.removeprefix("cmdstat_"): stat["calls"] for name, stat in administrator.info("commandstats").items()}
+    used = {name for name, times in calls.items() if times and not name.startswith("acl|")}
+    assert used - NEEDS_NO_RIGHT == set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_without_any_of_its_rights_something_fails(administrator: redis.Redis, store: RedisStore, command: str) -> None:
+    administrator.execute_command("ACL", "SETUSER", USER, f"-{command}")  # type: ignore[no-untyped-call] # the client's
+    with pytest.raises((HearsayError, TimeoutError)):
+        use(store)
