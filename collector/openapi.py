@@ -119,9 +119,10 @@ def _headers(names: Iterable[str]) -> dict[str, Any]:
 
 
 def _content(media_type: str, schema: str | None) -> dict[str, Any]:
-    """Return the content of a body; a schema of NDJSON is that of each line, which OpenAPI 3.1 has no word for."""
+    """Return the content of a body; OpenAPI 3.1 has no word for lines, so that NDJSON is told as an array."""
     if media_type == NDJSON and schema:
-        return {NDJSON: {"schema": {"type": "string", "description": f"Lines of {schema}."}, "x-line": schema}}
+        lines = {"type": "array", "items": reference(schema), "description": "Sent as lines: one an item."}
+        return {NDJSON: {"schema": lines}}
     return {media_type: {"schema": _body_schema(media_type, schema)}}
 
 

@@ -12,7 +12,7 @@ from jsonschema_rs import Validator, validator_for
 from werkzeug.test import TestResponse
 
 from collector.openapi import openapi_document
-from collector.operations import OPERATIONS, PROBLEMS_OF_NONE
+from collector.operations import NDJSON, OPERATIONS, PROBLEMS_OF_NONE
 from collector.problem import BY_CODE
 
 DOCUMENT = openapi_document()
@@ -49,9 +49,8 @@ def require_conformity(answer: TestResponse) -> None:
         return
     ((media_type, body),) = content.items()
     assert answer.mimetype == media_type
-    if "x-line" in body:
-        for line in answer.text.splitlines():
-            require_valid({"$ref": f"#/components/schemas/{body['x-line']}"}, json.loads(line))
+    if media_type == NDJSON:
+        require_valid(body["schema"], [json.loads(line) for line in answer.text.splitlines()])
     elif media_type.endswith("json"):
         require_valid(body["schema"], answer.json)
 

@@ -1,0 +1,42 @@
+"""The OpenAPI document, held against the real service by a fuzzer with every check that it has."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.support import fuzzer_hooks
+from tests.support.collecting import key_entry
+from tests.support.processes import run_command, running_collector
+
+SECRETS = {"read": "read-key-of-the-fuzzer-000000000", "relay": "relay-key-of-the-fuzzer-00000000"}
+EXAMPLES = 60
+
+BATCHES = """
+[[operations]]
+include-path = "/v1/uploads"
+checks.negative_data_rejection.enabled = false
+"""
+"""What is wrong with a line is said in a line of the answer, whose status is 200."""
+
+
+def test_every_answer_of_the_service_is_one_that_its_document_has(registry_file: Path, tmp_path: Path) -> None:
+    access, settings = tmp_path / "access.toml", tmp_path / "fuzzer.toml"
+    access.write_text("".join(key_entry(role, role, secret) for role, secret in SECRETS.items()))
+    keys = "".join(f'[auth.openapi.{role}Key]\nbearer = "{secret}"\n' for role, secret in SECRETS.items())
+    settings.write_text(keys + BATCHES)
+    with running_collector(
+        registry_file, tmp_path / "data", "--access", str(access), environment={"HEARSAY_READ_TOKEN": None}
+    ) as collector:
+        fuzzed = run_command(
+            [
+                *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(settings)),
+                *("run", f"{collector.url}/v1/openapi.json", "--phases", "coverage,fuzzing"),
+                *("--max-examples", str(EXAMPLES), "--generation-deterministic", "--no-color"),
+            ],
+            SCHEMATHESIS_HOOKS=fuzzer_hooks.__name__,
+            PYTHONPATH=str(Path(fuzzer_hooks.__file__).parents[2]),
+        )
+    assert fuzzed.returncode == 0, fuzzed.stdout + fuzzed.stderr
+    assert "Warnings:" not in fuzzed.stdout, fuzzed.stdout
+    assert len(collector.output.read_text().splitlines()) == 1
