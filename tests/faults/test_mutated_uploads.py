@@ -1,0 +1,177 @@
+"""Thousands of mutated uploads on a real store: an answer for each, and not a count too many or too few.
+
+The oracle counts by itself, from the bytes sent and the answers got: what was accepted is sound, and the tallies are
+exactly what was accepted. Twenty rounds of it (`make faults`) are a hundred thousand uploads.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import tracemalloc
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from client_sdk.spec import Window, report, window
+from collector import create_app
+from collector.access import Access
+from collector.counters import ACCEPTED, REPORTS, Counters, Totals
+from collector.operations import JSON, NDJSON
+from collector.redis_store import RedisStore
+from collector.served import Live, Served
+from tests.support.collecting import NOON, REGISTRY, key_entry
+from tests.support.conforming import conforming_client
+from tests.support.mutations import mutated, sound_upload
+
+UPLOADS_A_ROUND = 5000
+TRACED = 1000
+"""How many of them, the last, are watched for what they leave in memory."""
+
+IN_A_BATCH = 10
+
+RELAY_SECRET = "relay-key-of-the-mutations-0000000"  # noqa: S105 a test's own
+ACCESS = Access.parse(key_entry("relay", "relay", RELAY_SECRET))
+RELAY = {"Content-Type": NDJSON, "Authorization": f"Bearer {RELAY_SECRET}"}
+
+
+class Oracle:
+    """What the tallies and the counters must be.
+
+    Attributes:
+        tallies: counts by metric, edition, window and symbol.
+        uploads: how many uploads were counted, and how many were duplicates.
+
+    """
+
+    def __init__(self) -> None:
+        self.tallies: Counter[tuple[str, str, str, int]] = Counter()
+        self.uploads: Counter[str] = Counter()
+        self._verdicts: dict[str, str] = {}
+
+    def note(self, body: bytes, answer: dict[str, Any]) -> None:
+        """Take an upload that got a verdict."""
+        document = json.loads(body, object_pairs_hook=members_once)
+        reports = document["reports"]
+        # An upload is known by its id and the latest end of its windows.
+        identity = f"{document['upload']} {max(Window.parse(one['window']).ends_at for one in reports)}"
+        verdict = f"{answer['accepted']} {answer['refused']}"
+        if identity in self._verdicts:
+            assert verdict == self._verdicts[identity]
+            return
+        refused = {refusal["index"] for refusal in answer["refused"]}
+        accepted = [one for place, one in enumerate(reports) if place not in refused]
+        assert len(accepted) == answer["accepted"]
+        for one in accepted:
+            require_sound(one)
+            self.tallies[one["metric"], one["edition"], one["window"], one["symbol"]] += 1
+        if accepted:
+            self._verdicts[identity] = verdict
+
+
+def members_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; fail if it has a member twice."""
+    assert len(dict(members)) == len(members), "it was accepted with a member twice"
+    return dict(members)
+
+
+def require_sound(one: dict[str, Any]) -> None:
+    """Fail if a report that was accepted should have been refused."""
+    metric = REGISTRY.metric(one["metric"])
+    assert set(one) == {"metric", "edition", "window", "symbol"}
+    assert one["edition"] == metric.edition
+    assert type(one["symbol"]) is int
+    assert 0 <= one["symbol"] < metric.channel.symbols
+    assert Window.parse(one["window"]).starts_at <= NOON
+
+
+class Sender:
+    """Sends mutated uploads, alone and in batches, and looks at each answer."""
+
+    def __init__(self, client: FlaskClient, seeded: Random) -> None:
+        self.oracle = Oracle()
+        self.statuses: Counter[int] = Counter()
+        self._client = client
+        self._seeded = seeded
+
+    def send(self, uploads: int) -> int:
+        """Send so many uploads and return their bytes."""
+        sent = 0
+        while uploads > 0:
+            some = IN_A_BATCH if self._seeded.randrange(20) == 0 else 1
+            sent += self._send_batch(some) if some > 1 else self._send_one()
+            uploads -= some
+        return sent
+
+    def _send_one(self) -> int:
+        body = mutated(sound_upload(self._seeded), self._seeded)
+        for _ in range(self._seeded.choice((1, 1, 1, 2))):
+            answer = self._client.post("/v1/reports", data=body, headers={"Content-Type": JSON})
+            self.statuses[answer.status_code] += 1
+            assert answer.status_code < 500, body
+            if answer.status_code == 200:
+                assert answer.json is not None
+                self.oracle.note(body, answer.json)
+        return len(body)
+
+    def _send_batch(self, uploads: int) -> int:
+        lines = (mutated(sound_upload(self._seeded), self._seeded) for _ in range(uploads))
+        body = mutated(b"\n".join(lines), self._seeded)
+        answer = self._client.post("/v1/uploads", data=body, headers=RELAY)
+        self.statuses[answer.status_code] += 1
+        assert answer.status_code < 500, body
+        if answer.status_code == 200:
+            said = [json.loads(line) for line in answer.text.splitlines()]
+            for line, told in zip(body.removesuffix(b"\n").split(b"\n") if body else [], said, strict=True):
+                assert told.get("status", 200) < 500, line
+                if "upload" in told:
+                    self.oracle.note(line, told)
+        return len(body)
+
+
+def kept_bytes() -> int:
+    """Return the memory that was taken and not given back, but for that of this test and of two bounded caches."""
+    report._check_known_names.cache_clear()
+    window._parse.cache_clear()
+    gc.collect()
+    snapshot = tracemalloc.take_snapshot().filter_traces((tracemalloc.Filter(False, "*/tests/*"),))  # noqa: FBT003 exclude
+    return sum(statistic.size for statistic in snapshot.statistics("filename"))
+
+
+@pytest.fixture
+def store(embedded_url: str) -> Iterator[RedisStore]:
+    store = RedisStore(embedded_url)
+    store._client.flushall()
+    yield store
+    store.disconnect()
+
+
+def test_no_mutated_upload_gets_a_5xx_or_changes_a_tally_unless_it_was_accepted(
+    store: RedisStore, tmp_path: Path, round_number: int
+) -> None:
+    app = create_app(Live(Served(REGISTRY, ACCESS)), store, clock=lambda: NOON, counters=Counters(tmp_path))
+    sender = Sender(conforming_client(app), Random(round_number))  # noqa: S311 hostile bodies are no secret
+    sender.send(UPLOADS_A_ROUND - TRACED)
+    tracemalloc.start()
+    sent = sender.send(TRACED)
+    kept = kept_bytes()
+    tracemalloc.stop()
+    assert kept < sent / 100, "more than a hundredth of what was sent is still there"
+    assert set(sender.statuses) == {200, 400, 413}
+    tallies = store.open_snapshot(1, frozenset())
+    counted = Counter(
+        {
+            (tally.metric, tally.edition, tally.window, symbol): count
+            for tally in tallies
+            for symbol, count in enumerate(tally.counts)
+            if count
+        }
+    )
+    assert counted == sender.oracle.tallies
+    totals = Totals(tmp_path)
+    assert totals.of(REPORTS, ACCEPTED) == counted.total() > UPLOADS_A_ROUND // 5
