@@ -43,6 +43,7 @@ class Agenda:
         self.has_leftovers = any(metric.persist for metric in registry.metrics.values())  # of a process that was killed
         self._registry = registry
         self._coins = coins
+        self._generation: int | None = None
         self._asked = frozenset((metric.name, metric.edition) for metric in registry.metrics.values())
         self._kinds = {
             metric.window for metric in registry.metrics.values() if participation.has_slots(registry, metric)
@@ -65,10 +66,13 @@ class Agenda:
 
         """
         try:
-            secret_of(connection)
+            generation = secret_of(connection).generation
         except LedgerError:
             self.counters.clear()
             raise
+        if self._generation not in (None, generation):  # opted out and in again meanwhile: that forgot what was counted
+            self.counters.clear()
+        self._generation = generation
         instant_s = ledger.instant(connection, clock_s)
         for kind in sorted(self._kinds):
             self._open_slots(connection, Window.of(kind, instant_s), instant_s)

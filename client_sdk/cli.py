@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from client_sdk import ledger, ledger_file, outbox
+from client_sdk import forgetting, ledger, ledger_file, outbox
 from client_sdk.spec.epsilon import as_float
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _show(connection: sqlite3.Connection, _path: Path) -> Iterator[str]:
 
 def _forget(connection: sqlite3.Connection, path: Path) -> Iterator[str]:
     connection.execute("BEGIN IMMEDIATE")
-    outbox.wipe(connection)
+    forgetting.wipe(connection)
     connection.execute("COMMIT")
     ledger_file.scrub(connection)
     ledger_file.remove_leftovers(path)

@@ -170,14 +170,6 @@ def dropped(connection: sqlite3.Connection) -> dict[str, int]:
     return dict(connection.execute("SELECT reason, reports FROM drops ORDER BY reason").fetchall())
 
 
-def wipe(connection: sqlite3.Connection) -> None:
-    """Delete everything but the charges: they hold no answer, and opting in again must not renew the budget."""
-    for table in ("queue", "uploads", "history", "drops", "permanents", "counts"):
-        connection.execute(f"DELETE FROM {table}")  # noqa: S608 the names are those above
-    connection.execute("UPDATE charges SET reported = 1")  # no slot is filled in for who has opted out
-    connection.execute("UPDATE device SET secret = NULL")
-
-
 def _pack(connection: sqlite3.Connection, waiting: list[tuple[int, int, str, str, str, int]]) -> Parcel:
     import secrets  # noqa: PLC0415 importing the SDK must stay quick
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from client_sdk import ledger, ledger_file, outbox, participation
+from client_sdk import forgetting, ledger, ledger_file, outbox, participation
 from client_sdk.agenda import Agenda, Made
 from client_sdk.budget_watch import WARN_AT, BudgetWatch, OnBudget
 from client_sdk.coins import SystemCoins
@@ -259,6 +259,8 @@ class Telemetry:
     def forget(self) -> None:
         """Opt out: wipe queue, history, counters and secret from the file; what was spent stays spent.
 
+        Of windows that are over the file then holds only the sum of what they cost, neither the questions nor the days.
+
         From now on this object has no consent, also if an error is raised.
 
         Raises:
@@ -270,10 +272,10 @@ class Telemetry:
         self._agenda.counters.clear()
         self._processes.current.uploader.stop()
         if self._path is None:
-            self._run(outbox.wipe, FORGET_DEADLINE_S)
+            self._run(forgetting.wipe, FORGET_DEADLINE_S)
             return
         if ledger_file.exists(self._path):
-            self._run(outbox.wipe, FORGET_DEADLINE_S)
+            self._run(forgetting.wipe, FORGET_DEADLINE_S)
             self._run(ledger_file.scrub, FORGET_DEADLINE_S, begin=BARE)
         ledger_file.remove_leftovers(self._path)
 

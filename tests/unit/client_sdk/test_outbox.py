@@ -195,18 +195,3 @@ def test_an_upload_that_fails_holds_up_no_other(connection: sqlite3.Connection) 
     new = next_parcel(connection)
     assert Upload.decode(new.body).reports == (report(outbox.MAX_UNDER_WAY),)
     assert [next_parcel(connection) for _ in range(outbox.MAX_UNDER_WAY)] == [*parcels, new]
-
-
-def test_wiping_leaves_nothing_but_charges_and_the_app(connection: sqlite3.Connection) -> None:
-    connection.execute("INSERT INTO charges VALUES ('m', ?, ?, ?, '2026-11', 5, 7, 0)", (EDITION, TODAY, TODAY))
-    connection.execute("INSERT INTO permanents VALUES (1, 'm', ?, x'00', 1)", (EDITION,))
-    connection.execute("INSERT INTO counts VALUES ('m', ?, ?, 3)", (EDITION, TODAY))
-    for number in range(3):
-        outbox.enqueue(connection, report(number))
-    outbox.reject(connection, next_parcel(connection).id)
-    outbox.enqueue(connection, report(4))
-    outbox.wipe(connection)
-    assert {line for line in connection.iterdump() if line.startswith("INSERT")} == {
-        "INSERT INTO \"device\" VALUES('acme',NULL,NULL,NULL,1,0);",
-        f"INSERT INTO \"charges\" VALUES('m','{EDITION}','{TODAY}','{TODAY}','2026-11',5,7,1);",
-    }
