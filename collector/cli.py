@@ -11,9 +11,8 @@ import click
 from client_sdk.spec import GRACE_S, Window
 from collector.access import Access, Role, digest_of, new_secret
 from collector.config import DEFAULT_THREADS, HOUR_S, CollectorConfig, ConfigError, Durability, parse_bind
-from collector.embedded import running_store_url
-from collector.options import ErrorsForPeople, data_dir_option, redis_option
-from collector.redis_store import RedisStore
+from collector.open_store import open_store
+from collector.options import ErrorsForPeople, cluster_option, data_dir_option, redis_option
 from collector.relay.command import relay
 from collector.retire_command import retire
 from collector.secret import read_secret
@@ -38,12 +37,20 @@ cli.add_command(retire)
 @click.option("--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="Where to listen.")
 @data_dir_option
 @redis_option
+@cluster_option
 @click.option(
     "--durability",
     type=click.Choice(Durability, case_sensitive=False),
     default=Durability.FSYNC,
     show_default=True,
-    help="What an acknowledgement promises: on the store's disk, or in its memory.",
+    help="What an acknowledgement promises: on the store's disk, on its replicas' disks too, or in its memory.",
+)
+@click.option(
+    "--copies",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Replicas that have it, with --durability replicated.",
 )
 @click.option(
     "--grace",
@@ -98,15 +105,14 @@ def serve(bind: str, metrics_bind: str | None, read_token_file: Path | None, **s
 @click.option("--window", "name", required=True, metavar="WINDOW", help="Such as 2026-11-20, 2026-W47 or 2026-11.")
 @data_dir_option
 @redis_option
-def close(name: str, data_dir: Path, redis_url: str | None) -> None:
+@cluster_option
+def close(name: str, data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> None:
     """Close a window early and for good: it takes no further report, and its tallies are final."""
     with ErrorsForPeople():
         window = Window.parse(name)
         if window.starts_at > time.time():
             raise ConfigError(f"the window {window} has not begun; only a window that has can be closed")
-        store = RedisStore(redis_url or running_store_url(data_dir))
-        store.prepare(Durability.MEMORY)
-        store.close(window)
+        open_store(data_dir, redis_url, is_cluster=is_cluster).close(window)
         click.echo(f"window {window} is closed")
 
 

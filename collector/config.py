@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from client_sdk.spec import GRACE_S, HearsayError
@@ -35,12 +36,31 @@ class ConfigError(HearsayError):
 class Durability(StrEnum):
     """What an acknowledgement promises.
 
-    ``fsync``: the counted reports are on the store's disk. ``memory``: they are in the store's memory, and a crash of
-    the store may lose what it acknowledged last.
+    ``fsync``: the counted reports are on the store's disk. ``replicated``: they are on the disks of replicas too, so
+    that the loss of a server loses none. ``memory``: they are in the store's memory, and a crash of the store may lose
+    what it acknowledged last.
     """
 
     FSYNC = "fsync"
+    REPLICATED = "replicated"
     MEMORY = "memory"
+
+
+class Promise(NamedTuple):
+    """What an acknowledgement promises.
+
+    Attributes:
+        durability: where the counted reports are by then.
+        copies: how many replicas have them on disk by then; 0 unless ``replicated``.
+
+    """
+
+    durability: Durability
+    copies: int = 0
+
+
+ON_DISK = Promise(Durability.FSYNC)
+IN_MEMORY = Promise(Durability.MEMORY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +73,14 @@ class CollectorConfig:
         port: the TCP port to listen on, from 1 to 65535.
         data_dir: the embedded store's directory, unless ``redis_url`` names another store.
         redis_url: a Redis or Valkey server, ``redis://``, ``rediss://`` or ``unix://``; or none.
+        is_cluster: whether that server is a node of a cluster.
         access_file: the file of keys; or none.
         read_token: the bearer token that reads tallies where there is no such file, else none; never empty.
         cors_origins: origins of web pages that may report, such as ``https://app.example.com``.
         grace_s: seconds after its end during which a window still takes reports.
         snapshot_interval_s: least seconds between two looks at windows that are still open.
         durability: what an acknowledgement promises.
+        copies: how many replicas have what is acknowledged on disk, from 1 to 5, where it is ``replicated``.
         workers: worker processes, from 1 to 64.
         threads: threads a worker that handle requests, from 1 to 256.
         metrics_bind: address and port to serve Prometheus metrics on; or none.
@@ -70,12 +92,14 @@ class CollectorConfig:
     port: int
     data_dir: Path
     redis_url: str | None = field(repr=False)
+    is_cluster: bool = False
     access_file: Path | None = None
     read_token: str | None = field(default=None, repr=False)
     cors_origins: tuple[str, ...] = ()
     grace_s: int = GRACE_S
     snapshot_interval_s: int = HOUR_S
     durability: Durability = Durability.FSYNC
+    copies: int = 1
     workers: int = 1
     threads: int = DEFAULT_THREADS
     metrics_bind: tuple[str, int] | None = None
@@ -101,11 +125,27 @@ class CollectorConfig:
         )
         _require(1 <= self.workers <= 64, f"--workers must be from 1 to 64, not {self.workers}")  # noqa: PLR2004 said in the docstring
         _require(1 <= self.threads <= 256, f"--threads must be from 1 to 256, not {self.threads}")  # noqa: PLR2004 said in the docstring
+        _require(not self.is_cluster or self.redis_url is not None, "--cluster needs --redis URL, of any of its nodes")
+        _require(
+            self.durability is not Durability.REPLICATED or self.redis_url is not None,
+            "--durability replicated needs replicas, and the embedded store has none: name a server that has some, or "
+            "a cluster, with --redis URL",
+        )
+        _require(1 <= self.copies <= 5, f"--copies must be from 1 to 5, not {self.copies}")  # noqa: PLR2004 said in the docstring
+        _require(
+            self.copies == 1 or self.durability is Durability.REPLICATED,
+            "--copies is for --durability replicated: give both, or neither",
+        )
         for origin in self.cors_origins:
             _require(
                 _is_origin(origin),
                 f"--cors-origin must be like https://app.example.com, lower case and without a path, not {origin!r}",
             )
+
+    @property
+    def promise(self) -> Promise:
+        """What an acknowledgement promises."""
+        return Promise(self.durability, self.copies if self.durability is Durability.REPLICATED else 0)
 
 
 def _is_origin(text: str) -> bool:

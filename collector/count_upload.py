@@ -5,12 +5,11 @@ from __future__ import annotations
 from hashlib import sha1
 from math import ceil
 
-import hiredis
-
 from client_sdk.spec import MAX_REPORTS, Refusal
 from collector import keys
 from collector.judge import Allowance, Judgement
 from collector.remembered import REFUSAL_BYTES, pack, unpack
+from collector.request import Request
 from collector.store import Counted, QuotaExceededError
 
 BUCKET_ENTRIES = 128
@@ -92,8 +91,8 @@ def bucket_path(upload_id: str) -> str:
     return format(int(upload_id[:6], 16), f"0{BUCKET_LEVELS}o")
 
 
-def count_command(judgement: Judgement, shards: int) -> bytes:
-    """Return the command that counts an upload, as it is sent."""
+def count_request(judgement: Judgement, shards: int) -> Request:
+    """Return the command that counts an upload on its shard."""
     shard = keys.prefix(keys.shard_of(judgement.upload, shards))
     arguments: list[bytes | str | int] = [
         bytes.fromhex(judgement.upload),
@@ -104,9 +103,8 @@ def count_command(judgement: Judgement, shards: int) -> bytes:
     ]
     for place, metric, edition, window, symbol, symbols in judgement.additions:
         arguments += (place, f"{metric}:{edition}:{window}", symbol, symbols)
-    command = ("EVALSHA", COUNT_UPLOAD_SHA, 2, shard, f"{shard}ids:{judgement.latest_end}:", *arguments)
-    packed: bytes = hiredis.pack_command(command)  # type: ignore[arg-type] # its stub takes one element
-    return packed
+    ids = f"{shard}ids:{judgement.latest_end}:"
+    return Request.of(shard, "EVALSHA", COUNT_UPLOAD_SHA, 2, shard, ids, *arguments)
 
 
 def read_answer(answer: bytes) -> Counted | QuotaExceededError:

@@ -21,8 +21,7 @@ from typing import Self
 
 from collector import guardian
 from collector.config import ConfigError
-from collector.redis_store import RedisStore
-from collector.store import StoreUnavailableError
+from collector.connections import answers
 
 ADDRESS_FILE = "store.address"
 LOCK_FILE = "store.lock"
@@ -163,10 +162,8 @@ class EmbeddedStore:
 
     def _await_ready(self, guarding: subprocess.Popen[bytes], lifeline: int) -> None:
         """Wait until the store answers; a long file may take a long time to load, so only its end ends the wait."""
-        store = RedisStore(self.url)
         while guarding.poll() is None:
-            with contextlib.suppress(StoreUnavailableError):
-                store.ping()
+            if answers(self.url):
                 os.write(lifeline, b"r")
                 return
             time.sleep(0.02)

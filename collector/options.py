@@ -44,6 +44,8 @@ redis_option = click.option(
     help="Use this Redis or Valkey server instead; also HEARSAY_REDIS_URL, or a file named by HEARSAY_REDIS_URL_FILE.",
 )
 
+cluster_option = click.option("--cluster", "is_cluster", is_flag=True, help="The server of --redis is in a cluster.")
+
 
 class ErrorsForPeople:
     """Turns what is wrong into a sentence on standard error and exit code 1."""

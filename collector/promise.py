@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collector.config import ConfigError, Durability
+from collector.config import ConfigError, Durability, Promise
 
-OLDEST_VERSION = 7
+OLDEST_VERSION = (7, 0)
 """EXPIREAT with NX and GT came with Redis 7.0."""
+
+OLDEST_VERSION_WITH_COPIES = (7, 2)
+"""WAITAOF came with Redis 7.2."""
 
 NO_EVICTION = {"maxmemory-policy": "noeviction"}
 """A store that is full must say so: an evicted tally is lost, an evicted id is counted twice."""
@@ -15,30 +18,51 @@ NO_EVICTION = {"maxmemory-policy": "noeviction"}
 WRITE_THROUGH = {"appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": "no"}
 """What makes an acknowledgement mean that the write is on disk."""
 
-SETTINGS = (*NO_EVICTION, *WRITE_THROUGH)
+PART_COVERAGE = {"cluster-require-full-coverage": "no"}
+"""On a cluster: else one lost node stops every upload, not those of its slots alone."""
+
+SETTINGS = (*NO_EVICTION, *WRITE_THROUGH, *PART_COVERAGE)
 """The settings to ask for."""
 
 
-def require_promise(version: str, settings: Mapping[str, str], durability: Durability) -> None:
+def require_promise(
+    version: str, settings: Mapping[str, str | None], promise: Promise, *, is_cluster: bool = False
+) -> None:
     """Refuse a server that would not keep what it acknowledges.
 
     Args:
         version: the Redis version that it is compatible with, such as ``7.2.4``.
-        settings: the values of SETTINGS.
-        durability: what is promised.
+        settings: the values of SETTINGS, where the server has them.
+        promise: what is promised.
+        is_cluster: whether the server is a node of a cluster.
 
     Raises:
         ConfigError: naming what to set, and to what.
 
     """
-    if int(version.partition(".")[0]) < OLDEST_VERSION:
-        raise ConfigError(f"the store is version {version}; it must be Redis {OLDEST_VERSION}, Valkey 7.2, or later")
-    required = NO_EVICTION | (WRITE_THROUGH if durability is Durability.FSYNC else {})
+    parts = tuple(map(int, version.split(".")[:2]))
+    if parts < OLDEST_VERSION:
+        raise ConfigError(f"the store is version {version}; it must be Redis 7, Valkey 7.2, or later")
+    if promise.copies and parts < OLDEST_VERSION_WITH_COPIES:
+        raise ConfigError(f"the store is version {version}; --durability replicated needs 7.2 or later")
+    writes_through = promise.durability is not Durability.MEMORY
+    required = NO_EVICTION | (WRITE_THROUGH if writes_through else {}) | (PART_COVERAGE if is_cluster else {})
     wrong = {name: value for name, value in required.items() if settings.get(name) != value}
     if wrong:
         raise ConfigError(
             "the store would not keep what it acknowledges; set on it: "
             + "; ".join(f"{name} {value} (now {settings.get(name)})" for name, value in wrong.items())
-            + ". With --durability memory it may write through later than it answers, and a crash of it loses what "
+            + _why(wrong)
+        )
+
+
+def _why(wrong: Mapping[str, str]) -> str:
+    why = ""
+    if wrong.keys() & WRITE_THROUGH.keys():
+        why += (
+            ". With --durability memory it may write through later than it answers, and a crash of it loses what "
             "it acknowledged last"
         )
+    if wrong.keys() & PART_COVERAGE.keys():
+        why += ". With full coverage required, one lost node of the cluster stops every upload, not its own alone"
+    return why

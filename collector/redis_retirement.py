@@ -58,14 +58,14 @@ class RedisRetirement:
         touched = [keys.of_shard(shard, name) for name in (keys.CLOSED, keys.TALLIES, keys.WINDOWS, keys.GOING)]
         for start in range(0, len(names), NAMES_A_SCRIPT):
             part = names[start : start + NAMES_A_SCRIPT]
-            self._store.run("EVAL", TAKE_OUT_OF_INDEX, len(touched), *touched, *part)
+            self._store.run(shard, "EVAL", TAKE_OUT_OF_INDEX, len(touched), *touched, *part)
 
     def _forget_counts(self, shard: int) -> None:
         names = sorted(self._going(shard))
         for start in range(0, len(names), NAMES_A_SCRIPT):
             part = names[start : start + NAMES_A_SCRIPT]
-            self._store.run("UNLINK", *(keys.tally(shard, name) for name in part))
-            self._store.run("SREM", keys.of_shard(shard, keys.GOING), *part)
+            self._store.run(shard, "UNLINK", *(keys.tally(shard, name) for name in part))
+            self._store.run(shard, "SREM", keys.of_shard(shard, keys.GOING), *part)
 
     def _going(self, shard: int) -> set[str]:
-        return {name.decode() for name in self._store.run("SMEMBERS", keys.of_shard(shard, keys.GOING))}
+        return {name.decode() for name in self._store.run(shard, "SMEMBERS", keys.of_shard(shard, keys.GOING))}

@@ -1,27 +1,28 @@
-"""The tally store on Redis or Valkey: scripts, questions and connections.
+"""The tally store on a Redis or Valkey server, or on a cluster of them.
 
 One upload is one script on one hash slot: it looks the upload id up, remembers its verdict and counts every report, or
-does none of it. `keys` says what is kept where.
+does none of it. `keys` says what is kept where, `router` which server has it, `connections` what each must promise.
 """
 
 from __future__ import annotations
 
 import json
 import struct
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-import redis
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoScriptError, RedisError
+from redis.exceptions import RedisError
 
 from client_sdk.spec import Window
 from collector import keys
-from collector.config import ConfigError, Durability
-from collector.count_upload import COUNT_UPLOAD, count_command, read_answer
+from collector.config import ON_DISK, ConfigError, Promise
+from collector.connections import Connections
+from collector.count_upload import count_request, read_answer
 from collector.judge import Judgement
-from collector.promise import SETTINGS, require_promise
+from collector.logs import Logs
+from collector.request import Request
+from collector.router import Router, unavailable
+from collector.server import Address
 from collector.store import Counted, Outcome, StoreUnavailableError, Tally
 
 SCHEMA = b"1"
@@ -29,67 +30,83 @@ SCHEMA = b"1"
 SHARDS = 1
 """Shards of a new store on a single server; an existing store keeps the number that it was made with."""
 
-CONNECT_TIMEOUT_S = 2.0
-ANSWER_TIMEOUT_S = 5.0
-"""A write that is not on disk within five seconds is a sick disk: better a 503 and another try."""
+CLUSTER_SHARDS = 64
+"""Shards of a new store on a cluster: it can grow to as many nodes, and reading sums as many parts."""
+
+
+class Layout(NamedTuple):
+    """What `prepare` found of a store, for the workers to start with.
+
+    Attributes:
+        shards: how many shards the store was made with.
+        nodes: where the nodes of the cluster listen.
+
+    """
+
+    shards: int = SHARDS
+    nodes: tuple[Address, ...] = ()
+
+
+ONE_SERVER = Layout()
 
 
 class RedisStore:
-    """A TallyStore on one Redis or Valkey server."""
+    """A TallyStore on a Redis or Valkey server or cluster."""
 
-    def __init__(self, url: str, shards: int = SHARDS) -> None:
+    def __init__(
+        self, url: str, promise: Promise = ON_DISK, *, is_cluster: bool = False, layout: Layout = ONE_SERVER
+    ) -> None:
         """Name the server; nothing is sent before the first use.
 
         Args:
-            url: where the server listens.
-            shards: how many shards the store was made with; ``prepare`` finds out.
+            url: where the server listens, or any node of the cluster.
+            promise: what an acknowledgement promises.
+            is_cluster: whether the server is a node of a cluster.
+            layout: what is known of the store; ``prepare`` finds out.
 
         Raises:
             ConfigError: if the URL is none.
 
         """
-        try:
-            self._pool = redis.ConnectionPool.from_url(
-                url,
-                socket_connect_timeout=CONNECT_TIMEOUT_S,
-                socket_timeout=ANSWER_TIMEOUT_S,
-                client_name=None,
-                protocol=2,
-            )
-        except ValueError:  # not shown: a URL that is cut in the wrong places may show a password
-            raise ConfigError(
-                "--redis must be a URL such as redis://HOST:6379/0, rediss://HOST:6379/0 or unix:///PATH; write "
-                "special characters of a password as %XX"
-            ) from None
-        self._client = redis.Redis(connection_pool=self._pool)
-        self._thread = threading.local()
-        self.shards = shards
+        self._connections = Connections(url, promise, is_cluster=is_cluster)
+        self._router = Router(self._connections, promise.copies)
+        self._router.learn(layout.nodes)
+        self._is_cluster = is_cluster
+        self.layout = layout
+
+    @property
+    def shards(self) -> int:
+        """How many shards the store was made with."""
+        return self.layout.shards
 
     def disconnect(self) -> None:
-        """Close this thread's connections and the pool's; another use opens them again."""
-        connection = getattr(self._thread, "connection", None)
-        if connection is not None:
-            connection.disconnect()
-        self._pool.disconnect()
+        """Close this thread's connections; another use opens them again."""
+        self._connections.drop_all()
 
-    def prepare(self, durability: Durability) -> None:
-        """Make the store ready: agree on schema and shards, and make sure that it keeps the promise.
+    def prepare(self) -> None:
+        """Make the store ready: agree on schema and shards, and make sure that every server keeps the promise.
 
         Raises:
             ConfigError: if the store is of another schema, too old, or cannot keep the promise.
             StoreUnavailableError: if it does not answer.
 
         """
-        settings: dict[str, str] = {}
-        for name in SETTINGS:
-            settings |= self._ask(self._client.config_get, name)
-        require_promise(str(self._ask(self._client.info, "server")["redis_version"]), settings, durability)
-        for field, value in (("schema", SCHEMA), ("shards", str(SHARDS))):
-            self._ask(self._client.hsetnx, keys.STORE, field, value)
-        found = self._ask(self._client.hgetall, keys.STORE)
-        if found[b"schema"] != SCHEMA:
-            raise ConfigError(f"the store has schema {found[b'schema'].decode()}, this version reads {SCHEMA.decode()}")
-        self.shards = int(found[b"shards"])
+        try:
+            self._connections.open(None).disconnect()
+            servers = self._connections.servers(self.layout.nodes)
+            if self._is_cluster:
+                for address in servers:
+                    self._connections.open(address).disconnect()
+        except RedisError as error:
+            raise unavailable(error) from error
+        made_with = CLUSTER_SHARDS if self._is_cluster else SHARDS
+        for field, value in (("schema", SCHEMA), ("shards", made_with)):
+            self._ask(keys.STORE, "HSETNX", keys.STORE, field, value)
+        schema, shards = (self._ask(keys.STORE, "HGET", keys.STORE, field) for field in ("schema", "shards"))
+        if schema != SCHEMA:
+            raise ConfigError(f"the store has schema {schema.decode()}, this version reads {SCHEMA.decode()}")
+        self.layout = Layout(int(shards), tuple(servers) if self._is_cluster else ())
+        self._router.learn(self.layout.nodes)
 
     def agree_on_grace(self, grace_s: int) -> None:
         """Keep the grace with which ids are remembered.
@@ -99,14 +116,14 @@ class RedisStore:
                 close, and an upload that comes again could be counted twice.
 
         """
-        before = self._ask(self._client.hget, keys.STORE, "grace")
+        before = self._ask(keys.STORE, "HGET", keys.STORE, "grace")
         open_windows = self.tallied_windows() - self.closed_windows()
         if before is not None and int(before) < grace_s and open_windows:
             raise ConfigError(
                 f"--grace can grow from {int(before)} seconds only when no window with reports is open; "
                 f"open are: {', '.join(sorted(open_windows))}"
             )
-        self._ask(self._client.hset, keys.STORE, "grace", str(grace_s))
+        self._ask(keys.STORE, "HSET", keys.STORE, "grace", grace_s)
 
     def count(self, judgement: Judgement) -> Counted:
         """See TallyStore."""
@@ -116,24 +133,13 @@ class RedisStore:
         return outcome
 
     def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:
-        """See TallyStore.
-
-        After a restart of the store the connection is stale: one more try is safe, because the upload ids make it so.
-        """
-        commands = [count_command(judgement, self.shards) for judgement in judgements]
-        try:
-            try:
-                answers = self._exchange(commands)
-            except (NoScriptError, RedisConnectionError):
-                answers = self._exchange(commands)
-        except RedisError as error:
-            return [_unavailable(error)] * len(commands)
-        return [_unavailable(answer) if isinstance(answer, RedisError) else read_answer(answer) for answer in answers]
+        """See TallyStore."""
+        answers = self._router.ask_all([count_request(judgement, self.shards) for judgement in judgements])
+        return [answer if isinstance(answer, StoreUnavailableError) else read_answer(answer) for answer in answers]
 
     def close(self, window: Window) -> None:
-        """See TallyStore."""
-        for shard in range(self.shards):
-            self._ask(self._client.sadd, keys.of_shard(shard, keys.CLOSED), window.text)
+        """See TallyStore; where a shard cannot be reached, the others close it, and it is not closed yet."""
+        self._ask_shards(lambda shard: ("SADD", keys.of_shard(shard, keys.CLOSED), window.text))
 
     def closed_windows(self) -> frozenset[str]:
         """See TallyStore; a window is closed when every shard has closed it."""
@@ -149,7 +155,8 @@ class RedisStore:
 
     def open_snapshot(self, interval_s: int, closed: frozenset[str]) -> Iterator[Tally]:
         """See TallyStore; every collector on the store shares one look."""
-        snapshot = self._ask(self._client.get, keys.SNAPSHOT)
+        tag = keys.prefix(0)
+        snapshot = self._ask(tag, "GET", keys.SNAPSHOT)
         if snapshot is None:
             fresh = json.dumps(
                 [
@@ -157,53 +164,34 @@ class RedisStore:
                     for tally in self._tallies(lambda window: window not in closed, closed=False)
                 ]
             )
-            self._ask(self._client.set, keys.SNAPSHOT, fresh, nx=True, ex=interval_s)
-            snapshot = self._ask(self._client.get, keys.SNAPSHOT) or fresh
+            self._ask(tag, "SET", keys.SNAPSHOT, fresh, "NX", "EX", interval_s)
+            snapshot = self._ask(tag, "GET", keys.SNAPSHOT) or fresh
         for metric, edition, window, counts in json.loads(snapshot):
             if window not in closed:
                 yield Tally(metric, edition, window, closed=False, counts=tuple(counts))
 
     def ping(self) -> None:
-        """See TallyStore."""
-        self._ask(self._client.ping)
+        """See TallyStore; a cluster answers when any of its nodes does."""
+        self._ask(keys.STORE, "PING")
 
-    def rewrite_log(self) -> bool:
-        """Ask the server to rewrite its append-only file, which holds uploads in order until then.
+    def logs(self) -> Logs:
+        """Return the append-only files of the store's servers."""
+        return Logs(self._connections, self.layout.nodes)
 
-        Returns:
-            Whether the rewrite has begun, or there is no such file; if another is under way, ask again later.
-
-        """
-        if self._ask(self._client.config_get, "appendonly") != {"appendonly": "yes"}:
-            return True
-        try:
-            self._client.bgrewriteaof()
-        except redis.ResponseError:
-            return False
-        except RedisError as error:
-            raise _unavailable(error) from error
-        return True
-
-    def log_rewrite_failed(self) -> bool:
-        """Whether the last rewrite that began came to nothing, for example because the disk is full."""
-        found: dict[str, Any] = self._ask(self._client.info, "persistence")
-        return bool(found["aof_last_bgrewrite_status"] != "ok")
-
-    def run(self, *command: bytes | str | int) -> Any:  # noqa: ANN401 as redis answers
-        """Return the server's answer to a command: for what is done to a whole store, in modules beside this one.
+    def run(self, shard: int, *command: str | bytes | int) -> Any:  # noqa: ANN401 as redis answers
+        """Return the answer to a command on a shard's keys: for what is done to a store in modules beside this one.
 
         Raises:
             StoreUnavailableError: if there is none, or an error.
 
         """
-        return self._ask(self._client.execute_command, *command)
+        return self._ask(keys.prefix(shard), *command)
 
     def index(self) -> dict[str, int]:
         """Return every tally's name, METRIC:EDITION:WINDOW, and its number of symbols."""
         found: dict[str, int] = {}
-        for shard in range(self.shards):
-            index = self._ask(self._client.hgetall, keys.of_shard(shard, keys.TALLIES))
-            found |= {name.decode(): int(symbols) for name, symbols in index.items()}
+        for flat in self._ask_shards(lambda shard: ("HGETALL", keys.of_shard(shard, keys.TALLIES))):
+            found |= {name.decode(): int(symbols) for name, symbols in zip(flat[::2], flat[1::2], strict=True)}
         return found
 
     def _tallies(self, wanted: Callable[[str], bool], *, closed: bool) -> Iterator[Tally]:
@@ -215,65 +203,37 @@ class RedisStore:
                     yield tally
 
     def _is_indexed(self, name: str) -> bool:
-        return any(
-            self._ask(self._client.hexists, keys.of_shard(shard, keys.TALLIES), name) for shard in range(self.shards)
-        )
+        return any(self._ask_shards(lambda shard: ("HEXISTS", keys.of_shard(shard, keys.TALLIES), name)))
 
     def _counts(self, name: str, symbols: int) -> tuple[int, ...]:
         counts = [0] * symbols
-        for shard in range(self.shards):
-            packed = self._ask(self._client.get, keys.tally(shard, name)) or b""
-            for symbol, (count,) in enumerate(struct.iter_unpack(">q", packed)):
+        for packed in self._ask_shards(lambda shard: ("GET", keys.tally(shard, name))):
+            for symbol, (count,) in enumerate(struct.iter_unpack(">q", packed or b"")):
                 counts[symbol] += count
         return tuple(counts)
 
     def _members(self, name: str) -> Iterator[frozenset[str]]:
         """Yield the members of a set, shard by shard."""
-        for shard in range(self.shards):
-            yield frozenset(member.decode() for member in self._ask(self._client.smembers, keys.of_shard(shard, name)))
+        for members in self._ask_shards(lambda shard: ("SMEMBERS", keys.of_shard(shard, name))):
+            yield frozenset(member.decode() for member in members)
 
-    def _ask(self, command: Callable[..., Any], *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 as redis answers
-        try:
-            return command(*arguments, **options)
-        except RedisError as error:
-            raise _unavailable(error) from error
+    def _ask(self, tag: str, *command: str | bytes | int) -> Any:  # noqa: ANN401 as redis answers
+        (answer,) = self._answers([Request.of(tag, *command)])
+        return answer
 
-    def _exchange(self, commands: Sequence[bytes]) -> list[bytes | RedisError]:
-        """Send commands on this thread's own connection and return their answers.
+    def _ask_shards(self, command: Callable[[int], tuple[str, ...]]) -> list[Any]:
+        """Return every shard's answer to its command."""
+        return self._answers([Request.of(keys.prefix(shard), *command(shard)) for shard in range(self.shards)])
 
-        A connection of its own spares each upload the pool's bookkeeping, about a third of a worker's time.
+    def _answers(self, requests: Sequence[Request]) -> list[Any]:
+        """Return all answers.
+
+        Raises:
+            StoreUnavailableError: if any is missing; the others were asked nevertheless.
+
         """
-        connection = getattr(self._thread, "connection", None)
-        try:
-            if connection is None:
-                connection = self._thread.connection = self._connect()
-            connection.send_packed_command(commands)
-            return [_answer(connection) for _ in commands]
-        except BaseException:
-            if connection is not None:
-                connection.disconnect()
-            self._thread.connection = None
-            raise
-
-    def _connect(self) -> Any:  # noqa: ANN401 redis's connections share no public type
-        connection = self._pool.connection_class(**self._pool.connection_kwargs)
-        connection.send_command("SCRIPT", "LOAD", COUNT_UPLOAD)
-        connection.read_response()
-        return connection
-
-
-def _answer(connection: Any) -> bytes | RedisError:  # noqa: ANN401 as above
-    """Return the next answer; an error that is one upload's alone is an answer too."""
-    try:
-        answer: bytes = connection.read_response()
-    except NoScriptError:
-        raise
-    except redis.ResponseError as error:
-        return error
-    return answer
-
-
-def _unavailable(error: RedisError) -> StoreUnavailableError:
-    if isinstance(error, RedisConnectionError):
-        return StoreUnavailableError(f"the store cannot be reached: {error}; is it running?")
-    return StoreUnavailableError(f"the store did not do as asked: {error}")
+        answers = self._router.ask_all(requests)
+        for answer in answers:
+            if isinstance(answer, StoreUnavailableError):
+                raise answer
+        return answers

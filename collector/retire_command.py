@@ -9,11 +9,9 @@ from pathlib import Path
 import click
 
 from client_sdk.spec import Window
-from collector.config import Durability
-from collector.embedded import running_store_url
-from collector.options import ErrorsForPeople, data_dir_option, redis_option
+from collector.open_store import open_store
+from collector.options import ErrorsForPeople, cluster_option, data_dir_option, redis_option
 from collector.redis_retirement import RedisRetirement
-from collector.redis_store import RedisStore
 from collector.retention import TallyName, before
 
 
@@ -22,16 +20,15 @@ from collector.retention import TallyName, before
 @click.option("--dry-run", is_flag=True, help="Say what would go, and remove nothing.")
 @data_dir_option
 @redis_option
-def retire(first_kept: str, data_dir: Path, redis_url: str | None, *, dry_run: bool) -> None:
+@cluster_option
+def retire(first_kept: str, data_dir: Path, redis_url: str | None, *, is_cluster: bool, dry_run: bool) -> None:
     """Remove the tallies of all closed windows that ended before a window, for good.
 
     They stay closed: a report of one that comes later is refused. Windows that are open are left alone, however old.
     """
     with ErrorsForPeople():
         window = Window.parse(first_kept)
-        store = RedisStore(redis_url or running_store_url(data_dir))
-        store.prepare(Durability.MEMORY)
-        retirement = RedisRetirement(store)
+        retirement = RedisRetirement(open_store(data_dir, redis_url, is_cluster=is_cluster))
         names = before(retirement, window)
         if not dry_run:
             retirement.retire(names)

@@ -27,6 +27,7 @@ from collector.redis_store import RedisStore
 from collector.reload import Reloader
 from collector.retention import Retention
 from collector.served import Live, Served
+from collector.store import TallyStore
 from collector.workers import announce_when_ready, begin_worker, require_free_address, resolve, run_workers
 
 WORKER_STOP_S = 10
@@ -50,8 +51,9 @@ def serve(config: CollectorConfig) -> None:
     require_free_address(address, config.port)
     with contextlib.ExitStack() as running:
         store_url, every_tick = running.enter_context(_store_url(config))
-        store = RedisStore(store_url)
-        store.prepare(config.durability)
+        open_anew = partial(RedisStore, store_url, config.promise, is_cluster=config.is_cluster)
+        store = open_anew()
+        store.prepare()
         store.agree_on_grace(config.grace_s)
         require_free_address(address, config.port)  # another collector may have started meanwhile
         board = Board.with_state(served)
@@ -62,7 +64,7 @@ def serve(config: CollectorConfig) -> None:
             every_tick()
             retention()
 
-        maintenance = Maintenance(store, store, grace_s=config.grace_s, every_tick=look_after)
+        maintenance = Maintenance(store, store.logs(), grace_s=config.grace_s, every_tick=look_after)
         counts = running.enter_context(_metrics(config, maintenance))
         maintenance.start()
         reloader.start()
@@ -70,7 +72,7 @@ def serve(config: CollectorConfig) -> None:
         announce_when_ready(config.host, config.port, f"with {len(served.registry.metrics)} metrics, on {where}")
         try:
             run_workers(
-                partial(worker_app, config, board, store_url, store.shards, counts),
+                partial(worker_app, config, board, partial(open_anew, layout=store.layout), counts),
                 on_hangup=reloader.ask,
                 address=address,
                 port=config.port,
@@ -122,7 +124,9 @@ def _metrics(config: CollectorConfig, maintenance: Maintenance) -> Iterator[Path
         yield Path(folder)
 
 
-def worker_app(config: CollectorConfig, board: Board, store_url: str, shards: int, counts: Path | None = None) -> Flask:
+def worker_app(
+    config: CollectorConfig, board: Board, open_store: Callable[[], TallyStore], counts: Path | None = None
+) -> Flask:
     """Return the application of one worker process. Run in the worker.
 
     It needs neither the files nor the store to start: a worker is replaced when all of them may be away.
@@ -132,7 +136,7 @@ def worker_app(config: CollectorConfig, board: Board, store_url: str, shards: in
     threading.Thread(target=_follow, args=(board, live), daemon=True).start()
     return create_app(
         live,
-        RedisStore(store_url, shards),
+        open_store(),
         cors_origins=config.cors_origins,
         grace_s=config.grace_s,
         snapshot_interval_s=config.snapshot_interval_s,

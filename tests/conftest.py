@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from collector.embedded import EmbeddedStore
+from tests.support.cluster import Cluster, running_cluster
 from tests.support.collecting import REGISTRY_TEXT
 
 
@@ -31,6 +32,13 @@ def registry_file(tmp_path: Path) -> Path:
     path = tmp_path / "metrics.toml"
     path.write_text(REGISTRY_TEXT, encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A running cluster of three masters and their replicas, shared as the embedded store is."""
+    with running_cluster(tmp_path_factory.mktemp("cluster")) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from flask import Flask, Response
@@ -11,15 +12,16 @@ from collector import serve
 from collector.__main__ import main
 from collector.board import Board
 from collector.config import CollectorConfig
+from collector.store import TallyStore
 
 worker_app = serve.worker_app
 
 
 def app_with_empty_post(
-    config: CollectorConfig, board: Board, store_url: str, shards: int, counts: Path | None = None
+    config: CollectorConfig, board: Board, open_store: Callable[[], TallyStore], counts: Path | None = None
 ) -> Flask:
     """Return the collector's application with ``POST /empty``."""
-    app = worker_app(config, board, store_url, shards, counts)
+    app = worker_app(config, board, open_store, counts)
 
     @app.post("/empty")
     def empty() -> Response:

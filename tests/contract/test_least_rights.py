@@ -10,7 +10,6 @@ import pytest
 import redis
 
 from client_sdk.spec import HearsayError, Window
-from collector.config import Durability
 from collector.judge import Allowance
 from collector.redis_retirement import RedisRetirement
 from collector.redis_store import RedisStore
@@ -51,7 +50,7 @@ def store(embedded_url: str) -> Iterator[RedisStore]:
 def use(store: RedisStore) -> None:
     """Do once all that a collector and its commands do with a store."""
     store.ping()
-    store.prepare(Durability.FSYNC)
+    store.prepare()
     store.agree_on_grace(60)
     allowed = judged(upload(report(), report("os", 2)))._replace(allowance=Allowance("app", 2, int(NOON) + 10**9))
     assert not store.count(allowed).is_duplicate
@@ -64,8 +63,8 @@ def use(store: RedisStore) -> None:
     names = [TallyName(t.metric, t.edition, t.window) for t in store.closed_tallies(store.closed_windows())]
     RedisRetirement(store).retire(names)
     assert store.tallied_windows() == frozenset()
-    wait_until(store.rewrite_log, deadline_s=2, what="a rewrite to begin")
-    assert not store.log_rewrite_failed()
+    wait_until(store.logs().rewrite_log, deadline_s=2, what="a rewrite to begin")
+    assert not store.logs().log_rewrite_failed()
 
 
 def test_the_page_grants_enough_and_nothing_that_is_not_used(administrator: redis.Redis, store: RedisStore) -> None:

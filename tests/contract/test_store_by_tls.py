@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from collector.config import Durability
 from collector.redis_store import RedisStore
 from collector.store import StoreUnavailableError
 from tests.support.collecting import judged, upload
@@ -68,7 +67,7 @@ def test_a_store_is_used_by_tls_only_with_the_right_certificates(
     trusted = f"ssl_ca_certs={certificates.authority}"
     with server(kind, certificates, certificates.server, embedded_url, tmp_path) as port:
         store = RedisStore(f"rediss://127.0.0.1:{port}?{trusted}&{own}")
-        store.prepare(Durability.FSYNC)
+        store.prepare()
         assert store.count(judged(upload())).verdict.accepted == 1
         store.disconnect()
         require_unreachable(f"rediss://:canary@127.0.0.1:{port}?{own}", "certificate verify failed")

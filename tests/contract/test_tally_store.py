@@ -12,15 +12,23 @@ import redis
 
 from client_sdk.spec import Refusal, Verdict, Window
 from collector import keys
-from collector.config import Durability
+from collector.config import ON_DISK, Durability, Promise
 from collector.judge import Allowance
 from collector.redis_store import RedisStore
 from collector.store import Counted, QuotaExceededError, TallyStore
+from tests.support.cluster import Cluster
 from tests.support.collecting import NOON, TODAY, judged, report, upload
 from tests.support.memory_store import MemoryStore
 from tests.support.processes import wait_until
 
-STORES = ("memory", "embedded", "embedded with 4 shards", *filter(shutil.which, ("redis-server",)))
+STORES = (
+    "memory",
+    "embedded",
+    "embedded with 4 shards",
+    "cluster",
+    "cluster with copies",
+    *filter(shutil.which, ("redis-server",)),
+)
 """redis-server where it is installed; the embedded store is Valkey."""
 
 
@@ -44,15 +52,24 @@ def store(request: pytest.FixtureRequest) -> Iterator[TallyStore]:
     if request.param == "memory":
         yield MemoryStore()
         return
+    if "cluster" in request.param:
+        cluster: Cluster = request.getfixturevalue("cluster")
+        cluster.empty()
+        promise = Promise(Durability.REPLICATED, 1) if "copies" in request.param else ON_DISK
+        yield from prepared(RedisStore(cluster.url, promise, is_cluster=True))
+        return
     url: str = request.getfixturevalue("embedded_url" if "embedded" in request.param else "redis_url")
     with redis.Redis.from_url(url) as client:
         client.flushall()
         if "shards" in request.param:
             client.hset(keys.STORE, mapping={"schema": "1", "shards": "4"})
-    redis_store = RedisStore(url)
-    redis_store.prepare(Durability.FSYNC)
-    yield redis_store
-    redis_store.disconnect()
+    yield from prepared(RedisStore(url))
+
+
+def prepared(store: RedisStore) -> Iterator[RedisStore]:
+    store.prepare()
+    yield store
+    store.disconnect()
 
 
 def counts(store: TallyStore) -> dict[tuple[str, str], tuple[int, ...]]:

@@ -11,22 +11,13 @@ from pathlib import Path
 import pytest
 
 from client_sdk.spec import Window, WindowKind
+from collector.connections import answers
 from collector.embedded import server_program
-from collector.redis_store import RedisStore
-from collector.store import StoreUnavailableError
 from tests.support.collecting import report, upload
 from tests.support.processes import free_port, run_command, running_collector, wait_until
 from tests.support.wire import post, tallies
 
 SETTINGS = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "yes")
-
-
-def answers(store: RedisStore) -> bool:
-    try:
-        store.ping()
-    except StoreUnavailableError:
-        return False
-    return True
 
 
 @pytest.fixture(params=["always", "everysec"])
@@ -37,12 +28,10 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str
         stdout=subprocess.DEVNULL,
     )
     url = f"redis://127.0.0.1:{port}"
-    store = RedisStore(url)
     try:
-        wait_until(lambda: answers(store), what="the server")
+        wait_until(lambda: answers(url), what="the server")
         yield url, request.param
     finally:
-        store.disconnect()
         process.terminate()
         process.wait()
 

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from collector.config import Durability
 from collector.embedded import EmbeddedStore
 from collector.redis_store import RedisStore
 from tests.support.collecting import judged, report, upload
@@ -47,7 +46,7 @@ def test_every_acknowledgement_follows_the_fdatasync_of_its_write(tmp_path: Path
     trace = tmp_path / "trace"
     with EmbeddedStore(tmp_path / "data") as embedded:
         store = RedisStore(embedded.url)
-        store.prepare(Durability.FSYNC)
+        store.prepare()
         store.count(judged(upload()))
         server = server_on(tmp_path / "data")
         tracer = subprocess.Popen(

@@ -16,6 +16,7 @@ from random import Random
 from typing import Any
 
 import pytest
+import redis
 from flask.testing import FlaskClient
 
 from client_sdk.spec import Window, report, window
@@ -145,8 +146,9 @@ def kept_bytes() -> int:
 
 @pytest.fixture
 def store(embedded_url: str) -> Iterator[RedisStore]:
+    with redis.Redis.from_url(embedded_url) as client:
+        client.flushall()
     store = RedisStore(embedded_url)
-    store._client.flushall()
     yield store
     store.disconnect()
 

@@ -9,7 +9,6 @@ import redis
 
 from client_sdk.spec import Refusal, Verdict, Window
 from collector import keys
-from collector.config import Durability
 from collector.redis_retirement import RedisRetirement
 from collector.redis_store import RedisStore
 from collector.retention import TallyName
@@ -27,7 +26,7 @@ def store(embedded_url: str) -> Iterator[RedisStore]:
         client.flushall()
         client.hset(keys.STORE, mapping={"schema": "1", "shards": "4"})
     used = RedisStore(embedded_url)
-    used.prepare(Durability.FSYNC)
+    used.prepare()
     for _ in range(16):
         used.count(judged(upload(report(), report("os", 3), report("plan", 0, "2026-W47"))))
     used.close(Window.parse(TODAY))
@@ -40,7 +39,7 @@ def closed_metrics(store: RedisStore) -> dict[str, int]:
 
 
 def keys_with(store: RedisStore, part: str) -> list[bytes]:
-    return list(store.run("KEYS", f"*{part}*"))
+    return list(store.run(0, "KEYS", f"*{part}*"))
 
 
 def test_a_retired_tally_is_gone_from_every_shard_and_the_others_are_whole(store: RedisStore) -> None:
@@ -70,16 +69,16 @@ def test_a_retired_window_stays_closed_and_is_tallied_no_more(store: RedisStore)
 class Breaking(RedisStore):
     """A store that stops answering before the counts of the third shard go."""
 
-    def run(self, *command: bytes | str | int) -> object:
-        if command[0] == "UNLINK" and "{2}" in str(command[1]):
+    def run(self, shard: int, *command: bytes | str | int) -> object:
+        if command[0] == "UNLINK" and shard == 2:
             raise StoreUnavailableError("for the test")
-        return super().run(*command)
+        return super().run(shard, *command)
 
 
 def test_a_retirement_that_breaks_off_shows_no_part_and_is_finished_by_the_next(
     store: RedisStore, embedded_url: str
 ) -> None:
-    breaking = Breaking(embedded_url, store.shards)
+    breaking = Breaking(embedded_url, layout=store.layout)
     with pytest.raises(StoreUnavailableError):
         RedisRetirement(breaking).retire([OS])
     breaking.disconnect()

@@ -9,7 +9,7 @@ import redis
 
 from client_sdk.spec import Verdict, Window
 from collector import keys
-from collector.config import ConfigError, Durability
+from collector.config import IN_MEMORY, ConfigError
 from collector.count_upload import BUCKET_ENTRIES, bucket_path
 from collector.judge import Judgement
 from collector.redis_store import RedisStore
@@ -29,7 +29,7 @@ def client(embedded_url: str) -> Iterator[Any]:
 def store(embedded_url: str, client: Any) -> Iterator[RedisStore]:
     assert client.ping()
     opened = RedisStore(embedded_url)
-    opened.prepare(Durability.FSYNC)
+    opened.prepare()
     yield opened
     opened.disconnect()
 
@@ -43,14 +43,14 @@ def bytes_of_ids(client: Any) -> int:
 
 
 def test_a_new_store_says_its_schema_and_its_shards(store: RedisStore, client: Any) -> None:
-    store.prepare(Durability.FSYNC)
+    store.prepare()
     assert client.hgetall(keys.STORE) == {b"schema": b"1", b"shards": b"1"}
 
 
 def test_an_existing_store_keeps_its_number_of_shards(embedded_url: str, client: Any) -> None:
     client.hset(keys.STORE, mapping={"schema": "1", "shards": "4"})
     store = RedisStore(embedded_url)
-    store.prepare(Durability.FSYNC)
+    store.prepare()
     for _ in range(32):
         assert store.count(judged(upload(report("os", 2)))).verdict == Verdict(1)
     assert len(client.keys("{*}:tally:os:*")) == 4
@@ -62,7 +62,7 @@ def test_a_store_of_another_schema_is_refused(embedded_url: str, client: Any) ->
     client.hset(keys.STORE, mapping={"schema": "2", "shards": "1"})
     store = RedisStore(embedded_url)
     with pytest.raises(ConfigError, match="schema 2"):
-        store.prepare(Durability.FSYNC)
+        store.prepare()
     store.disconnect()
 
 
@@ -81,12 +81,12 @@ def test_a_store_that_would_not_keep_what_it_acknowledges_is_refused(
     client.config_set(setting, value)
     try:
         with pytest.raises(ConfigError, match=rf"{setting} {usual} \(now {value}\)"):
-            store.prepare(Durability.FSYNC)
+            store.prepare()
         if memory_is_enough:
-            store.prepare(Durability.MEMORY)
+            RedisStore(embedded_url, IN_MEMORY).prepare()
         else:
             with pytest.raises(ConfigError, match=setting):
-                store.prepare(Durability.MEMORY)
+                RedisStore(embedded_url, IN_MEMORY).prepare()
     finally:
         client.config_set(setting, usual)
     store.disconnect()
@@ -191,9 +191,10 @@ def test_a_connection_that_broke_is_opened_again(store: RedisStore, client: Any)
 
 def test_the_append_only_file_is_rewritten_when_asked(store: RedisStore, client: Any) -> None:
     before = client.info("persistence")["aof_rewrites"]
-    wait_until(store.rewrite_log, what="a rewrite to begin")
+    logs = store.logs()
+    wait_until(logs.rewrite_log, what="a rewrite to begin")
     wait_until(lambda: client.info("persistence")["aof_rewrites"] > before, what="the rewrite")
-    assert not store.log_rewrite_failed()
+    assert not logs.log_rewrite_failed()
 
 
 def test_ids_are_kept_in_no_order_of_arrival(store: RedisStore, client: Any) -> None:

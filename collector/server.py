@@ -1,0 +1,69 @@
+"""What is asked of one server over one connection: its settings, its replicas, its cluster."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from collector.config import ConfigError, Promise
+from collector.promise import SETTINGS, require_promise
+
+Address: TypeAlias = tuple[str, int] | None
+"""Host and port of a server; None is the server of the URL."""
+
+Connection: TypeAlias = Any
+"""One of redis's connections; they share no public type."""
+
+
+def ask(connection: Connection, *command: str) -> Any:  # noqa: ANN401 as redis answers
+    """Send one command and return the answer."""
+    connection.send_command(*command)
+    return connection.read_response()
+
+
+def info(connection: Connection, section: str) -> dict[str, str]:
+    """Return the facts of a section of INFO."""
+    lines = ask(connection, "INFO", section).decode().splitlines()
+    return dict(line.split(":", 1) for line in lines if ":" in line)
+
+
+def setting(connection: Connection, name: str) -> str | None:
+    """Return the value of a setting; None where the server has no such."""
+    found = ask(connection, "CONFIG", "GET", name)
+    return found[1].decode() if found else None
+
+
+def require_kept(connection: Connection, promise: Promise, *, is_cluster: bool) -> None:
+    """Refuse the server if it would not keep a promise, or is not what it was said to be.
+
+    Raises:
+        ConfigError: naming what to set.
+
+    """
+    version = info(connection, "server")["redis_version"]
+    if (info(connection, "cluster").get("cluster_enabled") == "1") is not is_cluster:
+        raise ConfigError(
+            "the store is no node of a cluster: leave out --cluster"
+            if is_cluster
+            else "the store is a node of a cluster: add --cluster"
+        )
+    settings = {name: setting(connection, name) for name in SETTINGS}
+    require_promise(version, settings, promise, is_cluster=is_cluster)
+
+
+def replicas(connection: Connection) -> list[Address] | None:
+    """Return where the replicas listen that are in step; None if the server is a replica itself."""
+    facts = info(connection, "replication")
+    if facts["role"] != "master":
+        return None
+    described = [value for name, value in facts.items() if name.startswith("slave") and name[5:].isdecimal()]
+    parts = [dict(part.split("=", 1) for part in value.split(",")) for value in described]
+    return [(part["ip"], int(part["port"])) for part in parts if part["state"] == "online"]
+
+
+def nodes(connection: Connection, own_host: str) -> list[Address]:
+    """Return where the nodes of the cluster listen that hold slots, and their replicas."""
+    found: dict[Address, None] = {}
+    for _, _, *holders in ask(connection, "CLUSTER", "SLOTS"):
+        for host, port, *_ in holders:
+            found[(host or b"").decode() or own_host, port] = None
+    return list(found)

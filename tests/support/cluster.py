@@ -1,0 +1,189 @@
+"""A real cluster of servers on free ports of this machine: masters, a replica each, no command-line client."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import redis
+
+from collector.embedded import server_program
+from tests.support.processes import free_port, kill, wait_until
+
+SLOTS = 16_384
+
+NODE_TIMEOUT_MS = 1000
+"""A failover begins after that; a loaded machine must not take a slow master for a dead one."""
+
+SETTINGS = (
+    *("--bind", "127.0.0.1", "--save", "", "--appendonly", "yes", "--appendfsync", "always"),
+    *("--cluster-enabled", "yes", "--cluster-require-full-coverage", "no", "--cluster-node-timeout"),
+    *(str(NODE_TIMEOUT_MS), "--repl-diskless-sync-delay", "0", "--cluster-replica-validity-factor", "0"),
+)
+
+
+@dataclass
+class Node:
+    """One server.
+
+    Attributes:
+        folder: its working directory.
+        port: where it listens.
+        process: the server, if it runs.
+
+    """
+
+    folder: Path
+    port: int
+    process: subprocess.Popen[bytes] | None = None
+    client: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.client = redis.Redis(port=self.port, decode_responses=True, socket_timeout=10.0)
+
+    @property
+    def pid(self) -> int:
+        """Of the server."""
+        assert self.process is not None
+        return self.process.pid
+
+    def start(self) -> None:
+        """Start it on what its folder holds, and wait until it answers."""
+        self.folder.mkdir(exist_ok=True)
+        self.process = subprocess.Popen(
+            [
+                *(server_program(), "--port", str(self.port), "--dir", str(self.folder)),
+                *("--cluster-port", str(free_port()), *SETTINGS),
+            ],
+            stdout=subprocess.DEVNULL,
+        )
+        wait_until(self.answers, what="a node of the cluster")
+
+    def answers(self) -> bool:
+        try:
+            return bool(self.client.ping())
+        except redis.RedisError:
+            return False
+
+    def kill(self) -> None:
+        """End it as hard as can be."""
+        if self.process is not None:
+            kill(self.pid)
+            self.process.wait()
+            self.process = None
+
+    def ask(self, *command: str | int) -> Any:
+        """Return the answer to a command that is this node's own."""
+        return self.client.execute_command(*command)
+
+    def id(self) -> str:
+        """Return its name in the cluster."""
+        found: str = self.ask("CLUSTER", "MYID")
+        return found
+
+    def is_master(self) -> bool:
+        """Whether it is a master now."""
+        return bool(self.client.info("replication")["role"] == "master")
+
+
+@dataclass
+class Cluster:
+    """Masters first, then the replica of each."""
+
+    nodes: list[Node]
+
+    @property
+    def url(self) -> str:
+        """Where any node listens."""
+        return f"redis://127.0.0.1:{self.nodes[0].port}"
+
+    def empty(self) -> None:
+        """Forget everything that is stored."""
+        for node in self.nodes:
+            if node.is_master():
+                node.ask("FLUSHALL")
+
+    def node_of(self, slot: int) -> Node:
+        """Return the running master that holds a slot, as the others see it."""
+        return self._by_id(self._holder(slot))
+
+    def wait_until_healthy(self) -> None:
+        """Wait until every node runs, sees every other, and every replica is in step."""
+        for node in self.nodes:
+            if node.process is None:
+                node.start()
+        wait_until(self._is_healthy, what="a healthy cluster")
+
+    def _is_healthy(self) -> bool:
+        masters = [node for node in self.nodes if node.is_master()]
+        in_step = sum(
+            value["state"] == "online"
+            for node in masters
+            for name, value in node.client.info("replication").items()
+            if name.startswith("slave") and name[5:].isdecimal()
+        )
+        seen = [dict(line.split(":") for line in node.ask("CLUSTER", "INFO").split()) for node in self.nodes]
+        agreed = all(
+            info["cluster_state"] == "ok"
+            and info["cluster_known_nodes"] == str(len(self.nodes))
+            and info["cluster_slots_ok"] == str(SLOTS)
+            for info in seen
+        )
+        return agreed and in_step == len(self.nodes) - len(masters)
+
+    def _holder(self, slot: int) -> str:
+        witness = next(node for node in self.nodes if node.process is not None)
+        for first, last, master, *_ in witness.ask("CLUSTER", "SLOTS"):
+            if first <= slot <= last:
+                return str(master[2])
+        raise AssertionError(f"nobody holds slot {slot}")
+
+    def _by_id(self, name: str) -> Node:
+        return next(node for node in self.nodes if node.process is not None and node.id() == name)
+
+
+@contextlib.contextmanager
+def running_cluster(folder: Path, masters: int = 3, *, replicas: bool = True) -> Iterator[Cluster]:
+    """Run a cluster until the context ends."""
+    nodes = [Node(folder / str(number), free_port()) for number in range(masters * (1 + replicas))]
+    try:
+        for node in nodes:
+            node.start()
+        join(nodes[:masters], nodes[masters:])
+        cluster = Cluster(nodes)
+        cluster.wait_until_healthy()
+        yield cluster
+    finally:
+        for node in nodes:
+            node.client.close()
+            node.kill()
+
+
+def join(masters: Sequence[Node], replicas: Sequence[Node]) -> None:
+    """Make one cluster of nodes: epochs differ before they meet, so that none has to give way."""
+    for epoch, node in enumerate((*masters, *replicas), 1):
+        node.ask("CLUSTER", "SET-CONFIG-EPOCH", epoch)
+    bounds = [SLOTS * number // len(masters) for number in range(len(masters) + 1)]
+    for node, first, end in zip(masters, bounds, bounds[1:], strict=False):
+        node.ask("CLUSTER", "ADDSLOTSRANGE", first, end - 1)
+    everyone = [*masters, *replicas]
+    for node in everyone[1:]:
+        everyone[0].ask("CLUSTER", "MEET", "127.0.0.1", node.port, bus_port(node))
+    names = {node.id() for node in everyone}
+    wait_until(lambda: all(names == known(node) for node in everyone), what="the nodes to meet")
+    for replica, master in zip(replicas, masters, strict=False):
+        replica.ask("CLUSTER", "REPLICATE", master.id())
+
+
+def bus_port(node: Node) -> int:
+    return int(node.client.config_get("cluster-port")["cluster-port"])
+
+
+def known(node: Node) -> set[str]:
+    """Return the names of the nodes that a node knows and has shaken hands with."""
+    lines = [line.split() for line in node.ask("CLUSTER", "NODES").splitlines()]
+    return {fields[0] for fields in lines if "handshake" not in fields[2]}
