@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -47,6 +48,13 @@ GROWTH = 1.1
 """Of the step in a round that succeeds: the curvature on the way may be less than where the climb began."""
 
 
+WRITTEN_OUT = 2**17
+"""Probabilities of a law that is written out at most, 1 MB: up to there a table is quicker than the transforms."""
+
+REMEMBERED = 16
+"""Laws that are kept written out for the next window of the same metric."""
+
+
 class Law(Protocol):
     """A channel's law, as operators on one population of k inputs and m symbols."""
 
@@ -67,7 +75,34 @@ def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
     """
     if isinstance(inverse, Support):
         return _filled(inverse, counts)
-    return climbed(inverse, counts, nearest_shares(inverse.shares(counts, int(counts.sum()))))
+    nearest = nearest_shares(inverse.shares(counts, int(counts.sum())))
+    law: Law = inverse
+    if counts.size * nearest.size <= WRITTEN_OUT:
+        law = _written_out(inverse, nearest.size)
+    return climbed(law, counts, nearest)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    """A law written out: the probability of each symbol given each input, shape (k, m)."""
+
+    probabilities: Floats
+
+    def symbol_law(self, shares: Floats) -> Floats:
+        """See `Law`."""
+        law: Floats = shares @ self.probabilities
+        return law
+
+    def expectations(self, values: Floats, /) -> Floats:
+        """See `Law`."""
+        expected: Floats = self.probabilities @ values
+        return expected
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _written_out(inverse: Inverse, inputs: int) -> Law:
+    """Return a law that is written out: a climb asks for it in each of its rounds, and a job climbs for each window."""
+    return _Table(np.array([inverse.symbol_law(unit) for unit in np.eye(inputs)]))
 
 
 def _filled(support: Support, counts: Counts) -> Floats:

@@ -55,9 +55,10 @@ def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
 
 def _weights(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
     """Return how usual each size is."""
+    likelihoods = [_likelihoods(*part, sizes) for part in _parts(shares, errors)]
     weights = np.full(sizes.size, 1 / sizes.size)
     for _ in range(ROUNDS):
-        chances = [_chances(*part, sizes, weights).sum(axis=0) for part in _parts(shares, errors)]
+        chances = [weights * (of_part.T @ (1 / (of_part @ weights))) for of_part in likelihoods]
         weights = np.sum(chances, axis=0) / shares.size
     return weights
 
@@ -81,18 +82,18 @@ def _spreads(sizes: Floats) -> Floats:
     return (RATIO - 1) * sizes
 
 
-def _chances(shares: Floats, errors: Floats, sizes: Floats, weights: Floats) -> Floats:
-    """Return how likely each share is of about each size, given its estimate; rows have the sum 1."""
+def _likelihoods(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
+    """Return how likely each estimate is, given each size of its share; of every estimate the largest is 1."""
     variances = errors[:, None] ** 2 + _spreads(sizes) ** 2
     logarithms = -((shares[:, None] - sizes) ** 2) / (2 * variances) - np.log(variances) / 2
-    likelihoods = weights * np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
-    chances: Floats = likelihoods / likelihoods.sum(axis=1, keepdims=True)
-    return chances
+    likelihoods: Floats = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
+    return likelihoods
 
 
 def _means(shares: Floats, errors: Floats, sizes: Floats, weights: Floats) -> Floats:
     """Return the mean of each share given its estimate."""
     noise, spread = errors[:, None] ** 2, _spreads(sizes) ** 2
     of_size = (shares[:, None] * spread + sizes * noise) / (noise + spread)
-    means: Floats = (_chances(shares, errors, sizes, weights) * of_size).sum(axis=1)
+    likelihoods = _likelihoods(shares, errors, sizes) * weights
+    means: Floats = (likelihoods * of_size).sum(axis=1) / likelihoods.sum(axis=1)
     return means

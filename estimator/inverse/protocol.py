@@ -11,6 +11,9 @@ from estimator.tallies import Counts
 class Inverse(Protocol):
     """The inverse of a channel of k inputs and m symbols; arrays in, arrays out, whatever k is."""
 
+    def __hash__(self) -> int:
+        """Inverses are kept, and what is made of them is kept by them."""
+
     def shares(self, counts: Counts, reports: int) -> Floats:
         """Return the unbiased estimate of each input's share, shape (k,).
 

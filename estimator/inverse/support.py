@@ -8,7 +8,7 @@ protocols.)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
@@ -25,21 +25,20 @@ class Support:
     Attributes:
         own: p, how often a report supports the sender's answer.
         other: q, how often it supports a given other value; below p.
+        slope: how much the estimated share rises with the frequency of support: 1 / (p - q).
+        intercept: the estimated share where nothing supports the value: -q / (p - q).
 
     """
 
     own: Fraction
     other: Fraction
+    slope: Fraction = field(init=False, compare=False)
+    intercept: Fraction = field(init=False, compare=False)
 
-    @property
-    def slope(self) -> Fraction:
-        """How much the estimated share rises with the frequency of support: 1 / (p - q)."""
-        return 1 / (self.own - self.other)
-
-    @property
-    def intercept(self) -> Fraction:
-        """The estimated share where nothing supports the value: -q / (p - q)."""
-        return -self.other * self.slope
+    def __post_init__(self) -> None:
+        """Divide once: a job asks for both in every window, and fractions are slow."""
+        object.__setattr__(self, "slope", 1 / (self.own - self.other))
+        object.__setattr__(self, "intercept", -self.other * self.slope)
 
     def shares(self, counts: Counts, reports: int) -> Floats:
         """Return the unbiased estimate of each value's share, shape (k,).

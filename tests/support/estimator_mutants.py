@@ -31,9 +31,9 @@ OfMembers = Callable[[Shares, Sequence[Label], int], Shares]
 
 @dataclass(frozen=True, slots=True)
 class ForgottenDivision(Support):
-    @property
-    def slope(self) -> Fraction:
-        return Fraction(1)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "slope", Fraction(1))
+        object.__setattr__(self, "intercept", -self.other)
 
 
 def _keep_off_by_one_percent(right: Support, inputs: int) -> Support:
