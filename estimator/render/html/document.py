@@ -1,0 +1,96 @@
+"""From a page to one HTML file that needs nothing else and may load nothing.
+
+The content security policy allows the scripts and styles of this file by their hashes, and nothing from anywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from client_sdk.spec import Registry
+from estimator.render.html.figures import short_purpose
+from estimator.render.html.page import page_of
+from estimator.render.words import short_loss
+from estimator.report import Report
+
+PACKAGE: Final = "estimator.render.html"
+
+SCRIPTS: Final = ("d3.min.js", "plot.umd.min.js", "report.js")
+"""In the order in which they run: d3 and Observable Plot, which draws with it, and what this page draws."""
+
+STYLE: Final = "report.css"
+
+STYLE_OF_CHARTS: Final = """:where(.chart) {
+  --plot-background: white;
+  display: block;
+  height: auto;
+  height: intrinsic;
+  max-width: 100%;
+}
+:where(.chart text),
+:where(.chart tspan) {
+  white-space: pre;
+}"""
+"""What Observable Plot writes into every chart of the class name ``chart``."""
+
+
+def as_html(report: Report, registry: Registry) -> str:
+    """Return the report as one HTML file."""
+    page = page_of(report, registry)
+    scripts = [_asset(name) for name in SCRIPTS]
+    style = _asset(STYLE)
+    return (
+        _environment()
+        .get_template("page.html.jinja")
+        .render(
+            page=page,
+            policy=_policy(scripts, [style, STYLE_OF_CHARTS]),
+            scripts=[Markup(script) for script in scripts],  # noqa: S704 files of this package
+            style=Markup(style),  # noqa: S704 a file of this package
+            data=_embedded(page.data),
+        )
+    )
+
+
+def _policy(scripts: list[str], styles: list[str]) -> str:
+    """Return a content security policy that allows these texts."""
+    return (
+        f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes(styles)};"
+        " base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hashes(texts: list[str]) -> str:
+    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
+    return " ".join(f"'sha256-{digest}'" for digest in digests)
+
+
+def _embedded(data: dict[str, Any]) -> Markup:
+    """Return JSON that cannot end the element that it stands in: neither tag nor comment begins without a ``<``."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return Markup(text.replace("<", "\\u003c"))  # noqa: S704 escaped here
+
+
+@cache
+def _asset(name: str) -> str:
+    text = files(PACKAGE).joinpath("assets", name).read_text(encoding="utf-8")
+    if "</script" in text.lower() or "</style" in text.lower():
+        raise AssertionError(f"{name} would end the element that it stands in")
+    return text
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader(PACKAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"loss": short_loss, "short": short_purpose}
+    return environment

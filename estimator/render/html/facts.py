@@ -1,0 +1,51 @@
+"""What a reviewer wants to know of a question: how it was asked, what a report costs, what the figures mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from client_sdk.spec import Metric
+from client_sdk.spec.epsilon import as_float
+from client_sdk.spec.exact import float_ceiling
+from estimator.central import Central
+from estimator.metric_estimate import MetricEstimate
+from estimator.render.html.figures import short
+from estimator.render.html.numbers import count_words
+from estimator.render.words import short_loss
+
+MOST_ODDS = 1e6
+"""To one: of larger odds nobody has an idea."""
+
+
+def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> tuple[tuple[str, str], ...]:
+    """Return terms and what they are of one question."""
+    return tuple(_facts(metric, windows, central))
+
+
+def _facts(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> Iterator[tuple[str, str]]:
+    yield "Kind of question", f"{metric.kind}, asked once a {metric.window}"
+    yield "Mechanism", metric.channel.name
+    epsilon = as_float(metric.epsilon_nanos)
+    yield "Epsilon of a report", f"{epsilon:.9f}{_odds(epsilon)}"
+    if metric.delta:
+        yield "Delta of a report", f"at most {short_loss(float_ceiling(metric.delta))}"
+    if metric.permanent_nanos:
+        permanent = as_float(metric.permanent_nanos)
+        yield "Epsilon of all reports of one answer", f"{permanent:.9f}{_odds(permanent)}"
+    if central is not None:
+        loss = f"epsilon {short_loss(central.epsilon)} at delta {short_loss(central.delta)}"
+        yield "If only tallies are published", f"{loss}; it holds if the reports counted are honest"
+    yield "Edition", metric.edition
+    if windows:
+        total = sum(one.reports for one in windows)
+        yield "Reports", f"{count_words(total, 'report')} in {count_words(len(windows), 'window')}"
+    if metric.owner:
+        yield "Owner", short(metric.owner)
+    yield "Asked until", "further notice" if metric.expires is None else metric.expires.isoformat()
+
+
+def _odds(epsilon: float) -> str:
+    """Return by how much a report can move a bet, rounded up."""
+    odds = math.exp(min(epsilon, math.log(MOST_ODDS)))
+    return "" if odds >= MOST_ODDS else f": even odds become at most {math.ceil(odds * 10) / 10:.1f} to 1"

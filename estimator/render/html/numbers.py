@@ -1,0 +1,87 @@
+"""Numbers as people read them: as many digits as the interval bears."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+MOST_DECIMALS = 6
+
+MINUS: Final = "\N{MINUS SIGN}"
+
+LEAST_P = 0.001
+"""Of smaller p-values only that is said: the normal approximation is not right in the tails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What a figure is shown in.
+
+    Attributes:
+        factor: what it is multiplied by.
+        suffix: what stands behind it.
+        change: what stands behind a difference of two.
+
+    """
+
+    factor: float
+    suffix: str
+    change: str
+
+    def decimals(self, low: float, high: float) -> int:
+        """Return with how many decimals an interval shows two digits of its length."""
+        length = (high - low) * self.factor
+        if not length > 0:
+            return 1
+        return min(MOST_DECIMALS, max(0, 1 - math.floor(math.log10(length))))
+
+    def about(self, value: float, low: float, high: float) -> str:
+        """Return an estimate with a digit less than its interval, for a sentence."""
+        return f"{self.plain(value, max(0, self.decimals(low, high) - 1))}{self.suffix}"
+
+    def value(self, value: float, low: float, high: float) -> str:
+        """Return an estimate with the digits of its interval."""
+        return f"{self.plain(value, self.decimals(low, high))}{self.suffix}"
+
+    def interval(self, low: float, high: float) -> str:
+        """Return both ends of an interval."""
+        decimals = self.decimals(low, high)
+        return f"{self.plain(low, decimals)} to {self.plain(high, decimals)}{self.suffix}"
+
+    def changed(self, difference: float, low: float, high: float) -> str:
+        """Return a difference with its sign."""
+        decimals = self.decimals(low, high)
+        sign = "+" if difference > 0 else ""
+        return f"{sign}{self.plain(difference, decimals)}{self.change}"
+
+    def change_interval(self, low: float, high: float) -> str:
+        """Return both ends of the interval of a difference."""
+        decimals = self.decimals(low, high)
+        return f"{self.plain(low, decimals)} to {self.plain(high, decimals)}{self.change}"
+
+    def plain(self, value: float, decimals: int) -> str:
+        """Return a number with thousands set apart and a true minus sign, and never minus zero."""
+        text = f"{value * self.factor:,.{decimals}f}"
+        negative = text.startswith("-")
+        return MINUS + text[1:] if negative and any(digit in text for digit in "123456789") else text.lstrip("-")
+
+
+PERCENT: Final = Unit(100.0, " %", " points")
+PLAIN: Final = Unit(1.0, "", "")
+
+
+def p_words(p_value: float) -> str:
+    """Return a p-value."""
+    return f"below {LEAST_P}" if p_value < LEAST_P else f"{p_value:.2g}"
+
+
+def p_equals(p_value: float) -> str:
+    """Return a p-value as it stands behind a p."""
+    words = p_words(p_value)
+    return words if words.startswith("below") else f"= {words}"
+
+
+def count_words(number: int, thing: str) -> str:
+    """Return a number of things."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

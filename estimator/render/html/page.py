@@ -1,0 +1,145 @@
+"""The page as a whole: every question of the registry, an overview, and why some tallies are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from client_sdk.spec import Registry, Window, WindowKind
+from estimator.changes import changes_of
+from estimator.metric_estimate import MetricEstimate
+from estimator.pooling import pooled
+from estimator.render.html.questions import Question, question_of, unasked
+from estimator.report import Composed, Report, Skipped
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedView:
+    """Tallies of one edition that are not estimated, for one reason."""
+
+    metric: str
+    edition: str
+    windows: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What the template needs.
+
+    Attributes:
+        app: whose questions they are.
+        owner: whom to ask about them.
+        span: from which window to which.
+        confidence: of the intervals, in percent.
+        simultaneous: whether all intervals of a question in a window hold together.
+        questions: in the registry's order.
+        skipped: what is not there.
+        composed: what the tallies of a window reveal together, where that is wanted.
+        nothing: why there is nothing to see; none where there is something.
+        calendars: for each kind of window that occurs all of them, from the first to the last.
+
+    """
+
+    app: str
+    owner: str
+    span: str
+    confidence: int
+    simultaneous: bool
+    questions: tuple[Question, ...]
+    skipped: tuple[SkippedView, ...]
+    composed: tuple[Composed, ...]
+    nothing: str | None
+    calendars: Mapping[WindowKind, tuple[Window, ...]]
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the charts are drawn from."""
+        return {
+            "calendars": {
+                str(kind): [[one.text, one.first_day.isoformat()] for one in windows]
+                for kind, windows in self.calendars.items()
+            },
+            "questions": {one.metric.name: one.data for one in self.questions if one.data is not None},
+        }
+
+
+def page_of(report: Report, registry: Registry) -> Page:
+    """Return the page of a report.
+
+    Args:
+        report: what the tallies tell.
+        registry: with the questions, also those of which there is no tally.
+
+    """
+    by_metric = {metric: list(windows) for metric, windows in groupby(report.metrics, key=lambda one: one.metric)}
+    calendars = _calendars(report.metrics)
+    changes = {one.metric: one for one in changes_of(report.metrics)}
+    together = {one.metric: one for one in report.pooled or pooled(report.metrics)}
+    questions = tuple(
+        question_of(by_metric[metric], calendars[metric.window], together.get(metric), changes.get(metric))
+        if metric in by_metric
+        else unasked(metric)
+        for metric in registry.metrics.values()
+    )
+    return Page(
+        app=registry.app,
+        owner=registry.owner,
+        span=_span(report.metrics),
+        confidence=round(100 * report.confidence),
+        simultaneous=report.simultaneous,
+        questions=questions,
+        skipped=tuple(_skipped(report.skipped)),
+        composed=report.composed,
+        nothing=_nothing(report),
+        calendars=calendars,
+    )
+
+
+def _calendars(estimates: Sequence[MetricEstimate]) -> dict[WindowKind, tuple[Window, ...]]:
+    """Return for each kind all windows from the first to the last one, so that charts have gaps where there is none."""
+    calendars = {}
+    for kind in WindowKind:
+        starts = [one.window.starts_at for one in estimates if one.window.kind is kind]
+        if starts:
+            calendars[kind] = _windows(kind, min(starts), max(starts))
+    return calendars
+
+
+def _windows(kind: WindowKind, first_s: int, last_s: int) -> tuple[Window, ...]:
+    window = Window.of(kind, first_s)
+    windows = [window]
+    while window.starts_at < last_s:
+        window = Window.of(kind, window.ends_at)
+        windows.append(window)
+    return tuple(windows)
+
+
+def _span(estimates: Sequence[MetricEstimate]) -> str:
+    if not estimates:
+        return ""
+    first = min(estimates, key=lambda one: one.window.starts_at).window.text
+    last = max(estimates, key=lambda one: one.window.ends_at).window.text
+    return first if first == last else f"{first} to {last}"
+
+
+def _nothing(report: Report) -> str | None:
+    if any(one.reports for one in report.metrics):
+        return None
+    if report.metrics:
+        return "There are windows, but nobody has reported in them."
+    if report.skipped:
+        return "There is nothing to report: every tally was left out, for the reasons below."
+    return "There is nothing to report: no closed window has a tally. With --preliminary open ones are shown, too."
+
+
+def _skipped(skipped: Iterable[Skipped]) -> Iterable[SkippedView]:
+    """Yield a line for each edition and reason."""
+    reasons: dict[tuple[str, str, str], list[str]] = {}
+    for one in skipped:
+        reasons.setdefault((one.metric, one.edition, one.reason), []).append(one.window.text)
+    for (metric, edition, reason), windows in reasons.items():
+        texts = windows[0] if len(windows) == 1 else f"{min(windows)} to {max(windows)}, {len(windows):,} windows"
+        yield SkippedView(metric, edition, texts, reason)
