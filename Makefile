@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test lint bench faults clean
+.PHONY: setup demo test lint bench faults browser assets clean
 
 setup: $(READY)
 
@@ -22,10 +22,17 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
+test: lint browser
 	$(BIN)/python -m pytest
 
-bench: setup
+# Debian's Chromium opens the HTML report in tests; who is not root installs it beforehand.
+browser:
+	@command -v chromium >/dev/null || test "$$(id -u)" != 0 || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
+
+assets: setup
+	$(BIN)/python tools/fetch_assets.py
+
+bench: setup browser
 	$(BIN)/python -m tests.bench
 
 faults: setup

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from client_sdk.spec import Window
+from client_sdk.spec import Registry, Window
 from estimator.covariance import MOST_VALUES
 from estimator.errors import MissingLibraryError, OutputError, TalliesError
 from estimator.fetch import TOKEN_VARIABLE, fetch
@@ -19,6 +19,8 @@ from estimator.progress import progress
 from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.report import Report, Selection, make_report
 from estimator.tallies import Tally, read_file
+
+BYTES_OF_A_MB = 10**6
 
 
 @click.command()
@@ -43,7 +45,13 @@ from estimator.tallies import Tally, read_file
     type=BETWEEN_0_AND_1,
     help="How far so large a part of made-up reports could move each share; and a test of each tally; not for rows.",
 )
-@click.option("--format", "form", type=click.Choice([*FORMATS, *BINARY_FORMATS]), default="table", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([*FORMATS, *BINARY_FORMATS]),
+    help="What is printed: a table by default, and nothing where --html stands alone.",
+)
+@click.option("--html", metavar="FILE", type=click.Path(path_type=Path), help="Write a page for the browser here.")
 @click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write it here, whole, not to stdout.")
 @click.option(
     "--out",
@@ -65,7 +73,8 @@ def report(  # noqa: PLR0913 one argument an option
     central_delta: float | None,
     pool: bool,
     fakes: float | None,
-    form: str,
+    form: str | None,
+    html: Path | None,
     output: Path | None,
     out: Path | None,
     every: str | None,
@@ -75,6 +84,8 @@ def report(  # noqa: PLR0913 one argument an option
     With --out the exit status is 0 if a window was written, 3 if there was nothing new, 4 if some windows were written
     and others failed, and 1 if all failed.
     """
+    if form is None and (html is None or output is not None):
+        form = "table"
     _refuse_the_first(
         (
             (collector is None) == (tallies is None),
@@ -96,8 +107,9 @@ def report(  # noqa: PLR0913 one argument an option
         (output is None and form in BINARY_FORMATS, f"{form} is not for the eye; add --output FILE"),
         ((out is None) != (every is None), "--out DIR and --every window belong together"),
         (
-            out and (preliminary or pool or output or form != "table"),
-            "--out writes closed windows in every form: --preliminary, --pool, --output and --format do not go with it",
+            out and (preliminary or pool or output or html or form != "table"),
+            "--out writes closed windows in every form, without --preliminary, --pool, --output, --html and --format",
+            " with it",
         ),
     )
     definitions = load_registry(registry)
@@ -114,7 +126,21 @@ def report(  # noqa: PLR0913 one argument an option
     _name_skipped(made)
     if covariance:
         _name_too_large(made)
-    _put(made, form, output)
+    try:
+        if html is not None:
+            _put_page(made, definitions, html)
+        if form is not None:
+            _put(made, form, output)
+    except (OutputError, MissingLibraryError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _put_page(made: Report, registry: Registry, html: Path) -> None:
+    from estimator.render.html import as_html  # noqa: PLC0415 no other form waits for templates
+
+    page = as_html(made, registry).encode()
+    write_whole(html, page)
+    click.echo(f"{html} is written: {len(page) / BYTES_OF_A_MB:.1f} MB, open it in a browser", err=True)
 
 
 def _refuse_the_first(*mistakes: tuple[object, str]) -> None:
@@ -125,14 +151,11 @@ def _refuse_the_first(*mistakes: tuple[object, str]) -> None:
 
 
 def _put(made: Report, form: str, output: Path | None) -> None:
-    try:
-        content = BINARY_FORMATS[form](made) if form in BINARY_FORMATS else FORMATS[form](made).encode()
-        if output is None:
-            click.echo(content, nl=False)
-        else:
-            write_whole(output, content)
-    except (OutputError, MissingLibraryError) as error:
-        raise click.ClickException(str(error)) from error
+    content = BINARY_FORMATS[form](made) if form in BINARY_FORMATS else FORMATS[form](made).encode()
+    if output is None:
+        click.echo(content, nl=False)
+    else:
+        write_whole(output, content)
 
 
 def _read(collector: str | None, tallies: Path | None, *, preliminary: bool) -> list[Tally]:

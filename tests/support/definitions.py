@@ -86,5 +86,8 @@ def without(fields: Mapping[str, Field], key: str) -> dict[str, Field]:
 
 
 def _table(name: str, fields: Mapping[str, Field]) -> str:
-    lines = [f"{key} = {value if isinstance(value, Toml) else json.dumps(value)}" for key, value in fields.items()]
+    lines = [
+        f"{key} = {value if isinstance(value, Toml) else json.dumps(value, ensure_ascii=False)}"
+        for key, value in fields.items()
+    ]
     return "\n".join([f"[metric.{name}]", *lines, ""])

@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Any
 
 from client_sdk.spec import Cross, Window
-from estimator.metric_estimate import MetricEstimate
 from estimator.figure import Estimate
+from estimator.metric_estimate import MetricEstimate
 from estimator.pooling import Pooled
 from estimator.render.html.figures import SHARES, Group, groups_of, label_of, mean_title, plain_estimate
 from estimator.render.html.numbers import PERCENT

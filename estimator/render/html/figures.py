@@ -8,8 +8,8 @@ from typing import Final
 
 from client_sdk.spec import Label, Metric
 from estimator.distribution import Resampled
-from estimator.metric_estimate import MetricEstimate
 from estimator.figure import Estimate
+from estimator.metric_estimate import MetricEstimate
 from estimator.render.as_table import shown_values
 from estimator.render.html.numbers import PERCENT, PLAIN, Unit
 from estimator.render.words import mean_word, word
@@ -54,7 +54,7 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[G
     if estimated.answered:
         yield Group("Share of those who answered", PERCENT, labelled(estimated.answered))
     if estimated.mean is not None:
-        yield Group(mean_title(estimated.metric), PLAIN, ((mean_word(estimated.metric), estimated.mean),))
+        yield Group(mean_title(estimated.metric), PLAIN, ((mean_word(estimated.metric.kind), estimated.mean),))
     if estimated.distribution is not None:
         found = estimated.distribution.quantiles
         quantiles = tuple((f"{100 * probability:g} % are at most", plain_estimate(one)) for probability, one in found)
@@ -63,7 +63,7 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[G
 
 def mean_title(metric: Metric) -> str:
     """Return the title of the group that is a mean."""
-    return mean_word(metric).capitalize()
+    return mean_word(metric.kind).capitalize()
 
 
 def labelled(figures: Sequence[tuple[Label, Estimate]]) -> tuple[tuple[str, Estimate], ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from client_sdk.spec import Cross
-from estimator.metric_estimate import MetricEstimate
 from estimator.figure import Estimate
 from estimator.joint import Difference
+from estimator.metric_estimate import MetricEstimate
 from estimator.render.html.figures import label_of, short
 from estimator.render.html.numbers import PERCENT, p_equals
 from estimator.render.html.verdicts import SIGNIFICANT

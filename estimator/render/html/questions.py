@@ -8,9 +8,9 @@ from typing import Any
 
 from client_sdk.spec import Metric, Window
 from estimator.changes import Changes
-from estimator.metric_estimate import MetricEstimate
 from estimator.figure import Estimate
 from estimator.intervals import EXACT_BELOW
+from estimator.metric_estimate import MetricEstimate
 from estimator.pooling import Pooled
 from estimator.render.html.charts import data_of
 from estimator.render.html.facts import facts_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from client_sdk.spec import Cross, Ordinal, Subset
-from estimator.metric_estimate import MetricEstimate
 from estimator.figure import Estimate, Shares
+from estimator.metric_estimate import MetricEstimate
 from estimator.render.html.figures import label_of
 from estimator.render.html.numbers import PERCENT, PLAIN, Unit, p_equals
 from estimator.render.html.verdicts import SIGNIFICANT
@@ -27,7 +27,7 @@ def answer_of(estimated: MetricEstimate) -> str:
             sentences.append(f"Half are at most about {about} ({PLAIN.interval(median.low, median.high)}).")
     if estimated.mean is not None:
         of = f" of {len(estimated.metric.domain.labels)}" if isinstance(estimated.metric.domain, Ordinal) else ""
-        sentences.append(f"The {mean_word(estimated.metric)} is {_about(estimated.mean, PLAIN)}{of}.")
+        sentences.append(f"The {mean_word(estimated.metric.kind)} is {_about(estimated.mean, PLAIN)}{of}.")
     if estimated.joint is not None and estimated.joint.independence is not None:
         sentences.append(_of_independence(estimated, estimated.joint.independence.p_value))
     return " ".join(sentences)

@@ -9,8 +9,8 @@ from typing import Final
 
 from client_sdk.spec.mechanisms.permanent import Permanent
 from estimator.changes import Change, Changes
-from estimator.metric_estimate import MetricEstimate
 from estimator.intervals import CONFIDENCE, EXACT_BELOW, Z
+from estimator.metric_estimate import MetricEstimate
 from estimator.precision import mean_range
 from estimator.render.html.figures import label_of
 from estimator.render.html.numbers import PERCENT, PLAIN, Unit, count_words, p_equals, p_words
@@ -102,7 +102,7 @@ def labelled_changes(changes: Changes) -> Sequence[tuple[str, Unit, Change]]:
     values = [value for value, _ in changes.shares]
     told = changes.shares[1:] if values == [False, True] else changes.shares
     shares = [(label_of(value), PERCENT, change) for value, change in told]
-    return shares if changes.mean is None else [*shares, (mean_word(changes.metric), PLAIN, changes.mean)]
+    return shares if changes.mean is None else [*shares, (mean_word(changes.metric.kind), PLAIN, changes.mean)]
 
 
 def too_few(estimated: MetricEstimate) -> str | None:

@@ -57,6 +57,11 @@
 
   const svg = (label, width, options) => {
     const chart = Plot.plot({ className: "chart", width, ...options });
+    // A chart is one image to a screen reader, which has its table; what its marks say is for who inspects it.
+    chart.querySelectorAll("[aria-label]").forEach((mark) => {
+      mark.dataset.label = mark.getAttribute("aria-label");
+      mark.removeAttribute("aria-label");
+    });
     chart.setAttribute("role", "img");
     chart.setAttribute("aria-label", label);
     return chart;
@@ -208,10 +213,10 @@
       element("tbody", {}, ...body));
   }
   const valued = (text, value) => element("data", { textContent: text, value: String(value) });
-  function folded(summary, label, make) {
+  function folded(summary, article, make) {
     const region = element("div", { className: "scroll", tabIndex: 0 });
     region.setAttribute("role", "region");
-    region.setAttribute("aria-label", label);
+    region.setAttribute("aria-label", `${summary} of ${article.dataset.name}`);
     const made = element("details", { className: "made" }, element("summary", { textContent: summary }), region);
     made.addEventListener("toggle", () => { if (made.open && !region.firstChild) region.append(make()); });
     return made;
@@ -291,7 +296,7 @@
       one.replaceChildren(...question.groups.map((group) => intervals(group, state.slot, width, where())).filter(Boolean));
       if (question.bins && histogram(question, state.slot, width, where())) {
         one.append(histogram(question, state.slot, width, where()));
-        one.append(folded("Numbers of the histogram", "Numbers of the histogram", () => binTable(question, state.slot)));
+        one.append(folded("Numbers of the histogram", article, () => binTable(question, state.slot)));
       }
       const map = question.joint && heat(question, state.slot, width, where());
       if (question.joint) article.querySelector(".heat").replaceChildren(...(map ? [map] : []));
@@ -300,7 +305,7 @@
       const { group, row } = lines[state.line];
       time.replaceChildren(
         overTime(question, group, row, charts.clientWidth),
-        folded("Numbers over time", "Numbers over time", () => timeTable(question, group, row)),
+        folded("Numbers over time", article, () => timeTable(question, group, row)),
       );
     };
     if (several) {

@@ -1,0 +1,374 @@
+"""The HTML report in a real browser: what it shows, what it does, and what it does not do."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from click.testing import CliRunner
+from playwright.sync_api import Browser, Locator, Page
+
+from client_sdk.spec import Boolean, Category, Cross, Registry
+from estimator.cli import command
+from estimator.render.html import as_html
+from estimator.report import make_report
+from estimator.tallies import decode
+from tests.support import every_kind
+from tests.support.browser import DESKTOP, PHONE, Scheme, chromium, opened
+from tests.support.definitions import BOOLEAN, CATEGORY, CROSS, registry_text
+from tests.support.pages import DAYS, MISSING_DAY, OPEN_DAY, POOR_DAY, day, tallies
+
+SHOWN = day(OPEN_DAY - 1)
+"""The last closed window."""
+
+MINUS = "\N{MINUS SIGN}"
+NUMBER = rf"[{MINUS}\d,.]+"
+
+
+@dataclass(frozen=True)
+class Written:
+    """A page, and the JSON of the same tallies."""
+
+    file: Path
+    report: dict[str, Any]
+
+    def metric(self, name: str, window: str = SHOWN) -> dict[str, Any]:
+        found: dict[str, Any] = next(
+            one for one in self.report["metrics"] if one["metric"] == name and one["window"] == window
+        )
+        return found
+
+
+def write(folder: Path, registry: str, lines: bytes, *options: str) -> Written:
+    """Write both by one call of the command."""
+    (folder / "metrics.toml").write_text(registry, encoding="utf-8")
+    (folder / "tallies.ndjson").write_bytes(lines)
+    file = folder / "report.html"
+    arguments = ["report", "--registry", folder / "metrics.toml", "--tallies", folder / "tallies.ndjson"]
+    done = CliRunner().invoke(
+        command, [*map(str, arguments), "--html", str(file), "--format", "json", *options], catch_exceptions=False
+    )
+    assert done.exit_code == 0, done.output
+    return Written(file, json.loads(done.stdout))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    folder = tmp_path_factory.mktemp("page")
+    return write(folder, every_kind.REGISTRY_TEXT, tallies(every_kind.REGISTRY), "--preliminary", "--pool")
+
+
+@pytest.fixture(scope="module")
+def whole(browser: Browser, written: Written) -> Iterator[Page]:
+    """The page with everything drawn and unfolded, to be read only."""
+    with opened(browser, written.file) as found:
+        found.show_everything()
+        yield found.page
+        assert found.complaints == []
+
+
+def text_number(text: str) -> float:
+    return float(text.replace(",", "").replace(MINUS, "-"))
+
+
+def half_a_digit(text: str) -> float:
+    """Return by how much a number may have been rounded, as its text says; a little more for the last bit."""
+    digits = len(text.partition(".")[2])
+    return 0.5001 * 10.0**-digits
+
+
+def article(page: Page, name: str) -> Locator:
+    return page.locator(f"#q-{name}")
+
+
+def figures_of(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what the table of a question shows, in its order."""
+    shares = [{"estimate": one["share"], **one} for one in entry.get("estimates", [])]
+    answered = [{"estimate": one["share"], **one} for one in entry.get("answered", [])]
+    mean = [entry["mean"]] if "mean" in entry else []
+    return [*shares, *answered, *mean, *entry.get("quantiles", [])]
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
+def test_every_chart_is_drawn_without_an_error_a_request_or_a_sideways_scroll(
+    browser: Browser, written: Written, size: tuple[int, int], scheme: Scheme
+) -> None:
+    with opened(browser, written.file, size, scheme) as found:
+        assert found.page.locator("svg.chart").count() < len(every_kind.REGISTRY.metrics), "drawn before they come near"
+        found.show_everything()
+        drawn = {name: article(found.page, name).locator("svg.chart").count() for name in every_kind.REGISTRY.metrics}
+        assert drawn == {
+            "dark_mode": 2, "os": 2, "mood": 2, "languages": 2, "startup_ms": 1,
+            "steps": 3, "crashes": 2, "seen": 3, "constant": 2, "both": 3,
+        }  # fmt: skip
+        assert found.page.evaluate("document.documentElement.scrollWidth") <= size[0]
+        assert found.complaints == []
+        assert found.requests == [written.file.as_uri()]
+
+
+@pytest.mark.parametrize("name", every_kind.REGISTRY.metrics)
+def test_the_dots_and_the_table_show_the_numbers_of_the_json(whole: Page, written: Written, name: str) -> None:
+    figures = figures_of(written.metric(name))
+    shown = article(whole, name)
+    rows = shown.locator(".numbers tbody tr:has(data)").all()
+    assert len(rows) == len(figures)
+    for row, figure in zip(rows, figures, strict=True):
+        texts = [cell.inner_text() for cell in row.locator("td").all()]
+        percent = 100 if "%" in texts[0] else 1
+        estimate, low, high = re.findall(NUMBER, f"{texts[0]} {texts[1]}")
+        for text, number in zip((estimate, low, high), ("estimate", "low", "high"), strict=True):
+            tolerance = half_a_digit(text) + percent * (figure["high"] - figure["low"]) / 100
+            assert abs(text_number(text) - percent * figure[number]) <= tolerance, (name, text, figure)
+    dots = shown.locator(".charts > div:first-child [data-label=dot] circle").all()
+    labels = [dot.get_attribute("data-label") or "" for dot in dots]
+    told = [re.findall(NUMBER, label.rpartition(": ")[2]) for label in labels]
+    expected = [re.findall(NUMBER, " ".join(row.locator("td").all_inner_texts()[:2])) for row in rows]
+    assert all(one in expected for one in told), (told, expected)
+    assert len(told) in (len(rows), len(rows) - 1), "all but a lone mean"
+
+
+def test_any_window_can_be_chosen_by_keyboard_and_all_of_them_together(browser: Browser, written: Written) -> None:
+    with opened(browser, written.file) as found:
+        shown = article(found.page, "os")
+        shown.scroll_into_view_if_needed()
+        chooser = shown.get_by_label("Window", exact=True)
+        chooser.wait_for()
+        options = chooser.locator("option").all_inner_texts()
+        assert options[:2] == ["all windows together", f"{day(OPEN_DAY)}, preliminary"]
+        assert not any(day(MISSING_DAY) in option for option in options)
+        assert shown.locator("summary .of-window").inner_text() == SHOWN
+        chooser.focus()
+        found.page.keyboard.press("ArrowDown")
+        chosen = shown.locator("summary .of-window").inner_text()
+        assert chosen == day(OPEN_DAY - 2)
+        table = shown.locator(".numbers tbody data")
+        shares = [float(one.get_attribute("value") or "nan") for one in table.all()]
+        for share, entry in zip(shares, written.metric("os", chosen)["estimates"], strict=True):
+            assert abs(share - entry["share"]) <= (entry["high"] - entry["low"]) / 100
+        chooser.select_option("all windows together")
+        pooled = next(one for one in written.report["pooled"] if one["metric"] == "os")
+        for one, entry in zip(table.all(), pooled["estimates"], strict=True):
+            assert (
+                abs(float(one.get_attribute("value") or "nan") - entry["share"]) <= (entry["high"] - entry["low"]) / 100
+            )
+        assert found.complaints == []
+
+
+def test_the_table_over_time_has_every_window_with_gaps_where_there_is_none(browser: Browser, written: Written) -> None:
+    with opened(browser, written.file) as found:
+        shown = article(found.page, "startup_ms")
+        shown.scroll_into_view_if_needed()
+        shown.get_by_text("Numbers over time").click()
+        rows = [row.locator("th, td").all_inner_texts() for row in shown.locator("details.made tbody tr").all()]
+        assert [row[0].split(",")[0] for row in rows] == [day(number) for number in range(DAYS)]
+        assert rows[MISSING_DAY][1:3] == ["no window", "none"]
+        assert rows[OPEN_DAY][0].endswith("preliminary")
+        for number, row in enumerate(rows):
+            if number != MISSING_DAY:
+                entry = written.metric("startup_ms", day(number))
+                assert row[1] == f"{entry['reports']:,}"
+                digits = half_a_digit(row[2]) + (entry["mean"]["high"] - entry["mean"]["low"]) / 100
+                assert abs(text_number(row[2]) - entry["mean"]["estimate"]) <= digits
+        line = shown.locator("[data-label=line] path").get_attribute("d") or ""
+        assert line.count("M") == 3, "broken by the day that is missing and by the poor one"
+        assert POOR_DAY - MISSING_DAY > 1, "else there were fewer pieces"
+
+
+def test_the_histogram_has_the_bins_of_the_json(whole: Page, written: Written) -> None:
+    bins = written.metric("steps")["bins"]
+    shown = article(whole, "steps")
+    values = shown.locator("details.made data").all()
+    shares = [float(one.get_attribute("value") or "nan") for one in values[: len(bins)]]
+    for share, entry in zip(shares, bins, strict=True):
+        assert abs(share - entry["share"]) <= (entry["share_high"] - entry["share_low"]) / 100
+    assert shown.locator("svg.chart[aria-label^=Histogram]").count() == 1
+
+
+def test_the_heat_map_and_its_table_have_the_shares_within_groups(whole: Page, written: Written) -> None:
+    groups = written.metric("both")["groups"]
+    shares = [one for group in groups for one in group["shares"]]
+    shown = article(whole, "both")
+    cells = shown.locator("[data-label=cell] rect").all()
+    values = shown.locator(".joint data").all()
+    assert len(cells) == len(shares)
+    for cell, value, entry in zip(cells, values, shares, strict=True):
+        share = float(value.get_attribute("value") or "nan")
+        assert abs(share - entry["share"]) <= (entry["high"] - entry["low"]) / 100
+        text = re.findall(NUMBER, (cell.get_attribute("data-label") or "").rpartition(": ")[2])[0]
+        assert abs(text_number(text) - 100 * share) <= half_a_digit(text)
+    assert "chi-square" in shown.inner_text()
+
+
+def test_a_tip_says_what_is_under_the_pointer(browser: Browser, written: Written) -> None:
+    with opened(browser, written.file) as found:
+        shown = article(found.page, "dark_mode")
+        shown.scroll_into_view_if_needed()
+        dot = shown.locator("[data-label=dot] circle").last
+        dot.scroll_into_view_if_needed()
+        dot.hover()
+        tip = shown.locator("[aria-label=tip] text").last
+        tip.wait_for()
+        assert re.search(rf"{day(OPEN_DAY)}: {NUMBER} %", tip.text_content() or "")
+
+
+def test_the_colours_are_the_systems_until_others_are_chosen(browser: Browser, written: Written) -> None:
+    def background(page: Page) -> str:
+        colour: str = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return colour
+
+    with opened(browser, written.file, scheme="light") as found:
+        light = background(found.page)
+        found.page.get_by_label("Colours").select_option("dark")
+        dark = background(found.page)
+    with opened(browser, written.file, scheme="dark") as found:
+        assert background(found.page) == dark != light
+        found.page.get_by_label("Colours").select_option("light")
+        assert background(found.page) == light
+
+
+def test_questions_are_found_and_ordered(browser: Browser, written: Written) -> None:
+    with opened(browser, written.file) as found:
+        page = found.page
+        page.get_by_label("Find a question").fill("dark")
+        assert page.locator("article:visible").count() == page.locator("#overview-rows tr:visible").count() == 1
+        assert page.locator("#found").inner_text() == f"1 of {len(every_kind.REGISTRY.metrics)} questions"
+        page.get_by_label("Find a question").fill("")
+        page.get_by_label("Order").select_option("name")
+        names = page.locator("article h3").all_inner_texts()
+        assert names == sorted(every_kind.REGISTRY.metrics)
+        page.get_by_label("Order").select_option("asked")
+        assert page.locator("#overview-rows th").all_inner_texts() == list(every_kind.REGISTRY.metrics)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_accessibility_checker_finds_nothing(browser: Browser, written: Written, scheme: Scheme) -> None:
+    with opened(browser, written.file, scheme=scheme) as found:
+        found.show_everything()
+        results = Axe().run(found.page)
+        assert results.response["passes"], "nothing was checked"
+        assert results.violations_count == 0, results.generate_report()
+
+
+def test_the_keyboard_reaches_the_questions_at_once_and_sees_where_it_is(browser: Browser, written: Written) -> None:
+    with opened(browser, written.file) as found:
+        page = found.page
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == "Skip to the questions"
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.id") == "questions"
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.closest('article').id") == "q-dark_mode"
+
+
+def test_print_is_black_on_white_with_every_chart_and_fold_open(browser: Browser, written: Written) -> None:
+    with opened(browser, written.file, scheme="dark") as found:
+        found.page.emulate_media(media="print")
+        found.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        assert found.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert not found.page.locator("#theme").is_visible()
+        assert found.page.locator("details:not(.made):not([open])").count() == 0
+        assert article(found.page, "both").locator("svg.chart").count() == 3
+        assert found.page.pdf().startswith(b"%PDF")
+        found.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        assert found.page.locator("details:not(.made):not([open])").count() > 0
+
+
+def test_without_scripts_answers_and_tables_are_there(browser: Browser, written: Written) -> None:
+    with opened(browser, written.file, scripts=False) as found:
+        assert (
+            article(found.page, "os").locator(".numbers tbody tr").count() == len(written.metric("os")["estimates"]) + 1
+        )
+        assert not found.page.locator("#filters").is_visible()
+        assert "say yes" in article(found.page, "dark_mode").inner_text()
+
+
+HOSTILE = (
+    "</script><script>window.taken = 1</script>",
+    "<img src=x onerror='window.taken = 2'>",
+    "\"' onmouseover='window.taken = 3' x='",
+    "{{ 7 * 7 }} {% raw %} \u2028 \u2029 &lt; &amp;",
+    "\u202ethgir ot tfel\u202c \U0001f9ea\U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "--><!--<script>",
+    "a long one " * 900,
+)
+
+
+def hostile_registry() -> Registry:
+    """Return questions with values that no file of definitions could hold, behind the back of what reads it."""
+    plain = Registry.parse(registry_text(dark_mode=BOOLEAN, os=CATEGORY | {"values": list("abcdefg")}, both=CROSS))
+    metrics = dict(plain.metrics)
+    metrics["os"] = replace(metrics["os"], domain=Category(HOSTILE), purpose="".join(HOSTILE), owner=HOSTILE[1])
+    metrics["both"] = replace(
+        metrics["both"], domain=Cross(Boolean(), Category(HOSTILE), names=(HOSTILE[0], HOSTILE[1]))
+    )
+    return replace(plain, app=HOSTILE[0], owner=HOSTILE[2], metrics=metrics)
+
+
+def test_hostile_names_are_nothing_but_text(browser: Browser, tmp_path: Path) -> None:
+    registry = hostile_registry()
+    report = make_report(registry, decode(tallies(registry, range(3)).splitlines()))
+    file = tmp_path / "report.html"
+    file.write_text(as_html(report, registry), encoding="utf-8")
+    with opened(browser, file, PHONE) as found:
+        found.show_everything()
+        shown = article(found.page, "os")
+        rows = shown.locator(".numbers tbody tr:has(data) th").all_text_contents()
+        assert rows[:-1] == list(HOSTILE[:-1])
+        assert rows[-1] == HOSTILE[-1][: len(rows[-1]) - 1] + "…"
+        assert article(found.page, "both").locator("svg.chart").count() == 2 + 1
+        assert found.page.evaluate("window.taken") is None
+        assert found.page.evaluate("document.images.length") == 0
+        assert found.page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+        assert found.complaints == []
+        assert found.requests == [file.as_uri()]
+
+
+def test_the_policy_refuses_scripts_styles_and_requests_that_are_not_the_pages_own(
+    browser: Browser, written: Written
+) -> None:
+    inject = """(code) => {
+        const script = document.createElement("script"); script.textContent = code; document.body.append(script);
+        const style = document.createElement("style"); style.textContent = "body { color: red }";
+        const image = new Image(); image.src = "http://127.0.0.1:9/x"; document.body.append(style, image);
+    }"""
+    with opened(browser, written.file) as found:
+        found.page.evaluate(inject, "window.taken = 1")
+        found.page.wait_for_function("() => document.images.length === 1")
+        assert found.page.evaluate("window.taken") is None
+        assert found.page.evaluate("getComputedStyle(document.body).color") != "rgb(255, 0, 0)"
+        assert sum("Content Security Policy" in one for one in found.complaints) == 3, found.complaints
+
+
+@pytest.mark.parametrize("lines", [b"", b"one report", b"none that fits"])
+def test_a_page_without_much_says_so(browser: Browser, tmp_path: Path, lines: bytes) -> None:
+    metric = every_kind.REGISTRY.metric("dark_mode")
+    line = {"metric": "dark_mode", "edition": metric.edition, "window": SHOWN, "closed": True, "reports": 1}
+    written = {
+        b"": b"",
+        b"one report": json.dumps(line | {"counts": [0, 1]}).encode(),
+        b"none that fits": json.dumps(line | {"counts": [0, 1], "edition": "0" * 12}).encode(),
+    }[lines]
+    words = {
+        b"": "no closed window has a tally",
+        b"one report": "Too few reports to conclude: with 1 report",
+        b"none that fits": "every tally was left out",
+    }[lines]
+    page = write(tmp_path, every_kind.REGISTRY_TEXT, written)
+    with opened(browser, page.file) as found:
+        found.show_everything()
+        assert words in found.page.inner_text("main")
+        assert "There is no tally of it" in article(found.page, "os").inner_text()
+        assert found.complaints == []

@@ -1,0 +1,230 @@
+"""The view of the HTML report, without a browser: numbers, sentences, verdicts, compact tracks, and the file itself."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from client_sdk.spec import Registry, Window
+from estimator.changes import changes_of
+from estimator.cli import command
+from estimator.figure import Estimate
+from estimator.metric_estimate import MetricEstimate, estimate
+from estimator.render.html import as_html
+from estimator.render.html.numbers import PERCENT, PLAIN, count_words, p_equals
+from estimator.render.html.page import page_of
+from estimator.render.html.sentences import NO_REPORTS, answer_of
+from estimator.render.html.sparkline import sparkline
+from estimator.render.html.tracks import tracks
+from estimator.render.html.verdicts import TOO_FAR, too_few, verdict_of
+from estimator.report import Selection, make_report
+from estimator.tallies import Tally, decode
+from tests.support import every_kind, pages
+from tests.support.definitions import BOOLEAN, CATEGORY, NUMBER, ORDINAL, SET, Field, registry_text
+
+ASSETS = Path(__file__).parents[3] / "estimator" / "render" / "html" / "assets"
+MINUS = "\N{MINUS SIGN}"
+
+
+def registry(**metrics: dict[str, Field]) -> Registry:
+    return Registry.parse(registry_text(**metrics))
+
+
+def told(found: Registry, name: str, counts: tuple[int, ...], window: str = "2026-11-20") -> MetricEstimate:
+    metric = found.metric(name)
+    tally = Tally(name, metric.edition, Window.parse(window), closed=True, reports=sum(counts), counts=counts)
+    return estimate(metric, tally)
+
+
+def test_numbers_have_as_many_digits_as_their_interval_bears() -> None:
+    assert PERCENT.about(0.3123, 0.299, 0.325) == "31 %"
+    assert PERCENT.interval(0.299, 0.325) == "29.9 to 32.5 %"
+    assert PERCENT.value(0.3123, 0.1, 0.5) == "31 %"
+    assert PERCENT.value(-0.0001, -0.02, 0.02) == "0.0 %"
+    assert PERCENT.changed(-0.032, -0.05, -0.01) == f"{MINUS}3.2 points"
+    assert PERCENT.changed(0.032, 0.01, 0.05) == "+3.2 points"
+    assert PLAIN.interval(12345.6, 23456.7) == "12,346 to 23,457"
+    assert PLAIN.value(5.0, 5.0, 5.0) == "5.0"
+    assert [p_equals(p) for p in (0.0009, 0.0312, 1.0)] == ["below 0.001", "= 0.031", "= 1"]
+    assert [count_words(number, "report") for number in (1, 2000)] == ["1 report", "2,000 reports"]
+
+
+def test_a_sentence_gives_the_answer_of_every_kind() -> None:
+    found = registry(yes=BOOLEAN, os=CATEGORY, level=ORDINAL, have=SET, size=NUMBER)
+    assert re.fullmatch(r"About \d+ % \([\d.]+ to [\d.]+ %\) say yes\.", answer_of(told(found, "yes", (6000, 4000))))
+    assert answer_of(told(found, "yes", (0, 0))) == NO_REPORTS
+    assert "The most common answer is “a”" in answer_of(told(found, "os", (6000, 2000, 1000)))
+    assert "which answer is ahead cannot be told" in answer_of(told(found, "os", (300, 290, 280)))
+    assert re.search(
+        r"The mean position is about [\d.]+ \(.*\) of 3\.", answer_of(told(found, "level", (900, 900, 900)))
+    )
+    symbols = found.metric("have").channel.symbols
+    assert answer_of(told(found, "have", tuple(range(1000, 1000 + symbols)))).startswith("Most have “")
+    symbols = found.metric("size").channel.symbols
+    assert answer_of(told(found, "size", (500,) * symbols)) == "The mean is about 5 (3.4 to 5.6)."
+
+
+def test_a_sentence_names_nothing_impossible() -> None:
+    found = registry(yes=BOOLEAN)
+    one = told(found, "yes", (980, 20))
+    assert one.shares is not None
+    assert (one.shares[1][1].unbiased or 0) < 0
+    assert answer_of(one).startswith("About 0")
+
+
+def test_a_change_is_told_from_chance_and_from_silence() -> None:
+    found = registry(yes=BOOLEAN, other=BOOLEAN)
+
+    def verdict(first: tuple[int, int], last: tuple[int, int], *more: MetricEstimate) -> str:
+        windows = [told(found, "yes", first, "2026-11-01"), told(found, "yes", last, "2026-11-09"), *more]
+        return verdict_of(next(iter(changes_of(windows))), 2).code
+
+    still = [told(found, "other", (500, 500), window) for window in ("2026-11-01", "2026-11-02")]
+    assert verdict((6000, 4000), (5000, 5000)) == "changed"
+    assert verdict((600, 400), (555, 445)) == "changed"
+    assert verdict((600, 400), (555, 445), *still) == "perhaps"
+    assert verdict((600, 400), (601, 399)) == "same"
+    assert verdict((20, 20), (6000, 4000)) == "unknown"
+    assert verdict_of(None, 1).brief == "one window"
+    assert verdict_of(None, 0).brief == "no data"
+
+
+def test_a_warning_says_how_many_reports_it_takes_and_so_many_are_enough() -> None:
+    found = registry(yes=BOOLEAN, size=NUMBER)
+    words = too_few(told(found, "yes", (60, 40)))
+    assert words is not None
+    needed = int(re.findall(r"takes about ([\d,]+) reports", words)[0].replace(",", ""))
+    enough = told(found, "yes", (needed // 2, needed - needed // 2))
+    assert too_few(enough) is None
+    assert enough.shares is not None
+    assert TOO_FAR * 0.95 <= float((enough.shares.highs - enough.shares.lows).max()) / 2 <= TOO_FAR
+    symbols = found.metric("size").channel.symbols
+    assert "with 0 reports" in (too_few(told(found, "size", (0,) * symbols)) or "")
+
+
+def test_tracks_are_as_exact_as_a_hundredth_of_the_narrowest_interval() -> None:
+    rows = [
+        [Estimate(0.31234, 0.01, 0.29, 0.33, 0.3123), None, Estimate(-0.02, 0.1, 0.0, 0.2, 0.0)],
+        [Estimate(None, None, 0.0, 1.0, None), Estimate(0.5, 0.02, 0.46, 0.54, None), None],
+    ]
+    found = tracks(rows)
+    narrowest = 0.04
+    assert narrowest / 1000 <= found["step"] <= narrowest / 100
+    for place, row in enumerate(rows):
+        for slot, one in enumerate(row):
+            if one is None or one.unbiased is None:
+                assert found["e"][place][slot] is None
+                continue
+            steps = {name: found[name][place][slot] for name in "edu"}
+            assert steps["e"] * found["step"] == pytest.approx(one.unbiased, abs=found["step"])
+            assert (steps["e"] - steps["d"]) * found["step"] == pytest.approx(one.low, abs=found["step"])
+            assert (steps["e"] + steps["u"]) * found["step"] == pytest.approx(one.high, abs=found["step"])
+    assert "m" not in tracks([[Estimate(0.5, 0.1, 0.4, 0.6, None)]])
+
+
+def test_a_spark_is_broken_where_there_is_nothing() -> None:
+    one = Estimate(0.5, 0.1, 0.4, 0.6, None)
+    assert sparkline([one, None, one, one]).count("M") == 2
+    assert sparkline([one]) == ""
+
+
+def test_a_page_names_what_is_not_there() -> None:
+    found = every_kind.REGISTRY
+    lines = pages.tallies(found, range(2)).splitlines()
+    report = make_report(
+        found, decode([line for line in lines if b'"os"' not in line] + every_kind.tallies().splitlines()[-1:])
+    )
+    page = page_of(report, found)
+    assert [one.metric.name for one in page.questions] == list(found.metrics)
+    assert next(one for one in page.questions if one.metric.name == "os").answer.startswith("There is no tally")
+    assert [one.metric for one in page.skipped] == ["gone"]
+    assert page.nothing is None
+    assert page_of(make_report(found, []), found).nothing is not None
+    calendar = [window.text for windows in page.calendars.values() for window in windows]
+    assert calendar == [pages.day(0), pages.day(1)]
+
+
+def test_a_preliminary_window_is_shown_first_only_where_there_is_no_closed_one() -> None:
+    found = registry(yes=BOOLEAN)
+    metric = found.metric("yes")
+    tallies = [
+        Tally("yes", metric.edition, Window.parse(window), closed, 1000, (600, 400))
+        for window, closed in (("2026-11-20", True), ("2026-11-21", False))
+    ]
+    (both,) = page_of(make_report(found, tallies, Selection(preliminary=True)), found).questions
+    (alone,) = page_of(make_report(found, tallies[1:], Selection(preliminary=True)), found).questions
+    assert (both.window, both.preliminary) == ("2026-11-20", False)
+    assert (alone.window, alone.preliminary) == ("2026-11-21", True)
+
+
+def test_the_policy_names_the_hash_of_every_script_and_style_of_the_file() -> None:
+    text = as_html(make_report(every_kind.REGISTRY, []), every_kind.REGISTRY)
+    policy = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)[0].replace("&#39;", "'")
+    for content in re.findall(r"<(?:script|style)>(.*?)</(?:script|style)>", text, re.DOTALL):
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+    assert "http" not in policy
+
+
+def test_the_libraries_are_byte_by_byte_what_was_looked_at() -> None:
+    libraries = tomllib.loads((ASSETS / "vendored.toml").read_text(encoding="utf-8"))
+    recorded = {name: one["sha256"] for library in libraries.values() for name, one in library["files"].items()}
+    ours = {"report.css", "report.js", "vendored.toml"}
+    assert {path.name for path in ASSETS.iterdir()} == recorded.keys() | ours
+    for name, sha256 in recorded.items():
+        assert hashlib.sha256((ASSETS / name).read_bytes()).hexdigest() == sha256, name
+
+
+@pytest.fixture
+def arguments(tmp_path: Path) -> list[str]:
+    (tmp_path / "metrics.toml").write_text(registry_text(yes=BOOLEAN), encoding="utf-8")
+    metric = registry(yes=BOOLEAN).metric("yes")
+    line = {"metric": "yes", "edition": metric.edition, "window": "2026-11-20", "closed": True, "reports": 1000}
+    (tmp_path / "tallies.ndjson").write_text(json.dumps(line | {"counts": [600, 400]}), encoding="utf-8")
+    return ["report", "--registry", f"{tmp_path / 'metrics.toml'}", "--tallies", f"{tmp_path / 'tallies.ndjson'}"]
+
+
+def test_html_alone_prints_nothing_and_with_a_format_that_too(arguments: list[str], tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    alone = CliRunner().invoke(command, [*arguments, "--html", str(page)])
+    assert (alone.exit_code, alone.stdout) == (0, "")
+    assert "report.html is written" in alone.stderr
+    written = page.read_text(encoding="utf-8")
+    assert written.startswith("<!doctype html>")
+    both = CliRunner().invoke(command, [*arguments, "--html", str(page), "--format", "json"])
+    assert json.loads(both.stdout)["metrics"][0]["reports"] == 1000
+    assert page.read_text(encoding="utf-8") == written, "the same tallies give the same page"
+
+
+def test_a_page_that_cannot_be_written_leaves_the_old_one_and_says_what_to_do(
+    arguments: list[str], tmp_path: Path
+) -> None:
+    missing = CliRunner().invoke(command, [*arguments, "--html", str(tmp_path / "absent" / "report.html")])
+    assert missing.exit_code == 1
+    assert "name a file in a folder that may be written to" in missing.stderr
+    folder = CliRunner().invoke(command, [*arguments, "--html", str(tmp_path)])
+    assert folder.exit_code == 1
+    assert "name one that may be replaced" in folder.stderr
+    page = tmp_path / "report.html"
+    page.write_text("the old one", encoding="utf-8")
+    broken = [*arguments[:-1], str(tmp_path / "absent.ndjson")]
+    assert CliRunner().invoke(command, [*broken, "--html", str(page)]).exit_code == 1
+    assert page.read_text(encoding="utf-8") == "the old one"
+    assert not list(tmp_path.glob("*.part")) + list(tmp_path.glob(".*.part"))
+
+
+def test_odds_are_rounded_up() -> None:
+    (question,) = page_of(make_report(registry(yes=BOOLEAN), []), registry(yes=BOOLEAN)).questions
+    words = dict(question.facts)["Epsilon of a report"]
+    odds = float(re.findall(r"at most ([\d.]+) to 1", words)[0])
+    assert math.e <= odds <= math.e + 0.1

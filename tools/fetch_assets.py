@@ -1,0 +1,43 @@
+"""Fetches the libraries of the HTML report from npm, as `vendored.toml` names them, and refuses other bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+from pathlib import Path
+
+ASSETS = Path(__file__).parents[1] / "estimator" / "render" / "html" / "assets"
+
+
+def main() -> None:
+    """Write every file of every library."""
+    for library in tomllib.loads((ASSETS / "vendored.toml").read_text(encoding="utf-8")).values():
+        for name, content in fetched(library["package"], library["files"]).items():
+            (ASSETS / name).write_bytes(content)
+            print(f"{name}: as it is in {library['package']}")
+
+
+def fetched(package: str, files: dict[str, dict[str, str]]) -> dict[str, bytes]:
+    """Return the files of a package by the names that they get."""
+    with tempfile.TemporaryDirectory(prefix="hearsay-assets-") as folder:
+        subprocess.run(["npm", "pack", "--silent", package], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        (archive,) = Path(folder).glob("*.tgz")
+        with tarfile.open(archive) as packed:
+            return {name: checked(packed, one["from"], one["sha256"]) for name, one in files.items()}
+
+
+def checked(packed: tarfile.TarFile, path: str, sha256: str) -> bytes:
+    """Return one file, if its bytes are the ones that were looked at."""
+    member = packed.extractfile(f"package/{path}")
+    content = member.read() if member else b""
+    if hashlib.sha256(content).hexdigest() != sha256:
+        sys.exit(f"{path} is not what vendored.toml says; look at the new one, then change its sha256")
+    return content
+
+
+if __name__ == "__main__":
+    main()
