@@ -109,7 +109,6 @@ def report(  # noqa: PLR0913 one argument an option
         (
             out and (preliminary or pool or output or html or form != "table"),
             "--out writes closed windows in every form, without --preliminary, --pool, --output, --html and --format",
-            " with it",
         ),
     )
     definitions = load_registry(registry)

@@ -14,6 +14,7 @@ from estimator.metric_estimate import Wanted
 from estimator.render.as_csv import as_csv
 from estimator.render.as_json import as_json
 from estimator.render.frames import to_parquet
+from estimator.render.html import as_html
 from estimator.report import Report, Selection, make_report
 from estimator.tallies import Tally
 
@@ -81,7 +82,11 @@ def _files_of(
     report = make_report(registry, tallies, wanted=wanted, advance=advance)
     if not report.metrics:  # once written it would stay so; with the right registry it can still be made
         raise UnfitTallyError(_why_nothing(report))
-    files = {REPORT: as_json(report).encode(), "report.csv": as_csv(report).encode()}
+    files = {
+        REPORT: as_json(report).encode(),
+        "report.csv": as_csv(report).encode(),
+        "report.html": as_html(report, registry).encode(),
+    }
     with suppress(MissingLibraryError):
         files["report.parquet"] = to_parquet(ReportDocument.of(report))
     return files

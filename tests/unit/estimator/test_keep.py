@@ -26,7 +26,7 @@ REGISTRY_TEXT = registry_text(
     dark_mode=BOOLEAN, os=CATEGORY, weekly=BOOLEAN | {"window": "week"}, monthly=BOOLEAN | {"window": "month"}
 )
 REGISTRY = Registry.parse(REGISTRY_TEXT)
-FILES = {"report.json", "report.csv", "report.parquet"}
+FILES = {"report.html", "report.json", "report.csv", "report.parquet"}
 NEW, NOTHING, PARTLY, FAILED, USAGE = 0, 3, 4, 1, 2
 
 
