@@ -106,7 +106,7 @@ def distribution_of(histogram: Histogram, counts: Counts, reports: int, *, simul
     frequencies = counts / reports
     smoothed = shares_of(histogram, frequencies, smooth=True)
     likeliest = shares_of(histogram, frequencies, smooth=False)
-    again = _drawn_anew(histogram, smoothed, reports)
+    again = drawn_anew(histogram, smoothed, reports)
     figures, resampled = _figures(histogram, smoothed), _figures(histogram, again)
     reach = _reach_together(figures, resampled) if simultaneous else _reach(figures, resampled)
     known = [Resampled(*one) for one in zip(*(ends.tolist() for ends in _ends(histogram, figures, reach)), strict=True)]
@@ -187,7 +187,7 @@ def _smoothed(shares: Floats) -> Floats:
     return found
 
 
-def _drawn_anew(histogram: Histogram, shares: Floats, reports: int) -> Floats:
+def drawn_anew(histogram: Histogram, shares: Floats, reports: int) -> Floats:
     """Return what is estimated from tallies of a population with these shares: shape (resamples, bins)."""
     law = histogram.symbol_law(shares)
     drawn = np.random.default_rng(SEED).multinomial(reports, law / law.sum(), size=RESAMPLES)

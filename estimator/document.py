@@ -11,6 +11,7 @@ from client_sdk.spec.epsilon import as_float
 from client_sdk.spec.exact import float_ceiling
 from estimator.central import Central
 from estimator.changes import Change, Changes
+from estimator.clustering import Clusters
 from estimator.distribution import Distribution
 from estimator.figure import Estimate
 from estimator.joint import Joint
@@ -54,6 +55,7 @@ class MetricDocument:
         covariance: of the shares, a row each, where it was wanted; else none.
         central: what the tally reveals, if nothing else is published, where that was wanted; else none.
         fakes: what made-up reports could have done, where that was wanted; else none.
+        clusters: of the answers, where they were wanted and can be near or far; else none.
 
     """
 
@@ -75,6 +77,7 @@ class MetricDocument:
     covariance: tuple[tuple[float, ...], ...] | None = None
     central: Central | None = None
     fakes: Fakes | None = None
+    clusters: Clusters | None = None
 
     @classmethod
     def of(cls, found: MetricEstimate) -> MetricDocument:
@@ -99,6 +102,7 @@ class MetricDocument:
             covariance=None if found.covariance is None else tuple(map(tuple, found.covariance.tolist())),
             central=found.central,
             fakes=found.fakes,
+            clusters=found.clusters,
         )
 
 

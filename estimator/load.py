@@ -10,6 +10,7 @@ from typing import IO, Any
 from client_sdk.spec import Label, Window, WindowError
 from estimator.central import ASSUMPTION, Central
 from estimator.changes import Change
+from estimator.clustering import Cluster, Clusters
 from estimator.decoding import Node
 from estimator.distribution import Distribution, Resampled
 from estimator.document import SCHEMA, ChangesDocument, MetricDocument, PooledDocument, ReportDocument
@@ -25,7 +26,7 @@ _QUESTION = ("metric", "edition", "kind", "mechanism", "epsilon", "delta", "repo
 _CHANGE = ("difference", *_INTERVAL, "p_value", "p_value_corrected")
 _FIGURES = (
     *("estimates", "mean", "sum", "variance", "quantiles", "bins", "answered", "groups", "differences"),
-    *("independence", "covariance", "central", "fakes"),
+    *("independence", "covariance", "central", "fakes", "clusters"),
 )
 
 
@@ -99,6 +100,7 @@ def _metric(node: Node) -> MetricDocument:
         else None,
         central=_central(node["central"]) if "central" in node else None,
         fakes=_fakes(node["fakes"]) if "fakes" in node else None,
+        clusters=_clusters(node["clusters"]) if "clusters" in node else None,
     )
 
 
@@ -181,6 +183,24 @@ def _labelled_move(node: Node) -> tuple[Label, Move]:
 
 def _move(node: Node) -> Move:
     return Move(node["down"].number(), node["up"].number())
+
+
+def _clusters(node: Node) -> Clusters:
+    node.object(("clusters", "numbers"))
+    numbers = [one.object(("clusters", "found")) for one in node["numbers"].items()]
+    return Clusters(tuple(map(_cluster, node["clusters"].items())), tuple(one["found"].number() for one in numbers))
+
+
+def _cluster(node: Node) -> Cluster:
+    node.object(("share", "stability"), ("values", "from", "to", "mean"))
+    ends = ("estimate", "low", "high", "interval")
+    return Cluster(
+        values=tuple(map(_label, node["values"].items())) if "values" in node else (),
+        span=(node["from"].number(), node["to"].number()) if "from" in node else None,
+        share=_resampled(node["share"].object(ends)),
+        mean=_resampled(node["mean"].object(ends)) if "mean" in node else None,
+        stability=node["stability"].number(),
+    )
 
 
 def _window(node: Node) -> Window:

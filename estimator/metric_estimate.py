@@ -14,6 +14,8 @@ import numpy as np
 
 from client_sdk.spec import Cross, Filled, Label, Metric, Number, Ordinal, Subset, Window
 from estimator.central import Central, central_of
+from estimator.clustered import clusters_of_histogram, clusters_of_values
+from estimator.clustering import Clusters
 from estimator.covariance import MOST_VALUES, covariance_of
 from estimator.distribution import Distribution, distribution_of
 from estimator.figure import Estimate, Shares
@@ -46,6 +48,7 @@ class Wanted:
         pool: all windows of a metric together, too.
         joint: what follows from the shares of two questions asked together.
         fakes: the fraction of the reports that is taken for made up; or none, where that is not asked.
+        clusters: of answers that lie on a scale, are counts or numbers, or pairs.
 
     """
 
@@ -55,6 +58,7 @@ class Wanted:
     pool: bool = False
     joint: bool = True
     fakes: float | None = None
+    clusters: bool = False
 
 
 PLAIN = Wanted()
@@ -79,6 +83,8 @@ class MetricEstimate:
             drawn, the dummy last); else none.
         central: what the tally reveals, if nothing else is published, where that is wanted; else none.
         fakes: what made-up reports could have done, where that is wanted; else none.
+        clusters: of the answers, where they are wanted and there is a histogram of answers that are near or far; else
+            none.
 
     """
 
@@ -94,6 +100,7 @@ class MetricEstimate:
     covariance: Floats | None = None
     central: Central | None = None
     fakes: Fakes | None = None
+    clusters: Clusters | None = None
 
     @property
     def total(self) -> Estimate | None:
@@ -169,6 +176,8 @@ def _of_grid(found: MetricEstimate, decoder: Decoder, counts: Counts, wanted: Wa
         return replace(found, mean=mean)
     histogram = Histogram.of(found.metric.channel, domain)
     distribution = distribution_of(histogram, counts, found.reports, simultaneous=wanted.simultaneous)
+    if wanted.clusters and found.reports:
+        found = replace(found, clusters=clusters_of_histogram(histogram, counts, found.reports))
     return replace(found, mean=replace(mean, likeliest=distribution.mean_ml), distribution=distribution)
 
 
@@ -184,6 +193,8 @@ def _of_values(found: MetricEstimate, inverse: Inverse, counts: Counts, wanted: 
         family += size - 1 if isinstance(domain, Filled) else 0
     shares = _shares(domain.labels, inverse, counts, reports, family)
     mean = None if positions is None else _mean(positions, inverse, shares.likeliest, counts, reports, family)
+    if wanted.clusters and reports:
+        found = replace(found, clusters=clusters_of_values(found.metric, inverse, counts, shares.likeliest))
     if isinstance(domain, Subset):
         shares = shares.of_members(domain.labels, domain.max_items)
     found = replace(found, shares=shares, mean=mean)

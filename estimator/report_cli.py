@@ -39,6 +39,7 @@ BYTES_OF_A_MB = 10**6
     type=BETWEEN_0_AND_1,
     help="The epsilon of each closed tally at this delta, if only tallies are published; not in CSV.",
 )
+@click.option("--clusters", is_flag=True, help="Clusters of numbers, scales and pairs, and how many; not for rows.")
 @click.option(
     "--fakes",
     metavar="FRACTION",
@@ -72,6 +73,7 @@ def report(  # noqa: PLR0913 one argument an option
     covariance: bool,
     central_delta: float | None,
     pool: bool,
+    clusters: bool,
     fakes: float | None,
     form: str | None,
     html: Path | None,
@@ -101,8 +103,8 @@ def report(  # noqa: PLR0913 one argument an option
             "a central epsilon is of a whole tally, not of a row; take --format table or json",
         ),
         (
-            fakes is not None and form in ("csv", "parquet"),
-            "a test is of a whole tally, not of a row; take --format table or json",
+            (fakes is not None or clusters) and form in ("csv", "parquet"),
+            "tests and clusters are of a whole tally, not of a row; take --format table or json",
         ),
         (output is None and form in BINARY_FORMATS, f"{form} is not for the eye; add --output FILE"),
         ((out is None) != (every is None), "--out DIR and --every window belong together"),
@@ -116,7 +118,7 @@ def report(  # noqa: PLR0913 one argument an option
         read = _read(collector, tallies, preliminary=preliminary)
     except TalliesError as error:
         raise click.ClickException(str(error)) from error
-    wanted = Wanted(simultaneous, covariance, central_delta, pool, fakes=fakes)
+    wanted = Wanted(simultaneous, covariance, central_delta, pool, fakes=fakes, clusters=clusters)
     selection = Selection(first, last, preliminary)
     if out is not None:
         raise SystemExit(keep(out, definitions, read, selection, wanted))

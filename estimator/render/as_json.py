@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from estimator.changes import Change
+from estimator.clustering import Clusters
 from estimator.distribution import Distribution, Resampled
 from estimator.document import SCHEMA, ChangesDocument, MetricDocument, PooledDocument, ReportDocument
 from estimator.figure import Estimate
@@ -89,12 +90,20 @@ def _metric(estimated: MetricDocument) -> dict[str, object]:
         document["answered"] = [{"value": value, **_within(one)} for value, one in estimated.answered]
     if estimated.joint is not None:
         document |= _joint(estimated.joint)
+    return document | _on_request(estimated)
+
+
+def _on_request(estimated: MetricDocument) -> dict[str, object]:
+    """Return what stands in a report only where it is wanted."""
+    document: dict[str, object] = {}
     if estimated.covariance is not None:
         document["covariance"] = estimated.covariance
     if estimated.central is not None:
         document["central"] = central.document_of(estimated.central)
     if estimated.fakes is not None:
         document["fakes"] = fakes.document_of(estimated.fakes)
+    if estimated.clusters is not None:
+        document["clusters"] = _clusters(estimated.clusters)
     return document
 
 
@@ -144,6 +153,21 @@ def _distribution(found: Distribution) -> dict[str, object]:
 
 def _resampled(one: Resampled) -> dict[str, object]:
     return {"estimate": one.estimate, "low": one.low, "high": one.high, "interval": RESAMPLED}
+
+
+def _clusters(found: Clusters) -> dict[str, object]:
+    return {
+        "clusters": [
+            {
+                **({"values": one.values} if one.span is None else {"from": one.span[0], "to": one.span[1]}),
+                "share": _resampled(one.share),
+                **({} if one.mean is None else {"mean": _resampled(one.mean)}),
+                "stability": one.stability,
+            }
+            for one in found.clusters
+        ],
+        "numbers": [{"clusters": number, "found": part} for number, part in enumerate(found.numbers, start=1)],
+    }
 
 
 def _joint(joint: Joint) -> dict[str, object]:

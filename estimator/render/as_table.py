@@ -14,7 +14,7 @@ from estimator.joint import Joint
 from estimator.metric_estimate import MetricEstimate
 from estimator.pooling import Pooled
 from estimator.render import central, fakes
-from estimator.render.words import mean_word, mechanism_words, word
+from estimator.render.words import cluster_words, mean_word, mechanism_words, word
 from estimator.report import Report
 
 VALUE_WIDTH = 17
@@ -74,7 +74,7 @@ def as_table(report: Report) -> str:
     ]
     preliminary = any(not estimated.closed for estimated in report.metrics)
     point = any(_has_a_point(estimated) for estimated in report.metrics)
-    smoothed = any(estimated.distribution is not None for estimated in report.metrics)
+    smoothed = any(one.distribution is not None or one.clusters is not None for one in report.metrics)
     notes = {
         FOOTNOTES: True,
         TOGETHER_FOOTNOTE: report.simultaneous,
@@ -105,7 +105,7 @@ def _block(metric: Metric, windows: Sequence[MetricEstimate], confidence: float)
         *_rows(windows),
         *(line for estimated in windows for line in (*_answered_lines(estimated), *_joint_lines(estimated))),
         *filter(None, map(central.line_of, windows)),
-        *(line for estimated in windows for line in _fakes_lines(estimated)),
+        *(line for estimated in windows for line in (*_cluster_lines(estimated), *_fakes_lines(estimated))),
     ]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
@@ -184,6 +184,19 @@ def _joint_lines(estimated: MetricEstimate) -> Iterator[str]:
         test = joint.independence
         yield f"  if {cut(groups)} and {cut(outcomes)} had nothing to do with each other:"
         yield f"  p = {test.p_value:.2g} (chi-square {test.statistic:.1f}, {test.degrees_of_freedom} d.f.)"
+
+
+def _cluster_lines(estimated: MetricEstimate) -> Iterator[str]:
+    """Yield the clusters of the answers, where there is more than one, and how sure their number is."""
+    found = estimated.clusters
+    if found is None:
+        return
+    number = len(found.clusters)
+    counted = "1 cluster" if number == 1 else f"{number} clusters"
+    yield f"  {counted} ~, {_window(estimated)}: so many in {found.numbers[number - 1]:.0%} of resampled tallies"
+    for one in found.clusters if number > 1 else ():
+        stable = f"stable {one.stability:.2f}"
+        yield f"  {cut(cluster_words(one)):{VALUE_WIDTH}} {stable:11} {_smoothed(one.share, SHARE_DIGITS)}"
 
 
 def _fakes_lines(estimated: MetricEstimate) -> Iterator[str]:

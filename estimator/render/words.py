@@ -8,6 +8,7 @@ from typing import Final
 from client_sdk.spec import Label, Metric
 from client_sdk.spec.epsilon import as_float
 from client_sdk.spec.exact import float_ceiling
+from estimator.clustering import Cluster
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
 """A privacy loss is not shown smaller than it is."""
@@ -39,3 +40,11 @@ def mechanism_words(metric: Metric) -> str:
     """Return the mechanism of a metric with its exact epsilon, and its delta if it has one."""
     delta = f", delta {short_loss(float_ceiling(metric.delta))}" if metric.delta else ""
     return f"{metric.channel.name}, epsilon {as_float(metric.epsilon_nanos):.9f}{delta}"
+
+
+def cluster_words(cluster: Cluster) -> str:
+    """Return which answers a cluster holds."""
+    if cluster.span is not None:
+        low, high = cluster.span
+        return f"{low:.5g} … {high:.5g}"
+    return "; ".join(map(word, cluster.values))

@@ -35,8 +35,13 @@ WANTED = {
     "covariance and pool": Wanted(covariance=True, pool=True),
     "central": Wanted(central_delta=1e-6),
     "fakes": Wanted(fakes=0.01),
+    "clusters": Wanted(clusters=True),
 }
-SLOW_FOR = {"central": (b'"dark_mode"',), "fakes": (b'"dark_mode"', b'"mood"')}
+SLOW_FOR = {
+    "central": (b'"dark_mode"',),
+    "fakes": (b'"dark_mode"', b'"mood"'),
+    "clusters": (b'"crashes"', b'"steps"', b'"both"'),
+}
 """A central epsilon takes a tenth of a second, and a test of a tally up to some: a few metrics are enough."""
 
 CELLS: dict[type, Callable[[str], object]] = {str: str, bool: lambda cell: cell == "true", int: int, float: float}
