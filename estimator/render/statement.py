@@ -45,7 +45,8 @@ To erase it (switch it off in the application, too):
     hearsay-client forget --data-dir DIR
 
 Counts in which an answer of yours is already contained cannot be told apart any
-more, and stay. So does what was spent, by question and day, without any answer.
+more, and stay. So does what was spent, without any answer: as a sum, and for
+each question only of the day, week or month that had not ended when it last ran.
 """
 
 
