@@ -11,12 +11,11 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from estimator.errors import TalliesError
+from estimator.read_token import TOKEN_VARIABLE
 from estimator.tallies import Tally, decode
 
 TIMEOUT_S = 60.0
 """Seconds without a byte: a collector sums the shards of every tally before it sends the first line."""
-
-TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 the variable's name, not a token
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -69,8 +68,8 @@ def _is_url(text: str) -> bool:
 
 
 def _refusal(collector: str, status: int) -> str:
-    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        return (
-            f"{collector} refuses the read token; set {TOKEN_VARIABLE} to the one that the collector was started with"
-        )
+    if status == HTTPStatus.UNAUTHORIZED:
+        return f"{collector} does not know the read token; set {TOKEN_VARIABLE} to one that it knows"
+    if status == HTTPStatus.FORBIDDEN:
+        return f"{collector} does not let the token read that: take a read key, for open windows one that may see them"
     return f"{collector} answered with status {status} instead of tallies; is it the URL of a collector?"

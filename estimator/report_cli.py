@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
@@ -10,12 +9,13 @@ import click
 from client_sdk.spec import Registry, Window
 from estimator.covariance import MOST_VALUES
 from estimator.errors import MissingLibraryError, OutputError, TalliesError
-from estimator.fetch import TOKEN_VARIABLE, fetch
+from estimator.fetch import fetch
 from estimator.files import write_whole
 from estimator.keep_cli import keep
 from estimator.metric_estimate import Wanted
 from estimator.options import BETWEEN_0_AND_1, REGISTRY, WindowType, load_registry
 from estimator.progress import progress
+from estimator.read_token import TOKEN_VARIABLE, read_token
 from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.report import Report, Selection, make_report
 from estimator.tallies import Tally, read_file
@@ -162,10 +162,7 @@ def _put(made: Report, form: str, output: Path | None) -> None:
 def _read(collector: str | None, tallies: Path | None, *, preliminary: bool) -> list[Tally]:
     if tallies is not None:
         return read_file(tallies)
-    token = os.environ.get(TOKEN_VARIABLE, "")
-    if collector is None or not (token.isascii() and token.isprintable() and token):
-        raise click.UsageError(f"set {TOKEN_VARIABLE} to the collector's read token, one line of ASCII")
-    return fetch(collector, token, preliminary=preliminary)
+    return fetch(collector or "", read_token(), preliminary=preliminary)
 
 
 def _name_too_large(made: Report) -> None:

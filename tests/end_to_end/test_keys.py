@@ -46,6 +46,8 @@ def test_a_key_that_the_command_made_opens_what_it_is_for_and_is_shown_nowhere_e
         assert (answer.status_code, answer.headers["Server"]) == (200, "hearsay")
         assert requests.get(f"{run.url}/v1/tallies", headers=bearer(READ_TOKEN), timeout=30).status_code == 200
         shown = [command_line(pid) for pid in (run.pid, *run.worker_pids())] + [run.output.read_text()]
+        shown += [path.read_text(errors="replace") for path in (tmp_path / "data").rglob("*.aof")]
+        assert "dark_mode" in shown[-1]
         assert not any(value in text for text in shown for value in (secret, READ_TOKEN))
 
 

@@ -28,6 +28,8 @@ class _Collector(BaseHTTPRequestHandler):
             self.send_header("Location", "/v1/tallies")
             self.send_header("Content-Length", "0")
             self.end_headers()
+        elif self.path == "/narrow/v1/tallies":
+            self._answer(403, b"{}")
         elif self.path == "/page/v1/tallies":
             self._answer(200, b"<html>\n")
         elif self.path == "/cut/v1/tallies":
@@ -77,7 +79,7 @@ def test_preliminary_tallies_are_asked_for(collector: str) -> None:
 
 
 def test_a_wrong_token_is_said_to_be_one_and_not_shown(collector: str) -> None:
-    with pytest.raises(TalliesError, match="refuses the read token; set HEARSAY_READ_TOKEN") as caught:
+    with pytest.raises(TalliesError, match="does not know the read token; set HEARSAY_READ_TOKEN") as caught:
         fetch(collector, "mellon", preliminary=False)
     assert "mellon" not in str(caught.value)
 
@@ -87,6 +89,7 @@ def test_a_wrong_token_is_said_to_be_one_and_not_shown(collector: str) -> None:
     [
         ("moved", "status 302"),
         ("nowhere", "status 404"),
+        ("narrow", "does not let the token"),
         ("page", "line 1 is not a tally"),
         ("cut", "failed: IncompleteRead"),
         ("noise", "failed: no HTTP"),
