@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.bench.amplification import measure_amplification
+from tests.bench.bulk import measure_bulk
 from tests.bench.channels import measure_channels
 from tests.bench.collector import measure_collector
 from tests.bench.estimator import measure_estimator
@@ -30,7 +31,14 @@ def main() -> None:
     )
     sections = []
     parts = (
-        *(measure_collector, measure_sdk, measure_participation, measure_estimator, measure_amplification),
+        *(
+            measure_collector,
+            measure_bulk,
+            measure_sdk,
+            measure_participation,
+            measure_estimator,
+            measure_amplification,
+        ),
         *(measure_channels, measure_peers, measure_fresh),
     )
     for measure in parts:

@@ -29,9 +29,12 @@ def uploads(registry: Registry, number: int, reports: int = 4) -> list[bytes]:
     return [Upload(secrets.token_hex(16), rows).encode() for _ in range(number)]
 
 
-def request(path: str, body: bytes) -> bytes:
+JSON = ("Content-Type: application/json",)
+
+
+def request(path: str, body: bytes, headers: Sequence[str] = JSON) -> bytes:
     """Return the bytes of one POST."""
-    head = ("POST {} HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json", "Content-Length: {}", "", "")
+    head = ("POST {} HTTP/1.1", "Host: 127.0.0.1", *headers, "Content-Length: {}", "", "")
     return "\r\n".join(head).format(path, len(body)).encode() + body
 
 
