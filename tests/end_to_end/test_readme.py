@@ -130,7 +130,7 @@ def test_embedding_serving_and_reporting_work_as_the_readme_says(
 
     operating = {"retire"}
     ran = {"make", "export", "serve", "rehearse", "audit", "plan", *operating}
-    show, forget, close, table, preliminary, archive = (
+    show, forget, close, table, preliminary, page, archive = (
         line for line in commands() if not ran & {line.split()[0], line.split()[1]}
     )
     assert "dark_mode" in shell.run(show)
@@ -138,6 +138,8 @@ def test_embedding_serving_and_reporting_work_as_the_readme_says(
     assert "dark_mode" in shell.run(table)
     (metric,) = json.loads(shell.run(preliminary))["metrics"]
     assert (metric["metric"], metric["reports"]) == ("dark_mode", 1)
+    assert shell.run(page) == ""
+    assert "dark_mode" in (folder / "report.html").read_text(encoding="utf-8")
     for line in commands():
         if line.split()[1] in operating:
             shell.run(line)
