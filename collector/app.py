@@ -14,6 +14,7 @@ from client_sdk.spec import GRACE_S, MalformedError
 from collector.config import DAY_S, HOUR_S
 from collector.counters import PROBLEMS, STORE_ERRORS, Counters
 from collector.headers import with_headers
+from collector.log_lines import Event
 from collector.problem import BY_CODE, Problem, ProblemError
 from collector.routes import Service, create_blueprint
 from collector.served import Live
@@ -112,8 +113,8 @@ def _handle_errors(app: Flask, clock: Callable[[], float], counters: Counters) -
 
     @app.errorhandler(Exception)
     def on_bug(error: Exception) -> Response:
-        # The traceback's lines name our code; the request, its address and its body are not in it.
-        _log.error("a request failed: %s", type(error).__name__, exc_info=error)
+        # What is logged names our code; the request, its address and its body are not in it (see log_lines).
+        _log.error("a request failed: %s", type(error).__name__, exc_info=error, extra=Event.REQUEST_FAILED.extra)
         return on_problem(ProblemError(Problem.INTERNAL_ERROR))
 
 

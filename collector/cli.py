@@ -12,7 +12,7 @@ from client_sdk.spec import GRACE_S, Window
 from collector.access import Access, Role, digest_of, new_secret
 from collector.config import DEFAULT_THREADS, HOUR_S, CollectorConfig, ConfigError, Durability, parse_bind
 from collector.open_store import open_store
-from collector.options import ErrorsForPeople, cluster_option, data_dir_option, redis_option
+from collector.options import ErrorsForPeople, cluster_option, data_dir_option, log_format_option, redis_option
 from collector.relay.command import relay
 from collector.retire_command import retire
 from collector.secret import read_secret
@@ -81,6 +81,7 @@ cli.add_command(retire)
 @click.option(
     "--threads", type=int, default=DEFAULT_THREADS, show_default=True, help="Threads a worker that handle requests."
 )
+@log_format_option
 @click.option("--metrics-bind", metavar="HOST:PORT", help="Where to serve Prometheus metrics; nowhere by default.")
 def serve(bind: str, metrics_bind: str | None, read_token_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by CollectorConfig
     """Run the service; it prints one line when it is ready.

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from client_sdk.spec import GRACE_S, HearsayError
+from collector.log_lines import LogFormat
 
 TOKEN = re.compile(r"[!-~]+")
 """What a header can carry without doubt: printable ASCII without blanks."""
@@ -83,6 +84,7 @@ class CollectorConfig:
         copies: how many replicas have what is acknowledged on disk, from 1 to 5, where it is ``replicated``.
         workers: worker processes, from 1 to 64.
         threads: threads a worker that handle requests, from 1 to 256.
+        log_format: how lines on standard error are written.
         metrics_bind: address and port to serve Prometheus metrics on; or none.
 
     """
@@ -102,6 +104,7 @@ class CollectorConfig:
     copies: int = 1
     workers: int = 1
     threads: int = DEFAULT_THREADS
+    log_format: LogFormat = LogFormat.TEXT
     metrics_bind: tuple[str, int] | None = None
 
     def __post_init__(self) -> None:

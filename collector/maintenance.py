@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 
 from client_sdk.spec import Window
 from collector.judge import is_due_to_close
+from collector.log_lines import Event
 from collector.store import StoreUnavailableError, TallyStore
 
 REWRITE_INTERVAL_S = 840.0
@@ -89,6 +90,7 @@ class Maintenance:
         self._clock = clock
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="maintenance", daemon=True)
+        self._closed: frozenset[str] | None = None
         self._closed_before: frozenset[str] = frozenset()
         self._rewritten_at = float("-inf")
         self.health = Health(is_up=True, open_windows=0, closed_windows=0)
@@ -108,8 +110,11 @@ class Maintenance:
         A window that was closed by anybody (the clock, the command line, another collector) is a reason to rewrite.
         """
         self._every_tick()
+        before = self._store.closed_windows() if self._closed is None else self._closed
         close_due_windows(self._store, now_s=self._clock(), grace_s=self._grace_s)
-        closed = self._store.closed_windows()
+        closed = self._closed = self._store.closed_windows()
+        for window in sorted(closed - before):
+            _log.info("window %s is closed", window, extra=Event.WINDOW_CLOSED.extra)
         self.health = Health(True, len(self._store.tallied_windows() - closed), len(closed))  # noqa: FBT003 named there
         since_rewrite_s = monotonic_s - self._rewritten_at
         is_due = since_rewrite_s >= REWRITE_INTERVAL_S or closed != self._closed_before
@@ -117,6 +122,7 @@ class Maintenance:
         if is_due and self._log.rewrite_log():
             self._closed_before = closed
             self._rewritten_at = monotonic_s
+            _log.info("the append-only file is being rewritten", extra=Event.FILE_REWRITTEN.extra)
 
     def _run(self) -> None:
         failing = False
@@ -124,9 +130,12 @@ class Maintenance:
             try:
                 self.tick(time.monotonic())
             except Exception as error:  # noqa: BLE001 whatever it is, the next second may be better
+                is_up = not isinstance(error, StoreUnavailableError)
                 if not failing:
-                    _log.warning("maintenance waits: %s", error)
+                    _log.warning("maintenance waits: %s", error, extra={} if is_up else Event.STORE_DOWN.extra)
                 failing = True
-                self.health = self.health._replace(is_up=not isinstance(error, StoreUnavailableError))
+                self.health = self.health._replace(is_up=is_up)
             else:
+                if failing:
+                    _log.info("maintenance goes on: the store answers", extra=Event.STORE_UP.extra)
                 failing = False

@@ -9,6 +9,7 @@ import click
 
 from client_sdk.spec import HearsayError
 from collector.config import ConfigError
+from collector.log_lines import LogFormat
 from collector.secret import read_secret
 
 data_dir_option = click.option(
@@ -45,6 +46,15 @@ redis_option = click.option(
 )
 
 cluster_option = click.option("--cluster", "is_cluster", is_flag=True, help="The server of --redis is in a cluster.")
+
+
+log_format_option = click.option(
+    "--log-format",
+    type=click.Choice(LogFormat, case_sensitive=False),
+    default=LogFormat.TEXT,
+    show_default=True,
+    help="How lines on standard error are written: for people, or an object a line.",
+)
 
 
 class ErrorsForPeople:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import signal
 import tempfile
 import threading
@@ -21,6 +22,7 @@ from collector.board import Board
 from collector.config import CollectorConfig
 from collector.counters import Counters
 from collector.embedded import EmbeddedStore
+from collector.log_lines import Event, configure
 from collector.maintenance import Maintenance
 from collector.redis_retirement import RedisRetirement
 from collector.redis_store import RedisStore
@@ -29,6 +31,8 @@ from collector.retention import Retention
 from collector.served import Live, Served
 from collector.store import TallyStore
 from collector.workers import announce_when_ready, begin_worker, require_free_address, resolve, run_workers
+
+_log = logging.getLogger(__name__)
 
 WORKER_STOP_S = 10
 """Seconds that a worker may take to finish its requests: more than the store may take to answer one."""
@@ -45,10 +49,13 @@ def serve(config: CollectorConfig) -> None:
         RegistryError: if the registry cannot be used.
 
     """
+    configure(config.log_format)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the workers run: all files are read here anyway
     served = Served(Registry.load(config.registry), load_access(config))
     address = resolve(config.host)
     require_free_address(address, config.port)
+    where = "the store of --redis" if config.redis_url else str(config.data_dir.absolute())
+    _log.info("starting on %s", where, extra=Event.STARTING.extra)
     with contextlib.ExitStack() as running:
         store_url, every_tick = running.enter_context(_store_url(config))
         open_anew = partial(RedisStore, store_url, config.promise, is_cluster=config.is_cluster)
@@ -68,11 +75,12 @@ def serve(config: CollectorConfig) -> None:
         counts = running.enter_context(_metrics(config, maintenance))
         maintenance.start()
         reloader.start()
-        where = "the store of --redis" if config.redis_url else str(config.data_dir.absolute())
-        announce_when_ready(config.host, config.port, f"with {len(served.registry.metrics)} metrics, on {where}")
+        words = f"with {len(served.registry.metrics)} metrics, on {where}, {_holds(store)}"
+        announce_when_ready(config.host, config.port, words, config.log_format)
         try:
             run_workers(
                 partial(worker_app, config, board, partial(open_anew, layout=store.layout), counts),
+                log_format=config.log_format,
                 on_hangup=reloader.ask,
                 address=address,
                 port=config.port,
@@ -84,6 +92,12 @@ def serve(config: CollectorConfig) -> None:
         finally:
             reloader.stop()
             maintenance.stop()
+    _log.info("stopped", extra=Event.STOPPED.extra)
+
+
+def _holds(store: TallyStore) -> str:
+    closed = store.closed_windows()
+    return f"whose windows are {len(store.tallied_windows() - closed)} open, {len(closed)} closed"
 
 
 def load_access(config: CollectorConfig) -> Access:

@@ -23,6 +23,8 @@ from granian.log import LogLevels
 from granian.server import Server
 
 from collector.config import ConfigError
+from collector.log_lines import Event, LogFormat
+from collector.log_lines import settings as settings_of
 
 RESTART_DELAY_S = 1.0
 
@@ -37,6 +39,7 @@ _log = logging.getLogger(__name__)
 def run_workers(
     make_app: Callable[[], Any],
     *,
+    log_format: LogFormat,
     on_hangup: Callable[[], None] = lambda: None,
     **settings: Any,  # noqa: ANN401 as the server takes them
 ) -> None:
@@ -44,6 +47,7 @@ def run_workers(
 
     Args:
         make_app: returns the application of one worker; called in the worker.
+        log_format: how the workers log.
         on_hangup: called on SIGHUP, in the main thread and between any two of its steps, so that it must be quick.
         settings: what the server is told beside what holds for all.
 
@@ -56,6 +60,7 @@ def run_workers(
             respawn_failed_workers=True,
             log_access=False,
             log_level=LogLevels.error,
+            log_dictconfig=settings_of(log_format),
             websockets=False,
             **settings,
         )
@@ -71,8 +76,7 @@ def run_workers(
 
 
 def begin_worker() -> None:
-    """Make this process one that logs, and ends with its parent and without a trace."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    """Make this process one that ends with its parent and without a trace; the server made it one that logs."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a whole group may get it, as when a terminal goes
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # The server's idle threads do not survive the interpreter's own end (they would abort, with a trace in the log):
@@ -108,24 +112,29 @@ def require_free_address(address: str, port: int) -> None:
         raise ConfigError(f"cannot listen on {address}:{port}: {error.strerror}; choose another with --bind") from error
 
 
-def announce_when_ready(host: str, port: int, words: str) -> None:
-    """Print one line as soon as the service answers that it is ready.
+def announce_when_ready(host: str, port: int, words: str, log_format: LogFormat) -> None:
+    """Print one line as soon as the service answers that it is ready; for programs, log it.
 
     Args:
         host: where it listens.
         port: where it listens.
         words: what the line says beside the address.
+        log_format: whether it is for people or for programs.
 
     """
-    threading.Thread(target=_announce, args=(host, port, words), daemon=True).start()
+    threading.Thread(target=_announce, args=(host, port, words, log_format), daemon=True).start()
 
 
-def _announce(host: str, port: int, words: str) -> None:
+def _announce(host: str, port: int, words: str, log_format: LogFormat) -> None:
     while not _is_ready(host, port):
         time.sleep(POLL_S)
     shown = f"[{host}]" if ":" in host else host
-    click.echo(f"hearsay-collector is ready on http://{shown}:{port} {words}")
-    sys.stdout.flush()
+    line = f"hearsay-collector is ready on http://{shown}:{port} {words}"
+    if log_format is LogFormat.TEXT:
+        click.echo(line)
+        sys.stdout.flush()
+    else:
+        _log.info(line, extra=Event.READY.extra)
 
 
 def _is_ready(host: str, port: int) -> bool:

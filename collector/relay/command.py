@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from collector.config import ConfigError, parse_bind
-from collector.options import ErrorsForPeople
+from collector.options import ErrorsForPeople, log_format_option
 from collector.relay.config import DEFAULT_GATHER_S, DEFAULT_HELD, RelayConfig
 from collector.secret import read_secret
 
@@ -28,7 +29,8 @@ KEY_VARIABLE = "HEARSAY_RELAY_KEY"
     help="How long uploads gather at most before they are sent on.",
 )
 @click.option("--held", type=int, default=DEFAULT_HELD, show_default=True, help="Uploads held at once, at most.")
-def relay(collector: str, key_file: Path | None, bind: str, gather_s: float, held: int) -> None:
+@log_format_option
+def relay(collector: str, key_file: Path | None, bind: str, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by RelayConfig
     """Take uploads from devices, mix them, and hand them on: the collector sees no device's address.
 
     The key that the collector knows is in the environment variable HEARSAY_RELAY_KEY, or in a file that --key-file or
@@ -41,4 +43,4 @@ def relay(collector: str, key_file: Path | None, bind: str, gather_s: float, hel
         key = read_secret(KEY_VARIABLE, key_file)
         if key is None:
             raise ConfigError(f"a relay needs a key: set {KEY_VARIABLE}, or name a file with --key-file")
-        serve(RelayConfig(collector=collector, key=key, host=host, port=port, gather_s=gather_s, held=held))
+        serve(RelayConfig(collector=collector, key=key, host=host, port=port, **settings))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from collector.config import TOKEN, ConfigError
+from collector.log_lines import LogFormat
 
 DEFAULT_GATHER_S = 5.0
 
@@ -30,6 +31,7 @@ class RelayConfig:
         port: the TCP port to listen on, from 1 to 65535.
         gather_s: seconds for which a batch gathers at most, above 0.
         held: uploads that are held at once, at most.
+        log_format: how lines on standard error are written.
 
     """
 
@@ -39,6 +41,7 @@ class RelayConfig:
     port: int
     gather_s: float = DEFAULT_GATHER_S
     held: int = DEFAULT_HELD
+    log_format: LogFormat = LogFormat.TEXT
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""

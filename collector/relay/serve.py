@@ -12,6 +12,7 @@ from granian.http import HTTP1Settings
 
 from client_sdk.spec import MAX_UPLOAD_BYTES
 from collector.config import ConfigError
+from collector.log_lines import configure
 from collector.relay.app import RelayApp, Room
 from collector.relay.config import RelayConfig
 from collector.relay.forward import CollectorUnavailableError, Forwarder
@@ -34,13 +35,15 @@ def serve(config: RelayConfig) -> None:
         ConfigError: if the address cannot be used, or the collector refuses the relay key.
 
     """
+    configure(config.log_format)
     address = resolve(config.host)
     require_free_address(address, config.port)
     _allow_files(config.held + SPARE_CONNECTIONS + SPARE_FILES)
     _check_collector(config)
-    announce_when_ready(config.host, config.port, "as a relay")
+    announce_when_ready(config.host, config.port, "as a relay", config.log_format)
     run_workers(
         partial(relay_app, config),
+        log_format=config.log_format,
         address=address,
         port=config.port,
         interface=Interfaces.ASGINL,

@@ -39,4 +39,4 @@ def test_every_answer_of_the_service_is_one_that_its_document_has(registry_file:
         )
     assert fuzzed.returncode == 0, fuzzed.stdout + fuzzed.stderr
     assert "Warnings:" not in fuzzed.stdout, fuzzed.stdout
-    assert len(collector.output.read_text().splitlines()) == 1
+    assert "ERROR" not in collector.output.read_text()

@@ -1,0 +1,53 @@
+"""What a real collector logs of its life, and that it logs nothing of uploads."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from pathlib import Path
+
+from client_sdk.spec import Window, WindowKind
+from tests.support.collecting import report, upload
+from tests.support.processes import RunningCollector, kill, run_command, running_collector, wait_until
+from tests.support.wire import post, raw_answer, with_length
+
+FIRST = ["file_rewritten", "ready", "starting"]
+
+
+def events(collector: RunningCollector) -> list[str]:
+    """Return the events of every line; each must be an object."""
+    return [json.loads(line)["event"] for line in collector.output.read_text().splitlines()]
+
+
+def test_its_life_is_logged_as_objects_and_uploads_are_not(registry_file: Path, tmp_path: Path) -> None:
+    window, data = Window.of(WindowKind.DAY, time.time()).text, tmp_path / "data"
+    with running_collector(registry_file, data, "--log-format", "json") as collector:
+        wait_until(lambda: sorted(events(collector)) == FIRST, what="the first lines")
+        for _ in range(20):
+            assert post(collector.url, upload(report(window=window)))[0] == 200
+        assert raw_answer(collector.url, with_length(b"{"))[0] == 400
+        assert sorted(events(collector)) == FIRST
+        close = [sys.executable, "-m", "collector", "close", "--window", window, "--data-dir", str(data)]
+        assert run_command(close).returncode == 0
+        wait_until(lambda: events(collector)[3:] == ["window_closed", "file_rewritten"], what="the window to be closed")
+        kill(collector.worker_pids()[0])
+        wait_until(lambda: events(collector)[5:] == ["worker_died"], what="the worker to be missed")
+        wait_until(lambda: len(collector.worker_pids()) == 1, what="another worker")
+        assert collector.stop() == 0
+        assert events(collector)[6:] == ["stopped"]
+
+
+def test_a_store_that_goes_and_comes_is_logged_once_each(registry_file: Path, tmp_path: Path) -> None:
+    with running_collector(registry_file, tmp_path / "data", "--log-format", "json") as collector:
+
+        def store_was_missed() -> bool:
+            with contextlib.suppress(StopIteration):  # it is dead already
+                kill(collector.store_pid())
+            return "store_down" in events(collector)
+
+        wait_until(store_was_missed, what="the store to be missed")
+        wait_until(lambda: "store_up" in events(collector), what="the store to be back")
+        seen = [event for event in events(collector) if event.startswith("store_")]
+        assert seen == ["store_down", "store_up"]
