@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -17,6 +18,8 @@ from estimator.options import BETWEEN_0_AND_1, REGISTRY, WindowType, load_regist
 from estimator.progress import progress
 from estimator.read_token import TOKEN_VARIABLE, read_token
 from estimator.render import BINARY_FORMATS, FORMATS
+from estimator.render.as_table import as_table
+from estimator.render.style import Style
 from estimator.report import Report, Selection, make_report
 from estimator.tallies import Tally, read_file
 
@@ -152,6 +155,9 @@ def _refuse_the_first(*mistakes: tuple[object, str]) -> None:
 
 
 def _put(made: Report, form: str, output: Path | None) -> None:
+    if output is None and form == "table":
+        click.echo(as_table(made, Style.of(sys.stdout)), nl=False, color=True)
+        return
     content = BINARY_FORMATS[form](made) if form in BINARY_FORMATS else FORMATS[form](made).encode()
     if output is None:
         click.echo(content, nl=False)

@@ -8,7 +8,7 @@ from typing import Final
 from estimator.audit import Audit, Finding
 from estimator.audit.attack import FALSE_ACCUSATION
 from estimator.render.as_json import json_text
-from estimator.render.as_table import VALUE_WIDTH, cut
+from estimator.render.style import VALUE_WIDTH, cut
 
 ALL: Final = "all metrics"
 

@@ -12,7 +12,7 @@ from estimator.exposure import Exposure
 from estimator.planning import MetricPlan, Plan
 from estimator.render import central
 from estimator.render.as_json import json_text
-from estimator.render.as_table import cut
+from estimator.render.style import cut
 from estimator.render.words import mean_word, mechanism_words, short_loss
 
 NO_BOUND: Final = "no bound"

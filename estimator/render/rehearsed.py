@@ -12,8 +12,9 @@ from estimator.intervals import CONFIDENCE
 from estimator.rehearsal import Coverage, Rehearsal, Rehearsed, compared, holds
 from estimator.render.as_csv import csv_text
 from estimator.render.as_json import document_of, json_text
-from estimator.render.as_table import VALUE_WIDTH, cut, lines_of, shown_values
+from estimator.render.as_table import lines_of, shown_values
 from estimator.render.rows import COLUMNS, metric_rows
+from estimator.render.style import VALUE_WIDTH, cut
 from estimator.render.words import mechanism_words
 
 CSV_COLUMNS: Final = (*COLUMNS, "truth", "holds", "seed")
@@ -90,7 +91,7 @@ def _block(rehearsed: Rehearsed) -> str:
         f"{metric.name}: {metric.kind}",
         f"  {mechanism_words(metric)}, reports: {estimated.reports:,}",
         HEADING,
-        *(f"  {cut(label):{VALUE_WIDTH}} {_numbers(one, truth, digits)}" for (label, one, digits), truth in shown),
+        *(f"  {cut(one.label):{VALUE_WIDTH}} {_numbers(one.figure, truth, one.digits)}" for one, truth in shown),
         *([f"  … and {left_out:,} more values; --format json and csv have all"] if left_out else []),
         *_coverage_line("coverage", rehearsed.coverage),
         *_coverage_line("coverage of variance and quantiles", rehearsed.resampled_coverage),
