@@ -11,8 +11,8 @@ from estimator.audit.attack import Proof, attack, level_of
 from estimator.audit.contests import LEAST_REPORTS, Contest, Scene, scenes
 from estimator.audit.observation import Observation, observe, tabulate
 
-EFFORT_IN_ALL = 350_000
-"""Of an audit by default: some two and a half minutes of one core, so that it keeps within five on a busy one."""
+EFFORT_IN_ALL = 280_000
+"""Of an audit by default, in windows: two to three minutes of a core, so that five do where others use it, too."""
 
 MOST_REPORTS = 20_000
 """Of each answer by default, where there are few questions."""

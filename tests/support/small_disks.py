@@ -17,11 +17,13 @@ def mounted(mount: Path) -> Iterator[Path]:
     assert os.geteuid() == 0, "this test mounts a small disk: run it as root"
     mount.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", mount], check=True)  # noqa: S607 wherever it is
-    yield mount
-    wait_until(  # a rewrite of a store's file may outlive the store by a moment
-        lambda: subprocess.run(["umount", mount], check=False).returncode == 0,  # noqa: S607 as above
-        what="the last process to leave the disk",
-    )
+    try:
+        yield mount
+    finally:
+        wait_until(  # a rewrite of a store's file may outlive the store by a moment
+            lambda: subprocess.run(["umount", mount], check=False).returncode == 0,  # noqa: S607 as above
+            what="the last process to leave the disk",
+        )
 
 
 def room_on(folder: Path) -> int:
