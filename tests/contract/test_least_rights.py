@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import redis
+from redis.crc import key_slot
 
 from client_sdk.spec import HearsayError, Window
+from collector import keys
+from collector.config import Durability, Promise
 from collector.judge import Allowance
 from collector.redis_retirement import RedisRetirement
 from collector.redis_store import RedisStore
 from collector.retention import TallyName
 from collector.store import QuotaExceededError
+from tests.support.cluster import Cluster
 from tests.support.collecting import NOON, TODAY, judged, report, upload
 from tests.support.processes import wait_until
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "access.md").read_text(encoding="utf-8")
-(LINE,) = re.findall(r"^ACL SETUSER (.*)$", PAGE, re.MULTILINE)
-USER, *RULES = LINE.split()
+LINES = re.findall(r"^ACL SETUSER (.*)$", PAGE, re.MULTILINE)
+(USER, *RULES), (_, *RULES_ON_A_CLUSTER) = map(str.split, LINES)
 COMMANDS = [rule.removeprefix("+") for rule in RULES if rule.startswith("+")]
 NEEDS_NO_RIGHT = {"auth", "config|resetstat"}
 """Logging in, which everybody may; and what this test does itself."""
@@ -55,8 +61,9 @@ def use(store: RedisStore) -> None:
     allowed = judged(upload(report(), report("os", 2)))._replace(allowance=Allowance("app", 2, int(NOON) + 10**9))
     assert not store.count(allowed).is_duplicate
     assert store.count(allowed).is_duplicate
+    of_the_same_shard = upload(upload_id=secrets.token_hex(12) + allowed.upload[-8:])
     with pytest.raises(QuotaExceededError):
-        store.count(judged(upload())._replace(allowance=allowed.allowance))
+        store.count(judged(of_the_same_shard)._replace(allowance=allowed.allowance))
     assert store.tallied_windows() == {TODAY}
     assert [tally.counts for tally in store.open_snapshot(60, store.closed_windows())] == [(0, 1), (0, 0, 1, 0)]
     store.close(Window.parse(TODAY))
@@ -79,3 +86,39 @@ def test_without_any_of_its_rights_something_fails(administrator: redis.Redis, s
     administrator.execute_command("ACL", "SETUSER", USER, f"-{command}")  # type: ignore[no-untyped-call] # the client's
     with pytest.raises((HearsayError, TimeoutError)):
         use(store)
+
+
+@contextlib.contextmanager
+def asking(cluster: Cluster) -> Iterator[None]:
+    """Let the slot of an empty shard be on its way to another node: whoever asks for a key of it must ask there."""
+    slot = key_slot(keys.prefix(0).encode())
+    source = cluster.node_of(slot)
+    target = next(node for node in cluster.nodes if node.is_master() and node is not source)
+    target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.id())
+    source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", target.id())
+    try:
+        yield
+    finally:
+        cluster.empty()
+        for node in (source, target):
+            node.ask("CLUSTER", "SETSLOT", slot, "STABLE")
+
+
+@pytest.mark.parametrize("missing", ["", *RULES_ON_A_CLUSTER])
+def test_a_cluster_needs_some_rights_more(cluster: Cluster, missing: str) -> None:
+    cluster.empty()
+    for node in cluster.nodes:
+        node.ask("ACL", "SETUSER", USER, *RULES, *RULES_ON_A_CLUSTER, *filter(None, (missing.replace("+", "-"),)))
+    store = RedisStore(
+        cluster.url.replace("//", f"//{USER}:{PASSWORD}@"), Promise(Durability.REPLICATED, 1), is_cluster=True
+    )
+    try:
+        with pytest.raises(HearsayError) if missing else contextlib.nullcontext():
+            use(store)
+            cluster.empty()
+            with asking(cluster):
+                assert store.closed_windows() == frozenset()
+    finally:
+        store.disconnect()
+        for node in cluster.nodes:
+            node.ask("ACL", "DELUSER", USER)
