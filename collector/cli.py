@@ -10,6 +10,7 @@ import click
 
 from client_sdk.spec import GRACE_S, Window
 from collector.access import Access, Role, digest_of, new_secret
+from collector.backup_commands import export_store, import_store
 from collector.config import DEFAULT_THREADS, HOUR_S, CollectorConfig, ConfigError, Durability, parse_bind
 from collector.open_store import open_store
 from collector.options import ErrorsForPeople, cluster_option, data_dir_option, log_format_option, redis_option
@@ -26,8 +27,8 @@ def cli() -> None:
     """Collect perturbed reports, and keep nothing but their tallies."""
 
 
-cli.add_command(relay)
-cli.add_command(retire)
+for command in (export_store, import_store, relay, retire):
+    cli.add_command(command)
 
 
 @cli.command()

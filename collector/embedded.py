@@ -25,6 +25,7 @@ from collector.connections import answers
 
 ADDRESS_FILE = "store.address"
 LOCK_FILE = "store.lock"
+STORE_DIR = "appendonlydir"
 LOG_FILE = "store.log"
 
 LONGEST_URL = 100

@@ -4,7 +4,7 @@ Keys of a shard share the hash tag ``{shard}``, so that a cluster keeps them on 
 upload id.
 
 ==========================================  =======================================================================
-``hearsay:store``                           hash: schema version, number of shards, grace; written at first use
+``hearsay:store``                           hash: schema version, number of shards, grace, imports; written at first use
 ``{shard}:ids:END:PATH``                    sorted set: raw upload id and packed verdict; a bucket (see count_upload)
 ``{shard}:tally:METRIC:EDITION:WINDOW``     packed signed 64-bit counters, big-endian, one a symbol
 ``{shard}:tallies``                         hash: METRIC:EDITION:WINDOW -> number of symbols
@@ -24,6 +24,10 @@ from __future__ import annotations
 STORE = "hearsay:store"
 SNAPSHOT = "{0}:snapshot"
 
+IMPORTING, IMPORTED = "importing", "imported"
+"""Fields of STORE: the digest of the backup that is being imported, and of the one that was."""
+
+IDS = "ids"
 TALLIES = "tallies"
 WINDOWS = "windows"
 CLOSED = "closed"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from redis.exceptions import RedisError
 
@@ -22,7 +22,7 @@ from collector.judge import Judgement
 from collector.logs import Logs
 from collector.request import Request
 from collector.router import Router, unavailable
-from collector.server import Address
+from collector.server import Address, Connection
 from collector.store import Counted, Outcome, StoreUnavailableError, Tally
 
 SCHEMA = b"1"
@@ -32,6 +32,9 @@ SHARDS = 1
 
 CLUSTER_SHARDS = 64
 """Shards of a new store on a cluster: it can grow to as many nodes, and reading sums as many parts."""
+
+
+Asked = TypeVar("Asked")
 
 
 class Layout(NamedTuple):
@@ -83,11 +86,15 @@ class RedisStore:
         """Close this thread's connections; another use opens them again."""
         self._connections.drop_all()
 
-    def prepare(self) -> None:
+    def prepare(self, *, is_import: bool = False) -> None:
         """Make the store ready: agree on schema and shards, and make sure that every server keeps the promise.
 
+        Args:
+            is_import: whether it is for the import of a backup, which may have been begun.
+
         Raises:
-            ConfigError: if the store is of another schema, too old, or cannot keep the promise.
+            ConfigError: if the store is of another schema, too old, cannot keep the promise, or has a part of a
+                backup.
             StoreUnavailableError: if it does not answer.
 
         """
@@ -105,6 +112,10 @@ class RedisStore:
         schema, shards = (self._ask(keys.STORE, "HGET", keys.STORE, field) for field in ("schema", "shards"))
         if schema != SCHEMA:
             raise ConfigError(f"the store has schema {schema.decode()}, this version reads {SCHEMA.decode()}")
+        if not is_import and self._ask(keys.STORE, "HEXISTS", keys.STORE, keys.IMPORTING):
+            raise ConfigError(
+                "the import of a backup into the store is not finished: run hearsay-collector import again"
+            )
         self.layout = Layout(int(shards), tuple(servers) if self._is_cluster else ())
         self._router.learn(self.layout.nodes)
 
@@ -187,6 +198,26 @@ class RedisStore:
         """
         return self._ask(keys.prefix(shard), *command)
 
+    def tell(self, *command: str | bytes | int) -> Any:  # noqa: ANN401 as redis answers
+        """Return the answer to a command on the store's facts, as `run` does."""
+        return self._ask(keys.STORE, *command)
+
+    def ask_servers(self, question: Callable[[Connection], Asked]) -> list[Asked]:
+        """Return what every server of the store answers to a question, replicas too.
+
+        Raises:
+            StoreUnavailableError: if any does not.
+
+        """
+        answers = []
+        try:
+            for address in self._connections.servers(self.layout.nodes):
+                with self._connections.briefly(address) as connection:
+                    answers.append(question(connection))
+        except RedisError as error:
+            raise unavailable(error) from error
+        return answers
+
     def index(self) -> dict[str, int]:
         """Return every tally's name, METRIC:EDITION:WINDOW, and its number of symbols."""
         found: dict[str, int] = {}
@@ -199,10 +230,11 @@ class RedisStore:
             metric, edition, window = name.split(":")
             if wanted(window):
                 tally = Tally(metric, edition, window, closed, self._counts(name, symbols))
-                if self._is_indexed(name):  # or it is being retired, and these may be half its counts
+                if self.is_indexed(name):  # or it is being retired, and these may be half its counts
                     yield tally
 
-    def _is_indexed(self, name: str) -> bool:
+    def is_indexed(self, name: str) -> bool:
+        """Whether a tally, METRIC:EDITION:WINDOW, is there; if so, its counts were whole when they were read before."""
         return any(self._ask_shards(lambda shard: ("HEXISTS", keys.of_shard(shard, keys.TALLIES), name)))
 
     def _counts(self, name: str, symbols: int) -> tuple[int, ...]:

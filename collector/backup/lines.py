@@ -1,0 +1,271 @@
+"""The lines of a backup, read strictly: header, buckets of upload ids, closed windows, tallies, and the end. Pure.
+
+A meaning never changes within a format number; a file of another format is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+from client_sdk.spec import HearsayError, Window, WindowError
+from client_sdk.spec.report import EDITION, METRIC_NAME
+from collector.remembered import unpack
+
+FORMAT = 1
+
+ID_BYTES = 16
+
+MAX_COUNT = 2**63 - 1
+"""What a counter of the store can hold."""
+
+MOST_SYMBOLS = 2**26
+"""What the largest value of the store can hold: 512 MiB of counters."""
+
+_HEX = re.compile(r"(?:[0-9a-f]{2})+")
+
+_ANYTHING = re.compile(r".*")
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class BackupError(HearsayError):
+    """A backup that cannot be used; its text says which line is wrong, and what is wrong with it."""
+
+
+class LineError(ValueError):
+    """What is wrong with one line."""
+
+
+class Header(NamedTuple):
+    """The first line: of what store.
+
+    Attributes:
+        schema: the store's schema.
+        shards: how many shards it had.
+        grace_s: seconds after its end during which a window took reports; none if it never served.
+        app: the app's name, if the export was told.
+
+    """
+
+    schema: int
+    shards: int
+    grace_s: int | None
+    app: str | None
+
+
+class Bucket(NamedTuple):
+    """Remembered uploads.
+
+    Attributes:
+        latest_end: Unix seconds of the latest end of any window in each upload.
+        expires_at: Unix seconds until which they are remembered.
+        members: id (16 bytes) and packed verdict of each.
+
+    """
+
+    latest_end: int
+    expires_at: int
+    members: tuple[bytes, ...]
+
+
+class Closed(NamedTuple):
+    """The names of all closed windows, those whose tallies have gone included."""
+
+    windows: tuple[str, ...]
+
+
+class Counts(NamedTuple):
+    """A tally.
+
+    Attributes:
+        metric: the metric's name.
+        edition: what the reports mean.
+        window: the window's name.
+        counts: how often each symbol was reported.
+
+    """
+
+    metric: str
+    edition: str
+    window: str
+    counts: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """Its name in the store."""
+        return f"{self.metric}:{self.edition}:{self.window}"
+
+
+class End(NamedTuple):
+    """The last line, without which the file was cut.
+
+    Attributes:
+        lines: how many lines stand before it.
+        sha256: hex digest of their bytes.
+
+    """
+
+    lines: int
+    sha256: str
+
+
+Line: TypeAlias = Header | Bucket | Closed | Counts | End
+
+
+def encode(line: Line) -> bytes:
+    """Return a line as it stands in the file."""
+    return json.dumps(_document(line), separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+
+
+def decode(raw: bytes) -> Line:
+    """Read a line.
+
+    Raises:
+        LineError: saying what is wrong with it.
+
+    """
+    try:
+        document = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise LineError("is not JSON, or is cut") from None
+    if not isinstance(document, dict):
+        raise LineError("is no JSON object")
+    fields = _Fields(document)
+    for kind, read in _READERS.items():
+        if kind in document:
+            line = read(fields)
+            fields.nothing_else()
+            return line
+    raise LineError("is of no known kind")
+
+
+def _document(line: Line) -> Mapping[str, object]:
+    if isinstance(line, Header):
+        return {
+            "hearsay_backup": FORMAT,
+            "schema": line.schema,
+            "shards": line.shards,
+            "grace": line.grace_s,
+            "app": line.app,
+        }
+    if isinstance(line, Bucket):
+        ids = [member.hex() for member in line.members]
+        return {"ids": ids, "latest_end": line.latest_end, "expires": line.expires_at}
+    if isinstance(line, Closed):
+        return {"closed": line.windows}
+    if isinstance(line, End):
+        return {"end": line.lines, "sha256": line.sha256}
+    return {"tally": line.metric, "edition": line.edition, "window": line.window, **_counted(line.counts)}
+
+
+def _counted(counts: tuple[int, ...]) -> Mapping[str, object]:
+    """Return all counts, or those that are not 0 with their symbols, whichever is shorter."""
+    pairs = [(symbol, count) for symbol, count in enumerate(counts) if count]
+    return {"symbols": len(counts), "pairs": pairs} if 2 * len(pairs) < len(counts) else {"counts": counts}
+
+
+@dataclass(frozen=True)
+class _Fields:
+    """The fields of a line while it is read: each is taken once, and leftovers are refused."""
+
+    raw: dict[str, Any]
+
+    def whole(self, name: str, least: int = 0, most: int = MAX_COUNT) -> int:
+        return _whole(self.take(name), name, least, most)
+
+    def texts(self, name: str, pattern: re.Pattern[str]) -> list[str]:
+        found = self.take(name)
+        if not isinstance(found, list):
+            raise LineError(f"{name} is no list")
+        return [_text(one, name, pattern) for one in found]
+
+    def text(self, name: str, pattern: re.Pattern[str]) -> str:
+        return _text(self.take(name), name, pattern)
+
+    def take(self, name: str) -> Any:  # noqa: ANN401 what JSON holds
+        if name not in self.raw:
+            raise LineError(f"has no {name}")
+        return self.raw.pop(name)
+
+    def nothing_else(self) -> None:
+        if self.raw:
+            raise LineError("has unknown fields")
+
+
+def _whole(found: object, name: str, least: int, most: int) -> int:
+    if type(found) is not int or not least <= found <= most:
+        raise LineError(f"{name} is no whole number from {least} to {most}")
+    return found
+
+
+def _text(found: object, name: str, pattern: re.Pattern[str]) -> str:
+    if not isinstance(found, str) or not pattern.fullmatch(found):
+        raise LineError(f"{name} is not of the form that it must have")
+    return found
+
+
+def _window(found: object) -> str:
+    try:
+        return Window.parse(_text(found, "window", _ANYTHING)).text
+    except WindowError:
+        raise LineError("names a window that is none") from None
+
+
+def _read_header(fields: _Fields) -> Header:
+    if fields.take("hearsay_backup") != FORMAT:
+        raise LineError(f"is of another format than {FORMAT}; use the version of Hearsay that wrote it, or a later one")
+    schema, shards = fields.whole("schema"), fields.whole("shards", 1)
+    grace_s, app = fields.take("grace"), fields.take("app")
+    if grace_s is not None:
+        _whole(grace_s, "grace", 0, MAX_COUNT)
+    if app is not None and not isinstance(app, str):
+        raise LineError("app is no text")
+    return Header(schema, shards, grace_s, app)
+
+
+def _read_bucket(fields: _Fields) -> Bucket:
+    members = tuple(bytes.fromhex(text) for text in fields.texts("ids", _HEX))
+    for member in members:
+        try:
+            unpack(member[ID_BYTES:])
+        except (ValueError, LookupError):
+            raise LineError("ids has one without a verdict that this version knows") from None
+    return Bucket(fields.whole("latest_end"), fields.whole("expires"), members)
+
+
+def _read_closed(fields: _Fields) -> Closed:
+    return Closed(tuple(_window(text) for text in fields.texts("closed", _ANYTHING)))
+
+
+def _read_counts(fields: _Fields) -> Counts:
+    name = fields.text("tally", METRIC_NAME), fields.text("edition", EDITION), _window(fields.take("window"))
+    if "pairs" not in fields.raw:
+        found = fields.take("counts")
+        if not isinstance(found, list) or len(found) > MOST_SYMBOLS:
+            raise LineError("counts is no list of counts")
+        return Counts(*name, tuple(_whole(count, "counts", 0, MAX_COUNT) for count in found))
+    counts, pairs = [0] * fields.whole("symbols", 1, MOST_SYMBOLS), fields.take("pairs")
+    if not isinstance(pairs, list):
+        raise LineError("pairs is no list")
+    for pair in pairs:
+        if not isinstance(pair, list) or len(pair) != 2:  # noqa: PLR2004 a pair
+            raise LineError("pairs has what is no pair")
+        counts[_whole(pair[0], "pairs", 0, len(counts) - 1)] = _whole(pair[1], "pairs", 0, MAX_COUNT)
+    return Counts(*name, tuple(counts))
+
+
+def _read_end(fields: _Fields) -> End:
+    return End(fields.whole("end"), fields.text("sha256", _SHA256))
+
+
+_READERS: Mapping[str, Callable[[_Fields], Line]] = {
+    "hearsay_backup": _read_header,
+    "ids": _read_bucket,
+    "closed": _read_closed,
+    "tally": _read_counts,
+    "end": _read_end,
+}

@@ -1,0 +1,99 @@
+"""``hearsay-collector export`` and ``import``: a backup of a store, and a store from a backup."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+
+import click
+
+from client_sdk.spec import Registry
+from collector.backup import restore
+from collector.backup.export import backup
+from collector.backup.lines import BackupError
+from collector.config import IN_MEMORY, ConfigError
+from collector.embedded import STORE_DIR, EmbeddedStore, running_store_url
+from collector.options import ErrorsForPeople, cluster_option, data_dir_option, redis_option
+from collector.progress import Progress
+from collector.redis_archive import RedisArchive
+from collector.redis_store import RedisStore
+from collector.whole_file import whole_file
+
+_registry = click.option(
+    "--registry", type=click.Path(path_type=Path), help="The file of definitions: whose app the backup is of."
+)
+
+
+@click.command("export")
+@click.option("--to", type=click.Path(path_type=Path), help="The file to write; standard output by default.")
+@_registry
+@data_dir_option
+@redis_option
+@cluster_option
+def export_store(
+    to: Path | None, registry: Path | None, data_dir: Path, redis_url: str | None, *, is_cluster: bool
+) -> None:
+    """Write a backup of the store, which may go on counting: tallies, closed windows, remembered upload ids.
+
+    Keep it as you keep the store. It says how often each symbol was reported in windows that are still open.
+    """
+    with ErrorsForPeople():
+        app = None if registry is None else Registry.load(registry).app
+        progress = Progress("uploads written")
+        with contextlib.ExitStack() as stack:
+            store = RedisStore(redis_url or _url_on(data_dir, stack), IN_MEMORY, is_cluster=is_cluster)
+            store.prepare()
+            lines = backup(RedisArchive(store), app, progress.add)
+            if to is None:
+                sys.stdout.buffer.writelines(lines)
+                sys.stdout.buffer.flush()
+            else:
+                with whole_file(to) as file:
+                    file.writelines(lines)
+        progress.end()
+
+
+@click.command("import")
+@click.option("--from", "path", type=click.Path(path_type=Path), required=True, help="The file that export wrote.")
+@_registry
+@data_dir_option
+@redis_option
+@cluster_option
+def import_store(path: Path, registry: Path | None, data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> None:
+    """Put a backup into an empty store, while no collector runs on it.
+
+    An import that was broken off is started again in the same way: what is there already is not counted again.
+    """
+    with ErrorsForPeople():
+        found = restore.check(path)
+        _require_app(found.header.app, registry)
+        progress = Progress("uploads put", found.ids)
+        with contextlib.ExitStack() as stack:
+            url = redis_url or stack.enter_context(EmbeddedStore(data_dir)).url  # refused while a collector runs
+            store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
+            store.prepare(is_import=True)
+            was_needed = restore.restore(path, found, RedisArchive(store), progress.add)
+        progress.end()
+        what = f"{found.ids:,} remembered uploads and {found.tallies:,} tallies"
+        click.echo(
+            f"{what} are in the store" if was_needed else f"{what} were in the store already: nothing was changed"
+        )
+
+
+def _require_app(app: str | None, registry: Path | None) -> None:
+    if registry is None or app is None:
+        return
+    own = Registry.load(registry).app
+    if own != app:
+        raise BackupError(f"the backup is of the app {app}, and the registry of {own}")
+
+
+def _url_on(data_dir: Path, stack: contextlib.ExitStack) -> str:
+    """Return where the embedded store listens, whether its collector runs or not."""
+    try:
+        return running_store_url(data_dir)
+    except ConfigError:
+        if not (data_dir / STORE_DIR).is_dir():
+            raise ConfigError(f"there is no store in {data_dir}: name another --data-dir, or --redis URL") from None
+        return stack.enter_context(EmbeddedStore(data_dir)).url

@@ -1,0 +1,235 @@
+"""A store that is read for a backup or filled from one, on Redis or Valkey: the adapter of `backup.archive`."""
+
+from __future__ import annotations
+
+import struct
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from collector import keys
+from collector.backup.archive import Cut, Facts, Found, State
+from collector.backup.lines import Bucket, Counts
+from collector.config import ConfigError
+from collector.count_upload import BUCKET_ENTRIES, BUCKET_LEVELS, ID_BYTES
+from collector.redis_store import RedisStore
+from collector.server import Connection, ask, info
+
+READ_BUCKETS = """
+-- KEYS: the shard's prefix, which itself is no key
+-- ARGV: where to go on
+local found, visited, cursor = {}, 0, ARGV[1]
+repeat
+  local page = redis.call('SCAN', cursor, 'MATCH', KEYS[1] .. 'ids:*', 'COUNT', 100)
+  cursor, visited = page[1], visited + 100
+  for _, key in ipairs(page[2]) do
+    table.insert(found, {key, redis.call('EXPIRETIME', key), redis.call('ZRANGE', key, 0, -1)})
+  end
+until cursor == '0' or #found >= 50 or visited >= 10000
+return {cursor, found}
+"""
+"""A page at a time holds up uploads for a few milliseconds."""
+
+CUT = """
+-- KEYS: the shard's prefix, which itself is no key
+-- ARGV: the known buckets, a line each: key, expiry, number of uploads
+local known = {}
+for key, state in string.gmatch(ARGV[1], '(%S+) (%S+ %S+)\\n') do known[key] = state end
+local changed, cursor = {}, '0'
+repeat
+  local page = redis.call('SCAN', cursor, 'MATCH', KEYS[1] .. 'ids:*', 'COUNT', 1000)
+  cursor = page[1]
+  for _, key in ipairs(page[2]) do
+    local expiry = redis.call('EXPIRETIME', key)
+    if known[key] ~= expiry .. ' ' .. redis.call('ZCARD', key) then
+      table.insert(changed, {key, expiry, redis.call('ZRANGE', key, 0, -1)})
+    end
+  end
+until cursor == '0'
+local closed, is_closed = redis.call('SMEMBERS', KEYS[1] .. 'closed'), {}
+for _, window in ipairs(closed) do is_closed[window] = true end
+local index, open = redis.call('HGETALL', KEYS[1] .. 'tallies'), {}
+for i = 1, #index, 2 do
+  if not is_closed[string.match(index[i], '[^:]+$')] then
+    table.insert(open, {index[i], redis.call('GET', KEYS[1] .. 'tally:' .. index[i])})
+  end
+end
+return {changed, closed, index, open}
+"""
+
+REMEMBER = f"""
+-- KEYS: base of the id buckets
+-- ARGV: expiry (Unix seconds), then ids, each with its verdict
+-- The tree of buckets is that of uploads that are counted: a bucket is filled before those below it are.
+local function path_of(member)
+  local first, second, third = string.byte(member, 1, 3)
+  return string.format('%0{BUCKET_LEVELS}o', first * 65536 + second * 256 + third)
+end
+
+local function put(path, level, members)
+  local bucket, is_there = KEYS[1] .. path, {{}}
+  local present = redis.call('ZRANGE', bucket, 0, -1)
+  for _, member in ipairs(present) do is_there[string.sub(member, 1, {ID_BYTES})] = true end
+  local room = level == {BUCKET_LEVELS} and math.huge or {BUCKET_ENTRIES} - #present
+  local added, below = {{}}, {{}}
+  for _, member in ipairs(members) do
+    local id = string.sub(member, 1, {ID_BYTES})
+    if not is_there[id] then
+      if #added < 2 * room then
+        is_there[id] = true  -- a backup may hold an id twice, and a bucket that is not full ends the search for one
+        table.insert(added, 0)
+        table.insert(added, member)
+      else
+        local next = string.sub(path_of(member), 1, level + 1)
+        below[next] = below[next] or {{}}
+        table.insert(below[next], member)
+      end
+    end
+  end
+  if #added > 0 then redis.call('ZADD', bucket, unpack(added)) end
+  redis.call('EXPIREAT', bucket, ARGV[1], 'NX')
+  redis.call('EXPIREAT', bucket, ARGV[1], 'GT')
+  for next, rest in pairs(below) do put(next, level + 1, rest) end
+end
+
+put('', 0, {{unpack(ARGV, 2)}})
+"""
+
+IDS_A_SCRIPT = 1000
+"""So many are put within some milliseconds."""
+
+
+class RedisArchive:
+    """Reads and fills a store; see Source and Target."""
+
+    def __init__(self, store: RedisStore) -> None:
+        """Take the store, which must be prepared."""
+        self._store = store
+
+    def facts(self) -> Facts:
+        """See Source."""
+        found = self._facts()
+        return Facts(int(found["schema"]), int(found["shards"]), int(found["grace"]) if "grace" in found else None)
+
+    def standing(self) -> str:
+        """See Source."""
+        standing = sorted(filter(None, self._store.ask_servers(_standing)))
+        if "[" in "".join(standing):  # a slot on its way is written [SLOT->-NODE] or [SLOT-<-NODE]
+            raise ConfigError("slots of the cluster are moving: take the backup when they have moved")
+        return "; ".join(standing)
+
+    def buckets(self, shard: int) -> Iterator[Found]:
+        """See Source."""
+        cursor = b"0"
+        while True:
+            cursor, page = self._run(shard, "EVAL", READ_BUCKETS, 1, keys.prefix(shard), cursor)
+            yield from map(_found, page)
+            if cursor == b"0":
+                return
+
+    def cut(self, shard: int, known: Mapping[bytes, State]) -> Cut:
+        """See Source."""
+        lines = b"".join(b"%b %d %d\n" % (key, *state) for key, state in known.items())
+        changed, closed, index, opened = self._run(shard, "EVAL", CUT, 1, keys.prefix(shard), lines)
+        names = [name.decode() for name in index[::2]]
+        symbols_of = dict(zip(names, map(int, index[1::2]), strict=True))
+        return Cut(
+            tuple(map(_found, changed)),
+            frozenset(window.decode() for window in closed),
+            symbols_of,
+            {name.decode(): _unpacked(packed, symbols_of[name.decode()]) for name, packed in opened},
+        )
+
+    def counts(self, shard: int, name: str, symbols: int) -> tuple[int, ...]:
+        """See Source."""
+        return _unpacked(self._run(shard, "GET", keys.tally(shard, name)) or b"", symbols)
+
+    def is_indexed(self, name: str) -> bool:
+        """See Source."""
+        return self._store.is_indexed(name)
+
+    def begin(self, digest: str) -> bool:
+        """See Target."""
+        facts = self._facts()
+        if keys.IMPORTING not in facts and facts.get(keys.IMPORTED) == digest:
+            return False
+        if facts.get(keys.IMPORTING, digest) != digest:
+            raise ConfigError(
+                "the import of another backup into the store was begun and not finished: import that one again, "
+                "or empty the store"
+            )
+        if keys.IMPORTING not in facts:
+            if not self._is_empty():
+                raise ConfigError("the store is in use already: a backup can only be imported into an empty store")
+            self._tell("HSET", keys.STORE, keys.IMPORTING, digest)
+        return True
+
+    def remember(self, buckets: Iterable[Bucket]) -> None:
+        """See Target."""
+        waiting: dict[tuple[int, int, int], list[bytes]] = defaultdict(list)
+        for bucket in buckets:
+            for member in bucket.members:
+                shard = keys.shard_of(member[:ID_BYTES].hex(), self._store.shards)
+                waiting[shard, bucket.latest_end, bucket.expires_at].append(member)
+        for (shard, latest_end, expires_at), members in waiting.items():
+            base = f"{keys.of_shard(shard, keys.IDS)}:{latest_end}:"
+            members.sort()  # so that those of a script share their buckets
+            for start in range(0, len(members), IDS_A_SCRIPT):
+                self._run(shard, "EVAL", REMEMBER, 1, base, expires_at, *members[start : start + IDS_A_SCRIPT])
+
+    def close_all(self, windows: Iterable[str]) -> None:
+        """See Target."""
+        names = list(windows)
+        for shard in range(self._store.shards if names else 0):
+            self._run(shard, "SADD", keys.of_shard(shard, keys.CLOSED), *names)
+
+    def put(self, tally: Counts) -> None:
+        """See Target; a tally is a sum over shards, so one shard may hold it all."""
+        packed = struct.pack(f">{len(tally.counts)}q", *tally.counts)
+        self._run(0, "SET", keys.tally(0, tally.name), packed)
+        self._run(0, "HSET", keys.of_shard(0, keys.TALLIES), tally.name, len(tally.counts))
+        self._run(0, "SADD", keys.of_shard(0, keys.WINDOWS), tally.window)
+
+    def finish(self, digest: str, grace_s: int | None) -> None:
+        """See Target."""
+        grace = () if grace_s is None else ("grace", grace_s)
+        self._tell("HSET", keys.STORE, keys.IMPORTED, digest, *grace)
+        self._tell("HDEL", keys.STORE, keys.IMPORTING)
+
+    def _run(self, shard: int, *command: bytes | str | int) -> Any:  # noqa: ANN401 as redis answers
+        return self._store.run(shard, *command)
+
+    def _tell(self, *command: bytes | str | int) -> Any:  # noqa: ANN401 as redis answers
+        return self._store.tell(*command)
+
+    def _facts(self) -> dict[str, str]:
+        found = self._tell("HGETALL", keys.STORE)
+        return {name.decode(): value.decode() for name, value in zip(found[::2], found[1::2], strict=True)}
+
+    def _is_empty(self) -> bool:
+        names = (keys.TALLIES, keys.WINDOWS, keys.CLOSED)
+        return not any(
+            any(self._run(shard, "EXISTS", keys.of_shard(shard, name)) for name in names)
+            or next(self.buckets(shard), None)
+            for shard in range(self._store.shards)
+        )
+
+
+def _standing(connection: Connection) -> str:
+    """Return what changes when a server starts anew, takes over or gets slots; nothing for a replica."""
+    facts = info(connection, "replication") | info(connection, "server") | info(connection, "cluster")
+    if facts["role"] != "master":
+        return ""
+    known = ask(connection, "CLUSTER", "NODES").decode() if facts.get("cluster_enabled") == "1" else ""
+    slots = [slot for line in known.splitlines() if "myself" in line for slot in line.split()[8:]]
+    return " ".join((facts["run_id"], *slots))
+
+
+def _found(raw: list[Any]) -> Found:
+    key, expires_at, members = raw
+    return Found(key, Bucket(int(key.split(b":")[2]), expires_at, tuple(members)))
+
+
+def _unpacked(packed: bytes, symbols: int) -> tuple[int, ...]:
+    """Return the counters of all symbols; the store keeps none after the last that was reported."""
+    return struct.unpack(f">{symbols}q", packed.ljust(8 * symbols, b"\0"))

@@ -1,0 +1,46 @@
+"""A file that is there whole or not at all: written beside its place, put on disk, and renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from collector.config import ConfigError
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that takes its place, and is on disk, when the context ends without an error.
+
+    Only its owner can read it.
+
+    Raises:
+        ConfigError: if it cannot be written.
+
+    """
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
+            try:
+                yield file.file
+                file.flush()
+                os.fsync(file.fileno())
+                Path(file.name).replace(path)
+            except BaseException:
+                Path(file.name).unlink(missing_ok=True)
+                raise
+        _put_on_disk(path.parent)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}; what stood there before still does") from error
+
+
+def _put_on_disk(folder: Path) -> None:
+    """Make a renaming last."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
