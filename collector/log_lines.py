@@ -32,6 +32,8 @@ class Event(StrEnum):
     STOPPED = "stopped"
     WINDOW_CLOSED = "window_closed"
     FILE_REWRITTEN = "file_rewritten"
+    RELOADED = "reloaded"
+    RELOAD_REFUSED = "reload_refused"
     STORE_DOWN = "store_down"
     STORE_UP = "store_up"
     WORKER_DIED = "worker_died"

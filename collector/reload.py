@@ -11,6 +11,7 @@ from pathlib import Path
 
 from client_sdk.spec import HearsayError, Registry, RegistryError
 from collector.access import Access
+from collector.log_lines import Event
 from collector.served import Served
 
 LOOK_S = 2.0
@@ -95,7 +96,7 @@ class Reloader:
     def _read_registry(self, served: Served) -> Served:
         new = Registry.load(self._registry)
         require_additive(served.registry, new)
-        _log.info("the registry has %d metrics now, and had %d", len(new.metrics), len(served.registry.metrics))
+        _say_reloaded("the registry", "metrics", len(new.metrics), len(served.registry.metrics))
         return replace(served, registry=new)
 
     def _run(self) -> None:
@@ -105,14 +106,18 @@ class Reloader:
             asked, self._asked = self._asked, False
             try:
                 self.look(asked=asked)
-            except Exception as error:  # noqa: BLE001 whatever it is, the next look may fare better
-                _log.warning("what is served stays as it is: %s", error)
+            except Exception:  # noqa: BLE001 whatever it is, the next look may fare better
+                _log.exception("what is served stays as it is", extra=Event.RELOAD_REFUSED.extra)
 
 
 def _read_access(file: Path, served: Served) -> Served:
     access = Access.load(file)
-    _log.info("the file of keys has %d keys now, and had %d", len(access.keys), len(served.access.keys))
+    _say_reloaded("the file of keys", "keys", len(access.keys), len(served.access.keys))
     return replace(served, access=access)
+
+
+def _say_reloaded(what: str, of: str, now: int, before: int) -> None:
+    _log.info("%s has been read again: %d %s, %d before", what, now, of, before, extra=Event.RELOADED.extra)
 
 
 def _attempt(what: str, read: Callable[[Served], Served], served: Served) -> Served:
@@ -120,7 +125,7 @@ def _attempt(what: str, read: Callable[[Served], Served], served: Served) -> Ser
     try:
         return read(served)
     except HearsayError as error:
-        _log.warning("the %s that is served stays as it is: %s", what, error)
+        _log.warning("the %s that is served stays as it is: %s", what, error, extra=Event.RELOAD_REFUSED.extra)
         return served
 
 

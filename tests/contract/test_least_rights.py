@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import secrets
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import redis
@@ -23,15 +21,10 @@ from collector.store import QuotaExceededError
 from tests.support.cluster import Cluster
 from tests.support.collecting import NOON, TODAY, judged, report, upload
 from tests.support.processes import wait_until
+from tests.support.rights import COMMANDS, PASSWORD, RULES, RULES_ON_A_CLUSTER, USER
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "access.md").read_text(encoding="utf-8")
-LINES = re.findall(r"^ACL SETUSER (.*)$", PAGE, re.MULTILINE)
-(USER, *RULES), (_, *RULES_ON_A_CLUSTER) = map(str.split, LINES)
-COMMANDS = [rule.removeprefix("+") for rule in RULES if rule.startswith("+")]
 NEEDS_NO_RIGHT = {"auth", "config|resetstat"}
 """Logging in, which everybody may; and what this test does itself."""
-
-PASSWORD = "PASSWORD"  # noqa: S105 as the page has it
 
 
 @pytest.fixture

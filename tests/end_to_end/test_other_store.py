@@ -9,14 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import redis
 
 from client_sdk.spec import Window, WindowKind
 from collector.connections import answers
 from collector.embedded import server_program
 from tests.support.collecting import report, upload
-from tests.support.processes import free_port, run_command, running_collector, wait_until
+from tests.support.processes import command_line, free_port, run_command, running_collector, wait_until
+from tests.support.rights import RULES, USER
 from tests.support.wire import post, tallies
 
+CANARY = "canary-of-a-password"
 SETTINGS = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "yes")
 
 
@@ -55,3 +58,24 @@ def test_a_server_is_used_if_it_writes_through_and_refused_otherwise(
         )
         assert [tally["counts"] for tally in tallies(collector.url)] == [[0, 1]]
     assert list((tmp_path / "unused").iterdir()) == []
+
+
+@pytest.mark.parametrize("server", ["always"], indirect=True)
+def test_a_collector_needs_no_more_than_its_rights_and_shows_its_password_nowhere(
+    server: tuple[str, str], registry_file: Path, tmp_path: Path
+) -> None:
+    url, _ = server
+    with redis.Redis.from_url(url) as administrator:
+        administrator.execute_command("ACL", "SETUSER", USER, *RULES, f">{CANARY}")
+    secret = tmp_path / "url"
+    secret.write_text(f"{url.replace('//', f'//{USER}:{CANARY}@')}\n")
+    window = Window.of(WindowKind.DAY, time.time()).text
+    environment = {"HEARSAY_REDIS_URL_FILE": str(secret)}
+    with running_collector(registry_file, tmp_path / "unused", environment=environment) as collector:
+        assert post(collector.url, upload(report(window=window)))[0] == 200
+        closed = run_command([sys.executable, "-m", "collector", "close", "--window", window], **environment)
+        assert closed.returncode == 0, closed.stderr
+        assert [tally["counts"] for tally in tallies(collector.url)] == [[0, 1]]
+        wait_until(lambda: "is being rewritten" in collector.output.read_text(), what="maintenance")
+        shown = [command_line(pid) for pid in (collector.pid, *collector.worker_pids())]
+    assert not any(CANARY in text for text in (*shown, closed.stdout, closed.stderr, collector.output.read_text()))
