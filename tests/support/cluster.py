@@ -85,6 +85,11 @@ class Node:
         found: str = self.ask("CLUSTER", "MYID")
         return found
 
+    def replicates(self, other: Node) -> bool:
+        """Whether it is a replica of another."""
+        facts = self.client.info("replication")
+        return bool(facts["role"] == "slave" and facts["master_port"] == other.port)
+
     def is_master(self) -> bool:
         """Whether it is a master now."""
         return bool(self.client.info("replication")["role"] == "master")
@@ -107,9 +112,18 @@ class Cluster:
             if node.is_master():
                 node.ask("FLUSHALL")
 
-    def node_of(self, slot: int) -> Node:
-        """Return the running master that holds a slot, as the others see it."""
-        return self._by_id(self._holder(slot))
+    def holder(self, slot: int) -> Node:
+        """Return the master of a slot, as every running node sees it now; wait until they agree."""
+        found: set[str] = set()
+
+        def agreed() -> bool:
+            found.clear()
+            found.update(_master_of(slot, node) for node in self.nodes if node.process is not None)
+            return len(found) == 1
+
+        wait_until(agreed, what="the nodes to agree on who holds a slot")
+        (port,) = found
+        return next(node for node in self.nodes if str(node.port) == port)
 
     def wait_until_healthy(self) -> None:
         """Wait until every node runs, sees every other, and every replica is in step."""
@@ -135,15 +149,13 @@ class Cluster:
         )
         return agreed and in_step == len(self.nodes) - len(masters)
 
-    def _holder(self, slot: int) -> str:
-        witness = next(node for node in self.nodes if node.process is not None)
-        for first, last, master, *_ in witness.ask("CLUSTER", "SLOTS"):
-            if first <= slot <= last:
-                return str(master[2])
-        raise AssertionError(f"nobody holds slot {slot}")
 
-    def _by_id(self, name: str) -> Node:
-        return next(node for node in self.nodes if node.process is not None and node.id() == name)
+def _master_of(slot: int, node: Node) -> str:
+    """Return the port of a slot's master as a node sees it; empty where there is none."""
+    for first, last, (_, port, *_), *_ in node.ask("CLUSTER", "SLOTS"):
+        if first <= slot <= last:
+            return str(port)
+    return ""
 
 
 @contextlib.contextmanager

@@ -1,0 +1,189 @@
+"""What an acknowledgement means on a cluster: a master is killed, slots move, a node is lost; all under load."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from client_sdk.spec import Upload, Verdict, Window, WindowKind
+from collector import keys
+from collector.config import Durability, Promise
+from collector.redis_store import CLUSTER_SHARDS, RedisStore
+from collector.store import Counted, StoreUnavailableError
+from tests.support.cluster import Cluster, Node, running_cluster
+from tests.support.collecting import TODAY, judged, report, upload
+from tests.support.delivering import Load
+from tests.support.processes import RunningCollector, running_collector, wait_until
+from tests.support.wire import post, tallies
+
+SENDERS = 8
+UPLOADS_EACH = 60
+SHARDS_MOVED = 4
+
+
+@pytest.fixture
+def healthy(cluster: Cluster) -> Cluster:
+    """The shared cluster, whatever was done to it before, and empty."""
+    cluster.wait_until_healthy()
+    cluster.empty()
+    return cluster
+
+
+@contextlib.contextmanager
+def collecting(cluster: Cluster, registry_file: Path, *options: str) -> Iterator[RunningCollector]:
+    """Run a collector on a cluster."""
+    folder = registry_file.parent / "unused"
+    with running_collector(registry_file, folder, "--redis", cluster.url, "--cluster", *options) as collector:
+        yield collector
+
+
+def counted(collector: RunningCollector) -> int:
+    return sum(sum(tally["counts"]) for tally in tallies(collector.url, "?preliminary=1"))
+
+
+def slot_of(cluster: Cluster, shard: int) -> int:
+    return int(cluster.nodes[0].ask("CLUSTER", "KEYSLOT", keys.prefix(shard)))
+
+
+def of_shard(shard: int, window: str = TODAY) -> Upload:
+    """Return an upload that belongs to a shard."""
+    return upload(report("os", 2, window), upload_id=f"{secrets.token_hex(12)}{shard:08x}")
+
+
+def test_a_master_that_is_killed_loses_nothing_that_was_acknowledged_by_its_replica_too(
+    healthy: Cluster, registry_file: Path, round_number: int
+) -> None:
+    with collecting(healthy, registry_file, "--durability", "replicated") as collector:
+        load = Load(collector.url, SENDERS, UPLOADS_EACH)
+        load.wait_for(load.uploads // 4)
+        slot = slot_of(healthy, round_number % CLUSTER_SHARDS)
+        victim = healthy.holder(slot)
+        victim.kill()
+        wait_until(lambda: healthy.holder(slot) is not victim, what="another master")
+        victim.start()
+        load.wait()
+        assert counted(collector) == load.uploads
+
+
+def move_key_by_key(cluster: Cluster, slot: int, source: Node, target: Node) -> None:
+    """Move a slot as Redis does it."""
+    target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.id())
+    source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", target.id())
+    while moving := source.ask("CLUSTER", "GETKEYSINSLOT", slot, 1):
+        source.ask("MIGRATE", "127.0.0.1", target.port, moving[0], 0, 5000)
+    for node in (target, source):
+        node.ask("CLUSTER", "SETSLOT", slot, "NODE", target.id())
+    assert cluster.holder(slot) is target
+
+
+def move_at_once(cluster: Cluster, slot: int, source: Node, target: Node) -> None:
+    """Move a slot as Valkey 9 does it."""
+    source.ask("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", slot, slot, "NODE", target.id())
+    wait_until(lambda: cluster.holder(slot) is target, what="the slot to move")
+
+
+@pytest.mark.parametrize("move", [move_key_by_key, move_at_once])
+def test_slots_that_move_under_load_lose_nothing_and_count_nothing_twice(
+    healthy: Cluster, registry_file: Path, move: Callable[[Cluster, int, Node, Node], None]
+) -> None:
+    with collecting(healthy, registry_file) as collector:
+        load = Load(collector.url, SENDERS, UPLOADS_EACH)
+        load.wait_for(load.uploads // 4)
+        for shard in range(SHARDS_MOVED):
+            slot = slot_of(healthy, shard)
+            source = healthy.holder(slot)
+            target = next(node for node in healthy.nodes if node.is_master() and node is not source)
+            move(healthy, slot, source, target)
+        load.wait()
+        assert counted(collector) == load.uploads
+
+
+def test_an_upload_whose_slot_moves_waits_and_is_not_taken_for_new(healthy: Cluster) -> None:
+    store = RedisStore(healthy.url, is_cluster=True)
+    store.prepare()
+    sent = [judged(of_shard(7)) for _ in range(200)]  # more than a bucket holds: some ids lie in a deeper one
+    store.count_all(sent)
+    slot = slot_of(healthy, 7)
+    source = healthy.holder(slot)
+    target = next(node for node in healthy.nodes if node.is_master() and node is not source)
+    target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.id())
+    source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", target.id())
+    names = source.ask("CLUSTER", "GETKEYSINSLOT", slot, 1000)
+    deep = max((name for name in names if ":ids:" in name), key=len)
+    assert deep[-1] in "01234567"
+    for leaving, kept in (([name for name in names if name != deep], [deep]), ([deep], [])):
+        for name in leaving:
+            source.ask("MIGRATE", "127.0.0.1", target.port, name, 0, 5000)
+        assert source.ask("CLUSTER", "GETKEYSINSLOT", slot, 1000) == kept
+        assert {type(outcome) for outcome in store.count_all(sent)} == {StoreUnavailableError}
+        assert [tally.counts for tally in store._tallies(lambda _: True, closed=False)] == [(0, 0, 200, 0)]
+    for node in (target, source):
+        node.ask("CLUSTER", "SETSLOT", slot, "NODE", target.id())
+    assert set(store.count_all(sent)) == {Counted(Verdict(1), is_duplicate=True)}
+    assert [tally.counts for tally in store._tallies(lambda _: True, closed=False)] == [(0, 0, 200, 0)]
+    store.disconnect()
+
+
+def test_a_lost_node_stops_the_uploads_of_its_slots_alone(tmp_path: Path, registry_file: Path) -> None:
+    window = Window.of(WindowKind.DAY, time.time()).text
+    with running_cluster(tmp_path, replicas=False) as cluster, collecting(cluster, registry_file) as collector:
+        sent = {shard: of_shard(shard, window) for shard in range(CLUSTER_SHARDS)}
+        lost = cluster.holder(slot_of(cluster, 0))
+        theirs = {shard for shard in sent if cluster.holder(slot_of(cluster, shard)) is lost}
+        assert 0 < len(theirs) < CLUSTER_SHARDS
+        lost.kill()
+        assert {shard: post(collector.url, one)[0] for shard, one in sent.items()} == {
+            shard: 503 if shard in theirs else 200 for shard in sent
+        }
+        store = RedisStore(cluster.url, is_cluster=True)
+        store.layout = store.layout._replace(shards=CLUSTER_SHARDS)
+        store._router.learn(tuple(("127.0.0.1", node.port) for node in cluster.nodes))
+        with pytest.raises(StoreUnavailableError):
+            store.close(Window.parse(window))
+        lost.start()
+        wait_until(lambda: post(collector.url, sent[0])[0] == 200, what="the node to be back")
+        assert counted(collector) == CLUSTER_SHARDS - len(theirs) + 1
+        assert store.closed_windows() == frozenset()
+        store.disconnect()
+
+
+def test_a_write_that_too_few_replicas_have_is_not_acknowledged(healthy: Cluster) -> None:
+    store = RedisStore(healthy.url, Promise(Durability.REPLICATED, 1), is_cluster=True)
+    store.prepare()
+    first, second, third = (judged(of_shard(7)) for _ in range(3))
+    assert store.count(first) == Counted(Verdict(1), is_duplicate=False)
+    master = healthy.holder(slot_of(healthy, 7))
+    replica = next(node for node in healthy.nodes if node.replicates(master))
+    replica.kill()
+    for one in (second, third, second):  # the first finds out by waiting, the others when they connect
+        with pytest.raises(StoreUnavailableError, match="replica"):
+            store.count(one)
+    healthy.wait_until_healthy()
+    assert store.count(second) == Counted(Verdict(1), is_duplicate=True)
+    assert store.count(third) == Counted(Verdict(1), is_duplicate=False)
+    store.disconnect()
+
+
+def test_a_replica_with_other_settings_is_not_waited_for(healthy: Cluster) -> None:
+    store = RedisStore(healthy.url, Promise(Durability.REPLICATED, 1), is_cluster=True)
+    store.prepare()
+    master = healthy.holder(slot_of(healthy, 7))
+    replica = next(node for node in healthy.nodes if node.replicates(master))
+    assert store.count(judged(of_shard(7))).verdict.accepted == 1
+    replica.ask("CONFIG", "SET", "appendfsync", "everysec")
+    try:
+        store.disconnect()
+        with pytest.raises(StoreUnavailableError, match="appendfsync always"):
+            store.count(judged(of_shard(7)))
+        master.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        with pytest.raises(StoreUnavailableError, match="appendfsync always"):
+            store.count(judged(of_shard(7)))
+    finally:
+        replica.ask("CONFIG", "SET", "appendfsync", "always")
+    assert store.count(judged(of_shard(7))).verdict.accepted == 1
+    store.disconnect()
