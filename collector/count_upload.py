@@ -29,7 +29,9 @@ COUNTED, DUPLICATE, OVER_QUOTA = b"cdq"
 """First byte of the script's answer; a packed verdict follows the first two."""
 
 COUNT_UPLOAD = f"""
--- KEYS: the shard's prefix, which itself is no key; base of the id buckets
+-- KEYS: the shard's prefix, which itself is no key; base of the id buckets. While a cluster moves the slot key by key,
+--       a script of which not every key is there is told to try again: as the first never is, no upload is judged by
+--       half of what the store remembers
 -- ARGV: id; its path through the buckets (octal digits); packed verdict; expiry (Unix seconds, 0: do not remember);
 --       name and expiry (Unix seconds) of the allowance, its size; all three empty where there is none;
 --       then for each report: index in the upload, tally, symbol, number of symbols

@@ -40,7 +40,7 @@ def shard_of(upload_id: str, shards: int) -> int:
 
 
 def prefix(shard: int) -> str:
-    """Return what all keys of a shard begin with; it is no key itself."""
+    """Return what all keys of a shard begin with; it is no key itself, and must never be (see count_upload)."""
     return f"{{{shard}}}:"
 
 

@@ -109,13 +109,22 @@ class Maintenance:
 
         A window that was closed by anybody (the clock, the command line, another collector) is a reason to rewrite.
         """
-        self._every_tick()
+        try:
+            self._every_tick()
+            self._look_after_windows()
+        finally:  # while a node of a cluster is away no window can close, but the files of the others must not wait
+            self._rewrite_when_due(monotonic_s)
+
+    def _look_after_windows(self) -> None:
         before = self._store.closed_windows() if self._closed is None else self._closed
         close_due_windows(self._store, now_s=self._clock(), grace_s=self._grace_s)
         closed = self._closed = self._store.closed_windows()
         for window in sorted(closed - before):
             _log.info("window %s is closed", window, extra=Event.WINDOW_CLOSED.extra)
         self.health = Health(True, len(self._store.tallied_windows() - closed), len(closed))  # noqa: FBT003 named there
+
+    def _rewrite_when_due(self, monotonic_s: float) -> None:
+        closed = self._closed or frozenset()
         since_rewrite_s = monotonic_s - self._rewritten_at
         is_due = since_rewrite_s >= REWRITE_INTERVAL_S or closed != self._closed_before
         is_due = is_due or (since_rewrite_s >= RETRY_INTERVAL_S and self._log.log_rewrite_failed())

@@ -1,27 +1,38 @@
-"""No acknowledgement leaves the store before the write that it speaks of is on disk.
+"""No acknowledgement leaves the store before the write that it speaks of is on disk, nor before it is on its replica's.
 
-kill -9 cannot show a missing fsync, for the page cache survives it: so the store's system calls are traced.
+kill -9 cannot show a missing fsync, for the page cache survives it: so the servers' system calls are traced.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from collector.config import Durability, Promise
 from collector.embedded import EmbeddedStore
 from collector.redis_store import RedisStore
-from tests.support.collecting import judged, report, upload
+from collector.store import Counted
+from tests.support.cluster import Cluster
+from tests.support.collecting import judged, of_shard, report, upload
 from tests.support.processes import children, wait_until
 
 UPLOADS = 20
 
 TRACED = "read,write,writev,sendto,fsync,fdatasync"
+
+COMMAND_READ = r" read\(\d+<[^>]*>, \"\*\d+\\r\\n\$7\\r\\nEVALSHA"
+LOG_WRITTEN = r" write\(\d+<[^>]*\.aof>"
+LOG_SYNCED = r" (fdatasync|fsync)\(\d+<[^>]*\.aof>\)\s+= 0"
+ANSWERED = r" (write|writev|sendto)\(\d+<(socket|UNIX|TCP)[^>]*>, "
+COPIES_TOLD = ANSWERED + r"\"\*2\\r\\n:1\\r\\n:1\\r\\n"
 
 
 @pytest.fixture(scope="session")
@@ -42,41 +53,51 @@ def server_on(data_dir: Path) -> int:
     return next(pid for pid in grandchildren if Path(f"/proc/{pid}/cwd").resolve() == data_dir)
 
 
+@contextlib.contextmanager
+def traced(strace: str, server: int, trace: Path) -> Iterator[None]:
+    """Write a server's system calls to a file while the context is entered: when each began and how long it took."""
+    tracer = subprocess.Popen(
+        [strace, "-f", "-ttt", "-T", "-o", str(trace), "-s", "64", "-y", "-p", str(server), "-e", f"trace={TRACED}"],
+        stderr=subprocess.DEVNULL,
+    )
+    wait_until(lambda: f"TracerPid:\t{tracer.pid}" in Path(f"/proc/{server}/status").read_text(), what="the tracer")
+    yield
+    tracer.send_signal(signal.SIGINT)
+    tracer.wait()
+
+
 def test_every_acknowledgement_follows_the_fdatasync_of_its_write(tmp_path: Path, strace: str) -> None:
     trace = tmp_path / "trace"
     with EmbeddedStore(tmp_path / "data") as embedded:
         store = RedisStore(embedded.url)
         store.prepare()
         store.count(judged(upload()))
-        server = server_on(tmp_path / "data")
-        tracer = subprocess.Popen(
-            [strace, "-f", "-o", str(trace), "-s", "64", "-y", "-p", str(server), "-e", f"trace={TRACED}"],
-            stderr=subprocess.DEVNULL,
-        )
-        wait_until(lambda: f"TracerPid:\t{tracer.pid}" in Path(f"/proc/{server}/status").read_text(), what="the tracer")
-        for _ in range(UPLOADS):
-            store.count(judged(upload(report("os", 2))))
-        tracer.send_signal(signal.SIGINT)
-        tracer.wait()
+        sent = [judged(upload(report("os", 2))) for _ in range(UPLOADS)]
+        with traced(strace, server_on(tmp_path / "data"), trace):
+            assert [store.count(one).is_duplicate for one in sent * 2] == [False] * UPLOADS + [True] * UPLOADS
+        assert answers_on_disk(trace.read_text()) == 2 * UPLOADS
+        with traced(strace, server_on(tmp_path / "data"), trace):
+            outcomes = store.count_all([judged(upload(report("os", 2))) for _ in sent])
+        assert {type(outcome) for outcome in outcomes} == {Counted}
+        assert answers_on_disk(trace.read_text()) > 0
         store.disconnect()
-    check_order(trace.read_text())
 
 
-def check_order(trace: str) -> None:
-    """Assert that between each command read and its answer the log was written and synced, in that order."""
+def answers_on_disk(trace: str) -> int:
+    """Assert that between commands read and their answer the log was written and synced, and count the answers."""
     state, answers = "idle", 0
     for call in trace.splitlines():
-        if re.search(r" read\(\d+<[^>]*>, \"\*\d+\\r\\n\$7\\r\\nEVALSHA", call):
+        if re.search(COMMAND_READ, call):
             state = "asked"
-        elif re.search(r" write\(\d+<[^>]*\.aof>", call) and state == "asked":
+        elif re.search(LOG_WRITTEN, call) and state == "asked":
             state = "written"
-        elif re.search(r" (fdatasync|fsync)\(\d+<[^>]*\.aof>\)\s+= 0", call) and state == "written":
+        elif re.search(LOG_SYNCED, call) and state == "written":
             state = "on disk"
-        elif re.search(r" (write|writev|sendto)\(\d+<(socket|UNIX)[^>]*>, ", call):
+        elif re.search(ANSWERED, call):
             assert state in ("on disk", "idle"), f"answered while only {state}: {call}"
             answers += state == "on disk"
             state = "idle"
-    assert answers == UPLOADS
+    return answers
 
 
 @pytest.mark.parametrize("missing", ["fdatasync", "write"])
@@ -87,7 +108,70 @@ def test_the_check_refuses_a_store_that_answers_too_early(missing: str) -> None:
         "1 fdatasync(9</data/x.incr.aof>) = 0",
         '1 write(8<socket:[1]>, "$1", 2) = 2',
     ]
-    check_order_of_one = "\n".join(calls * UPLOADS)
-    check_order(check_order_of_one)
+    assert answers_on_disk("\n".join(calls * UPLOADS)) == UPLOADS
     with pytest.raises(AssertionError, match="answered while only"):
-        check_order("\n".join(call for call in calls if f" {missing}(9" not in call))
+        answers_on_disk("\n".join(call for call in calls if f" {missing}(9" not in call))
+
+
+def test_every_acknowledgement_of_a_replicated_store_follows_the_fdatasync_of_the_replica(
+    cluster: Cluster, tmp_path: Path, strace: str
+) -> None:
+    cluster.wait_until_healthy()
+    cluster.empty()
+    store = RedisStore(cluster.url, Promise(Durability.REPLICATED, 1), is_cluster=True)
+    store.prepare()
+    store.count(judged(of_shard(7)))
+    master = cluster.holder_of_shard(7)
+    (replica,) = cluster.replicas_of(master)
+    sent = [judged(of_shard(7)) for _ in range(UPLOADS)]
+    with traced(strace, master.pid, tmp_path / "master"), traced(strace, replica.pid, tmp_path / "replica"):
+        assert [store.count(one).is_duplicate for one in sent * 2] == [False] * UPLOADS + [True] * UPLOADS
+    told = copies_on_disk((tmp_path / "master").read_text(), (tmp_path / "replica").read_text())
+    assert told == 2 * UPLOADS
+    store.disconnect()
+
+
+def copies_on_disk(master: str, replica: str) -> int:
+    """Assert that before word of a copy the replica's log was written and synced since the command, and count these."""
+    calls = [(began_at(call), call) for call in master.splitlines()]
+    calls += [
+        (ended_at(call) if "sync(" in call else began_at(call), f"replica {call}") for call in replica.splitlines()
+    ]
+    state, told = "idle", 0
+    for _, call in sorted(calls):
+        if re.search(COMMAND_READ, call):
+            state = "asked"
+        elif re.search(f"^replica.*{LOG_WRITTEN}", call) and state == "asked":
+            state = "written"
+        elif re.search(f"^replica.*{LOG_SYNCED}", call) and state == "written":
+            state = "on disk"
+        elif re.search(COPIES_TOLD, call):
+            assert state == "on disk", f"told of a copy that is only {state}: {call}"
+            told += 1
+            state = "idle"
+    return told
+
+
+def began_at(call: str) -> float:
+    return float(call.split()[1])
+
+
+def ended_at(call: str) -> float:
+    return began_at(call) + float(re.findall(r"<([0-9.]+)>$", call)[0])
+
+
+@pytest.mark.parametrize("missing", ["fdatasync", "write"])
+def test_the_check_refuses_a_master_that_tells_of_a_copy_too_early(missing: str) -> None:
+    master = [
+        '1 1.0 read(8<TCP:[1]>, "*9\\r\\n$7\\r\\nEVALSHA\\r\\n", 16384) = 9 <0.000001>',
+        '1 1.5 write(8<TCP:[1]>, "*2\\r\\n:1\\r\\n:1\\r\\n", 12) = 12 <0.000001>',
+    ]
+    replica = [
+        '1 1.2 write(9</data/x.incr.aof>, "x", 1) = 1 <0.000001>',
+        "1 1.3 fdatasync(9</data/x.incr.aof>) = 0 <0.100000>",
+    ]
+    assert copies_on_disk("\n".join(master), "\n".join(replica)) == 1
+    late = [replica[0], replica[1].replace("<0.100000>", "<0.300000>")]
+    for broken in ([call for call in replica if f" {missing}(9" not in call], late):
+        with pytest.raises(AssertionError, match="that is only"):
+            copies_on_disk("\n".join(master), "\n".join(broken))

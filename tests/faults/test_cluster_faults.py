@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from client_sdk.spec import Upload, Verdict, Window, WindowKind
-from collector import keys
+from client_sdk.spec import Verdict, Window, WindowKind
 from collector.config import Durability, Promise
-from collector.redis_store import CLUSTER_SHARDS, RedisStore
+from collector.redis_store import CLUSTER_SHARDS, Layout, RedisStore
 from collector.store import Counted, StoreUnavailableError
 from tests.support.cluster import Cluster, Node, running_cluster
-from tests.support.collecting import TODAY, judged, report, upload
+from tests.support.collecting import judged, of_shard
 from tests.support.delivering import Load
 from tests.support.processes import RunningCollector, running_collector, wait_until
 from tests.support.wire import post, tallies
@@ -46,22 +44,13 @@ def counted(collector: RunningCollector) -> int:
     return sum(sum(tally["counts"]) for tally in tallies(collector.url, "?preliminary=1"))
 
 
-def slot_of(cluster: Cluster, shard: int) -> int:
-    return int(cluster.nodes[0].ask("CLUSTER", "KEYSLOT", keys.prefix(shard)))
-
-
-def of_shard(shard: int, window: str = TODAY) -> Upload:
-    """Return an upload that belongs to a shard."""
-    return upload(report("os", 2, window), upload_id=f"{secrets.token_hex(12)}{shard:08x}")
-
-
 def test_a_master_that_is_killed_loses_nothing_that_was_acknowledged_by_its_replica_too(
     healthy: Cluster, registry_file: Path, round_number: int
 ) -> None:
     with collecting(healthy, registry_file, "--durability", "replicated") as collector:
         load = Load(collector.url, SENDERS, UPLOADS_EACH)
         load.wait_for(load.uploads // 4)
-        slot = slot_of(healthy, round_number % CLUSTER_SHARDS)
+        slot = healthy.slot_of(round_number % CLUSTER_SHARDS)
         victim = healthy.holder(slot)
         victim.kill()
         wait_until(lambda: healthy.holder(slot) is not victim, what="another master")
@@ -95,7 +84,7 @@ def test_slots_that_move_under_load_lose_nothing_and_count_nothing_twice(
         load = Load(collector.url, SENDERS, UPLOADS_EACH)
         load.wait_for(load.uploads // 4)
         for shard in range(SHARDS_MOVED):
-            slot = slot_of(healthy, shard)
+            slot = healthy.slot_of(shard)
             source = healthy.holder(slot)
             target = next(node for node in healthy.nodes if node.is_master() and node is not source)
             move(healthy, slot, source, target)
@@ -108,7 +97,7 @@ def test_an_upload_whose_slot_moves_waits_and_is_not_taken_for_new(healthy: Clus
     store.prepare()
     sent = [judged(of_shard(7)) for _ in range(200)]  # more than a bucket holds: some ids lie in a deeper one
     store.count_all(sent)
-    slot = slot_of(healthy, 7)
+    slot = healthy.slot_of(7)
     source = healthy.holder(slot)
     target = next(node for node in healthy.nodes if node.is_master() and node is not source)
     target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.id())
@@ -133,16 +122,15 @@ def test_a_lost_node_stops_the_uploads_of_its_slots_alone(tmp_path: Path, regist
     window = Window.of(WindowKind.DAY, time.time()).text
     with running_cluster(tmp_path, replicas=False) as cluster, collecting(cluster, registry_file) as collector:
         sent = {shard: of_shard(shard, window) for shard in range(CLUSTER_SHARDS)}
-        lost = cluster.holder(slot_of(cluster, 0))
-        theirs = {shard for shard in sent if cluster.holder(slot_of(cluster, shard)) is lost}
+        lost = cluster.holder_of_shard(0)
+        theirs = {shard for shard in sent if cluster.holder_of_shard(shard) is lost}
         assert 0 < len(theirs) < CLUSTER_SHARDS
         lost.kill()
         assert {shard: post(collector.url, one)[0] for shard, one in sent.items()} == {
             shard: 503 if shard in theirs else 200 for shard in sent
         }
-        store = RedisStore(cluster.url, is_cluster=True)
-        store.layout = store.layout._replace(shards=CLUSTER_SHARDS)
-        store._router.learn(tuple(("127.0.0.1", node.port) for node in cluster.nodes))
+        nodes = tuple(("127.0.0.1", node.port) for node in cluster.nodes)
+        store = RedisStore(cluster.url, is_cluster=True, layout=Layout(CLUSTER_SHARDS, nodes))
         with pytest.raises(StoreUnavailableError):
             store.close(Window.parse(window))
         lost.start()
@@ -157,8 +145,8 @@ def test_a_write_that_too_few_replicas_have_is_not_acknowledged(healthy: Cluster
     store.prepare()
     first, second, third = (judged(of_shard(7)) for _ in range(3))
     assert store.count(first) == Counted(Verdict(1), is_duplicate=False)
-    master = healthy.holder(slot_of(healthy, 7))
-    replica = next(node for node in healthy.nodes if node.replicates(master))
+    master = healthy.holder_of_shard(7)
+    (replica,) = healthy.replicas_of(master)
     replica.kill()
     for one in (second, third, second):  # the first finds out by waiting, the others when they connect
         with pytest.raises(StoreUnavailableError, match="replica"):
@@ -172,8 +160,8 @@ def test_a_write_that_too_few_replicas_have_is_not_acknowledged(healthy: Cluster
 def test_a_replica_with_other_settings_is_not_waited_for(healthy: Cluster) -> None:
     store = RedisStore(healthy.url, Promise(Durability.REPLICATED, 1), is_cluster=True)
     store.prepare()
-    master = healthy.holder(slot_of(healthy, 7))
-    replica = next(node for node in healthy.nodes if node.replicates(master))
+    master = healthy.holder_of_shard(7)
+    (replica,) = healthy.replicas_of(master)
     assert store.count(judged(of_shard(7))).verdict.accepted == 1
     replica.ask("CONFIG", "SET", "appendfsync", "everysec")
     try:

@@ -11,6 +11,7 @@ from typing import Any
 
 import redis
 
+from collector import keys
 from collector.embedded import server_program
 from tests.support.processes import free_port, kill, wait_until
 
@@ -124,6 +125,18 @@ class Cluster:
         wait_until(agreed, what="the nodes to agree on who holds a slot")
         (port,) = found
         return next(node for node in self.nodes if str(node.port) == port)
+
+    def slot_of(self, shard: int) -> int:
+        """Return the slot of a shard's keys."""
+        return int(self.nodes[0].ask("CLUSTER", "KEYSLOT", keys.prefix(shard)))
+
+    def holder_of_shard(self, shard: int) -> Node:
+        """Return the master of a shard's slot."""
+        return self.holder(self.slot_of(shard))
+
+    def replicas_of(self, master: Node) -> list[Node]:
+        """Return the running replicas of a master."""
+        return [node for node in self.nodes if node.process is not None and node.replicates(master)]
 
     def wait_until_healthy(self) -> None:
         """Wait until every node runs, sees every other, and every replica is in step."""

@@ -58,6 +58,11 @@ def upload(*reports: Report, upload_id: str | None = None) -> Upload:
     return Upload(upload_id or secrets.token_hex(16), reports or (report(),))
 
 
+def of_shard(shard: int, window: str = TODAY) -> Upload:
+    """Return an upload of one report that belongs to a shard, of however many there are."""
+    return upload(report("os", 2, window), upload_id=f"{secrets.token_hex(12)}{shard:08x}")
+
+
 def judged(sent: Upload, now_s: float = NOON, grace_s: int = GRACE_S) -> Judgement:
     """Return the judgement of an upload."""
     return judge(sent, REGISTRY, now_s=now_s, grace_s=grace_s)

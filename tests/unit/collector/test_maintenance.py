@@ -110,3 +110,13 @@ def test_maintenance_goes_on_after_whatever_fails(caplog: pytest.LogCaptureFixtu
     wait_until(lambda: log.rewrites == 1, what="a rewrite after all failures")
     chores.stop()
     assert [record.getMessage() for record in caplog.records] == ["maintenance waits: down"]
+
+
+def test_the_log_is_rewritten_although_windows_cannot_be_looked_after() -> None:
+    store, log = used_store(), Log()
+    chores = Maintenance(store, log, grace_s=GRACE_S, clock=lambda: 0.0)
+    store.is_down = True
+    for second in range(10):
+        with pytest.raises(StoreUnavailableError):
+            chores.tick(float(second))
+    assert log.rewrites == 1
