@@ -8,10 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 import redis
-from redis.crc import key_slot
 
 from client_sdk.spec import HearsayError, Window
-from collector import keys
 from collector.config import Durability, Promise
 from collector.judge import Allowance
 from collector.redis_retirement import RedisRetirement
@@ -84,8 +82,8 @@ def test_without_any_of_its_rights_something_fails(administrator: redis.Redis, s
 @contextlib.contextmanager
 def asking(cluster: Cluster) -> Iterator[None]:
     """Let the slot of an empty shard be on its way to another node: whoever asks for a key of it must ask there."""
-    slot = key_slot(keys.prefix(0).encode())
-    source = cluster.node_of(slot)
+    slot = cluster.slot_of(0)
+    source = cluster.holder(slot)
     target = next(node for node in cluster.nodes if node.is_master() and node is not source)
     target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.id())
     source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", target.id())
