@@ -9,6 +9,10 @@ class TalliesError(HearsayError):
     """Tallies that cannot be had or cannot be read; the message says which, where and what to do."""
 
 
+class CollectorDownError(TalliesError):
+    """A collector that does not answer now, or answers that it cannot; later it may."""
+
+
 class AnswersError(HearsayError):
     """Answers for a rehearsal that cannot be had or cannot be read; the message says which, where and what to do."""
 

@@ -10,7 +10,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from estimator.errors import TalliesError
+from estimator.errors import CollectorDownError, TalliesError
 from estimator.read_token import TOKEN_VARIABLE
 from estimator.tallies import Tally, decode
 
@@ -37,7 +37,8 @@ def fetch(collector: str, token: str, *, preliminary: bool, timeout_s: float = T
         timeout_s: seconds without a byte after which it counts as down.
 
     Raises:
-        TalliesError: if it cannot be reached, refuses, or answers with something that is no NDJSON of tallies.
+        CollectorDownError: if it cannot be reached, breaks off, or cannot answer now.
+        TalliesError: if it refuses, or answers with something that is no NDJSON of tallies.
 
     """
     if not _is_url(collector):
@@ -50,12 +51,12 @@ def fetch(collector: str, token: str, *, preliminary: bool, timeout_s: float = T
             return decode(BytesIO(body))
     except HTTPError as error:
         with error:
-            raise TalliesError(_refusal(collector, error.code)) from None
+            raise _refusal(collector, error.code) from None
     except URLError as error:
-        raise TalliesError(f"{collector} cannot be reached: {error.reason}; is the collector running?") from None
+        raise CollectorDownError(f"{collector} cannot be reached: {error.reason}; is the collector running?") from None
     except (OSError, HTTPException) as error:
         problem = str(error) or type(error).__name__
-        raise TalliesError(f"reading from {collector} failed: {problem}; try again") from None
+        raise CollectorDownError(f"reading from {collector} failed: {problem}; try again") from None
 
 
 def _is_url(text: str) -> bool:
@@ -67,9 +68,13 @@ def _is_url(text: str) -> bool:
     return addressed and text.isascii() and text.isprintable() and not set("?#@ ") & set(text)
 
 
-def _refusal(collector: str, status: int) -> str:
+def _refusal(collector: str, status: int) -> TalliesError:
     if status == HTTPStatus.UNAUTHORIZED:
-        return f"{collector} does not know the read token; set {TOKEN_VARIABLE} to one that it knows"
+        return TalliesError(f"{collector} does not know the read token; set {TOKEN_VARIABLE} to one that it knows")
     if status == HTTPStatus.FORBIDDEN:
-        return f"{collector} does not let the token read that: take a read key, for open windows one that may see them"
-    return f"{collector} answered with status {status} instead of tallies; is it the URL of a collector?"
+        return TalliesError(
+            f"{collector} does not let the token read that: take a read key, for open windows one that may see them"
+        )
+    if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return CollectorDownError(f"{collector} cannot answer now (status {status}); try again, or see its log")
+    return TalliesError(f"{collector} answered with status {status} instead of tallies; is it the URL of a collector?")

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
-from client_sdk.spec import Registry, Window
+from client_sdk.spec import Registry
+from estimator.asked import Asked
 from estimator.covariance import MOST_VALUES
 from estimator.errors import MissingLibraryError, OutputError, TalliesError
 from estimator.fetch import fetch
 from estimator.files import write_whole
 from estimator.keep_cli import keep
-from estimator.metric_estimate import Wanted
 from estimator.options import BETWEEN_0_AND_1, REGISTRY, WindowType, load_registry
 from estimator.progress import progress
 from estimator.read_token import TOKEN_VARIABLE, read_token
 from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.render.as_table import as_table
 from estimator.render.style import Style
-from estimator.report import Report, Selection, make_report
+from estimator.report import Report, make_report
 from estimator.tallies import Tally, read_file
+from estimator.watch import LEAST_S, USUAL_S
+from estimator.watch_cli import watch_collector
 
 BYTES_OF_A_MB = 10**6
 
@@ -29,7 +32,9 @@ BYTES_OF_A_MB = 10**6
 @click.command()
 @REGISTRY
 @click.option("--collector", metavar="URL", help=f"Read tallies over HTTP; the read token comes from {TOKEN_VARIABLE}.")
-@click.option("--tallies", metavar="FILE", type=click.Path(path_type=Path), help="Read tallies from an NDJSON file.")
+@click.option(
+    "--tallies", metavar="FILE", type=click.Path(path_type=Path), help="Read tallies from an NDJSON file; - is stdin."
+)
 @click.option("--preliminary", is_flag=True, help="Also windows that are still open, marked as such.")
 @click.option("--from", "first", metavar="WINDOW", type=WindowType(), help="From this window on: a day, week or month.")
 @click.option("--to", "last", metavar="WINDOW", type=WindowType(), help="Up to the end of this window.")
@@ -63,78 +68,46 @@ BYTES_OF_A_MB = 10**6
     type=click.Path(path_type=Path),
     help="With --every window: write each closed window that is not there yet, in every form, and an index.",
 )
+@click.option(
+    "--watch",
+    "watch_s",
+    metavar="[SECONDS]",
+    is_flag=False,
+    flag_value=USUAL_S,
+    type=click.IntRange(LEAST_S),
+    help=f"Draw the table anew every {USUAL_S} seconds, with windows that are still open, until Ctrl-C.",
+)
 @click.option("--every", type=click.Choice(["window"]), help="With --out: a folder each.")
-def report(  # noqa: PLR0913 one argument an option
-    *,
-    registry: Path,
-    collector: str | None,
-    tallies: Path | None,
-    preliminary: bool,
-    first: Window | None,
-    last: Window | None,
-    simultaneous: bool,
-    covariance: bool,
-    central_delta: float | None,
-    pool: bool,
-    clusters: bool,
-    fakes: float | None,
-    form: str | None,
-    html: Path | None,
-    output: Path | None,
-    out: Path | None,
-    every: str | None,
-) -> None:
+def report(**options: Any) -> None:  # noqa: ANN401 what click read, by the names of `Asked`
     """Print estimates, standard errors and confidence intervals of every metric and window.
 
     With --out the exit status is 0 if a window was written, 3 if there was nothing new, 4 if some windows were written
     and others failed, and 1 if all failed.
     """
-    if form is None and (html is None or output is not None):
-        form = "table"
-    _refuse_the_first(
-        (
-            (collector is None) == (tallies is None),
-            "say where the tallies are: either --collector URL or --tallies FILE",
-        ),
-        (
-            first and last and first.starts_at >= last.ends_at,
-            f"--from {first} begins after --to {last} has ended; exchange them",
-        ),
-        (covariance and form != "json", "a covariance is a matrix, which only JSON holds; add --format json"),
-        (
-            central_delta is not None and form in ("csv", "parquet"),
-            "a central epsilon is of a whole tally, not of a row; take --format table or json",
-        ),
-        (
-            (fakes is not None or clusters) and form in ("csv", "parquet"),
-            "tests and clusters are of a whole tally, not of a row; take --format table or json",
-        ),
-        (output is None and form in BINARY_FORMATS, f"{form} is not for the eye; add --output FILE"),
-        ((out is None) != (every is None), "--out DIR and --every window belong together"),
-        (
-            out and (preliminary or pool or output or html or form != "table"),
-            "--out writes closed windows in every form, without --preliminary, --pool, --output, --html and --format",
-        ),
-    )
-    definitions = load_registry(registry)
+    asked = Asked(**options)
+    for is_made, sentence in asked.mistakes():
+        if is_made:
+            raise click.UsageError(sentence)
+    registry = load_registry(asked.registry)
+    if asked.watch_s is not None:
+        watch_collector(registry, asked.collector or "", asked.selection, asked.wanted, asked.watch_s)
+        return
     try:
-        read = _read(collector, tallies, preliminary=preliminary)
+        read = _read(asked)
     except TalliesError as error:
         raise click.ClickException(str(error)) from error
-    wanted = Wanted(simultaneous, covariance, central_delta, pool, fakes=fakes, clusters=clusters)
-    selection = Selection(first, last, preliminary)
-    if out is not None:
-        raise SystemExit(keep(out, definitions, read, selection, wanted))
+    if asked.out is not None:
+        raise SystemExit(keep(asked.out, registry, read, asked.selection, asked.wanted))
     with progress("estimating", len(read)) as advance:
-        made = make_report(definitions, read, selection, wanted, advance)
+        made = make_report(registry, read, asked.selection, asked.wanted, advance)
     _name_skipped(made)
-    if covariance:
+    if asked.covariance:
         _name_too_large(made)
     try:
-        if html is not None:
-            _put_page(made, definitions, html)
-        if form is not None:
-            _put(made, form, output)
+        if asked.html is not None:
+            _put_page(made, registry, asked.html)
+        if asked.printed is not None:
+            _put(made, asked.printed, asked.output)
     except (OutputError, MissingLibraryError) as error:
         raise click.ClickException(str(error)) from error
 
@@ -145,13 +118,6 @@ def _put_page(made: Report, registry: Registry, html: Path) -> None:
     page = as_html(made, registry).encode()
     write_whole(html, page)
     click.echo(f"{html} is written: {len(page) / BYTES_OF_A_MB:.1f} MB, open it in a browser", err=True)
-
-
-def _refuse_the_first(*mistakes: tuple[object, str]) -> None:
-    """Refuse a command line by the sentence on the first mistake that it makes."""
-    for is_made, sentence in mistakes:
-        if is_made:
-            raise click.UsageError(sentence)
 
 
 def _put(made: Report, form: str, output: Path | None) -> None:
@@ -165,10 +131,10 @@ def _put(made: Report, form: str, output: Path | None) -> None:
         write_whole(output, content)
 
 
-def _read(collector: str | None, tallies: Path | None, *, preliminary: bool) -> list[Tally]:
-    if tallies is not None:
-        return read_file(tallies)
-    return fetch(collector or "", read_token(), preliminary=preliminary)
+def _read(asked: Asked) -> list[Tally]:
+    if asked.tallies is not None:
+        return read_file(asked.tallies)
+    return fetch(asked.collector or "", read_token(), preliminary=asked.preliminary)
 
 
 def _name_too_large(made: Report) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ Counts = NDArray[np.int64]
 
 MAX_COUNT = 2**63 - 1
 """The collector's counters have 64 bits with a sign, and so have the arrays here."""
+
+STDIN = Path("-")
 
 _FIELDS = frozenset({"metric", "edition", "window", "closed", "reports", "counts"})
 _SPARSE_FIELDS = _FIELDS | {"symbols"}
@@ -66,12 +69,14 @@ class Tally:
 
 
 def read_file(path: Path) -> list[Tally]:
-    """Read tallies from an NDJSON file.
+    """Read tallies from an NDJSON file, or from standard input where its name is ``-``.
 
     Raises:
         TalliesError: if the file cannot be read or a line is not a tally.
 
     """
+    if path == STDIN:
+        return decode(sys.stdin.buffer)
     try:
         with path.open("rb") as lines:
             return decode(lines)

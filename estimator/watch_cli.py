@@ -1,0 +1,50 @@
+"""What ``report --watch`` reads and draws."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import click
+
+from client_sdk.spec import Registry
+from estimator.errors import TalliesError
+from estimator.fetch import fetch
+from estimator.metric_estimate import Wanted
+from estimator.read_token import read_token
+from estimator.render.as_table import as_table
+from estimator.render.style import Style
+from estimator.report import Report, Selection, make_report
+from estimator.watch import CLEARED, Watch
+
+
+def watch_collector(registry: Registry, collector: str, selection: Selection, wanted: Wanted, every_s: float) -> None:
+    """Draw the report of a collector anew until Ctrl-C.
+
+    Raises:
+        click.ClickException: if the collector answers, but not with tallies.
+
+    """
+    token = read_token()
+
+    def look() -> str:
+        tallies = fetch(collector, token, preliminary=True)
+        made = make_report(registry, tallies, selection, wanted)
+        return as_table(made, Style.of(sys.stdout)) + _skipped(made)
+
+    try:
+        Watch(look, _show, time.sleep, time.time, every_s).run()
+    except TalliesError as error:
+        raise click.ClickException(str(error)) from error
+    except KeyboardInterrupt:
+        click.echo()
+
+
+def _show(picture: str) -> None:
+    cleared = CLEARED if sys.stdout.isatty() else ""
+    click.echo(cleared + picture, color=True)
+    sys.stdout.flush()
+
+
+def _skipped(made: Report) -> str:
+    return "".join(f"skipped {one.metric} {one.edition} {one.window}: {one.reason}\n" for one in made.skipped)
