@@ -18,6 +18,7 @@ from collector.options import ErrorsForPeople, cluster_option, data_dir_option, 
 from collector.progress import Progress
 from collector.redis_archive import RedisArchive
 from collector.redis_store import RedisStore
+from collector.schema import Purpose
 from collector.whole_file import whole_file
 
 _registry = click.option(
@@ -72,7 +73,7 @@ def import_store(path: Path, registry: Path | None, data_dir: Path, redis_url: s
         with contextlib.ExitStack() as stack:
             url = redis_url or stack.enter_context(EmbeddedStore(data_dir)).url  # refused while a collector runs
             store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
-            store.prepare(is_import=True)
+            store.prepare(Purpose.IMPORT)
             was_needed = restore.restore(path, found, RedisArchive(store), progress.add)
         progress.end()
         what = f"{found.ids:,} remembered uploads and {found.tallies:,} tallies"

@@ -17,6 +17,7 @@ from collector.options import ErrorsForPeople, cluster_option, data_dir_option, 
 from collector.relay.command import relay
 from collector.retire_command import retire
 from collector.secret import read_secret
+from collector.upgrade_command import upgrade_store
 
 TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
 
@@ -27,7 +28,7 @@ def cli() -> None:
     """Collect perturbed reports, and keep nothing but their tallies."""
 
 
-for command in (export_store, import_store, relay, retire):
+for command in (export_store, import_store, relay, retire, upgrade_store):
     cli.add_command(command)
 
 

@@ -5,6 +5,7 @@ upload id.
 
 ==========================================  =======================================================================
 ``hearsay:store``                           hash: schema version, number of shards, grace, imports; written at first use
+``hearsay:upgrading``                       there while an upgrade of the schema runs
 ``{shard}:ids:END:PATH``                    sorted set: raw upload id and packed verdict; a bucket (see count_upload)
 ``{shard}:tally:METRIC:EDITION:WINDOW``     packed signed 64-bit counters, big-endian, one a symbol
 ``{shard}:tallies``                         hash: METRIC:EDITION:WINDOW -> number of symbols
@@ -22,10 +23,8 @@ Nothing holds an address, a receive time or an order (but for how deep in the tr
 from __future__ import annotations
 
 STORE = "hearsay:store"
+UPGRADING = "hearsay:upgrading"
 SNAPSHOT = "{0}:snapshot"
-
-IMPORTING, IMPORTED = "importing", "imported"
-"""Fields of STORE: the digest of the backup that is being imported, and of the one that was."""
 
 IDS = "ids"
 TALLIES = "tallies"

@@ -13,6 +13,7 @@ from collector.backup.lines import Bucket, Counts
 from collector.config import ConfigError
 from collector.count_upload import BUCKET_ENTRIES, BUCKET_LEVELS, ID_BYTES
 from collector.redis_store import RedisStore
+from collector.schema import GRACE_FIELD, IMPORTED, IMPORTING, SCHEMA_FIELD, SHARDS_FIELD
 from collector.server import Connection, ask, info
 
 READ_BUCKETS = """
@@ -108,8 +109,9 @@ class RedisArchive:
 
     def facts(self) -> Facts:
         """See Source."""
-        found = self._facts()
-        return Facts(int(found["schema"]), int(found["shards"]), int(found["grace"]) if "grace" in found else None)
+        found = self._store.facts()
+        grace = found.get(GRACE_FIELD)
+        return Facts(int(found[SCHEMA_FIELD]), int(found[SHARDS_FIELD]), None if grace is None else int(grace))
 
     def standing(self) -> str:
         """See Source."""
@@ -150,18 +152,18 @@ class RedisArchive:
 
     def begin(self, digest: str) -> bool:
         """See Target."""
-        facts = self._facts()
-        if keys.IMPORTING not in facts and facts.get(keys.IMPORTED) == digest:
+        facts = self._store.facts()
+        if IMPORTING not in facts and facts.get(IMPORTED) == digest:
             return False
-        if facts.get(keys.IMPORTING, digest) != digest:
+        if facts.get(IMPORTING, digest) != digest:
             raise ConfigError(
                 "the import of another backup into the store was begun and not finished: import that one again, "
                 "or empty the store"
             )
-        if keys.IMPORTING not in facts:
+        if IMPORTING not in facts:
             if not self._is_empty():
                 raise ConfigError("the store is in use already: a backup can only be imported into an empty store")
-            self._tell("HSET", keys.STORE, keys.IMPORTING, digest)
+            self._tell("HSET", keys.STORE, IMPORTING, digest)
         return True
 
     def remember(self, buckets: Iterable[Bucket]) -> None:
@@ -192,19 +194,15 @@ class RedisArchive:
 
     def finish(self, digest: str, grace_s: int | None) -> None:
         """See Target."""
-        grace = () if grace_s is None else ("grace", grace_s)
-        self._tell("HSET", keys.STORE, keys.IMPORTED, digest, *grace)
-        self._tell("HDEL", keys.STORE, keys.IMPORTING)
+        grace = () if grace_s is None else (GRACE_FIELD, grace_s)
+        self._tell("HSET", keys.STORE, IMPORTED, digest, *grace)
+        self._tell("HDEL", keys.STORE, IMPORTING)
 
     def _run(self, shard: int, *command: bytes | str | int) -> Any:  # noqa: ANN401 as redis answers
         return self._store.run(shard, *command)
 
     def _tell(self, *command: bytes | str | int) -> Any:  # noqa: ANN401 as redis answers
         return self._store.tell(*command)
-
-    def _facts(self) -> dict[str, str]:
-        found = self._tell("HGETALL", keys.STORE)
-        return {name.decode(): value.decode() for name, value in zip(found[::2], found[1::2], strict=True)}
 
     def _is_empty(self) -> bool:
         names = (keys.TALLIES, keys.WINDOWS, keys.CLOSED)

@@ -22,10 +22,9 @@ from collector.judge import Judgement
 from collector.logs import Logs
 from collector.request import Request
 from collector.router import Router, unavailable
+from collector.schema import GRACE_FIELD, SCHEMA, SCHEMA_FIELD, SHARDS_FIELD, Purpose, require_usable
 from collector.server import Address, Connection
 from collector.store import Counted, Outcome, StoreUnavailableError, Tally
-
-SCHEMA = b"1"
 
 SHARDS = 1
 """Shards of a new store on a single server; an existing store keeps the number that it was made with."""
@@ -86,16 +85,34 @@ class RedisStore:
         """Close this thread's connections; another use opens them again."""
         self._connections.drop_all()
 
-    def prepare(self, *, is_import: bool = False) -> None:
+    def prepare(self, purpose: Purpose = Purpose.USE) -> None:
         """Make the store ready: agree on schema and shards, and make sure that every server keeps the promise.
-
-        Args:
-            is_import: whether it is for the import of a backup, which may have been begun.
 
         Raises:
             ConfigError: if the store is of another schema, too old, cannot keep the promise, or has a part of a
                 backup.
             StoreUnavailableError: if it does not answer.
+
+        """
+        self.require_promise()
+        made_with = CLUSTER_SHARDS if self._is_cluster else SHARDS
+        for field, value in ((SCHEMA_FIELD, SCHEMA), (SHARDS_FIELD, made_with)):
+            self._ask(keys.STORE, "HSETNX", keys.STORE, field, value)
+        facts = self.facts()
+        require_usable(facts, purpose)
+        self.layout = self.layout._replace(shards=int(facts[SHARDS_FIELD]))
+
+    def facts(self) -> dict[str, str]:
+        """Return what the store says of itself; nothing if it was never used."""
+        flat = self._ask(keys.STORE, "HGETALL", keys.STORE)
+        return {name.decode(): value.decode() for name, value in zip(flat[::2], flat[1::2], strict=True)}
+
+    def require_promise(self) -> None:
+        """Make sure that every server keeps the promise, and learn where they are.
+
+        Raises:
+            ConfigError: if one is too old, or cannot keep it.
+            StoreUnavailableError: if one does not answer.
 
         """
         try:
@@ -106,17 +123,7 @@ class RedisStore:
                     self._connections.open(address).disconnect()
         except RedisError as error:
             raise unavailable(error) from error
-        made_with = CLUSTER_SHARDS if self._is_cluster else SHARDS
-        for field, value in (("schema", SCHEMA), ("shards", made_with)):
-            self._ask(keys.STORE, "HSETNX", keys.STORE, field, value)
-        schema, shards = (self._ask(keys.STORE, "HGET", keys.STORE, field) for field in ("schema", "shards"))
-        if schema != SCHEMA:
-            raise ConfigError(f"the store has schema {schema.decode()}, this version reads {SCHEMA.decode()}")
-        if not is_import and self._ask(keys.STORE, "HEXISTS", keys.STORE, keys.IMPORTING):
-            raise ConfigError(
-                "the import of a backup into the store is not finished: run hearsay-collector import again"
-            )
-        self.layout = Layout(int(shards), tuple(servers) if self._is_cluster else ())
+        self.layout = self.layout._replace(nodes=tuple(servers) if self._is_cluster else ())
         self._router.learn(self.layout.nodes)
 
     def agree_on_grace(self, grace_s: int) -> None:
@@ -127,14 +134,14 @@ class RedisStore:
                 close, and an upload that comes again could be counted twice.
 
         """
-        before = self._ask(keys.STORE, "HGET", keys.STORE, "grace")
+        before = self._ask(keys.STORE, "HGET", keys.STORE, GRACE_FIELD)
         open_windows = self.tallied_windows() - self.closed_windows()
         if before is not None and int(before) < grace_s and open_windows:
             raise ConfigError(
                 f"--grace can grow from {int(before)} seconds only when no window with reports is open; "
                 f"open are: {', '.join(sorted(open_windows))}"
             )
-        self._ask(keys.STORE, "HSET", keys.STORE, "grace", grace_s)
+        self._ask(keys.STORE, "HSET", keys.STORE, GRACE_FIELD, grace_s)
 
     def count(self, judgement: Judgement) -> Counted:
         """See TallyStore."""

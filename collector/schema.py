@@ -1,0 +1,56 @@
+"""The schema of what is stored, and whether a store may be used. Pure: the store's facts in, refusal out.
+
+The schema changes when an older version would read what is stored wrongly; new keys that an older version does not look
+for change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, auto
+
+from collector.config import ConfigError
+
+SCHEMA = 1
+"""What this version reads and writes."""
+
+SCHEMA_FIELD, SHARDS_FIELD, GRACE_FIELD = "schema", "shards", "grace"
+"""Fields of the store's facts, written at first use: see `keys.STORE`."""
+
+IMPORTING, IMPORTED = "importing", "imported"
+"""Fields of the same: the digest of the backup that is being imported, and of the one that was."""
+
+
+class Purpose(Enum):
+    """What a store is opened for."""
+
+    USE = auto()
+    IMPORT = auto()
+    UPGRADE = auto()
+
+
+def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE, schema: int = SCHEMA) -> None:
+    """Refuse a store that is of another schema, or has only a part of a backup.
+
+    Args:
+        facts: what the store says of itself.
+        purpose: what it is opened for: an older one may be upgraded, one with a part of a backup may get the rest.
+        schema: the schema that is read and written.
+
+    Raises:
+        ConfigError: saying what to do.
+
+    """
+    found = int(facts[SCHEMA_FIELD])
+    if found > schema:
+        raise ConfigError(
+            f"the store has schema {found}, and this version reads {schema}: use the version of Hearsay that wrote it, "
+            "or a later one"
+        )
+    if found < schema and purpose is not Purpose.UPGRADE:
+        raise ConfigError(
+            f"the store has schema {found}, and this version reads {schema}: stop every collector on it, take a backup "
+            "with the version that wrote it, and run hearsay-collector upgrade"
+        )
+    if IMPORTING in facts and purpose is not Purpose.IMPORT:
+        raise ConfigError("the import of a backup into the store is not finished: run hearsay-collector import again")
