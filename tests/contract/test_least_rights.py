@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 import redis
 
-from client_sdk.spec import HearsayError, Window
+from client_sdk.spec import HearsayError, Verdict, Window
+from collector.backup.export import backup
+from collector.backup.restore import check, restore
 from collector.config import Durability, Promise
 from collector.judge import Allowance
+from collector.redis_archive import RedisArchive
 from collector.redis_retirement import RedisRetirement
 from collector.redis_store import RedisStore
 from collector.retention import TallyName
+from collector.schema import Purpose
 from collector.store import QuotaExceededError
 from tests.support.cluster import Cluster
 from tests.support.collecting import NOON, TODAY, judged, report, upload
 from tests.support.processes import wait_until
-from tests.support.rights import COMMANDS, PASSWORD, RULES, RULES_ON_A_CLUSTER, USER
+from tests.support.rights import PASSWORD, RULES, RULES_FOR_BACKUPS, RULES_ON_A_CLUSTER, USER, commands
 
 NEEDS_NO_RIGHT = {"auth", "config|resetstat"}
 """Logging in, which everybody may; and what this test does itself."""
@@ -61,22 +66,62 @@ def use(store: RedisStore) -> None:
     names = [TallyName(t.metric, t.edition, t.window) for t in store.closed_tallies(store.closed_windows())]
     RedisRetirement(store).retire(names)
     assert store.tallied_windows() == frozenset()
-    wait_until(store.logs().rewrite_log, deadline_s=2, what="a rewrite to begin")
+    wait_until(store.logs().rewrite_log, deadline_s=1, what="a rewrite to begin")
     assert not store.logs().log_rewrite_failed()
+
+
+def back_up(store: RedisStore, empty: Callable[[], object], folder: Path) -> None:
+    """Take a backup of a store with one upload, and put it into the store after that was emptied."""
+    empty()
+    store.prepare()
+    assert store.count(judged(upload())).verdict == Verdict(1)
+    archive, file = RedisArchive(store), folder / "backup.ndjson"
+    ids: list[int] = []
+    file.write_bytes(b"".join(backup(archive, None, ids.append)))
+    empty()
+    store.prepare(Purpose.IMPORT)
+    assert restore(file, check(file), archive, ids.append)
+    assert sum(ids) == 2
+
+
+def used(administrator: redis.Redis) -> set[str]:
+    """Return the commands that were used since the store was emptied, but for those of this test."""
+    calls = {name.removeprefix("cmdstat_"): stat["calls"] for name, stat in administrator.info("commandstats").items()}
+    return {name for name, times in calls.items() if times and not name.startswith("acl|")} - NEEDS_NO_RIGHT
+
+
+def allow(administrator: redis.Redis, *rules: str) -> None:
+    administrator.execute_command("ACL", "SETUSER", USER, *rules)  # type: ignore[no-untyped-call] # the client's
 
 
 def test_the_page_grants_enough_and_nothing_that_is_not_used(administrator: redis.Redis, store: RedisStore) -> None:
     use(store)
-    calls = {name.removeprefix("cmdstat_"): stat["calls"] for name, stat in administrator.info("commandstats").items()}
-    used = {name for name, times in calls.items() if times and not name.startswith("acl|")}
-    assert used - NEEDS_NO_RIGHT == set(COMMANDS)
+    assert used(administrator) == set(commands(RULES))
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+def test_the_page_grants_enough_for_backups_and_nothing_that_is_not_used(
+    administrator: redis.Redis, store: RedisStore, tmp_path: Path
+) -> None:
+    allow(administrator, *RULES_FOR_BACKUPS)
+    back_up(store, administrator.flushall, tmp_path)
+    more = used(administrator) - set(commands(RULES)) - {"flushall"}
+    assert more == set(commands(RULES_FOR_BACKUPS)) - {"cluster|nodes"}
+
+
+@pytest.mark.parametrize("command", commands(RULES))
 def test_without_any_of_its_rights_something_fails(administrator: redis.Redis, store: RedisStore, command: str) -> None:
-    administrator.execute_command("ACL", "SETUSER", USER, f"-{command}")  # type: ignore[no-untyped-call] # the client's
+    allow(administrator, f"-{command}")
     with pytest.raises((HearsayError, TimeoutError)):
         use(store)
+
+
+@pytest.mark.parametrize("command", sorted({*commands(RULES_FOR_BACKUPS)} - {"cluster|nodes"}))
+def test_without_any_of_their_rights_a_backup_fails(
+    administrator: redis.Redis, store: RedisStore, tmp_path: Path, command: str
+) -> None:
+    allow(administrator, *RULES_FOR_BACKUPS, f"-{command}")
+    with pytest.raises(HearsayError):
+        back_up(store, administrator.flushall, tmp_path)
 
 
 @contextlib.contextmanager
@@ -95,11 +140,12 @@ def asking(cluster: Cluster) -> Iterator[None]:
             node.ask("CLUSTER", "SETSLOT", slot, "STABLE")
 
 
-@pytest.mark.parametrize("missing", ["", *RULES_ON_A_CLUSTER])
-def test_a_cluster_needs_some_rights_more(cluster: Cluster, missing: str) -> None:
+@pytest.mark.parametrize("missing", ["", *RULES_ON_A_CLUSTER, "+cluster|nodes"])
+def test_a_cluster_needs_some_rights_more(cluster: Cluster, tmp_path: Path, missing: str) -> None:
     cluster.empty()
+    rules = (*RULES, *RULES_ON_A_CLUSTER, *RULES_FOR_BACKUPS, *filter(None, (missing.replace("+", "-"),)))
     for node in cluster.nodes:
-        node.ask("ACL", "SETUSER", USER, *RULES, *RULES_ON_A_CLUSTER, *filter(None, (missing.replace("+", "-"),)))
+        node.ask("ACL", "SETUSER", USER, *rules)
     store = RedisStore(
         cluster.url.replace("//", f"//{USER}:{PASSWORD}@"), Promise(Durability.REPLICATED, 1), is_cluster=True
     )
@@ -109,6 +155,7 @@ def test_a_cluster_needs_some_rights_more(cluster: Cluster, missing: str) -> Non
             cluster.empty()
             with asking(cluster):
                 assert store.closed_windows() == frozenset()
+            back_up(store, cluster.empty, tmp_path)
     finally:
         store.disconnect()
         for node in cluster.nodes:

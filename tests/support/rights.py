@@ -7,6 +7,10 @@ from pathlib import Path
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "access.md").read_text(encoding="utf-8")
 LINES = re.findall(r"^ACL SETUSER (.*)$", PAGE, re.MULTILINE)
-(USER, *RULES), (_, *RULES_ON_A_CLUSTER) = map(str.split, LINES)
+(USER, *RULES), (_, *RULES_ON_A_CLUSTER), (_, *RULES_FOR_BACKUPS) = map(str.split, LINES)
 PASSWORD = "PASSWORD"  # noqa: S105 as the page has it
-COMMANDS = [rule.removeprefix("+") for rule in RULES if rule.startswith("+")]
+
+
+def commands(rules: list[str]) -> list[str]:
+    """Return the commands that rules allow."""
+    return [rule.removeprefix("+") for rule in rules if rule.startswith("+")]
