@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 import time
+import urllib.request
 from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import redis
 
 from client_sdk import Recorded, Registry, Telemetry
-from client_sdk.spec import Window, WindowKind
-from tests.support.collecting import report, upload
-from tests.support.processes import READ_TOKEN, run_command, running_collector, wait_until
-from tests.support.wire import raw_answer, with_length
+from client_sdk.spec import Upload, Window, WindowKind
+from collector.embedded import EmbeddedStore
+from collector.log_lines import LogFormat
+from collector.operations import JSON, NDJSON
+from collector.redis_store import RedisStore
+from tests.support.collecting import judged, key_entry, report, upload
+from tests.support.processes import free_port, run_command, running_collector, wait_until
+from tests.support.wire import ANSWER_TIMEOUT_S, raw_answer, with_length
 
 CANARY_VALUE = "canary-of-a-true-answer"
 CANARY_ADDRESS = "203.0.113.77"
@@ -51,6 +61,7 @@ statistic = "mean"
 epsilon = 1
 persist = true
 """
+CANARY_SECRETS = {role: f"canary-secret-of-a-{role}-key-000000" for role in ("read", "relay")}
 CANARY_COUNT = 0x5A17C0DE1234
 """As SQLite stores it, its six bytes stand nowhere else."""
 
@@ -106,25 +117,64 @@ def test_only_a_count_that_persists_is_kept_and_only_until_its_window_was_report
         assert not holds_count(tmp_path / "data")
 
 
-def test_no_address_agent_token_or_time_is_kept_by_the_collector(registry_file: Path, tmp_path: Path) -> None:
-    window = Window.of(WindowKind.DAY, time.time()).text
-    canaries = (
-        f"X-Forwarded-For: {CANARY_ADDRESS}",
-        f"Forwarded: for={CANARY_ADDRESS}",
-        f"User-Agent: {CANARY_AGENT}",
-        f"Cookie: {CANARY_AGENT}",
-        f"Authorization: Bearer {CANARY_AGENT}",
+def whole_answer(url: str, request: bytes) -> bytes:
+    """Send a request and return every byte that comes back, its head too."""
+    where = urlsplit(url)
+    with socket.create_connection((where.hostname, where.port), ANSWER_TIMEOUT_S) as connection:
+        connection.sendall(request)
+        return b"".join(iter(lambda: connection.recv(65_536), b""))
+
+
+def asked(method: str, path: str, media_type: str, secret: str, body: bytes) -> bytes:
+    """Return a request with marks in every header that tells of its sender."""
+    head = (
+        *(f"{method} {path} HTTP/1.1", "Host: test", "Connection: close", f"Content-Type: {media_type}"),
+        *(f"X-Forwarded-For: {CANARY_ADDRESS}", f"Forwarded: for={CANARY_ADDRESS}", f"X-Real-IP: {CANARY_ADDRESS}"),
+        *(f"User-Agent: {CANARY_AGENT}", f"Cookie: {CANARY_AGENT}", f"Referer: https://{CANARY_AGENT}/"),
+        *(f"Authorization: Bearer {secret}", f"Content-Length: {len(body)}", "", ""),
     )
-    with running_collector(registry_file, tmp_path / "data") as collector:
-        for body in (upload(report(window=window)).encode(), b"{", b'{"upload": 1, "reports": []}'):
-            head = ("POST /v1/reports HTTP/1.1", "Host: test", "Content-Type: application/json", *canaries)
-            request = "\r\n".join((*head, f"Content-Length: {len(body)}", "", "")).encode() + body
-            raw_answer(collector.url, request)
-            raw_answer(collector.url, request.replace(b"POST /v1/reports", b"POST /v1/nothing"))
-        kept = bytes_below(tmp_path / "data") + collector.output.read_bytes()
-        for canary in (CANARY_ADDRESS, CANARY_AGENT, READ_TOKEN):
-            assert canary.encode() not in kept, canary
-        assert b"dark_mode" in kept
+    return "\r\n".join(head).encode() + body
+
+
+@pytest.mark.parametrize("log_format", LogFormat)
+def test_no_address_agent_secret_or_value_is_kept_logged_counted_or_answered_by_the_collector(
+    log_format: LogFormat, registry_file: Path, tmp_path: Path
+) -> None:
+    window, port, access = Window.of(WindowKind.DAY, time.time()).text, free_port(), tmp_path / "access.toml"
+    access.write_text("".join(key_entry(role, role, secret) for role, secret in CANARY_SECRETS.items()))
+    sent = upload(report(window=window), upload_id="c0ffee" * 5 + "00")
+    echoed = json.dumps({"upload": CANARY_AGENT, "reports": [{CANARY_AGENT: CANARY_AGENT}]}).encode()
+    bodies = (sent.encode(), b"{", echoed, sent.encode().replace(b"dark_mode", CANARY_AGENT.encode()))
+    options = ("--access", str(access), "--metrics-bind", f"127.0.0.1:{port}", "--log-format", log_format)
+    with running_collector(
+        registry_file, tmp_path / "data", *options, environment={"HEARSAY_READ_TOKEN": None}
+    ) as collector:
+        answers = [
+            whole_answer(collector.url, asked(method, path, media_type, secret, body))
+            for secret in (*CANARY_SECRETS.values(), CANARY_AGENT)
+            for body in bodies
+            for method, path, media_type in (
+                ("POST", "/v1/reports", JSON),
+                ("POST", f"/v1/reports?{CANARY_AGENT}", CANARY_AGENT),
+                ("POST", "/v1/uploads", NDJSON),
+                ("GET", f"/v1/tallies?{CANARY_AGENT}", JSON),
+                ("GET", f"/v1/{CANARY_AGENT}", JSON),
+                (CANARY_AGENT, "/v1/reports", JSON),
+            )
+        ]
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=ANSWER_TIMEOUT_S) as scraped:
+            metrics = scraped.read()
+        kept = bytes_below(tmp_path / "data")
+        told = collector.output.read_bytes() + metrics
+    statuses = {answer.split(b" ", 2)[1] for answer in answers}
+    assert statuses == {b"200", b"400", b"401", b"403", b"404", b"405", b"415"}
+    for canary in (CANARY_ADDRESS, CANARY_AGENT, *CANARY_SECRETS.values()):
+        assert canary.encode() not in kept + told + b"".join(answers), canary
+    assert b"dark_mode" in kept
+    assert b'hearsay_uploads_total{outcome="counted"} 1' in metrics
+    for told_to_nobody in (b"dark_mode", sent.id.encode()):
+        assert told_to_nobody not in told, told_to_nobody
+    assert window.encode() not in metrics
 
 
 def test_the_append_only_file_forgets_the_uploads_when_their_window_closes(registry_file: Path, tmp_path: Path) -> None:
@@ -141,3 +191,37 @@ def test_the_append_only_file_forgets_the_uploads_when_their_window_closes(regis
         closed = run_command([sys.executable, "-m", "collector", "close", "--window", window, "--data-dir", str(data)])
         assert closed.returncode == 0, closed.stderr
         wait_until(lambda: b"BITFIELD" not in log(), what="the file to be rewritten")
+
+
+ONE, OTHER = "0" * 31 + "1", "f" * 31 + "0"
+
+SAME_TALLIES = (
+    [upload(report(symbol=0), report("os", 1), upload_id=ONE), upload(report(), report("os", 2), upload_id=OTHER)],
+    [upload(report(), report("os", 1), upload_id=OTHER), upload(report(symbol=0), report("os", 2), upload_id=ONE)],
+)
+"""Two stories of the same uploads and tallies, in another order, with other answers together."""
+
+
+def remembered(uploads: list[Upload], folder: Path) -> tuple[dict[bytes, bytes], bytes]:
+    """Count uploads, have the file rewritten, and return all that a store knows, and the end of its file."""
+    with EmbeddedStore(folder) as embedded, redis.Redis.from_url(embedded.url) as server:
+        store = RedisStore(embedded.url)
+        store.prepare()
+        for sent in uploads:
+            store.count(judged(sent))
+        server.bgrewriteaof()
+        wait_until(lambda: not server.info("persistence")["aof_rewrite_in_progress"], what="the rewrite")
+        (base,) = (folder / "appendonlydir").glob("*.base.*")
+        assert all(count in base.read_bytes() for count in (b"dark_mode", b"os"))
+        known = {key: server.dump(key) for key in server.scan_iter()}
+        store.disconnect()
+        return known, b"".join(path.read_bytes() for path in (folder / "appendonlydir").glob("*.incr.aof"))
+
+
+def test_after_a_rewrite_nothing_tells_which_answers_came_together_or_in_which_order(tmp_path: Path) -> None:
+    (one, rest_of_one), (other, rest_of_other) = (
+        remembered(uploads, tmp_path / str(number)) for number, uploads in enumerate(SAME_TALLIES)
+    )
+    assert one == other
+    assert rest_of_one == rest_of_other == b""
+    assert len(one) > 3

@@ -19,16 +19,16 @@ import pytest
 import redis
 from flask.testing import FlaskClient
 
-from client_sdk.spec import Window, report, window
+from client_sdk.spec import Refusal, Window, report, window
 from collector import create_app
 from collector.access import Access
 from collector.counters import ACCEPTED, REPORTS, Counters, Totals
 from collector.operations import JSON, NDJSON
 from collector.redis_store import RedisStore
 from collector.served import Live, Served
-from tests.support.collecting import NOON, REGISTRY, key_entry
+from tests.support.collecting import LONG_S, NOON, REGISTRY, key_entry
 from tests.support.conforming import conforming_client
-from tests.support.mutations import mutated, sound_upload
+from tests.support.mutations import CLOSED, mutated, sound_upload
 
 UPLOADS_A_ROUND = 5000
 TRACED = 1000
@@ -89,6 +89,7 @@ def require_sound(one: dict[str, Any]) -> None:
     assert type(one["symbol"]) is int
     assert 0 <= one["symbol"] < metric.channel.symbols
     assert Window.parse(one["window"]).starts_at <= NOON
+    assert one["window"] != CLOSED
 
 
 class Sender:
@@ -156,7 +157,10 @@ def store(embedded_url: str) -> Iterator[RedisStore]:
 def test_no_mutated_upload_gets_a_5xx_or_changes_a_tally_unless_it_was_accepted(
     store: RedisStore, tmp_path: Path, round_number: int
 ) -> None:
-    app = create_app(Live(Served(REGISTRY, ACCESS)), store, clock=lambda: NOON, counters=Counters(tmp_path))
+    app = create_app(
+        Live(Served(REGISTRY, ACCESS)), store, clock=lambda: NOON, grace_s=LONG_S, counters=Counters(tmp_path)
+    )
+    store.close(Window.parse(CLOSED))
     sender = Sender(conforming_client(app), Random(round_number))  # noqa: S311 hostile bodies are no secret
     sender.send(UPLOADS_A_ROUND - TRACED)
     tracemalloc.start()
@@ -176,4 +180,5 @@ def test_no_mutated_upload_gets_a_5xx_or_changes_a_tally_unless_it_was_accepted(
     )
     assert counted == sender.oracle.tallies
     totals = Totals(tmp_path)
+    assert all(totals.of(REPORTS, refusal) for refusal in Refusal)
     assert totals.of(REPORTS, ACCEPTED) == counted.total() > UPLOADS_A_ROUND // 5

@@ -63,9 +63,14 @@ def of_shard(shard: int, window: str = TODAY) -> Upload:
     return upload(report("os", 2, window), upload_id=f"{secrets.token_hex(12)}{shard:08x}")
 
 
+LONG_S: Final = 100 * 366 * 86_400
+"""A century: a real store forgets ids by its own clock, which may be far beyond NOON."""
+
+
 def judged(sent: Upload, now_s: float = NOON, grace_s: int = GRACE_S) -> Judgement:
-    """Return the judgement of an upload."""
-    return judge(sent, REGISTRY, now_s=now_s, grace_s=grace_s)
+    """Return the judgement of an upload; what is remembered of it is remembered for long."""
+    judgement = judge(sent, REGISTRY, now_s=now_s, grace_s=grace_s)
+    return judgement._replace(remember_until=judgement.remember_until and judgement.remember_until + LONG_S)
 
 
 def key_entry(name: str, role: str, secret: str, *scope: str) -> str:

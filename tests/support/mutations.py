@@ -10,7 +10,9 @@ from typing import Any
 from client_sdk.spec import Report
 from tests.support.collecting import REGISTRY, TODAY, report, upload
 
-WINDOWS = (TODAY, "2026-11-19", "2026-11-10", "2026-11-25", "2026-W47", "2026-11", "1970-01-01", "9998-12-31")
+CLOSED = "2026-11-10"
+
+WINDOWS = (TODAY, "2026-11-19", CLOSED, "2026-11-25", "2026-W47", "2026-11", "1970-01-01", "9998-12-31")
 
 VALUES = (
     *("null", "true", "false", "[]", "{}", '""', "1", "0", "-1", "-0", "1.0", "1e0", "1e400", "-1e-400", "0.5"),

@@ -2,9 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from client_sdk.spec import CLOCK_SKEW_S, GRACE_S, Refusal, Window
-from collector.judge import IDS_OUTLIVE_S, judge_all
-from tests.support.collecting import NOON, REGISTRY, TODAY, judged, report, upload
+from client_sdk.spec import CLOCK_SKEW_S, GRACE_S, Refusal, Upload, Window
+from collector.judge import IDS_OUTLIVE_S, Judgement, judge, judge_all
+from tests.support.collecting import NOON, REGISTRY, TODAY, report, upload
+
+
+def judged(sent: Upload, now_s: float = NOON, grace_s: int = GRACE_S) -> Judgement:
+    return judge(sent, REGISTRY, now_s=now_s, grace_s=grace_s)
+
 
 CASES = [
     (report(), NOON, None),
