@@ -1,0 +1,57 @@
+"""Makes ``tallies.ndjson``: every year's answers as one closed window, through the law of each question's mechanism."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from client_sdk.spec import Registry
+from estimator.population import read_csv
+from estimator.sampling import sampler_of
+
+HERE = Path(__file__).parent
+SEED = 7
+FIRST_DAY = 15
+"""Year 1 of the experiment is window 2026-11-16, year 5 is 2026-11-20."""
+
+
+def main() -> None:
+    """Write the tallies of all years."""
+    registry = Registry.load(HERE / "metrics.toml")
+    generator = np.random.default_rng(SEED)
+    with (HERE / "health.csv").open(newline="", encoding="utf-8") as file:
+        people = list(csv.DictReader(file))
+    with (HERE / "tallies.ndjson").open("w", encoding="utf-8") as file:
+        for year in sorted({row["year"] for row in people}):
+            rows = [{name: row[name] for name in registry.metrics} for row in people if row["year"] == year]
+            for line in tallies(registry, rows, f"2026-11-{FIRST_DAY + int(year)}", generator):
+                file.write(json.dumps(line, separators=(",", ":")) + "\n")
+
+
+def tallies(
+    registry: Registry, rows: list[dict[str, str]], window: str, generator: np.random.Generator
+) -> Iterator[dict[str, object]]:
+    """Yield the tally of each question, where each row is a device."""
+    with tempfile.TemporaryDirectory() as scratch:
+        table = Path(scratch) / "answers.csv"
+        with table.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(registry.metrics))
+            writer.writeheader()
+            writer.writerows(rows)
+        source = read_csv(table, registry, 1)
+    for crowd in source.crowds:
+        if crowd.at_hand is None:
+            continue
+        inputs = crowd.inputs(crowd.at_hand, generator)
+        counts = sampler_of(crowd.metric.channel)(inputs, generator).tolist()
+        about = {"metric": crowd.metric.name, "edition": crowd.metric.edition, "window": window, "closed": True}
+        yield about | {"reports": sum(counts), "counts": counts}
+
+
+if __name__ == "__main__":
+    main()
