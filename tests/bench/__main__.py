@@ -14,6 +14,7 @@ from tests.bench.channels import measure_channels
 from tests.bench.collector import measure_collector
 from tests.bench.estimator import measure_estimator
 from tests.bench.fresh import measure_fresh
+from tests.bench.html import measure_html
 from tests.bench.participation import measure_participation
 from tests.bench.peers.compare import measure_peers
 from tests.bench.sdk import measure_sdk
@@ -37,6 +38,7 @@ def main() -> None:
             measure_sdk,
             measure_participation,
             measure_estimator,
+            measure_html,
             measure_amplification,
         ),
         *(measure_channels, measure_peers, measure_fresh),

@@ -1,0 +1,133 @@
+"""The HTML report: how long it takes to write, how large it is, and how soon a browser shows something of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from playwright.sync_api import Browser
+
+from client_sdk.spec import Registry, Window
+from estimator.metric_estimate import estimate
+from estimator.render.html import as_html
+from estimator.report import Report, make_report
+from estimator.tallies import Tally, decode
+from tests.bench import many_windows
+from tests.bench.results import spread, table, verdict
+from tests.support.browser import DESKTOP, PHONE, chromium, opened
+from tests.support.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, ORDINAL, SET, Field, registry_text
+from tests.support.pages import tallies
+
+ROUNDS: Final = 3
+PAINTS: Final = 5
+MIB: Final = 2**20
+
+EVERY_KIND: Final[list[dict[str, Field]]] = [
+    BOOLEAN,
+    BOOLEAN | {"permanent_epsilon": 2, "protects": "history"},
+    BOOLEAN | {"fill_in": True},
+    CATEGORY,
+    CATEGORY | {"values": [f"value {number}" for number in range(40)]},
+    ORDINAL,
+    SET,
+    NUMBER | {"statistic": "distribution", "low": 0, "high": 5000},
+    COUNT,
+    CROSS,
+]
+
+
+def measure_html() -> str:
+    """Return the section of the results."""
+    with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder, chromium() as browser:
+        usual, histograms = Path(folder) / "usual.html", Path(folder) / "every_kind.html"
+        seconds = usual_seconds(Path(folder), usual)
+        alone, written = write_every_kind(histograms)
+        pages = {"the usual kinds": usual, "every kind, histograms too": histograms}
+        paints = {name: [first_paint_s(browser, file) for _ in range(PAINTS)] for name, file in pages.items()}
+        sizes = {name: file.stat().st_size / MIB for name, file in pages.items()}
+    slowest, largest = max(max(one) for one in paints.values()), max(sizes.values())
+    return (
+        "## HTML report\n\n50 questions in 90 windows, from a file of tallies, with start-up; median (range).\n\n"
+        + table(
+            ("form", "seconds"),
+            [["JSON", spread(seconds["json"], 2)], ["HTML", spread(seconds["html"], 2)]],
+        )
+        + "\n"
+        + table(
+            ("page of", "MiB", "first paint, s"),
+            [[name, f"{sizes[name]:.2f}", spread(paints[name], 2)] for name in pages],
+        )
+        + f"\nThe usual kinds are those of `tests/bench/many_windows.py`. To find the histogram of a number takes"
+        f" **{alone:.2f} s** a tally, which is most of the time where there are many; to write the page of every kind"
+        f" {written:.2f} s.\n\nHTML: "
+        + verdict(max(seconds["html"]) <= 10, f"{max(seconds['html']):.2f} s", "≤ 10 s")
+        + "\nJSON: "
+        + verdict(max(seconds["json"]) <= 2, f"{max(seconds['json']):.2f} s", "≤ 2 s")
+        + "\nThe larger page: "
+        + verdict(largest <= 5, f"{largest:.2f} MiB", "≤ 5 MiB")
+        + "\nThe slowest first paint: "
+        + verdict(slowest <= 1, f"{slowest:.2f} s", "≤ 1 s")
+    )
+
+
+def usual_seconds(folder: Path, page: Path) -> dict[str, list[float]]:
+    """Return how long the command takes for either form, interleaved; the page is left where it is wanted."""
+    questions = many_windows.definitions()
+    registry, lines = folder / "metrics.toml", folder / "tallies.ndjson"
+    registry.write_text(questions, encoding="utf-8")
+    lines.write_bytes(b"".join(many_windows.tallies(Registry.parse(questions))))
+    base = [sys.executable, "-m", "estimator", "report", "--registry", str(registry), "--tallies", str(lines)]
+    forms = {"json": ["--format", "json", "--output", str(folder / "report.json")], "html": ["--html", str(page)]}
+    seconds: dict[str, list[float]] = {form: [] for form in forms}
+    for _ in range(ROUNDS):
+        for form, options in forms.items():
+            started = time.perf_counter()
+            subprocess.run([*base, *options], check=True, capture_output=True)
+            seconds[form].append(time.perf_counter() - started)
+    return seconds
+
+
+def write_every_kind(page: Path) -> tuple[float, float]:
+    """Write a page of every kind; return the seconds that one histogram takes, and those to write the page.
+
+    Every question is estimated in one window, which stands for all of them: what is measured is the page.
+    """
+    named = {f"metric_{number:02}": EVERY_KIND[number % len(EVERY_KIND)] for number in range(50)}
+    text = registry_text(dark_mode=BOOLEAN, os=CATEGORY, **named).replace("lifetime = 400", "lifetime = 4000")
+    registry = Registry.parse(text.replace("per_window = 20", "per_window = 200"))
+    one = make_report(registry, decode(tallies(registry, range(1)).splitlines()))
+    windows = [Window.parse((date(2026, 8, 1) + timedelta(day)).isoformat()) for day in range(many_windows.WINDOWS)]
+    metrics = tuple(replace(found, window=window) for found in one.metrics for window in windows)
+    started = time.perf_counter()
+    page.write_text(as_html(Report(one.confidence, metrics, ()), registry), encoding="utf-8")
+    written = time.perf_counter() - started
+    return median(histogram_seconds(registry)), written
+
+
+def histogram_seconds(registry: Registry) -> Iterator[float]:
+    """Yield the seconds that the tally of a histogram takes."""
+    metric = next(one for one in registry.metrics.values() if one.kind == "number")
+    tally: Tally = next(one for one in decode(tallies(registry, range(1)).splitlines()) if one.metric == metric.name)
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        estimate(metric, tally)
+        yield time.perf_counter() - started
+
+
+def first_paint_s(browser: Browser, file: Path) -> float:
+    """Return after how many seconds the browser shows the first text of a page, on a phone or not, the later one."""
+    script = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+    times = []
+    for size in (DESKTOP, PHONE):
+        with opened(browser, file, size) as found:
+            found.page.wait_for_function(f"() => {script.removesuffix('.startTime')} !== undefined")
+            times.append(float(found.page.evaluate(script)) / 1000)
+    return max(times)
