@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test lint bench faults browser assets clean
+.PHONY: setup demo test lint bench faults browser assets screenshots clean
 
 setup: $(READY)
 
@@ -30,7 +30,10 @@ browser:
 	@command -v chromium >/dev/null || test "$$(id -u)" != 0 || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
 
 assets: setup
-	$(BIN)/python tools/fetch_assets.py
+	$(BIN)/python -m tools.fetch_assets
+
+screenshots: setup browser
+	$(BIN)/python -m tools.screenshots
 
 bench: setup browser
 	$(BIN)/python -m tests.bench

@@ -36,7 +36,8 @@ Answers = Mapping[str, bool | str | float]
 
 @click.command()
 @click.option("--devices", type=click.IntRange(1), help="How many people to ask; all 5,638 of year 1 by default.")
-def main(devices: int | None) -> None:
+@click.option("--html", metavar="FILE", type=click.Path(path_type=Path), help="Write the report as a page, too.")
+def main(devices: int | None, html: Path | None) -> None:
     """Let the people of year 1 report, and print what can be learned of them beside what is true."""
     started_s = time.time()  # one instant for all devices: midnight may pass while they report
     people = read_people()[:devices]
@@ -47,6 +48,7 @@ def main(devices: int | None) -> None:
         command("collector", "close", "--window", window.text, "--data-dir", str(Path(scratch) / "data"))
         output = command(
             *("estimator", "report", "--registry", str(REGISTRY), "--collector", url, "--format", "json"),
+            *(() if html is None else ("--html", str(html))),
             HEARSAY_READ_TOKEN=token,
         )
     print_comparison(json.loads(output), people)

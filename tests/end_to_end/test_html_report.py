@@ -220,7 +220,7 @@ def test_a_tip_says_what_is_under_the_pointer(browser: Browser, written: Written
         dot.hover()
         tip = shown.locator("[aria-label=tip] text").last
         tip.wait_for()
-        assert re.search(rf"{day(OPEN_DAY)}: {NUMBER} %", tip.text_content() or "")
+        assert re.search(rf"{day(OPEN_DAY)}: {NUMBER}\s%", tip.text_content() or "")
 
 
 def test_the_colours_are_the_systems_until_others_are_chosen(browser: Browser, written: Written) -> None:

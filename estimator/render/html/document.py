@@ -60,6 +60,11 @@ def as_html(report: Report, registry: Registry) -> str:
     )
 
 
+def breakable(name: str) -> Markup:
+    """Return the name of a question, which a narrow page may break after an underscore."""
+    return Markup("_<wbr>").join(name.split("_"))
+
+
 def _policy(scripts: list[str], styles: list[str]) -> str:
     """Return a content security policy that allows these texts."""
     return (
@@ -92,5 +97,5 @@ def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader(PACKAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"loss": short_loss, "short": short_purpose}
+    environment.filters |= {"loss": short_loss, "short": short_purpose, "breakable": breakable}
     return environment

@@ -11,7 +11,7 @@ from estimator.distribution import Resampled
 from estimator.figure import Estimate
 from estimator.metric_estimate import MetricEstimate
 from estimator.render.as_table import shown_values
-from estimator.render.html.numbers import PERCENT, PLAIN, Unit
+from estimator.render.html.numbers import PERCENT, PLAIN, UNBROKEN, Unit
 from estimator.render.words import mean_word, word
 
 LONGEST_LABEL = 80
@@ -57,7 +57,9 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[G
         yield Group(mean_title(estimated.metric), PLAIN, ((mean_word(estimated.metric.kind), estimated.mean),))
     if estimated.distribution is not None:
         found = estimated.distribution.quantiles
-        quantiles = tuple((f"{100 * probability:g} % are at most", plain_estimate(one)) for probability, one in found)
+        quantiles = tuple(
+            (f"{100 * probability:g}{UNBROKEN}% are at most", plain_estimate(one)) for probability, one in found
+        )
         yield Group("Quantiles, interval by resampling", PLAIN, quantiles)
 
 

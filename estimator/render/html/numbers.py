@@ -67,7 +67,10 @@ class Unit:
         return MINUS + text[1:] if negative and any(digit in text for digit in "123456789") else text.lstrip("-")
 
 
-PERCENT: Final = Unit(100.0, " %", " points")
+UNBROKEN: Final = "\N{NO-BREAK SPACE}"
+"""Between a number and its unit, which stay on one line."""
+
+PERCENT: Final = Unit(100.0, f"{UNBROKEN}%", f"{UNBROKEN}points")
 PLAIN: Final = Unit(1.0, "", "")
 
 

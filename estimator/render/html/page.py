@@ -55,6 +55,11 @@ class Page:
     calendars: Mapping[WindowKind, tuple[Window, ...]]
 
     @property
+    def has_sparks(self) -> bool:
+        """Whether anything was told of more than one window."""
+        return any(one.spark for one in self.questions)
+
+    @property
     def data(self) -> dict[str, Any]:
         """What the charts are drawn from."""
         return {

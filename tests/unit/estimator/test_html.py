@@ -44,13 +44,18 @@ def told(found: Registry, name: str, counts: tuple[int, ...], window: str = "202
     return estimate(metric, tally)
 
 
+def unbroken(text: str) -> str:
+    """Return a text whose last space, before the unit, does not break."""
+    return "\N{NO-BREAK SPACE}".join(text.rsplit(" ", 1))
+
+
 def test_numbers_have_as_many_digits_as_their_interval_bears() -> None:
-    assert PERCENT.about(0.3123, 0.299, 0.325) == "31 %"
-    assert PERCENT.interval(0.299, 0.325) == "29.9 to 32.5 %"
-    assert PERCENT.value(0.3123, 0.1, 0.5) == "31 %"
-    assert PERCENT.value(-0.0001, -0.02, 0.02) == "0.0 %"
-    assert PERCENT.changed(-0.032, -0.05, -0.01) == f"{MINUS}3.2 points"
-    assert PERCENT.changed(0.032, 0.01, 0.05) == "+3.2 points"
+    assert PERCENT.about(0.3123, 0.299, 0.325) == unbroken("31 %")
+    assert PERCENT.interval(0.299, 0.325) == unbroken("29.9 to 32.5 %")
+    assert PERCENT.value(0.3123, 0.1, 0.5) == unbroken("31 %")
+    assert PERCENT.value(-0.0001, -0.02, 0.02) == unbroken("0.0 %")
+    assert PERCENT.changed(-0.032, -0.05, -0.01) == unbroken(f"{MINUS}3.2 points")
+    assert PERCENT.changed(0.032, 0.01, 0.05) == unbroken("+3.2 points")
     assert PLAIN.interval(12345.6, 23456.7) == "12,346 to 23,457"
     assert PLAIN.value(5.0, 5.0, 5.0) == "5.0"
     assert [p_equals(p) for p in (0.0009, 0.0312, 1.0)] == ["below 0.001", "= 0.031", "= 1"]
@@ -59,7 +64,7 @@ def test_numbers_have_as_many_digits_as_their_interval_bears() -> None:
 
 def test_a_sentence_gives_the_answer_of_every_kind() -> None:
     found = registry(yes=BOOLEAN, os=CATEGORY, level=ORDINAL, have=SET, size=NUMBER)
-    assert re.fullmatch(r"About \d+ % \([\d.]+ to [\d.]+ %\) say yes\.", answer_of(told(found, "yes", (6000, 4000))))
+    assert re.fullmatch(r"About \d+\s% \([\d.]+ to [\d.]+\s%\) say yes\.", answer_of(told(found, "yes", (6000, 4000))))
     assert answer_of(told(found, "yes", (0, 0))) == NO_REPORTS
     assert "The most common answer is “a”" in answer_of(told(found, "os", (6000, 2000, 1000)))
     assert "which answer is ahead cannot be told" in answer_of(told(found, "os", (300, 290, 280)))

@@ -4,7 +4,7 @@
   const page = JSON.parse(document.getElementById("data").textContent);
   const articles = [...document.querySelectorAll("article")];
   const FEW = 50; // reports below which a window tells too little to be joined to its neighbours by a line
-  const RANGE = { true: { factor: 100, suffix: " %" }, false: { factor: 1, suffix: "" } }; // shares, and other numbers
+  const RANGE = { true: { factor: 100, suffix: "\u00a0%" }, false: { factor: 1, suffix: "" } }; // shares, and other numbers
 
   // Numbers for people, as estimator/render/html/numbers.py writes them.
   const decimals = (low, high, factor) => {
@@ -69,7 +69,7 @@
   const captioned = (caption, chart, ...notes) =>
     element("figure", {}, element("figcaption", { textContent: caption }), ...notes, chart);
   const legend = (text) => element("p", { className: "legend", textContent: text });
-  const tick = (share) => `${plain(share * 100, Number.isInteger(Number((share * 100).toPrecision(6))) ? 0 : 1)} %`;
+  const tick = (share) => `${plain(share * 100, Number.isInteger(Number((share * 100).toPrecision(6))) ? 0 : 1)}\u00a0%`;
   const axis = (percent, extra) => ({ label: null, ticks: 5, tickFormat: percent ? tick : undefined, ...extra });
 
   // Estimates with their intervals, one line a value.
