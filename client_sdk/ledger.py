@@ -164,6 +164,7 @@ def status_of(spent: tuple[int, int, int], budget: Budget, periods: Periods, win
     in_window, in_month, in_life = spent
     month_ceiling = budget.per_month_nanos
     left = max(0, budget.lifetime_nanos - in_life)
+    windows_left = left // window_nanos if window_nanos else None
     return BudgetStatus(
         window=periods.budget_window,
         window_spent=as_float(in_window),
@@ -175,8 +176,16 @@ def status_of(spent: tuple[int, int, int], budget: Budget, periods: Periods, win
         month=periods.month,
         month_spent=as_float(in_month),
         month_ceiling=None if month_ceiling is None else _float_floor(month_ceiling),
-        windows_left=left // window_nanos if window_nanos else None,
+        windows_left=windows_left,
+        ends=None if windows_left is None else _ends(periods.budget_window, windows_left + (in_window > 0)),
     )
+
+
+def _ends(budget_window: str, windows: int) -> str | None:
+    try:
+        return Window.parse(budget_window).later(windows).text
+    except WindowError:
+        return None
 
 
 def _check_sane(clock_s: float) -> None:

@@ -95,6 +95,8 @@ class BudgetStatus:
         month_ceiling: what it allows at most, or none.
         windows_left: for how many more windows the lifetime ceiling lasts if every question is answered in each; none
             if no question costs anything.
+        ends: the first window, at the earliest, in which the lifetime ceiling no longer allows every question; none
+            if no question costs anything, or no calendar goes so far.
 
     """
 
@@ -109,6 +111,7 @@ class BudgetStatus:
     month_spent: float
     month_ceiling: float | None
     windows_left: int | None
+    ends: str | None
 
 
 def warn(message: str, *arguments: object) -> None:

@@ -20,6 +20,8 @@ Three days: a device that is off over a weekend still reports. It is also how lo
 CLOCK_SKEW_S = 600
 """Seconds that a device's clock may be ahead of the collector's before its window is one of the future."""
 
+MONTHS = 12
+
 LATEST_YEAR = 9998
 """The year after still has dates, so that every window has an end."""
 
@@ -70,6 +72,23 @@ class Window:
         elif kind is WindowKind.MONTH:
             day = day.replace(day=1)
         return cls(kind, day)
+
+    def later(self, windows: int) -> Window:
+        """Return the window that begins so many windows after this one, at least 0.
+
+        Raises:
+            WindowError: if no calendar goes so far.
+
+        """
+        try:
+            if self.kind is WindowKind.MONTH:
+                years, month = divmod(self.first_day.month - 1 + windows, MONTHS)
+                first_day = date(self.first_day.year + years, month + 1, 1)
+            else:
+                first_day = self.first_day + windows * (_next_first_day(self.kind, self.first_day) - self.first_day)
+            return _parse(_text(self.kind, first_day))
+        except (ValueError, OverflowError):
+            raise WindowError(f"there is no window {windows} windows after {self}") from None
 
     @staticmethod
     def parse(text: str) -> Window:

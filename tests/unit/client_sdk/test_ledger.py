@@ -225,4 +225,19 @@ def test_a_ceiling_lowered_below_what_is_spent_leaves_nothing() -> None:
 
 
 def test_where_no_question_costs_anything_nobody_says_how_long_the_rest_lasts() -> None:
-    assert ledger.status_of((0, 0, 0), BUDGET, Periods(TODAY, MONTH), 0).windows_left is None
+    status = ledger.status_of((0, 0, 0), BUDGET, Periods(TODAY, MONTH), 0)
+    assert (status.windows_left, status.ends) == (None, None)
+
+
+def test_the_status_names_the_window_in_which_the_budget_ends() -> None:
+    def ends(budget_window: str, spent_nanos: int, window_nanos: int = 10**9) -> str | None:
+        periods = Periods(budget_window, MONTH)
+        return ledger.status_of((spent_nanos, spent_nanos, spent_nanos), BUDGET, periods, window_nanos).ends
+
+    assert ends("2026-12-30", 0) == "2027-01-01"
+    assert ends("2026-12-30", 10**9) == "2027-01-01"
+    assert ends("2026-12-30", 2 * 10**9) == "2026-12-31"
+    assert ends("2026-W53", 0) == "2027-W02"
+    assert ends("2026-11", 0) == "2027-01"
+    assert ends("2026-12-30", 0, window_nanos=3 * 10**9) == "2026-12-30"
+    assert ends("2026-12-30", 0, window_nanos=1) is None

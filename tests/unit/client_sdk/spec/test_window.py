@@ -68,3 +68,19 @@ def test_a_refused_text_is_not_echoed() -> None:
 def test_windows_of_different_kinds_with_the_same_first_day_differ() -> None:
     first = date(2026, 6, 1)
     assert len({Window(kind, first) for kind in WindowKind}) == 3
+
+
+@settings(derandomize=True, deadline=None)
+@given(kinds, instants, st.integers(0, 60))
+def test_a_later_window_is_reached_one_by_one(kind: WindowKind, instant_s: int, windows: int) -> None:
+    window = reached = Window.of(kind, instant_s)
+    for _ in range(windows):
+        reached = Window.of(kind, reached.ends_at)
+    assert window.later(windows) == reached
+
+
+@pytest.mark.parametrize("text", ["9998-12-31", "9998-W52", "9998-12", "2026-11-20", "2026-11"])
+def test_no_window_is_later_than_the_calendar(text: str) -> None:
+    for windows in (10**6, 10**7, 10**30):
+        with pytest.raises(WindowError):
+            Window.parse(text).later(windows * 10)
