@@ -46,4 +46,4 @@ def upgrade(store: RedisStore, steps: Mapping[int, Step] = STEPS, schema: int = 
             store.tell("HSET", keys.STORE, SCHEMA_FIELD, number + 1)
         return before, schema
     finally:
-        store.tell("DEL", keys.UPGRADING)
+        store.tell("UNLINK", keys.UPGRADING)

@@ -19,8 +19,9 @@ from collector.redis_archive import RedisArchive
 from collector.redis_retirement import RedisRetirement
 from collector.redis_store import RedisStore
 from collector.retention import TallyName
-from collector.schema import Purpose
+from collector.schema import SCHEMA, Purpose
 from collector.store import QuotaExceededError
+from collector.upgrade import upgrade
 from tests.support.cluster import Cluster
 from tests.support.collecting import NOON, TODAY, judged, report, upload
 from tests.support.processes import wait_until
@@ -53,6 +54,7 @@ def use(store: RedisStore) -> None:
     """Do once all that a collector and its commands do with a store."""
     store.ping()
     store.prepare()
+    assert upgrade(store) == (SCHEMA, SCHEMA)
     store.agree_on_grace(60)
     allowed = judged(upload(report(), report("os", 2)))._replace(allowance=Allowance("app", 2, int(NOON) + 10**9))
     assert not store.count(allowed).is_duplicate
