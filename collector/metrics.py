@@ -13,7 +13,7 @@ from importlib.metadata import version
 from itertools import accumulate
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry, make_wsgi_app, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -28,6 +28,7 @@ from collector.counters import (
     UPLOADS,
     Totals,
 )
+from collector.headers import with_headers
 from collector.maintenance import Health
 
 _COUNTERS = (
@@ -53,6 +54,7 @@ def served_metrics(address: str, port: int, folder: Path, health: Callable[[], H
         raise ConfigError(
             f"cannot serve metrics on {address}:{port}: {error.strerror}; choose another with --metrics-bind"
         ) from error
+    server.set_app(with_headers(make_wsgi_app(registry)))
     try:
         yield
     finally:
