@@ -11,9 +11,18 @@ import click
 from client_sdk.spec import GRACE_S, Window
 from collector.access import Access, Role, digest_of, new_secret
 from collector.backup_commands import export_store, import_store
-from collector.config import DEFAULT_THREADS, HOUR_S, CollectorConfig, ConfigError, Durability, parse_bind
+from collector.check_command import check
+from collector.config import DEFAULT_THREADS, HOUR_S, CollectorConfig, ConfigError, parse_bind
 from collector.open_store import open_store
-from collector.options import ErrorsForPeople, cluster_option, data_dir_option, log_format_option, redis_option
+from collector.options import (
+    ErrorsForPeople,
+    cluster_option,
+    copies_option,
+    data_dir_option,
+    durability_option,
+    log_format_option,
+    redis_option,
+)
 from collector.relay.command import relay
 from collector.retire_command import retire
 from collector.secret import read_secret
@@ -28,7 +37,7 @@ def cli() -> None:
     """Collect perturbed reports, and keep nothing but their tallies."""
 
 
-for command in (export_store, import_store, relay, retire, upgrade_store):
+for command in (check, export_store, import_store, relay, retire, upgrade_store):
     cli.add_command(command)
 
 
@@ -40,20 +49,8 @@ for command in (export_store, import_store, relay, retire, upgrade_store):
 @data_dir_option
 @redis_option
 @cluster_option
-@click.option(
-    "--durability",
-    type=click.Choice(Durability, case_sensitive=False),
-    default=Durability.FSYNC,
-    show_default=True,
-    help="What an acknowledgement promises: on the store's disk, on its replicas' disks too, or in its memory.",
-)
-@click.option(
-    "--copies",
-    type=int,
-    default=1,
-    show_default=True,
-    help="Replicas that have it, with --durability replicated.",
-)
+@durability_option
+@copies_option
 @click.option(
     "--grace",
     "grace_s",

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from client_sdk.spec import HearsayError
-from collector.config import ConfigError
+from collector.config import ConfigError, Durability
 from collector.log_lines import LogFormat
 from collector.secret import read_secret
 
@@ -47,6 +47,21 @@ redis_option = click.option(
 
 cluster_option = click.option("--cluster", "is_cluster", is_flag=True, help="The server of --redis is in a cluster.")
 
+durability_option = click.option(
+    "--durability",
+    type=click.Choice(Durability, case_sensitive=False),
+    default=Durability.FSYNC,
+    show_default=True,
+    help="What an acknowledgement promises: on the store's disk, on its replicas' disks too, or in its memory.",
+)
+
+copies_option = click.option(
+    "--copies",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Replicas that have it, with --durability replicated.",
+)
 
 log_format_option = click.option(
     "--log-format",

@@ -128,7 +128,7 @@ def test_embedding_serving_and_reporting_work_as_the_readme_says(
     assert "dark_mode" in capsys.readouterr().out
     names["telemetry"].close()  # type: ignore[attr-defined] # what the sample made
 
-    operating = {"export", "import", "retire"}
+    operating = {"check", "export", "import", "retire"}
     ran = {"make", "export", "serve", "rehearse", "audit", "plan", *operating}
     show, forget, close, table, preliminary, page, archive = (
         line for line in commands() if not ran & {line.split()[0], line.split()[1]}

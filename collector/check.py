@@ -1,0 +1,161 @@
+"""Looks at everything before a deployment: registry, store, promise. Each finding says what to do."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from datetime import date
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from client_sdk.spec import Registry, RegistryError
+from collector.config import ConfigError, Durability, Promise
+from collector.redis_store import RedisStore
+from collector.schema import SCHEMA_FIELD
+from collector.server import Connection, info
+from collector.store import StoreUnavailableError
+
+FULL, NEARLY_FULL = 0.95, 0.75
+"""Parts of the memory: beyond the first writes fail soon; beyond the second a rewrite of the file may not find room."""
+
+GIB = 2**30
+
+LEAST_FREE_BYTES = GIB
+"""What a disk must have free besides twice the store's file, which is written anew beside the old one."""
+
+MEANT = {
+    Durability.MEMORY: "in the store's memory: a crash of the store loses what was acknowledged last",
+    Durability.FSYNC: "on the store's disk",
+    Durability.REPLICATED: "on the disks of the store and of its replicas",
+}
+
+
+class Level(StrEnum):
+    """How bad a finding is."""
+
+    OK = "ok"
+    WARNING = "warning"
+    FAILED = "failed"
+
+
+class Finding(NamedTuple):
+    """What one check found.
+
+    Attributes:
+        level: how bad it is.
+        what: what was looked at, in a word.
+        text: what was found, and what to do if it is not well.
+
+    """
+
+    level: Level
+    what: str
+    text: str
+
+
+def check_registry(path: Path, today: date) -> tuple[Registry | None, list[Finding]]:
+    """Return the registry, if it can be used, and what there is to say of it."""
+    try:
+        registry = Registry.load(path)
+    except RegistryError as error:
+        return None, [Finding(Level.FAILED, "registry", problem) for problem in str(error).splitlines()]
+    largest = max(metric.channel.symbols for metric in registry.metrics.values())
+    found = [
+        Finding(Level.OK, "registry", f"{len(registry.metrics)} metrics of {registry.app}"),
+        Finding(Level.OK, "channels", f"every one can be derived; the largest tally has {largest:,} symbols"),
+    ]
+    for name, metric in registry.metrics.items():
+        if metric.expires is not None and metric.expires < today:
+            text = f"metric.{name} expired on {metric.expires}: remove it, or set a later day"
+            found.append(Finding(Level.WARNING, "registry", text))
+        if not metric.owner:
+            text = f"metric.{name} has no owner: name one in it, or in [app]"
+            found.append(Finding(Level.WARNING, "registry", text))
+    return registry, found
+
+
+def check_store(store: RedisStore, promise: Promise, registry: Registry | None) -> Iterator[Finding]:
+    """Yield what there is to say of a store; nothing in it is changed. What follows from a failure is left out."""
+    try:
+        store.require_promise()
+        yield Finding(Level.OK, "store", _described(store.ask_servers(_server)))
+        yield Finding(Level.OK, "promise", f"acknowledged means {MEANT[promise.durability]}")
+        yield from map(_memory, store.ask_servers(_memory_facts))
+        if store.logs().log_rewrite_failed():
+            text = "the last rewrite of an append-only file failed: see that the disk has room, and the server's log"
+            yield Finding(Level.WARNING, "log", text)
+        yield from _content(store, registry)
+    except ConfigError as error:
+        yield Finding(Level.FAILED, "promise", str(error))
+    except StoreUnavailableError as error:
+        yield Finding(Level.FAILED, "store", str(error))
+
+
+def check_disk(data_dir: Path) -> Finding:
+    """Return whether the disk of an embedded store has room."""
+    nearest = next(folder for folder in (data_dir, *data_dir.absolute().parents) if folder.is_dir())
+    used = sum(path.stat().st_size for path in data_dir.rglob("*") if path.is_file())
+    free = shutil.disk_usage(nearest).free
+    enough = free >= 2 * used + LEAST_FREE_BYTES
+    text = f"{free / GIB:.1f} GiB are free on the disk of {data_dir}, and the store takes {used / GIB:.1f} GiB"
+    if enough:
+        return Finding(Level.OK, "disk", text)
+    return Finding(Level.WARNING, "disk", f"{text}: make room for twice that and {LEAST_FREE_BYTES // GIB} GiB more")
+
+
+def _server(connection: Connection) -> tuple[str, str]:
+    facts = info(connection, "server")
+    name = facts.get("server_name", "redis")
+    return f"{name} {facts.get(f'{name}_version', facts['redis_version'])}", info(connection, "replication")["role"]
+
+
+def _described(servers: list[tuple[str, str]]) -> str:
+    versions = ", ".join(sorted({version for version, _ in servers}))
+    masters = sum(role == "master" for _, role in servers)
+    return f"it answers: {versions}; servers: {masters}, replicas: {len(servers) - masters}"
+
+
+def _memory_facts(connection: Connection) -> Mapping[str, str]:
+    return info(connection, "memory")
+
+
+def _memory(facts: Mapping[str, str]) -> Finding:
+    """Return whether a server has memory left: of its limit, or of its machine where it has none."""
+    used, limit = int(facts["used_memory"]), int(facts["maxmemory"])
+    most, of_what = (limit, "its maxmemory") if limit else (int(facts["total_system_memory"]), "its machine's memory")
+    text = f"a server uses {used / GIB:.2f} GiB, {used / most:.0%} of {of_what}"
+    if used > FULL * most:
+        return Finding(Level.FAILED, "memory", f"{text}: uploads will fail soon: give it more, or retire tallies")
+    if used > NEARLY_FULL * most:
+        return Finding(Level.WARNING, "memory", f"{text}: give it more before it is full")
+    return Finding(Level.OK, "memory", text)
+
+
+def _content(store: RedisStore, registry: Registry | None) -> Iterator[Finding]:
+    if SCHEMA_FIELD not in store.facts():
+        yield Finding(Level.OK, "schema", "the store is new")
+        return
+    try:
+        store.prepare()
+    except ConfigError as error:
+        yield Finding(Level.FAILED, "schema", str(error))
+        return
+    facts = store.facts()
+    yield Finding(Level.OK, "schema", f"the store has schema {facts[SCHEMA_FIELD]} and {store.shards} shards")
+    if registry is not None:
+        yield from _editions(store, registry)
+
+
+def _editions(store: RedisStore, registry: Registry) -> Iterator[Finding]:
+    known = {(name, metric.edition) for name, metric in registry.metrics.items()}
+    counted = {(metric, edition) for metric, edition, _ in (name.split(":") for name in store.index())}
+    for metric, edition in sorted(counted - known):
+        yield Finding(
+            Level.WARNING,
+            "editions",
+            f"the store has tallies of {metric} in the edition {edition}, which the registry does not hold: "
+            "its reports are refused, and its tallies can be read with the registry that asked only",
+        )
+    if counted <= known:
+        yield Finding(Level.OK, "editions", f"the registry holds all {len(counted)} that have tallies")

@@ -1,0 +1,33 @@
+"""`hearsay-collector check`: before there is a store, while a collector runs, and when something is wrong."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from client_sdk.spec import Window, WindowKind
+from tests.support.collecting import report, upload
+from tests.support.processes import free_port, run_command, running_collector
+from tests.support.wire import post
+
+
+def test_a_line_a_check_and_a_status_for_scripts(registry_file: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "collector", "check", "--registry", str(registry_file)]
+    local = [*command, "--data-dir", str(tmp_path / "data")]
+    new = run_command(local)
+    assert (new.returncode, "ok      store: there is none in" in new.stdout) == (0, True)
+    assert not (tmp_path / "data").exists()
+    with running_collector(registry_file, tmp_path / "data") as collector:
+        post(collector.url, upload(report(window=Window.of(WindowKind.DAY, time.time()).text)))
+        running = run_command(local)
+    stopped = run_command(local)
+    for done in (running, stopped):
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "ok      editions: the registry holds all 1 that have tallies" in done.stdout
+        assert "warning registry: metric.old expired on 2026-11-10" in done.stdout
+        assert {line.split()[0] for line in done.stdout.splitlines()} == {"ok", "warning"}
+    away = run_command([*command, "--redis", f"redis://127.0.0.1:{free_port()}"])
+    assert (away.returncode, "failed  store: the store cannot be reached" in away.stdout) == (1, True)
+    contradicting = run_command([*local, "--durability", "replicated"])
+    assert (contradicting.returncode, "--redis" in contradicting.stderr) == (1, True)
