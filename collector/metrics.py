@@ -76,17 +76,22 @@ class _Exposition(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield every metric."""
-        totals = Totals(self._folder)
-        for name, exposed, description, label in _COUNTERS:
-            counter = CounterMetricFamily(exposed, description, labels=(label,))
-            for value in LABELS[name]:
-                counter.add_metric((value,), totals.of(name, value))
-            yield counter
-        yield CounterMetricFamily(
-            "hearsay_store_errors", "Times that the store did not do as asked.", totals.of(STORE_ERRORS)
-        )
-        yield _latency(totals)
-        yield from _gauges(self._health())
+        return families(self._folder, self._health())
+
+
+def families(folder: Path, health: Health) -> Iterator[Metric]:
+    """Yield every metric: of all processes that counted in a folder, and of the store as it was last seen."""
+    totals = Totals(folder)
+    for name, exposed, description, label in _COUNTERS:
+        counter = CounterMetricFamily(exposed, description, labels=(label,))
+        for value in LABELS[name]:
+            counter.add_metric((value,), totals.of(name, value))
+        yield counter
+    yield CounterMetricFamily(
+        "hearsay_store_errors", "Times that the store did not do as asked.", totals.of(STORE_ERRORS)
+    )
+    yield _latency(totals)
+    yield from _gauges(health)
 
 
 def _latency(totals: Totals) -> Metric:

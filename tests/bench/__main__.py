@@ -15,6 +15,7 @@ from tests.bench.collector import measure_collector
 from tests.bench.estimator import measure_estimator
 from tests.bench.fresh import measure_fresh
 from tests.bench.html import measure_html
+from tests.bench.metrics import measure_metrics
 from tests.bench.participation import measure_participation
 from tests.bench.peers.compare import measure_peers
 from tests.bench.sdk import measure_sdk
@@ -35,6 +36,7 @@ def main() -> None:
         *(
             measure_collector,
             measure_bulk,
+            measure_metrics,
             measure_sdk,
             measure_participation,
             measure_estimator,

@@ -1,0 +1,36 @@
+"""The page on metrics and logs names exactly those that there are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from collector.counters import Counters
+from collector.log_lines import Event
+from collector.maintenance import Health
+from collector.metrics import families
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "monitoring.md").read_text(encoding="utf-8")
+METRICS, LOGS = PAGE.split("## Logs")
+
+
+def rows(section: str) -> list[str]:
+    return re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+
+
+def test_every_metric_is_on_the_page_with_its_labels(tmp_path: Path) -> None:
+    Counters(tmp_path)
+    exposed = set()
+    for family in families(tmp_path, Health(is_up=True, open_windows=0, closed_windows=0)):
+        labels = {name for sample in family.samples for name in sample.labels} - {"le"}
+        named = f"{family.name}_total" if family.type == "counter" else family.name
+        exposed.add((named, frozenset(labels)))
+    told = {
+        (name, frozenset(labels.split(",")) - {""})
+        for name, labels in re.findall(r"`(hearsay_\w+)(?:\{([\w,]+)\})?`", "\n".join(rows(METRICS)))
+    }
+    assert told == exposed
+
+
+def test_every_event_is_on_the_page() -> None:
+    assert re.findall(r"`(\w+)`", "\n".join(rows(LOGS))) == [event.value for event in Event]
