@@ -10,6 +10,7 @@ from hashlib import sha256
 from multiprocessing.reduction import DupFd
 from typing import Any
 
+from collector.config import ConfigError
 from collector.served import Served
 
 DIGEST_BYTES = 32
@@ -34,12 +35,17 @@ class Board:
         """Return a new one.
 
         Raises:
-            OSError: if no temporary file can be made.
+            ConfigError: if no temporary file can be made or filled.
 
         """
-        with tempfile.TemporaryFile() as file:
-            board = cls(os.dup(file.fileno()))
-        board.post(served)
+        try:
+            with tempfile.TemporaryFile() as file:
+                board = cls(os.dup(file.fileno()))
+            board.post(served)
+        except OSError as error:
+            raise ConfigError(
+                f"no temporary file can be made: {error.strerror}; set TMPDIR to a folder for it"
+            ) from error
         return board
 
     def __reduce__(self) -> tuple[Callable[[Any], Board], tuple[Any]]:

@@ -10,6 +10,7 @@ import pytest
 from client_sdk.spec import Registry, RegistryError
 from collector.access import Access
 from collector.board import DIGEST_BYTES, Board
+from collector.config import ConfigError
 from collector.reload import Reloader, require_additive
 from collector.served import Served
 from tests.support.collecting import REGISTRY, REGISTRY_TEXT, key_entry
@@ -161,6 +162,14 @@ def test_the_board_gives_the_latest_state_and_the_same_object_until_there_is_ano
     assert board.latest() is first
     board.post(Served(REGISTRY, Access(())))
     assert board.latest().access == Access(())
+
+
+def test_a_folder_for_temporary_files_that_cannot_be_used_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    with pytest.raises(ConfigError, match="set TMPDIR"):
+        Board.with_state(Served(REGISTRY, Access(())))
 
 
 def test_a_state_that_is_being_written_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
