@@ -26,6 +26,9 @@ PACKAGE: Final = "estimator.render.html"
 SCRIPTS: Final = ("d3.min.js", "plot.umd.min.js", "report.js")
 """In the order in which they run: d3 and Observable Plot, which draws with it, and what this page draws."""
 
+LICENCES: Final = ("d3.LICENSE", "plot.LICENSE")
+"""They ask to go along with every copy."""
+
 STYLE: Final = "report.css"
 
 STYLE_OF_CHARTS: Final = """:where(.chart) {
@@ -54,6 +57,7 @@ def as_html(report: Report, registry: Registry) -> str:
             page=page,
             policy=_policy(scripts, [style, STYLE_OF_CHARTS]),
             scripts=[Markup(script) for script in scripts],  # noqa: S704 files of this package
+            licences=[_asset(name) for name in LICENCES],
             style=Markup(style),  # noqa: S704 a file of this package
             data=_embedded(page.data),
         )

@@ -13,6 +13,7 @@ from estimator.intervals import EXACT_BELOW
 from estimator.metric_estimate import MetricEstimate
 from estimator.pooling import Pooled
 from estimator.render.html.charts import data_of
+from estimator.render.html.extras import Extra, extras_of
 from estimator.render.html.facts import facts_of
 from estimator.render.html.figures import Group, groups_of, positions_shown
 from estimator.render.html.groups import JointView, joint_view
@@ -63,6 +64,7 @@ class Question:
         tables: the figures of that window.
         left_out: values that are not shown.
         joint: of two questions asked together; else none.
+        extras: further tables of that window, where they are wanted.
         changes: lines of the table of changes.
         changes_left_out: how many it leaves out.
         spark: the path of a small chart; empty where there is none.
@@ -82,6 +84,7 @@ class Question:
     tables: tuple[Table, ...] = ()
     left_out: int = 0
     joint: JointView | None = None
+    extras: tuple[Extra, ...] = ()
     changes: tuple[ChangeRow, ...] = ()
     changes_left_out: int = 0
     spark: str = ""
@@ -125,6 +128,7 @@ def question_of(
         ),
         left_out=left_out,
         joint=joint_view(shown),
+        extras=tuple(extras_of(shown, positions)),
         changes=rows,
         changes_left_out=len(labelled_changes(changes)) - len(rows) if changes else 0,
         spark=sparkline(line),

@@ -17,7 +17,7 @@ from client_sdk.spec import Registry, Window
 from estimator.changes import changes_of
 from estimator.cli import command
 from estimator.figure import Estimate
-from estimator.metric_estimate import MetricEstimate, estimate
+from estimator.metric_estimate import MetricEstimate, Wanted, estimate
 from estimator.render.html import as_html
 from estimator.render.html.numbers import PERCENT, PLAIN, count_words, p_equals
 from estimator.render.html.page import page_of
@@ -226,6 +226,31 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one_and_says_what_to_do(
     assert CliRunner().invoke(command, [*broken, "--html", str(page)]).exit_code == 1
     assert page.read_text(encoding="utf-8") == "the old one"
     assert not list(tmp_path.glob("*.part")) + list(tmp_path.glob(".*.part"))
+
+
+def test_what_is_wanted_beside_stands_in_tables_of_its_own() -> None:
+    found = every_kind.REGISTRY
+    report = make_report(
+        found,
+        decode(pages.tallies(found, range(1)).splitlines()),
+        wanted=Wanted(fakes=0.01, clusters=True, central_delta=1e-6),
+    )
+    questions = {one.metric.name: one for one in page_of(report, found).questions}
+    estimates = {one.metric.name: one for one in report.metrics}
+    fakes = questions["os"].extras[-1]
+    assert fakes.title == f"If {unbroken('1.0 %')} of the reports were made up"
+    assert [row[0] for row in fakes.rows] == ["a", "b", "c"]
+    told_fakes = estimates["os"].fakes
+    assert told_fakes is not None
+    assert told_fakes.shares is not None
+    assert float(fakes.rows[0][2].split()[0]) == pytest.approx(100 * told_fakes.shares[0][1].up, rel=0.05)
+    clusters = estimates["crashes"].clusters
+    assert clusters is not None
+    assert len(questions["crashes"].extras[0].rows) == len(clusters.clusters)
+    assert "If only tallies are published" in dict(questions["os"].facts)
+    text = as_html(report, found)
+    assert all(extra.title in text for one in questions.values() for extra in one.extras)
+    assert "Copyright 2010-2023 Mike Bostock" in text.partition("<footer>")[2]
 
 
 def test_odds_are_rounded_up() -> None:
