@@ -10,6 +10,7 @@ Only perturbed reports and transport are counted, never a symbol, a metric or a 
 from __future__ import annotations
 
 import fcntl
+import logging
 import mmap
 import threading
 from bisect import bisect_left
@@ -22,6 +23,8 @@ from client_sdk.spec import Refusal
 from collector.operations import OPERATIONS
 from collector.problem import Problem
 from collector.store import Counted
+
+_log = logging.getLogger(__name__)
 
 ACCEPTED = "accepted"
 OTHER = "other"
@@ -63,9 +66,9 @@ class Counters:
     """The counters of one process, for all its threads."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Take a file of the folder that no living process has; without a folder count in memory alone."""
+        """Take a file of the folder that no living process has; without one count in memory alone."""
         self._lock = threading.Lock()
-        self._cells = memoryview(bytearray(_BYTES) if folder is None else _unused_file(folder)).cast("q")
+        self._cells = memoryview(_memory(folder)).cast("q")
 
     def add(self, name: str, label: str = "", amount: int = 1) -> None:
         """Add to a counter."""
@@ -100,9 +103,10 @@ class Totals:
         """Read them as they are now."""
         self._cells = [0] * CELLS
         for path in folder.iterdir():
-            counted = memoryview(path.read_bytes()[:_BYTES]).cast("q")
-            for cell, amount in enumerate(counted):
-                self._cells[cell] += amount
+            counted = path.read_bytes()
+            if len(counted) == _BYTES:  # else a worker is just making it
+                for cell, amount in enumerate(memoryview(counted).cast("q")):
+                    self._cells[cell] += amount
 
     def of(self, name: str, label: str = "") -> int:
         """Return a counter."""
@@ -115,11 +119,24 @@ class Totals:
         return buckets, sum_ns / 1e9
 
 
+def _memory(folder: Path | None) -> mmap.mmap | bytearray:
+    """Return where to count. A worker that cannot be counted is better than none."""
+    if folder is not None:
+        try:
+            return _unused_file(folder)
+        except OSError as error:
+            _log.warning("a worker is missing from the metrics: %s", error.strerror)
+    return bytearray(_BYTES)
+
+
 def _unused_file(folder: Path) -> mmap.mmap:
     """Return a file in memory that this process locks until it ends, however it ends."""
     for number in count():
         with (folder / str(number)).open("a+b") as file, suppress(BlockingIOError):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            file.truncate(_BYTES)
+            file.write(
+                bytes(_BYTES - file.tell())
+            )  # for good: a hole that the disk had no room for would kill the worker
+            file.flush()
             return mmap.mmap(file.fileno(), _BYTES)  # it keeps a copy of the descriptor, and so the lock
     raise AssertionError("unreachable: the numbers do not end")

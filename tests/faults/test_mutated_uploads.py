@@ -22,8 +22,9 @@ from flask.testing import FlaskClient
 from client_sdk.spec import Refusal, Window, report, window
 from collector import create_app
 from collector.access import Access
-from collector.counters import ACCEPTED, REPORTS, Counters, Totals
+from collector.counters import ACCEPTED, PROBLEMS, REPORTS, Counters, Totals
 from collector.operations import JSON, NDJSON
+from collector.problem import BY_CODE
 from collector.redis_store import RedisStore
 from collector.served import Live, Served
 from tests.support.collecting import LONG_S, NOON, REGISTRY, key_entry
@@ -98,6 +99,7 @@ class Sender:
     def __init__(self, client: FlaskClient, seeded: Random) -> None:
         self.oracle = Oracle()
         self.statuses: Counter[int] = Counter()
+        self.problems: Counter[str] = Counter()
         self._client = client
         self._seeded = seeded
 
@@ -116,9 +118,11 @@ class Sender:
             answer = self._client.post("/v1/reports", data=body, headers={"Content-Type": JSON})
             self.statuses[answer.status_code] += 1
             assert answer.status_code < 500, body
+            assert answer.json is not None
             if answer.status_code == 200:
-                assert answer.json is not None
                 self.oracle.note(body, answer.json)
+            else:
+                self.problems[answer.json["code"]] += 1
         return len(body)
 
     def _send_batch(self, uploads: int) -> int:
@@ -133,6 +137,11 @@ class Sender:
                 assert told.get("status", 200) < 500, line
                 if "upload" in told:
                     self.oracle.note(line, told)
+                else:
+                    self.problems[told["code"]] += 1
+        else:
+            assert answer.json is not None
+            self.problems[answer.json["code"]] += 1
         return len(body)
 
 
@@ -181,4 +190,7 @@ def test_no_mutated_upload_gets_a_5xx_or_changes_a_tally_unless_it_was_accepted(
     assert counted == sender.oracle.tallies
     totals = Totals(tmp_path)
     assert all(totals.of(REPORTS, refusal) for refusal in Refusal)
+    assert sender.problems == Counter(
+        {code: totals.of(PROBLEMS, code) for code in BY_CODE if totals.of(PROBLEMS, code)}
+    )
     assert totals.of(REPORTS, ACCEPTED) == counted.total() > UPLOADS_A_ROUND // 5

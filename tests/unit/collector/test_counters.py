@@ -94,5 +94,18 @@ def test_threads_lose_no_count(tmp_path: Path) -> None:
     assert Totals(tmp_path).of(PROBLEMS, "not_found") == 20_000
 
 
-def test_without_a_folder_it_counts_in_memory_alone() -> None:
+def test_without_a_folder_it_counts_in_memory_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     Counters().add_counted(COUNTED)
+    assert caplog.text == ""
+    Counters(tmp_path / "gone").add_counted(COUNTED)
+    assert "missing from the metrics" in caplog.text
+
+
+def test_a_file_that_is_just_being_made_counts_nothing_yet_and_one_that_was_not_finished_is_taken_over(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "0").write_bytes(b"\0" * 17)
+    assert everything(Totals(tmp_path)) == {}
+    Counters(tmp_path).add(STORE_ERRORS)
+    assert [path.name for path in tmp_path.iterdir()] == ["0"]
+    assert Totals(tmp_path).of(STORE_ERRORS) == 1
