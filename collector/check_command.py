@@ -14,6 +14,7 @@ import click
 
 from client_sdk.spec import Registry
 from collector.check import Finding, Level, check_disk, check_registry, check_store
+from collector.check_access import check_access
 from collector.config import CollectorConfig, ConfigError
 from collector.embedded import STORE_DIR, EmbeddedStore, running_store_url, server_program
 from collector.options import (
@@ -29,13 +30,14 @@ from collector.redis_store import RedisStore
 
 @click.command()
 @click.option("--registry", type=click.Path(path_type=Path), required=True, help="The file of definitions.")
+@click.option("--access", "access_file", type=click.Path(path_type=Path), help="The file of keys.")
 @data_dir_option
 @redis_option
 @cluster_option
 @durability_option
 @copies_option
-def check(**settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by CollectorConfig
-    """Look at registry and store before a deployment, and change nothing: a line a check, with what to do.
+def check(access_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by CollectorConfig
+    """Look at registry, keys and store before a deployment, and change nothing: a line a check, with what to do.
 
     The exit status is 1 if any check failed. A collector may be running.
     """
@@ -43,7 +45,8 @@ def check(**settings: Any) -> None:  # noqa: ANN401 each is typed by its option 
         config = CollectorConfig(host="127.0.0.1", port=8080, read_token="unused", **settings)  # noqa: S106 none is needed
         registry, found = check_registry(config.registry, datetime.now(UTC).date())
         failed = False
-        for finding in chain(found, _store(config, registry)):
+        keys = () if access_file is None else check_access(access_file, registry)
+        for finding in chain(found, keys, _store(config, registry)):
             click.echo(f"{finding.level:<8}{finding.what}: {finding.text}")
             failed = failed or finding.level is Level.FAILED
     sys.exit(int(failed))

@@ -13,7 +13,8 @@ import redis
 from client_sdk.spec import HearsayError, Verdict, Window
 from collector.backup.export import backup
 from collector.backup.restore import check, restore
-from collector.config import Durability, Promise
+from collector.check import Level, check_store
+from collector.config import ON_DISK, Durability, Promise
 from collector.judge import Allowance
 from collector.redis_archive import RedisArchive
 from collector.redis_retirement import RedisRetirement
@@ -23,7 +24,7 @@ from collector.schema import SCHEMA, Purpose
 from collector.store import QuotaExceededError
 from collector.upgrade import upgrade
 from tests.support.cluster import Cluster
-from tests.support.collecting import NOON, TODAY, judged, report, upload
+from tests.support.collecting import NOON, REGISTRY, TODAY, judged, report, upload
 from tests.support.processes import wait_until
 from tests.support.rights import PASSWORD, RULES, RULES_FOR_BACKUPS, RULES_ON_A_CLUSTER, USER, commands
 
@@ -70,6 +71,7 @@ def use(store: RedisStore) -> None:
     assert store.tallied_windows() == frozenset()
     wait_until(store.logs().rewrite_log, deadline_s=1, what="a rewrite to begin")
     assert not store.logs().log_rewrite_failed()
+    assert not [finding for finding in check_store(store, ON_DISK, REGISTRY) if finding.level is Level.FAILED]
 
 
 def back_up(store: RedisStore, empty: Callable[[], object], folder: Path) -> None:

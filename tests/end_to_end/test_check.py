@@ -7,14 +7,15 @@ import time
 from pathlib import Path
 
 from client_sdk.spec import Window, WindowKind
-from tests.support.collecting import report, upload
+from tests.support.collecting import key_entry, report, upload
 from tests.support.processes import free_port, run_command, running_collector
 from tests.support.wire import post
 
 
 def test_a_line_a_check_and_a_status_for_scripts(registry_file: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "collector", "check", "--registry", str(registry_file)]
-    local = [*command, "--data-dir", str(tmp_path / "data")]
+    (tmp_path / "access.toml").write_text(key_entry("dashboard", "read", "secret"))
+    local = [*command, "--access", str(tmp_path / "access.toml"), "--data-dir", str(tmp_path / "data")]
     new = run_command(local)
     assert (new.returncode, "ok      store: there is none in" in new.stdout) == (0, True)
     assert not (tmp_path / "data").exists()
@@ -25,6 +26,7 @@ def test_a_line_a_check_and_a_status_for_scripts(registry_file: Path, tmp_path: 
     for done in (running, stopped):
         assert (done.returncode, done.stderr) == (0, "")
         assert "ok      editions: the registry holds all 1 that have tallies" in done.stdout
+        assert "ok      keys: 0 upload, 1 read, 0 relay" in done.stdout
         assert "warning registry: metric.old expired on 2026-11-10" in done.stdout
         assert {line.split()[0] for line in done.stdout.splitlines()} == {"ok", "warning"}
     away = run_command([*command, "--redis", f"redis://127.0.0.1:{free_port()}"])

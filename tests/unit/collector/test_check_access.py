@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from collector.check import Level
+from collector.check_access import check_access
+from tests.support.collecting import REGISTRY, key_entry
+
+UPLOAD, READ = key_entry("app", "upload", "one"), key_entry("dashboard", "read", "two")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (UPLOAD + READ, [(Level.OK, "1 upload, 1 read, 0 relay")]),
+        (READ, [(Level.OK, "0 upload, 1 read, 0 relay"), (Level.OK, "anybody may report")]),
+        (UPLOAD, [(Level.OK, "1 upload, 0 read, 0 relay"), (Level.WARNING, "nobody may read tallies")]),
+        (
+            UPLOAD + key_entry("some", "read", "two", 'metrics = ["os", "oz"]'),
+            [(Level.OK, "1 upload, 1 read, 0 relay"), (Level.WARNING, "some may read oz, which the registry does not")],
+        ),
+        ("[[key]]", [(Level.FAILED, "name: is missing"), (Level.FAILED, "role"), (Level.FAILED, "sha256")]),
+    ],
+)
+def test_keys_are_looked_through(tmp_path: Path, text: str, found: list[tuple[Level, str]]) -> None:
+    (tmp_path / "access.toml").write_text(text)
+    findings = list(check_access(tmp_path / "access.toml", REGISTRY))
+    assert [finding.level for finding in findings] == [level for level, _ in found]
+    assert all(part in finding.text for finding, (_, part) in zip(findings, found, strict=True))
+
+
+def test_keys_are_not_held_against_a_registry_that_cannot_be_used(tmp_path: Path) -> None:
+    (tmp_path / "access.toml").write_text(UPLOAD + key_entry("some", "read", "two", 'metrics = ["oz"]'))
+    assert {finding.level for finding in check_access(tmp_path / "access.toml", None)} == {Level.OK}
