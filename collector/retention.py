@@ -13,6 +13,10 @@ from typing import NamedTuple, Protocol
 
 from client_sdk.spec import Registry, Window
 from collector.config import DAY_S, HOUR_S
+from collector.store import StoreUnavailableError
+
+RETRY_INTERVAL_S = 60.0
+"""Seconds until it is tried again: nobody waits for it."""
 
 _log = logging.getLogger(__name__)
 
@@ -95,12 +99,16 @@ class Retention:
         self._next_s = float("-inf")
 
     def __call__(self) -> None:
-        """Retire what is due, unless that was done within the hour."""
+        """Retire what is due, unless that was done within the hour; try again soon where the store does not answer."""
         now_s = self._clock()
         if now_s < self._next_s:
             return
-        names = expired(self._store, self._registry(), now_s=now_s, grace_s=self._grace_s)
-        if names:
-            self._store.retire(names)
-            _log.info("retired %s tallies that are kept no longer", len(names))
         self._next_s = now_s + HOUR_S
+        try:
+            names = expired(self._store, self._registry(), now_s=now_s, grace_s=self._grace_s)
+            if names:
+                self._store.retire(names)
+                _log.info("retired %s tallies that are kept no longer", len(names))
+        except StoreUnavailableError as error:  # the other chores, which close windows, must not wait for this one
+            _log.warning("tallies that are kept no longer stay for now: %s", error)
+            self._next_s = now_s + RETRY_INTERVAL_S

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+import pytest
+
 from client_sdk.spec import GRACE_S, Registry, Window
 from collector.config import DAY_S, HOUR_S
-from collector.retention import Retention, TallyName, before, expired
+from collector.retention import RETRY_INTERVAL_S, Retention, TallyName, before, expired
+from collector.store import StoreUnavailableError
 from tests.support.collecting import REGISTRY_TEXT, TODAY
 
 REGISTRY = Registry.parse(
@@ -78,3 +81,20 @@ def test_the_chore_is_done_at_the_start_and_hourly() -> None:
     retention()
     assert shelf.looks == 2
     assert shelf.names == {KEPT_FOR_GOOD, NOBODY_KNOWS_IT, STILL_OPEN}
+
+
+def test_the_chore_is_tried_again_soon_and_holds_up_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    class Away(Shelf):
+        def closed_windows(self) -> frozenset[str]:
+            if not self.looks:
+                self.looks += 1
+                raise StoreUnavailableError("away for the test")
+            return super().closed_windows()
+
+    shelf, now = Away(), [GOES_AT_S + 0.0]
+    retention = Retention(shelf, lambda: REGISTRY, grace_s=GRACE_S, clock=lambda: now[0])
+    retention()
+    assert "stay for now: away for the test" in caplog.text
+    now[0] += RETRY_INTERVAL_S
+    retention()
+    assert KEPT_TWO_DAYS not in shelf.names
