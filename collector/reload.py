@@ -14,7 +14,7 @@ from collector.access import Access
 from collector.log_lines import Event
 from collector.served import Served
 
-LOOK_S = 2.0
+LOOK_S = 1.0
 """Seconds between two looks at the file of keys: a key that was taken out of it opens nothing soon after."""
 
 _log = logging.getLogger(__name__)
@@ -60,9 +60,8 @@ class Reloader:
         self._access = access
         self._tell = tell
         self._stamp = _stamp(access)
-        self._wake = threading.Event()
-        self._asked = False
-        self._stopped = False
+        self._asked = 0
+        self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="reloader", daemon=True)
 
     def start(self) -> None:
@@ -71,14 +70,15 @@ class Reloader:
 
     def stop(self) -> None:
         """End, and wait for the end."""
-        self._stopped = True
-        self._wake.set()
+        self._stopped.set()
         self._thread.join()
 
     def ask(self) -> None:
-        """Have all files read again soon; for a signal's handler."""
-        self._asked = True
-        self._wake.set()
+        """Have all files read again at the next look.
+
+        For a signal's handler, which may interrupt itself: it takes no lock, and counts so that no call is lost.
+        """
+        self._asked += 1
 
     def look(self, *, asked: bool) -> None:
         """Read what is due: all files if asked, else the file of keys if it has changed."""
@@ -100,14 +100,17 @@ class Reloader:
         return replace(served, registry=new)
 
     def _run(self) -> None:
-        while not self._stopped:
-            self._wake.wait(LOOK_S)
-            self._wake.clear()
-            asked, self._asked = self._asked, False
+        answered, failing = 0, False
+        while not self._stopped.wait(LOOK_S):
+            asked = self._asked
             try:
-                self.look(asked=asked)
+                self.look(asked=asked != answered)
             except Exception:  # noqa: BLE001 whatever it is, the next look may fare better
-                _log.exception("what is served stays as it is", extra=Event.RELOAD_REFUSED.extra)
+                if not failing:
+                    _log.exception("what is served stays as it is", extra=Event.RELOAD_REFUSED.extra)
+                failing = True
+            else:
+                answered, failing = asked, False
 
 
 def _read_access(file: Path, served: Served) -> Served:

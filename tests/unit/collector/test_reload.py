@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from client_sdk.spec import Registry, RegistryError
+from collector import reload
 from collector.access import Access
 from collector.board import DIGEST_BYTES, Board
 from collector.config import ConfigError
@@ -141,18 +142,18 @@ def test_a_look_that_fails_is_made_again_by_the_thread(files: Files, monkeypatch
 
     def look(*, asked: bool) -> None:
         looks.append(asked)
-        files.reloader.ask()
         if len(looks) == 1:
             raise OSError("no space")
 
+    monkeypatch.setattr(reload, "LOOK_S", 0.01)
     monkeypatch.setattr(files.reloader, "look", look)
     files.reloader.ask()
     files.reloader.start()
     try:
-        wait_until(lambda: len(looks) > 1, what="another look")
+        wait_until(lambda: len(looks) > 2, what="more looks")
     finally:
         files.reloader.stop()
-    assert looks[:2] == [True, True]
+    assert looks[:3] == [True, True, False]
 
 
 def test_the_board_gives_the_latest_state_and_the_same_object_until_there_is_another() -> None:
