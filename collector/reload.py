@@ -83,15 +83,15 @@ class Reloader:
     def look(self, *, asked: bool) -> None:
         """Read what is due: all files if asked, else the file of keys if it has changed."""
         stamp = _stamp(self._access)  # before it is read: what changes meanwhile is seen the next time
-        changed, self._stamp = stamp != self._stamp, stamp
         new = self.served
         if asked:
             new = _attempt("registry", self._read_registry, new)
-        if self._access is not None and (asked or changed):
+        if self._access is not None and (asked or stamp != self._stamp):
             new = _attempt("file of keys", partial(_read_access, self._access), new)
         if new is not self.served:
             self._tell(new)
             self.served = new
+        self._stamp = stamp
 
     def _read_registry(self, served: Served) -> Served:
         new = Registry.load(self._registry)

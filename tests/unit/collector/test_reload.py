@@ -128,6 +128,19 @@ def test_broken_keys_leave_the_old_ones_in_force_and_are_named_once(
     assert (files.opens("old-secret"), files.opens("new-secret")) == (False, True)
 
 
+def test_what_could_not_be_told_is_told_the_next_time(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Served) -> None:
+        raise OSError("no space")
+
+    files.access.write_text(NEW_KEY)
+    with monkeypatch.context() as patched:
+        patched.setattr(files.reloader, "_tell", fail)
+        with pytest.raises(OSError, match="no space"):
+            files.look()
+    files.look()
+    assert [served.access.find("new-secret") is not None for served in files.told] == [True]
+
+
 def test_a_collector_without_a_file_of_keys_keeps_its_token(files: Files) -> None:
     served = Served(REGISTRY, Access.of_token("token"))
     files.registry.write_text(REGISTRY_TEXT + ADDED)
