@@ -24,6 +24,8 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     covariance: bool = False,
     pool: bool = False,
     central_delta: float | None = None,
+    fakes: float | None = None,
+    clusters: bool = False,
 ) -> ReportDocument:
     """Estimate everything that tallies tell, as ``hearsay-estimator report`` does.
 
@@ -37,15 +39,21 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
         covariance: of all shares of a metric, too.
         pool: all windows of a metric together, too, and the change.
         central_delta: the delta of the central epsilon of each closed tally, above 0 and below 1; or none.
+        fakes: the part of the reports, above 0 and below 1, that is taken for made up; or none.
+        clusters: of numbers, scales and pairs, too.
 
     Raises:
         TalliesError: if the tallies cannot be read.
+        ValueError: if ``central_delta`` or ``fakes`` is not between 0 and 1.
         WindowError: if ``first`` or ``last`` is no window.
 
     """
+    for name, part in (("central_delta", central_delta), ("fakes", fakes)):
+        if part is not None and not 0 < part < 1:
+            raise ValueError(f"{name} must be above 0 and below 1")
     selection = Selection(_window(first), _window(last), preliminary)
     read = read_file(Path(tallies)) if isinstance(tallies, str | PathLike) else tallies
-    wanted = Wanted(simultaneous=simultaneous, covariance=covariance, central_delta=central_delta, pool=pool)
+    wanted = Wanted(simultaneous, covariance, central_delta, pool, fakes=fakes, clusters=clusters)
     return ReportDocument.of(make_report(registry, read, selection, wanted))
 
 

@@ -28,7 +28,10 @@ WINDOWS: Final = ("2026-11-19", "2026-11-20", "2026-11-21")
 
 
 def tallies(reports: int = 3000) -> bytes:
-    """Return the tallies of all questions, and of one that the registry does not define."""
+    """Return the tallies of all questions, each of about so many reports, and of one that the registry does not define.
+
+    Of none and of one report there are exactly so many.
+    """
     lines = [*(_lines(metric, reports) for metric in REGISTRY.metrics.values())]
     gone = {"metric": "gone", "edition": "0" * 12, "window": WINDOWS[0], "closed": True, "reports": 1, "counts": [0, 1]}
     return (
@@ -40,6 +43,7 @@ def _lines(metric: Metric, reports: int) -> Iterator[dict[str, object]]:
     symbols = metric.channel.symbols
     for day, window in enumerate(WINDOWS):
         counts = [reports // symbols + (7 * symbol + day) % 5 for symbol in range(symbols)]
+        counts = [reports, *[0] * (symbols - 1)] if reports <= 1 else counts
         counts = [0] * symbols if window == WINDOWS[0] and metric.name in ("os", "steps") else counts
         yield {
             "metric": metric.name,

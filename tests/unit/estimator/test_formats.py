@@ -132,6 +132,12 @@ def test_the_job_for_programs_says_what_the_command_says(folder: Path) -> None:
     assert {one.window.text for one in found.metrics} == {"2026-11-20", "2026-11-21"}
 
 
+@pytest.mark.parametrize("part", [{"central_delta": 0.0}, {"central_delta": float("nan")}, {"fakes": 1.0}])
+def test_a_part_that_is_none_is_refused(part: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(part))} must be above 0 and below 1"):
+        estimator.estimate(REGISTRY, [], **part)
+
+
 def test_csv_holds_the_rows() -> None:
     header, *lines = csv.reader(io.StringIO(FORMATS["csv"](made())))
     assert tuple(header) == COLUMNS

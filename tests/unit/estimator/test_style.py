@@ -48,6 +48,14 @@ def test_every_kind_fits_the_width(made: Report, style: Style) -> None:
     assert max(lengths(as_table(made, style))) <= style.width
 
 
+@pytest.mark.parametrize("reports", [0, 1])
+def test_hardly_any_report_of_every_kind_makes_a_table(reports: int) -> None:
+    read = decode(tallies(reports).splitlines(keepends=True))
+    text = as_table(make_report(REGISTRY, read, Selection(preliminary=True), Wanted(pool=True)))
+    assert max(lengths(text)) <= PLAIN.width
+    assert "nan" not in text
+
+
 def test_long_figures_cost_the_bar_and_not_the_width() -> None:
     line = PLAIN.row("m" * 99, "2026-11-21*", BIG, ".5g", (-1e8, 1e8))
     assert len(line.rstrip()) <= PLAIN.width
