@@ -1,8 +1,9 @@
-"""The headers of every answer: nothing served here is a page, and no browser should take it for one."""
+"""The headers of every answer: nothing served here is a page, and no browser should take it for one; and our own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +20,15 @@ ALWAYS = [
 
 NOT_KEPT = [*ALWAYS, ("Cache-Control", "no-store")]
 """For answers that say nothing of caches themselves."""
+
+
+SNAPSHOT_TAKEN = "Hearsay-Snapshot"
+"""Says when the look at open windows was taken, such as 2026-11-20T12:00:00Z."""
+
+
+def utc_of(instant_s: int) -> str:
+    """Return an instant in Unix seconds as text (RFC 3339)."""
+    return f"{datetime.fromtimestamp(instant_s, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def with_headers(application: WSGIApplication) -> WSGIApplication:

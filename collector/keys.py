@@ -14,7 +14,7 @@ upload id.
 ``{shard}:going``                           set: names of tallies that are being retired
 ``{shard}:duplicates``                      integer: how often an upload came again
 ``{shard}:quota:NAME:END``                  integer: reports that were charged to an allowance; expires at END
-``{0}:snapshot``                            JSON: the last look at open windows
+``{0}:look``                                JSON: the last look at open windows, and when it was taken
 ==========================================  =======================================================================
 
 Nothing holds an address, a receive time or an order (but for how deep in the tree of buckets an id lies).
@@ -24,7 +24,7 @@ from __future__ import annotations
 
 STORE = "hearsay:store"
 UPGRADING = "hearsay:upgrading"
-SNAPSHOT = "{0}:snapshot"
+SNAPSHOT = "{0}:look"
 
 IDS = "ids"
 TALLIES = "tallies"

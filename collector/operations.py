@@ -12,6 +12,7 @@ from http import HTTPStatus
 from client_sdk.spec import MAX_UPLOAD_BYTES, Malformed
 from client_sdk.spec.malformed import MALFORMED_ANSWERS
 from collector.bulk import MAX_BULK_BYTES
+from collector.headers import SNAPSHOT_TAKEN
 from collector.problem import BY_CODE, Problem
 
 JSON = "application/json"
@@ -179,7 +180,13 @@ OPERATIONS = (
         path="/v1/tallies",
         summary="Show the tallies of closed windows, a line each.",
         caller=Caller.READER,
-        queries=(Query("preliminary", ("0", "1"), "1: add the last look at windows that are open."),),
+        queries=(
+            Query(
+                "preliminary",
+                ("0", "1"),
+                f"1: add the last look at windows that are open; {SNAPSHOT_TAKEN} says when it was taken.",
+            ),
+        ),
         answers=(Answer("The tallies, a line each.", NDJSON, "Tally"),),
         problems=(Problem.PRELIMINARY_FORBIDDEN, Problem.INVALID_QUERY, Problem.STORE_UNAVAILABLE),
     ),

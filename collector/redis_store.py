@@ -24,7 +24,7 @@ from collector.request import Request
 from collector.router import Router, unavailable
 from collector.schema import GRACE_FIELD, SCHEMA, SCHEMA_FIELD, SHARDS_FIELD, Purpose, require_usable
 from collector.server import Address, Connection
-from collector.store import Counted, Outcome, StoreUnavailableError, Tally
+from collector.store import Counted, Outcome, Snapshot, StoreUnavailableError, Tally
 
 SHARDS = 1
 """Shards of a new store on a single server; an existing store keeps the number that it was made with."""
@@ -171,22 +171,24 @@ class RedisStore:
         """See TallyStore."""
         return self._tallies(lambda window: window in closed, closed=True)
 
-    def open_snapshot(self, interval_s: int, closed: frozenset[str]) -> Iterator[Tally]:
+    def open_snapshot(self, interval_s: int, closed: frozenset[str], now_s: float) -> Snapshot:
         """See TallyStore; every collector on the store shares one look."""
         tag = keys.prefix(0)
-        snapshot = self._ask(tag, "GET", keys.SNAPSHOT)
-        if snapshot is None:
-            fresh = json.dumps(
-                [
-                    (tally.metric, tally.edition, tally.window, tally.counts)
-                    for tally in self._tallies(lambda window: window not in closed, closed=False)
-                ]
-            )
+        kept = self._ask(tag, "GET", keys.SNAPSHOT)
+        if kept is None:
+            tallies = [
+                (tally.metric, tally.edition, tally.window, tally.counts)
+                for tally in self._tallies(lambda window: window not in closed, closed=False)
+            ]
+            fresh = json.dumps({"taken_s": int(now_s), "tallies": tallies})
             self._ask(tag, "SET", keys.SNAPSHOT, fresh, "NX", "EX", interval_s)
-            snapshot = self._ask(tag, "GET", keys.SNAPSHOT) or fresh
-        for metric, edition, window, counts in json.loads(snapshot):
-            if window not in closed:
-                yield Tally(metric, edition, window, closed=False, counts=tuple(counts))
+            kept = self._ask(tag, "GET", keys.SNAPSHOT) or fresh
+        look = json.loads(kept)
+        tallies_of_look = (
+            Tally(metric, edition, window, closed=False, counts=tuple(counts))
+            for metric, edition, window, counts in look["tallies"]
+        )
+        return Snapshot(look["taken_s"], tuple(tallies_of_look)).without(closed)
 
     def ping(self) -> None:
         """See TallyStore; a cluster answers when any of its nodes does."""

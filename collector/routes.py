@@ -18,6 +18,7 @@ from collector.body import read_body
 from collector.bulk import MAX_BULK_BYTES
 from collector.count_batch import count_batch
 from collector.counters import Counters
+from collector.headers import SNAPSHOT_TAKEN, utc_of
 from collector.judge import judge, judge_all
 from collector.maintenance import close_due_windows
 from collector.openapi import openapi_document
@@ -86,12 +87,13 @@ def create_blueprint(service: Service) -> Blueprint:
         preliminary = _wants_preliminary(key)
         close_due_windows(service.store, now_s=service.clock(), grace_s=service.grace_s)
         closed = service.store.closed_windows()
-        tallies = service.store.closed_tallies(closed)
+        tallies, headers = service.store.closed_tallies(closed), dict[str, str]()
         if preliminary:
-            tallies = chain(tallies, service.store.open_snapshot(service.snapshot_interval_s, closed))
+            snapshot = service.store.open_snapshot(service.snapshot_interval_s, closed, service.clock())
+            tallies, headers = chain(tallies, snapshot), {SNAPSHOT_TAKEN: utc_of(snapshot.taken_s)}
         # Whole before the first byte: a store that dies in between must give an error, not a shorter answer.
         return Response(
-            "".join(_lines(tally for tally in tallies if key.may_read(tally.metric))), mimetype="application/x-ndjson"
+            "".join(_lines(tally for tally in tallies if key.may_read(tally.metric))), mimetype=NDJSON, headers=headers
         )
 
     def get_healthz() -> Response:

@@ -56,6 +56,28 @@ class Tally:
     counts: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A look at windows that are open.
+
+    Attributes:
+        taken_s: Unix seconds.
+        tallies: by metric, edition and window.
+
+    """
+
+    taken_s: int
+    tallies: tuple[Tally, ...]
+
+    def __iter__(self) -> Iterator[Tally]:
+        """Yield the tallies."""
+        return iter(self.tallies)
+
+    def without(self, closed: frozenset[str]) -> Snapshot:
+        """Return the same look without windows that were closed since."""
+        return Snapshot(self.taken_s, tuple(tally for tally in self.tallies if tally.window not in closed))
+
+
 class TallyStore(Protocol):
     """Counts uploads exactly once and keeps the tallies.
 
@@ -91,10 +113,16 @@ class TallyStore(Protocol):
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[Tally]:
         """Yield the tallies of windows that are closed, by metric, edition and window."""
 
-    def open_snapshot(self, interval_s: int, closed: frozenset[str]) -> Iterator[Tally]:
-        """Yield the tallies of windows that are not closed as of the last look, which is renewed every ``interval_s``.
+    def open_snapshot(self, interval_s: int, closed: frozenset[str], now_s: float) -> Snapshot:
+        """Return the tallies of windows that are not closed as of the last look, which is renewed every ``interval_s``.
 
         Looking more often would let a reader subtract two looks and see single reports (differencing).
+
+        Args:
+            interval_s: seconds for which a look is the last one.
+            closed: the windows that are closed.
+            now_s: Unix seconds, when a look that is taken now is taken.
+
         """
 
     def ping(self) -> None:

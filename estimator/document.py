@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from client_sdk.spec import Label, Window
@@ -195,6 +196,7 @@ class ReportDocument:
         composed: what the tallies of a window reveal together, where central epsilons were wanted.
         pooled: all windows of a metric together, where that was wanted.
         changes: what changed in each metric, where the same was wanted, with p-values corrected for all of them.
+        snapshot_at: when the collector looked at windows that are still open, in UTC; none where it does not say so.
 
     """
 
@@ -205,6 +207,7 @@ class ReportDocument:
     composed: tuple[Composed, ...] = ()
     pooled: tuple[PooledDocument, ...] = ()
     changes: tuple[ChangesDocument, ...] = ()
+    snapshot_at: datetime | None = None
 
     @classmethod
     def of(cls, report: Report) -> ReportDocument:
@@ -217,6 +220,7 @@ class ReportDocument:
             composed=report.composed,
             pooled=tuple(map(PooledDocument.of, report.pooled)),
             changes=tuple(map(ChangesDocument.of, report.changes)),
+            snapshot_at=report.snapshot_at,
         )
 
     def rows(self) -> Iterator[Row]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from http import HTTPStatus
 from http.client import HTTPException, HTTPMessage
 from io import BytesIO
@@ -18,6 +20,10 @@ TIMEOUT_S = 60.0
 """Seconds without a byte: a collector sums the shards of every tally before it sends the first line."""
 
 
+SNAPSHOT_TAKEN = "Hearsay-Snapshot"
+"""The header in which a collector says when it looked at open windows."""
+
+
 class _NoRedirect(HTTPRedirectHandler):
     """Follows nothing: urllib would hand the read token to whatever host a redirect names."""
 
@@ -27,7 +33,22 @@ class _NoRedirect(HTTPRedirectHandler):
         """Refuse, so that the redirect becomes an error of its status."""
 
 
-def fetch(collector: str, token: str, *, preliminary: bool, timeout_s: float = TIMEOUT_S) -> list[Tally]:
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What a collector answered.
+
+    Attributes:
+        tallies: in its order.
+        snapshot_at: when it looked at the windows that are still open, in UTC; none where it was not asked to, or does
+            not say so.
+
+    """
+
+    tallies: list[Tally]
+    snapshot_at: datetime | None = None
+
+
+def fetch(collector: str, token: str, *, preliminary: bool, timeout_s: float = TIMEOUT_S) -> Fetched:
     """Read the tallies of a collector.
 
     Args:
@@ -48,7 +69,7 @@ def fetch(collector: str, token: str, *, preliminary: bool, timeout_s: float = T
     try:
         with build_opener(_NoRedirect).open(request, timeout=timeout_s) as response:
             body = response.read()  # reading line by line would take an answer that was cut short for whole
-            return decode(BytesIO(body))
+            return Fetched(decode(BytesIO(body)), _instant(response.headers.get(SNAPSHOT_TAKEN)))
     except HTTPError as error:
         with error:
             raise _refusal(collector, error.code) from None
@@ -57,6 +78,15 @@ def fetch(collector: str, token: str, *, preliminary: bool, timeout_s: float = T
     except (OSError, HTTPException) as error:
         problem = str(error) or type(error).__name__
         raise CollectorDownError(f"reading from {collector} failed: {problem}; try again") from None
+
+
+def _instant(text: str | None) -> datetime | None:
+    """Return an instant with its zone (RFC 3339); none where there is none, or it is not one."""
+    try:
+        instant = None if text is None else datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return None if instant is None or instant.tzinfo is None else instant.astimezone(UTC)
 
 
 def _is_url(text: str) -> bool:

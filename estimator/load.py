@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
@@ -18,7 +19,7 @@ from estimator.errors import ReportError
 from estimator.figure import Estimate
 from estimator.joint import Difference, Group, Independence, Joint
 from estimator.poisoning import Fakes, Move, RangeTest
-from estimator.render.as_json import RESAMPLED
+from estimator.render.as_json import INSTANT, RESAMPLED
 from estimator.report import POPULATION, Composed, Skipped
 
 _INTERVAL = ("standard_error", "low", "high")
@@ -67,7 +68,8 @@ def decode(document: object) -> ReportDocument:
     if "seed" in document:
         raise ReportError("it is a rehearsal; take the JSON of report")
     node = Node(document).object(
-        ("schema", "confidence", "simultaneous", "population", "metrics", "skipped"), ("composed", "pooled", "changes")
+        ("schema", "confidence", "simultaneous", "population", "metrics", "skipped"),
+        ("composed", "pooled", "changes", "snapshot_at"),
     )
     if node["population"].text() != POPULATION:
         raise node["population"].error(f"must be {POPULATION}")
@@ -79,6 +81,7 @@ def decode(document: object) -> ReportDocument:
         composed=tuple(map(_composed, node["composed"].items())) if "composed" in node else (),
         pooled=tuple(map(_pooled, node["pooled"].items())) if "pooled" in node else (),
         changes=tuple(map(_changes, node["changes"].items())) if "changes" in node else (),
+        snapshot_at=_instant(node["snapshot_at"]) if "snapshot_at" in node else None,
     )
 
 
@@ -201,6 +204,13 @@ def _cluster(node: Node) -> Cluster:
         mean=_resampled(node["mean"].object(ends)) if "mean" in node else None,
         stability=node["stability"].number(),
     )
+
+
+def _instant(node: Node) -> datetime:
+    try:
+        return datetime.strptime(node.text(), INSTANT).replace(tzinfo=UTC)
+    except ValueError:
+        raise node.error("must be an instant such as 2026-11-20T12:00:00Z") from None
 
 
 def _window(node: Node) -> Window:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 from client_sdk.spec import Metric, Registry, Window
 from estimator.central import Central, together
@@ -88,6 +89,7 @@ class Report:
         composed: by window, where central epsilons are wanted.
         pooled: all windows of a metric together, where that is wanted.
         changes: from the first to the last window of a metric, where the same is wanted.
+        snapshot_at: when the collector looked at windows that are still open, in UTC; none where it does not say so.
 
     """
 
@@ -98,6 +100,7 @@ class Report:
     composed: tuple[Composed, ...] = ()
     pooled: tuple[Pooled, ...] = ()
     changes: tuple[Changes, ...] = ()
+    snapshot_at: datetime | None = None
 
 
 def make_report(

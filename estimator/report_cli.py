@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from client_sdk.spec import Registry
 from estimator.asked import Asked
 from estimator.covariance import MOST_VALUES
 from estimator.errors import MissingLibraryError, OutputError, TalliesError
-from estimator.fetch import fetch
+from estimator.fetch import Fetched, fetch
 from estimator.files import write_whole
 from estimator.keep_cli import keep
 from estimator.options import BETWEEN_0_AND_1, REGISTRY, WindowType, load_registry
@@ -22,7 +23,7 @@ from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.render.as_table import as_table
 from estimator.render.style import Style
 from estimator.report import Report, make_report
-from estimator.tallies import Tally, read_file
+from estimator.tallies import read_file
 from estimator.watch import LEAST_S, USUAL_S
 from estimator.watch_cli import watch_collector
 
@@ -97,9 +98,10 @@ def report(**options: Any) -> None:  # noqa: ANN401 what click read, by the name
     except TalliesError as error:
         raise click.ClickException(str(error)) from error
     if asked.out is not None:
-        raise SystemExit(keep(asked.out, registry, read, asked.selection, asked.wanted))
-    with progress("estimating", len(read)) as advance:
-        made = make_report(registry, read, asked.selection, asked.wanted, advance)
+        raise SystemExit(keep(asked.out, registry, read.tallies, asked.selection, asked.wanted))
+    with progress("estimating", len(read.tallies)) as advance:
+        made = make_report(registry, read.tallies, asked.selection, asked.wanted, advance)
+    made = replace(made, snapshot_at=read.snapshot_at)
     _name_skipped(made)
     if asked.covariance:
         _name_too_large(made)
@@ -131,9 +133,9 @@ def _put(made: Report, form: str, output: Path | None) -> None:
         write_whole(output, content)
 
 
-def _read(asked: Asked) -> list[Tally]:
+def _read(asked: Asked) -> Fetched:
     if asked.tallies is not None:
-        return read_file(asked.tallies)
+        return Fetched(read_file(asked.tallies))
     return fetch(asked.collector or "", read_token(), preliminary=asked.preliminary)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 
 import click
 
@@ -28,8 +29,8 @@ def watch_collector(registry: Registry, collector: str, selection: Selection, wa
     token = read_token()
 
     def look() -> str:
-        tallies = fetch(collector, token, preliminary=True)
-        made = make_report(registry, tallies, selection, wanted)
+        read = fetch(collector, token, preliminary=True)
+        made = replace(make_report(registry, read.tallies, selection, wanted), snapshot_at=read.snapshot_at)
         return as_table(made, Style.of(sys.stdout)) + _skipped(made)
 
     try:

@@ -14,6 +14,9 @@ from estimator.joint import Joint
 from estimator.render import central, fakes
 from estimator.report import POPULATION, Report
 
+INSTANT = "%Y-%m-%dT%H:%M:%SZ"
+"""RFC 3339, in UTC."""
+
 RESAMPLED = "resampled"
 """How an interval was found for which no theorem promises a coverage."""
 
@@ -49,6 +52,8 @@ def _report(report: ReportDocument) -> dict[str, Any]:
         document["pooled"] = [_pooled(one) for one in report.pooled]
     if report.changes:
         document["changes"] = [_changes(one) for one in report.changes]
+    if report.snapshot_at:
+        document["snapshot_at"] = f"{report.snapshot_at:{INSTANT}}"
     return document
 
 

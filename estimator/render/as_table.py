@@ -103,10 +103,16 @@ def as_table(report: Report, style: Style = PLAIN) -> str:
         fakes.FOOTNOTE: any(estimated.fakes is not None for estimated in report.metrics),
         POOLED_FOOTNOTE: bool(report.pooled),
         PRELIMINARY_FOOTNOTE: preliminary,
+        _snapshot_note(report): preliminary and report.snapshot_at is not None,
     }
     together = [_pooled_block(one, style) for one in report.pooled]
     together += [central.composed_lines(report.composed)] if report.composed else []
     return style.shown("\n".join([*blocks, *together, "".join(note for note, applies in notes.items() if applies)]))
+
+
+def _snapshot_note(report: Report) -> str:
+    at = report.snapshot_at
+    return "" if at is None else f"Open windows are shown as they were at {at:%Y-%m-%d %H:%M:%S} UTC.\n"
 
 
 def _has_a_point(estimated: MetricEstimate) -> bool:

@@ -64,7 +64,7 @@ def use(store: RedisStore) -> None:
     with pytest.raises(QuotaExceededError):
         store.count(judged(of_the_same_shard)._replace(allowance=allowed.allowance))
     assert store.tallied_windows() == {TODAY}
-    assert [tally.counts for tally in store.open_snapshot(60, store.closed_windows())] == [(0, 1), (0, 0, 1, 0)]
+    assert [tally.counts for tally in store.open_snapshot(60, store.closed_windows(), NOON)] == [(0, 1), (0, 0, 1, 0)]
     store.close(Window.parse(TODAY))
     names = [TallyName(t.metric, t.edition, t.window) for t in store.closed_tallies(store.closed_windows())]
     RedisRetirement(store).retire(names)

@@ -143,17 +143,18 @@ def test_open_windows_are_not_among_the_closed_tallies(store: TallyStore) -> Non
 
 def test_a_second_look_at_open_windows_shows_what_the_first_one_did(store: TallyStore) -> None:
     store.count(judged(upload()))
-    first = list(store.open_snapshot(3600, store.closed_windows()))
+    first = store.open_snapshot(3600, store.closed_windows(), NOON)
     store.count(judged(upload()))
+    assert first.taken_s == NOON
     assert [(tally.metric, tally.closed, tally.counts) for tally in first] == [("dark_mode", False, (0, 1))]
-    assert list(store.open_snapshot(3600, store.closed_windows())) == first
+    assert store.open_snapshot(3600, store.closed_windows(), NOON + 60) == first
 
 
 def test_a_window_that_closes_after_the_look_is_no_longer_shown_as_open(store: TallyStore) -> None:
     store.count(judged(upload()))
-    assert len(list(store.open_snapshot(3600, store.closed_windows()))) == 1
+    assert len(list(store.open_snapshot(3600, store.closed_windows(), NOON))) == 1
     store.close(Window.parse(TODAY))
-    assert list(store.open_snapshot(3600, store.closed_windows())) == []
+    assert list(store.open_snapshot(3600, store.closed_windows(), NOON)) == []
 
 
 @pytest.mark.parametrize("reports", [1, 256])

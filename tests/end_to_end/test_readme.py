@@ -136,7 +136,9 @@ def test_embedding_serving_and_reporting_work_as_the_readme_says(
     assert "dark_mode" in shell.run(show)
     assert "is closed" in shell.run(close)
     assert "dark_mode" in shell.run(table)
-    (metric,) = json.loads(shell.run(preliminary))["metrics"]
+    document = json.loads(shell.run(preliminary))
+    (metric,) = document["metrics"]
+    assert "snapshot_at" in document
     assert (metric["metric"], metric["reports"]) == ("dark_mode", 1)
     assert shell.run(page) == ""
     assert "dark_mode" in (folder / "report.html").read_text(encoding="utf-8")

@@ -178,7 +178,7 @@ def test_no_mutated_upload_gets_a_5xx_or_changes_a_tally_unless_it_was_accepted(
     tracemalloc.stop()
     assert kept < sent / 100, "more than a hundredth of what was sent is still there"
     assert set(sender.statuses) == {200, 400, 413}
-    tallies = store.open_snapshot(1, frozenset())
+    tallies = store.open_snapshot(1, frozenset(), NOON)
     counted = Counter(
         {
             (tally.metric, tally.edition, tally.window, symbol): count

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from client_sdk.spec import Refusal, Verdict, Window
 from collector.judge import Allowance, Judgement
-from collector.store import Counted, Outcome, QuotaExceededError, StoreUnavailableError, Tally
+from collector.store import Counted, Outcome, QuotaExceededError, Snapshot, StoreUnavailableError, Tally
 
 
 @dataclass
@@ -24,7 +24,7 @@ class MemoryStore:
     _counts: dict[tuple[str, str, str], list[int]] = field(default_factory=dict)
     _charged: dict[Allowance, int] = field(default_factory=dict)
     _closed: set[str] = field(default_factory=set)
-    _snapshot: list[Tally] | None = None
+    _snapshot: Snapshot | None = None
 
     def count(self, judgement: Judgement) -> Counted:
         self.ping()
@@ -72,12 +72,12 @@ class MemoryStore:
         self.ping()
         return iter([tally for tally in self._tallies() if tally.window in closed])
 
-    def open_snapshot(self, interval_s: int, closed: frozenset[str]) -> Iterator[Tally]:
+    def open_snapshot(self, interval_s: int, closed: frozenset[str], now_s: float) -> Snapshot:
         self.ping()
         assert interval_s > 0
         if self._snapshot is None:
-            self._snapshot = [tally for tally in self._tallies() if tally.window not in closed]
-        return iter([tally for tally in self._snapshot if tally.window not in closed])
+            self._snapshot = Snapshot(int(now_s), tuple(self._tallies()))
+        return self._snapshot.without(closed)
 
     def ping(self) -> None:
         if self.is_down:

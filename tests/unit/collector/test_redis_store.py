@@ -14,7 +14,7 @@ from collector.count_upload import BUCKET_ENTRIES, bucket_path
 from collector.judge import Judgement
 from collector.redis_store import RedisStore
 from collector.store import StoreUnavailableError
-from tests.support.collecting import TODAY, judged, report, upload
+from tests.support.collecting import NOON, TODAY, judged, report, upload
 from tests.support.processes import free_port, wait_until
 
 
@@ -54,7 +54,7 @@ def test_an_existing_store_keeps_its_number_of_shards(embedded_url: str, client:
     for _ in range(32):
         assert store.count(judged(upload(report("os", 2)))).verdict == Verdict(1)
     assert len(client.keys("{*}:tally:os:*")) == 4
-    assert [tally.counts for tally in store.open_snapshot(60, frozenset())] == [(0, 0, 32, 0)]
+    assert [tally.counts for tally in store.open_snapshot(60, frozenset(), NOON)] == [(0, 0, 32, 0)]
     store.disconnect()
 
 
@@ -141,7 +141,7 @@ def test_ids_fill_small_buckets_and_each_is_found_again(store: RedisStore, clien
     assert sum(map(client.zcard, buckets)) == len(ids)
     for upload_id in ids:
         store.count(with_id(template, upload_id))
-    assert [tally.counts for tally in store.open_snapshot(60, frozenset())] == [(0, len(ids))]
+    assert [tally.counts for tally in store.open_snapshot(60, frozenset(), NOON)] == [(0, len(ids))]
 
 
 def test_a_remembered_id_costs_at_most_40_bytes(store: RedisStore, client: Any) -> None:
@@ -166,7 +166,7 @@ def test_a_bucket_outlives_those_below_it(store: RedisStore, client: Any) -> Non
     below = base + bucket_path(deep)[0]
     assert client.expiretime(base) == client.expiretime(below) == later.remember_until
     store.count(with_id(later, deep))
-    assert [tally.counts for tally in store.open_snapshot(60, frozenset())] == [(0, BUCKET_ENTRIES + 1)]
+    assert [tally.counts for tally in store.open_snapshot(60, frozenset(), NOON)] == [(0, BUCKET_ENTRIES + 1)]
 
 
 def test_ids_expire_by_the_calendar_and_not_by_when_they_came(store: RedisStore, client: Any) -> None:
@@ -186,7 +186,7 @@ def test_a_connection_that_broke_is_opened_again(store: RedisStore, client: Any)
     store.count(judged(upload()))
     client.client_kill_filter(_type="normal", skipme=True)
     assert store.count(judged(upload())).verdict == Verdict(1)
-    assert [tally.counts for tally in store.open_snapshot(60, frozenset())] == [(0, 2)]
+    assert [tally.counts for tally in store.open_snapshot(60, frozenset(), NOON)] == [(0, 2)]
 
 
 def test_the_append_only_file_is_rewritten_when_asked(store: RedisStore, client: Any) -> None:
@@ -210,7 +210,7 @@ def test_the_look_at_open_windows_is_renewed_after_its_interval_and_shared(
     store: RedisStore, client: Any, embedded_url: str
 ) -> None:
     def shown(reader: RedisStore) -> list[tuple[int, ...]]:
-        return [tally.counts for tally in reader.open_snapshot(3600, frozenset())]
+        return [tally.counts for tally in reader.open_snapshot(3600, frozenset(), NOON)]
 
     store.count(judged(upload()))
     assert shown(store) == [(0, 1)]
@@ -225,8 +225,9 @@ def test_the_look_at_open_windows_is_renewed_after_its_interval_and_shared(
 
 def test_two_readers_at_once_share_the_first_look(store: RedisStore, client: Any) -> None:
     store.count(judged(upload()))
-    assert client.set(keys.SNAPSHOT, '[["os","000000000000","2026-11-20",[1,2]]]', ex=60)
-    assert [tally.counts for tally in store.open_snapshot(60, frozenset())] == [(1, 2)]
+    assert client.set(keys.SNAPSHOT, '{"taken_s":7,"tallies":[["os","000000000000","2026-11-20",[1,2]]]}', ex=60)
+    snapshot = store.open_snapshot(60, frozenset(), NOON)
+    assert (snapshot.taken_s, [tally.counts for tally in snapshot]) == (7, [(1, 2)])
 
 
 def test_the_embedded_store_keeps_no_receive_times(client: Any) -> None:

@@ -68,8 +68,11 @@ def test_tallies_are_lines_with_metric_edition_window_reports_and_counts(
 def test_open_windows_are_shown_only_as_a_preliminary_snapshot(client: FlaskClient) -> None:
     client.post("/v1/reports", data=upload().encode(), headers=JSON)
     assert client.get("/v1/tallies", headers=READ).text == ""
-    line = json.loads(client.get("/v1/tallies?preliminary=1", headers=READ).text)
+    answer = client.get("/v1/tallies?preliminary=1", headers=READ)
+    line = json.loads(answer.text)
     assert (line["closed"], line["counts"]) == (False, [0, 1])
+    assert answer.headers["Hearsay-Snapshot"] == "2026-11-20T12:00:00Z"
+    assert "Hearsay-Snapshot" not in client.get("/v1/tallies", headers=READ).headers
 
 
 def test_a_window_whose_grace_is_over_is_closed_before_tallies_are_read(store: MemoryStore) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pytest
 
 from estimator.errors import TalliesError
-from estimator.fetch import fetch
+from estimator.fetch import _instant, fetch
 from tests.support.tallies import line
 
 TOKEN = "sesame"  # noqa: S105 a test's token
@@ -44,6 +45,8 @@ class _Collector(BaseHTTPRequestHandler):
 
     def _answer(self, status: int, body: bytes, missing: int = 0) -> None:
         self.send_response(status)
+        if "preliminary" in self.path:
+            self.send_header("Hearsay-Snapshot", "2026-11-20T12:00:00Z")
         self.send_header("Content-Length", str(len(body) + missing))
         self.end_headers()
         self.wfile.write(body)
@@ -71,11 +74,21 @@ def collector() -> Iterator[str]:
 
 
 def test_closed_tallies_are_read(collector: str) -> None:
-    assert [tally.metric for tally in fetch(collector, TOKEN, preliminary=False)] == ["dark_mode"]
+    assert [tally.metric for tally in fetch(collector, TOKEN, preliminary=False).tallies] == ["dark_mode"]
 
 
 def test_preliminary_tallies_are_asked_for(collector: str) -> None:
-    assert [tally.closed for tally in fetch(f"{collector}/", TOKEN, preliminary=True)] == [True, False]
+    assert [tally.closed for tally in fetch(f"{collector}/", TOKEN, preliminary=True).tallies] == [True, False]
+
+
+def test_when_open_windows_were_looked_at_is_read_if_the_collector_says_it(collector: str) -> None:
+    assert fetch(collector, TOKEN, preliminary=True).snapshot_at == datetime(2026, 11, 20, 12, tzinfo=UTC)
+    assert fetch(collector, TOKEN, preliminary=False).snapshot_at is None
+
+
+@pytest.mark.parametrize("text", [None, "", "yesterday", "2026-11-20T12:00:00"])
+def test_an_instant_that_is_none_is_not_known(text: str | None) -> None:
+    assert _instant(text) is None
 
 
 def test_a_wrong_token_is_said_to_be_one_and_not_shown(collector: str) -> None:
