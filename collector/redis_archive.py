@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from collector import keys
@@ -95,6 +95,21 @@ end
 
 put('', 0, {{unpack(ARGV, 2)}})
 """
+
+PUT = """
+-- KEYS: a tally; the shard's index of tallies; its windows with a tally
+-- ARGV: packed counts; the tally's name; number of symbols; window
+local found = redis.call('GET', KEYS[1])
+if found and found ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1])
+redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
+redis.call('SADD', KEYS[3], ARGV[4])
+return 1
+"""
+
+COUNTED_MEANWHILE = (
+    "a collector counts in the store: stop every collector on it, empty the store, and import the backup again"
+)
 
 IDS_A_SCRIPT = 1000
 """So many are put within some milliseconds."""
@@ -188,12 +203,15 @@ class RedisArchive:
     def put(self, tally: Counts) -> None:
         """See Target; a tally is a sum over shards, so one shard may hold it all."""
         packed = struct.pack(f">{len(tally.counts)}q", *tally.counts)
-        self._run(0, "SET", keys.tally(0, tally.name), packed)
-        self._run(0, "HSET", keys.of_shard(0, keys.TALLIES), tally.name, len(tally.counts))
-        self._run(0, "SADD", keys.of_shard(0, keys.WINDOWS), tally.window)
+        touched = (keys.tally(0, tally.name), keys.of_shard(0, keys.TALLIES), keys.of_shard(0, keys.WINDOWS))
+        if not self._run(0, "EVAL", PUT, len(touched), *touched, packed, tally.name, len(tally.counts), tally.window):
+            raise ConfigError(COUNTED_MEANWHILE)
 
-    def finish(self, digest: str, grace_s: int | None) -> None:
+    def finish(self, digest: str, grace_s: int | None, tallies: Collection[str]) -> None:
         """See Target."""
+        elsewhere = (self._run(shard, "EXISTS", keys.of_shard(shard, keys.TALLIES)) for shard in self._shards()[1:])
+        if not set(self._store.index()).issubset(tallies) or any(elsewhere):
+            raise ConfigError(COUNTED_MEANWHILE)
         grace = () if grace_s is None else (GRACE_FIELD, grace_s)
         self._tell("HSET", keys.STORE, IMPORTED, digest, *grace)
         self._tell("HDEL", keys.STORE, IMPORTING)
@@ -204,12 +222,15 @@ class RedisArchive:
     def _tell(self, *command: bytes | str | int) -> Any:  # noqa: ANN401 as redis answers
         return self._store.tell(*command)
 
+    def _shards(self) -> range:
+        return range(self._store.shards)
+
     def _is_empty(self) -> bool:
         names = (keys.TALLIES, keys.WINDOWS, keys.CLOSED)
         return not any(
             any(self._run(shard, "EXISTS", keys.of_shard(shard, name)) for name in names)
             or next(self.buckets(shard), None)
-            for shard in range(self._store.shards)
+            for shard in self._shards()
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -116,7 +116,18 @@ class Target(Protocol):
         """Close windows in every shard."""
 
     def put(self, tally: Counts) -> None:
-        """Keep a tally."""
+        """Keep a tally.
 
-    def finish(self, digest: str, grace_s: int | None) -> None:
-        """End the import: the store may be served."""
+        Raises:
+            ConfigError: if there is another one of its name: a collector counts in the store.
+
+        """
+
+    def finish(self, digest: str, grace_s: int | None, tallies: Collection[str]) -> None:
+        """End the import: the store may be served.
+
+        Raises:
+            ConfigError: if it holds more than the named tallies: a collector has counted meanwhile, and may have
+                counted uploads of the backup that were not remembered yet.
+
+        """

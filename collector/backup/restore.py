@@ -118,25 +118,27 @@ def restore(path: Path, backup: Backup, target: Target, on_ids: Callable[[int], 
         Whether anything was to be done: false if the store had the whole of it before.
 
     Raises:
-        ConfigError: if the store holds anything else.
+        ConfigError: if the store holds anything else, or a collector counts in it.
         BackupError: if the file has changed since it was checked.
 
     """
     if not target.begin(backup.digest):
         return False
     waiting: list[Bucket] = []
+    tallies: set[str] = set()
     for line in read_backup(path):
         if isinstance(line, Bucket):
             waiting.append(line)
-        elif isinstance(line, Closed):
-            target.close_all(line.windows)
-        elif isinstance(line, Counts):
-            target.put(line)
-        if len(waiting) == BUCKETS_AT_ONCE or isinstance(line, End):
+        if len(waiting) == BUCKETS_AT_ONCE or not isinstance(line, Bucket):  # tallies come when all ids are there
             target.remember(waiting)
             on_ids(sum(len(bucket.members) for bucket in waiting))
             waiting = []
-        if isinstance(line, End) and line.sha256 != backup.digest:
+        if isinstance(line, Closed):
+            target.close_all(line.windows)
+        elif isinstance(line, Counts):
+            target.put(line)
+            tallies.add(line.name)
+        elif isinstance(line, End) and line.sha256 != backup.digest:
             raise BackupError(f"{path} has changed while it was imported; import the first one again")
-    target.finish(backup.digest, backup.header.grace_s)
+    target.finish(backup.digest, backup.header.grace_s, tallies)
     return True

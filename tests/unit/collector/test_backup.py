@@ -318,7 +318,7 @@ def test_a_file_that_is_cut_anywhere_is_refused_before_anything_is_changed(lines
 def test_a_changed_missing_or_doubled_line_is_named(lines: list[bytes], tmp_path: Path) -> None:
     path, last = tmp_path / "backup", len(lines)
     damaged = {
-        f"line {last} does not fit": [lines[0], lines[1].replace(b'"expires":1', b'"expires":2'), *lines[2:]],
+        f"line {last} does not fit": [lines[0], lines[1].replace(b'"latest_end":1', b'"latest_end":2'), *lines[2:]],
         f"line {last - 1} does not fit": [lines[0], *lines[2:]],
         f"line {last + 1} does not fit": [*lines[:2], lines[1], *lines[2:]],
         "line 3 is a second header": [*lines[:2], lines[0], *lines[2:]],
@@ -432,3 +432,29 @@ def test_a_backup_during_which_a_server_was_replaced_has_no_end(opened: Opener) 
     with pytest.raises(BackupError, match="take the backup again"):
         seen.extend(backup(Replaced(opened(0)), None, nothing))
     assert not any(b'"end"' in line for line in seen)
+
+
+@pytest.mark.parametrize("shards", [1, 4])
+@pytest.mark.parametrize("metric", ["os", "dark_mode"])
+@pytest.mark.parametrize("step", ["close_all", "remember"])
+def test_a_collector_that_counts_during_an_import_is_noticed(
+    opened: Opener, tmp_path: Path, shards: int, metric: str, step: str
+) -> None:
+    old, new = opened(0), opened(1, shards=shards, purpose=Purpose.IMPORT)
+    count(old, [upload(report("os", 1))] * 3)
+    path, late = written(old, tmp_path / "backup"), upload(report(metric, 1))
+
+    class Served(RedisArchive):
+        def remember(self, buckets: Iterable[Bucket]) -> None:
+            if step == "remember":
+                new.count(judged(late))
+            super().remember(buckets)
+
+        def close_all(self, windows: Iterable[str]) -> None:
+            super().close_all(windows)
+            new.count(judged(late))
+
+    with pytest.raises(ConfigError, match="a collector counts in the store"):
+        restore.restore(path, restore.check(path), Served(new), nothing)
+    with pytest.raises(ConfigError, match="run hearsay-collector import again"):
+        opened(1)
