@@ -42,9 +42,14 @@ def keep(folder: Path, registry: Registry, tallies: Sequence[Tally], selection: 
 
 
 def _keep(folder: Path, registry: Registry, tallies: Sequence[Tally], selection: Selection, wanted: Wanted) -> Kept:
-    from estimator.archive import Archive  # noqa: PLC0415 it needs file locks, which not every system has
-    from estimator.index import write_index  # noqa: PLC0415 as above
-    from estimator.windows import missing_windows, write_windows  # noqa: PLC0415 as above
+    try:
+        from estimator.archive import Archive  # noqa: PLC0415 not every system has its locks
+        from estimator.index import write_index  # noqa: PLC0415 as above
+        from estimator.windows import missing_windows, write_windows  # noqa: PLC0415 as above
+    except ModuleNotFoundError as error:
+        raise OutputError(
+            f"--out needs {error.name}, which this system does not have; run it on Linux or macOS"
+        ) from None
 
     archive = Archive(folder)
     with archive.locked():

@@ -152,7 +152,7 @@ def _composed(estimated: Iterable[MetricEstimate], delta: float | None) -> tuple
 def _estimate(registry: Registry, tally: Tally, wanted: Wanted, *, preliminary: bool) -> MetricEstimate:
     metric = registry.metrics.get(tally.metric)
     if metric is None:
-        raise UnfitTallyError("the registry defines no such metric")
+        raise UnfitTallyError("the registry defines no such metric; take the one that the app was shipped with")
     if metric.edition != tally.edition:
         raise UnfitTallyError(
             f"the registry defines edition {metric.edition}; use the registry that the app was shipped with"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -224,6 +225,15 @@ def test_a_target_that_is_no_folder_is_a_plain_error(out: Path, block: Callable[
     result = _keep(out, FIRST)
     assert (result.exit_code, result.stdout) == (FAILED, "")
     assert "cannot be used: File exists; name a folder" in result.stderr
+
+
+def test_a_system_without_locks_is_told_so(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("estimator.archive", "estimator.index", "estimator.windows"):
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    result = _keep(out, FIRST)
+    assert result.exit_code == FAILED
+    assert "--out needs fcntl, which this system does not have; run it on Linux or macOS" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,106 @@
+"""Whatever is wrong with tallies, collector or target, every form says what to do, and a good report stays in place."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from estimator import load_report
+from estimator.cli import command
+from tests.support.tallies import REGISTRY_TEXT, line
+
+FORMS = ("table", "json", "csv", "parquet", "html")
+GOOD = line("dark_mode", [400, 600])
+OF_ANOTHER_REGISTRY = line("dark_mode", [400, 600], edition="0" * 12)
+"""Older or newer than the registry: an edition says only that it is another one."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "metrics.toml").write_text(REGISTRY_TEXT)
+    (tmp_path / "tallies.ndjson").write_bytes(GOOD)
+    return tmp_path
+
+
+def target(folder: Path, form: str) -> Path:
+    return folder / f"report.{form}"
+
+
+def _report(folder: Path, form: str, *source: str) -> Result:
+    places = source or ("--tallies", str(folder / "tallies.ndjson"))
+    into = ("--html",) if form == "html" else ("--format", form, "--output")
+    words = ["report", "--registry", str(folder / "metrics.toml"), *places, *into, str(target(folder, form))]
+    return CliRunner(env={"HEARSAY_READ_TOKEN": "sesame"}).invoke(command, words)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", ""),
+        (OF_ANOTHER_REGISTRY, "; use the registry that the app was shipped with"),
+        (line("dark_mode", [1, 2], closed=False), "; use --preliminary to see it nevertheless"),
+        (GOOD.replace(b"dark_mode", b"gone"), "the registry defines no such metric; take the one that the app"),
+    ],
+)
+def test_nothing_to_report_is_a_report_in_every_form(folder: Path, form: str, content: bytes, said: str) -> None:
+    (folder / "tallies.ndjson").write_bytes(content)
+    result = _report(folder, form)
+    assert result.exit_code == 0, result.output
+    assert said in result.stderr
+    assert target(folder, form).stat().st_size > 0
+    if form == "json":
+        assert load_report(target(folder, form)).metrics == ()
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("counts", [[0, 0], [1, 0]])
+def test_no_report_and_one_report_are_reported_in_every_form(folder: Path, form: str, counts: list[int]) -> None:
+    (folder / "tallies.ndjson").write_bytes(line("dark_mode", counts) + line("os", [*counts, 0, 0]))
+    result = _report(folder, form)
+    assert (result.exit_code, target(folder, form).exists()) == (0, True)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_tallies_that_are_none_leave_the_good_report_in_place(folder: Path, form: str) -> None:
+    _report(folder, form)
+    before = target(folder, form).read_bytes()
+    (folder / "tallies.ndjson").write_bytes(GOOD + b"{}\n")
+    result = _report(folder, form)
+    assert result.exit_code == 1
+    assert "line 2 is not a tally" in result.stderr
+    assert target(folder, form).read_bytes() == before
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_collector_that_is_down_leaves_the_good_report_in_place(folder: Path, form: str) -> None:
+    _report(folder, form)
+    before = target(folder, form).read_bytes()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        result = _report(folder, form, "--collector", f"http://127.0.0.1:{taken.getsockname()[1]}")
+    assert result.exit_code == 1
+    assert "is the collector running?" in result.stderr
+    assert target(folder, form).read_bytes() == before
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_disk_that_is_full_leaves_the_good_report_in_place(
+    folder: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _report(folder, form)
+    before = target(folder, form).read_bytes()
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    result = _report(folder, form)
+    assert result.exit_code == 1
+    assert "cannot be written: No space left on device; name a file" in result.stderr
+    assert target(folder, form).read_bytes() == before
+    assert not list(folder.glob(".*.part"))
