@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from click.testing import CliRunner
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from client_sdk.spec import Boolean, Category, Cross, Registry
 from estimator.cli import command
@@ -114,6 +114,8 @@ def test_every_chart_is_drawn_without_an_error_a_request_or_a_sideways_scroll(
             "steps": 3, "crashes": 2, "seen": 3, "constant": 2, "both": 3,
         }  # fmt: skip
         assert found.page.evaluate("document.documentElement.scrollWidth") <= size[0]
+        named = found.page.locator("svg.chart[role=img][aria-label]").count()
+        assert named == sum(drawn.values())
         assert found.complaints == []
         assert found.requests == [written.file.as_uri()]
 
@@ -151,8 +153,8 @@ def test_any_window_can_be_chosen_by_keyboard_and_all_of_them_together(browser: 
         assert shown.locator("summary .of-window").inner_text() == SHOWN
         chooser.focus()
         found.page.keyboard.press("ArrowDown")
-        chosen = shown.locator("summary .of-window").inner_text()
-        assert chosen == day(OPEN_DAY - 2)
+        chosen = day(OPEN_DAY - 2)
+        expect(shown.locator("summary .of-window")).to_have_text(chosen)
         table = shown.locator(".numbers tbody data")
         shares = [float(one.get_attribute("value") or "nan") for one in table.all()]
         for share, entry in zip(shares, written.metric("os", chosen)["estimates"], strict=True):
@@ -171,6 +173,7 @@ def test_the_table_over_time_has_every_window_with_gaps_where_there_is_none(brow
         shown = article(found.page, "startup_ms")
         shown.scroll_into_view_if_needed()
         shown.get_by_text("Numbers over time").click()
+        shown.locator("details.made tbody tr").last.wait_for()
         rows = [row.locator("th, td").all_inner_texts() for row in shown.locator("details.made tbody tr").all()]
         assert [row[0].split(",")[0] for row in rows] == [day(number) for number in range(DAYS)]
         assert rows[MISSING_DAY][1:3] == ["no window", "none"]

@@ -15,6 +15,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 DESKTOP: Final = (1440, 900)
 PHONE: Final = (390, 844)
 
+UNFOLDED: Final = "() => [...document.querySelectorAll('.made .scroll')].every((one) => one.firstChild)"
+"""Tables that are made when they are unfolded are there."""
+
 Scheme = Literal["light", "dark"]
 
 
@@ -30,7 +33,7 @@ class Opened:
         """Draw every chart and open every fold, as before printing."""
         self.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         self.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self.page.wait_for_function(UNFOLDED)
 
 
 @contextmanager

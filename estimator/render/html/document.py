@@ -23,8 +23,8 @@ from estimator.report import Report
 
 PACKAGE: Final = "estimator.render.html"
 
-SCRIPTS: Final = ("d3.min.js", "plot.umd.min.js", "report.js")
-"""In the order in which they run: d3 and Observable Plot, which draws with it, and what this page draws."""
+SCRIPTS: Final = ("d3.min.js", "plot.umd.min.js", "numbers.js", "charts.js", "tables.js", "report.js")
+"""In the order in which they run: d3, Observable Plot, which draws with it, and what makes this page."""
 
 LICENCES: Final = ("d3.LICENSE", "plot.LICENSE")
 """They ask to go along with every copy."""

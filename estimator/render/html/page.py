@@ -9,6 +9,7 @@ from typing import Any
 
 from client_sdk.spec import Registry, Window, WindowKind
 from estimator.changes import changes_of
+from estimator.intervals import EXACT_BELOW
 from estimator.metric_estimate import MetricEstimate
 from estimator.pooling import pooled
 from estimator.render.html.questions import Question, question_of, unasked
@@ -63,6 +64,7 @@ class Page:
     def data(self) -> dict[str, Any]:
         """What the charts are drawn from."""
         return {
+            "few": EXACT_BELOW,
             "calendars": {
                 str(kind): [[one.text, one.first_day.isoformat()] for one in windows]
                 for kind, windows in self.calendars.items()

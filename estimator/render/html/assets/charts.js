@@ -1,0 +1,157 @@
+"use strict";
+// The charts: each is one image with a caption, drawn by Observable Plot; its numbers stand in a table beside it.
+const FEW = page.few; // reports below which a window tells too little to be joined to its neighbours by a line
+
+const element = (name, properties = {}, ...children) => {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+};
+
+const svg = (label, width, options) => {
+  const chart = Plot.plot({ className: "chart", width, ...options });
+  // A chart is one image to a screen reader, which has its table; what its marks say is for who inspects it.
+  chart.querySelectorAll("[aria-label]").forEach((mark) => {
+    mark.dataset.label = mark.getAttribute("aria-label");
+    mark.removeAttribute("aria-label");
+  });
+  chart.setAttribute("role", "img");
+  chart.setAttribute("aria-label", label);
+  return chart;
+};
+const captioned = (caption, chart, ...notes) =>
+  element("figure", {}, element("figcaption", { textContent: caption }), ...notes, chart);
+const legend = (text) => element("p", { className: "legend", textContent: text });
+const tick = (share) => `${plain(share * 100, Number.isInteger(Number((share * 100).toPrecision(6))) ? 0 : 1)}\u00a0%`;
+const axis = (percent, extra) => ({ label: null, ticks: 5, tickFormat: percent ? tick : undefined, ...extra });
+
+// Estimates with their intervals, one line a value.
+function intervals(group, slot, width, where) {
+  const rows = figures(group, slot);
+  if (rows.length < 2) return null;
+  const left = Math.min(width * 0.35, 12 + 7 * Math.max(...rows.map((one) => Math.min(24, one.label.length))));
+  const most = Math.floor(left / 7);
+  const title = (one) => sentence(one.label, one, group.percent);
+  return captioned(
+    `${group.title}, ${where}`,
+    svg(`${group.title}, ${where}: ${rows.length} values; the numbers are in the table below.`, width, {
+      height: 40 + 26 * rows.length,
+      marginLeft: left,
+      marginRight: 20,
+      x: axis(group.percent, { grid: true, zero: group.percent }),
+      y: { type: "band", label: null, domain: rows.map((one) => one.row), tickFormat: (row) => cut(group.labels[row], most), tickSize: 0 },
+      marks: [
+        Plot.ruleY(rows, { y: "row", x1: "low", x2: "high", stroke: "var(--accent)", strokeWidth: 4, strokeOpacity: 0.45 }),
+        Plot.dot(rows.filter((one) => one.likeliest !== null), { x: "likeliest", y: "row", symbol: "diamond", r: 4, stroke: "var(--likeliest)" }),
+        Plot.dot(rows, { x: "value", y: "row", r: 4.5, fill: "var(--accent)", ariaLabel: title }),
+        Plot.tip(rows, Plot.pointerY({ x: "value", y: "row", title })),
+      ],
+    }),
+    legend(`Dot: estimate. Bar: interval.${rows.some((one) => one.likeliest !== null) ? " Diamond: likeliest." : ""}`),
+  );
+}
+
+// One figure over the windows: a line with its band, broken where there is no window or too little data.
+function pointsOf(question, group, row) {
+  return page.calendars[question.kind].map(([name, start], slot) => {
+    const one = figure(group, row, slot);
+    const few = one !== null && question.n[slot] < FEW;
+    const joined = one !== null && !few;
+    return {
+      name, slot, few, one, date: new Date(start), preliminary: question.open.includes(slot),
+      value: joined ? one.value : NaN, low: joined ? one.low : NaN, high: joined ? one.high : NaN,
+    };
+  });
+}
+function overTime(question, group, row, width) {
+  const points = pointsOf(question, group, row);
+  const known = points.filter((point) => point.one !== null);
+  const lone = known.filter((point) => point.few);
+  const framing = lone.length < known.length ? known.filter((point) => !point.few) : known; // lone ones may stick out
+  const title = (point) =>
+    `${sentence(point.name, point.one, group.percent)}\n${whole(question.n[point.slot])} reports` +
+    `${point.preliminary ? ", preliminary" : ""}${point.few ? ", too few to join" : ""}`;
+  const missing = points.length - known.length;
+  return captioned(
+    `${group.labels[row]} over time`,
+    svg(`${group.labels[row]} in ${known.length} windows; the numbers are in the table below.`, width, {
+      height: 220,
+      marginLeft: 60,
+      clip: true,
+      x: { type: "utc", label: null, ticks: Math.max(2, Math.floor(width / 110)), domain: d3.extent(points, (point) => point.date), inset: 6 },
+      y: axis(group.percent, {
+        grid: true, nice: true, domain: [d3.min(framing, (point) => point.one.low), d3.max(framing, (point) => point.one.high)],
+      }),
+      marks: [
+        Plot.areaY(points, { x: "date", y1: "low", y2: "high", fill: "var(--accent)", fillOpacity: 0.25 }),
+        Plot.lineY(points, { x: "date", y: "value", stroke: "var(--accent)", strokeWidth: 2 }),
+        Plot.ruleX(lone, { x: "date", y1: (point) => point.one.low, y2: (point) => point.one.high, stroke: "var(--muted)", strokeDasharray: "2 2" }),
+        Plot.dot(known, {
+          x: "date", y: (point) => point.one.value, r: 3, stroke: "var(--accent)",
+          fill: (point) => (point.few || point.preliminary ? "var(--page)" : "var(--accent)"), ariaLabel: title,
+        }),
+        Plot.tip(known, Plot.pointerX({ x: "date", y: (point) => point.one.value, title, clip: false })),
+      ],
+    }),
+    legend(`Band: interval. Hollow: preliminary, or fewer than ${FEW} reports.${missing ? ` No reports in ${missing} of ${points.length} windows.` : ""}`),
+  );
+}
+
+function histogram(question, slot, width, where) {
+  const { edges } = question.bins;
+  const bins = edges.map(([from, to], row) => ({ from, to, middle: (from + to) / 2, ...figure(question.bins, row, slot) }));
+  if (!("value" in bins[0])) return null;
+  const group = question.groups.find((one) => one.title.startsWith("Quantiles"));
+  const quantiles = group ? figures(group, slot) : [];
+  const points = edges[0][0] === edges[0][1];
+  const title = (bin) => sentence(points ? plain(bin.from, 0) : `${bin.from} to ${bin.to}`, bin, true);
+  const bars = points
+    ? Plot.ruleX(bins, { x: "middle", y1: 0, y2: "value", stroke: "var(--accent)", strokeWidth: 3, ariaLabel: title })
+    : Plot.rect(bins, { x1: "from", x2: "to", y1: 0, y2: "value", fill: "var(--accent)", fillOpacity: 0.5, ariaLabel: title });
+  return captioned(
+    `Histogram, ${where}`,
+    svg(`Histogram of ${bins.length} bins, ${where}; the numbers are in the table below.`, width, {
+      height: 240,
+      marginLeft: 60,
+      marginTop: 30,
+      x: { label: null },
+      y: axis(true, { grid: true }),
+      marks: [
+        bars,
+        Plot.areaY(bins, { x: "middle", y1: "low", y2: "high", fill: "var(--likeliest)", fillOpacity: 0.25 }),
+        Plot.ruleX(quantiles, { x: "value", stroke: "var(--text)", strokeDasharray: "4 3" }),
+        Plot.text(quantiles, { x: "value", text: (one) => one.label.split(" are ")[0], frameAnchor: "top", dy: -14 }),
+        Plot.tip(bins, Plot.pointerX({ x: "middle", y: "value", title })),
+      ],
+    }),
+    legend("Bars: smoothed shares of the bins. Band: interval by resampling. Dashed: so many are at most there."),
+  );
+}
+
+// Shares within groups; the darker, the more common, and the number stands in every cell.
+function heat(question, slot, width, where) {
+  const { joint } = question;
+  const cells = joint.groups.flatMap((group, i) =>
+    joint.outcomes.map((outcome, j) => ({ group, outcome, i, j, ...figure(joint, i * joint.outcomes.length + j, slot) })),
+  );
+  const known = cells.filter((cell) => "value" in cell);
+  if (!known.length) return null;
+  const left = Math.min(width * 0.35, 12 + 7 * Math.max(...joint.groups.map((one) => Math.min(24, one.length))));
+  const most = Math.max(4, Math.floor((width - left) / joint.outcomes.length / 8));
+  const title = (cell) => sentence(`${cell.outcome} among ${cell.group}`, cell, true);
+  return captioned(
+    `${joint.names[1]} within each group of ${joint.names[0]}, ${where}`,
+    svg(`${joint.names[1]} within each group of ${joint.names[0]}; the numbers are in the table below.`, width, {
+      height: 50 + 34 * joint.groups.length,
+      marginLeft: left,
+      x: { type: "band", label: null, axis: "top", padding: 0.02, domain: d3.range(joint.outcomes.length), tickFormat: (j) => cut(joint.outcomes[j], most), tickSize: 0 },
+      y: { type: "band", label: null, domain: d3.range(joint.groups.length), tickFormat: (i) => cut(joint.groups[i], Math.floor(left / 7)), tickSize: 0 },
+      marks: [
+        Plot.cell(known, { x: "j", y: "i", fill: "var(--accent)", fillOpacity: (cell) => 0.05 + 0.45 * Math.min(1, Math.max(0, cell.value)), inset: 1, ariaLabel: title }),
+        Plot.text(known, { x: "j", y: "i", fill: "var(--text)", text: (cell) => (most < 5 ? plain(cell.value * 100, 0) : words(cell, true).estimate) }),
+        Plot.tip(known, Plot.pointer({ x: "j", y: "i", title })),
+      ],
+      opacity: { type: "identity" },
+    }),
+  );
+}
