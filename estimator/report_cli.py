@@ -69,6 +69,7 @@ BYTES_OF_A_MB = 10**6
     type=click.Path(path_type=Path),
     help="With --every window: write each closed window that is not there yet, in every form, and an index.",
 )
+@click.option("--every", type=click.Choice(["window"]), help="With --out: a folder each.")
 @click.option(
     "--watch",
     "watch_s",
@@ -78,7 +79,6 @@ BYTES_OF_A_MB = 10**6
     type=click.IntRange(LEAST_S),
     help=f"Draw the table anew every {USUAL_S} seconds, with windows that are still open, until Ctrl-C.",
 )
-@click.option("--every", type=click.Choice(["window"]), help="With --out: a folder each.")
 def report(**options: Any) -> None:  # noqa: ANN401 what click read, by the names of `Asked`
     """Print estimates, standard errors and confidence intervals of every metric and window.
 

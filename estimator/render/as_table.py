@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from client_sdk.spec import Cross, Metric
+from estimator.changes import Changes
 from estimator.distribution import Resampled
 from estimator.figure import Estimate
 from estimator.joint import Joint
@@ -56,7 +57,8 @@ them; but those marked ~ are only widened for it, and promise less.
 POOLED_FOOTNOTE = """\
 Windows together: the same people may have answered in each, so that only the
 mechanism's fresh noise averages out over them. A change takes the two windows
-for independent, which is careful.
+for independent, which is careful. p: of the clearest change between the first
+and the last closed window, corrected for everything that is compared.
 """
 
 
@@ -105,7 +107,8 @@ def as_table(report: Report, style: Style = PLAIN) -> str:
         PRELIMINARY_FOOTNOTE: preliminary,
         _snapshot_note(report): preliminary and report.snapshot_at is not None,
     }
-    together = [_pooled_block(one, style) for one in report.pooled]
+    changes = {one.metric.name: one for one in report.changes}
+    together = [_pooled_block(one, changes.get(one.metric.name), style) for one in report.pooled]
     together += [central.composed_lines(report.composed)] if report.composed else []
     return style.shown("\n".join([*blocks, *together, "".join(note for note, applies in notes.items() if applies)]))
 
@@ -143,7 +146,7 @@ def _block(metric: Metric, windows: Sequence[MetricEstimate], confidence: float,
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def _pooled_block(one: Pooled, style: Style) -> str:
+def _pooled_block(one: Pooled, changed: Changes | None, style: Style) -> str:
     first, last = one.windows[0], one.windows[-1]
     title = f"{one.metric.name}: {len(one.windows)} windows together, {first} to {last}, {one.reports:,} reports"
     lines = [style.strong(title)]
@@ -153,6 +156,10 @@ def _pooled_block(one: Pooled, style: Style) -> str:
     lines.append(f"  {last} less {first}")
     digits = SHARE_DIGITS if one.mean is None else NUMBER_DIGITS
     lines += [style.row(word(value), "", change, digits) for value, change in one.changes[:SHOWN_VALUES]]
+    if changed is not None and changed.corrected is not None:
+        lines.append(
+            f"  if nothing had changed from {changed.first} to {changed.last}: p = {changed.corrected:.2g}, corrected"
+        )
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 

@@ -87,7 +87,7 @@ class Style:
         if ends is None or value is None or room < SHORTEST_BAR:
             return line
         bar = self.bar((value - ends[0]) / (ends[1] - ends[0]), min(room, max(BAR_WIDTH, self.width // 5)))
-        return f"{line}  {self.coloured(bar, 'cyan')}"
+        return f"{line}  {self.coloured(bar, 'cyan')}" if bar else line
 
     def bar(self, part: float, cells: int) -> str:
         """Return a bar of a part of so many cells, to an eighth of a cell; a part beyond 0 or 1 is shown as the end."""

@@ -111,6 +111,14 @@ def _fields(node: Any) -> list[str]:
     return [field for child in node for field in _fields(child)] if isinstance(node, list | tuple) else []
 
 
+def test_a_table_of_windows_together_says_how_easily_a_change_is_chance() -> None:
+    report = made()
+    text = FORMATS["table"](report)
+    for one in report.changes:
+        assert f"from {one.first} to {one.last}: p = {one.corrected:.2g}, corrected" in text
+    assert report.changes
+
+
 def test_a_table_says_when_open_windows_were_looked_at() -> None:
     said = "Open windows are shown as they were at 2026-11-21 12:00:00 UTC.\n"
     assert FORMATS["table"](made("central")).endswith(said)
