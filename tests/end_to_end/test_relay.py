@@ -6,13 +6,15 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
-from client_sdk import Recorded, Registry, Telemetry
-from client_sdk.spec import Window, WindowKind
-from tests.support.collecting import REGISTRY_TEXT, report, upload
+from client_sdk import Recorded, Telemetry
+from client_sdk.spec import Upload, Verdict, Window, WindowKind
+from collector.bulk import Answered, decode_batch, encode_answers
+from tests.support.collecting import REGISTRY, REGISTRY_TEXT, report, upload
 from tests.support.processes import RunningCollector, free_port, wait_until
 from tests.support.relaying import RELAY_KEY, RunningRelay, collector_with_key, running_relay
 from tests.support.wire import chunked, post, raw_answer, tallies, with_length
@@ -45,55 +47,78 @@ def today() -> str:
     return Window.of(WindowKind.DAY, time.time()).text
 
 
-def counted(collector: RunningCollector) -> int:
-    """Return how many reports the collector has counted, at the first look at its open windows."""
-    return sum(tally["reports"] for tally in tallies(collector.url, "?preliminary=1"))
+def counted(collector: RunningCollector, metric: str) -> int:
+    """Return how many reports of a metric the collector has counted, at the first look at its open windows."""
+    return sum(tally["reports"] for tally in tallies(collector.url, "?preliminary=1") if tally["metric"] == metric)
 
 
-def test_what_devices_record_is_counted_through_the_relay(tmp_path: Path) -> None:
-    registry_file = tmp_path / "metrics.toml"
-    registry_file.write_text(REGISTRY_TEXT, encoding="utf-8")
-    registry = Registry.load(registry_file)
-    with (
-        collector_with_key(registry_file, tmp_path) as collector,
-        running_relay(collector.url, tmp_path, "--gather", "0.5") as relay,
-        contextlib.ExitStack() as devices,
-    ):
+def test_what_devices_record_is_counted_through_the_relay(
+    collector: RunningCollector, relay: RunningRelay, tmp_path: Path
+) -> None:
+    with contextlib.ExitStack() as devices:
         apps = [
             devices.enter_context(
-                Telemetry(registry, collector=relay.url, data_dir=tmp_path / f"app{number}", consent=True)
+                Telemetry(REGISTRY, collector=relay.url, data_dir=tmp_path / f"app{number}", consent=True)
             )
             for number in range(DEVICES)
         ]
         for app in apps:
-            assert app.record("dark_mode", value=True) is Recorded.QUEUED
+            assert app.record("plan", "paid") is Recorded.QUEUED
         flushing = [threading.Thread(target=app.flush, args=(30.0,)) for app in apps]
         for thread in flushing:
             thread.start()
         for thread in flushing:
             thread.join()
-        assert all(app.flush(timeout_s=0.0) or app.flush(timeout_s=30.0) for app in apps)
-        assert counted(collector) == DEVICES
+        assert all(app.flush(timeout_s=30.0) for app in apps)
+    assert counted(collector, "plan") == DEVICES
 
 
-def test_no_address_agent_or_key_of_a_device_is_seen_by_the_collector_or_kept_by_the_relay(
-    collector: RunningCollector, relay: RunningRelay, folder: Path
-) -> None:
+class Recorder(BaseHTTPRequestHandler):
+    """Counts everything as a collector would, and keeps all that a relay lets it see."""
+
+    server: RecordingServer
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.seen += str(self.headers).encode() + body
+        uploads = [line for line in decode_batch(body) if isinstance(line, Upload)]
+        answer = encode_answers([Answered(sent.id, Verdict(len(sent.reports))) for sent in uploads])
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class RecordingServer(HTTPServer):
+    seen = b""
+
+
+def test_nothing_of_a_device_but_its_upload_gets_to_the_collector_or_into_the_relays_log(tmp_path: Path) -> None:
     headers = (
         *(f"{name}: {CANARY_ADDRESS}" for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP")),
         *(f"{name}: {CANARY}" for name in ("User-Agent", "Cookie", "Authorization", "Accept-Language")),
     )
-    for body in (upload(report(window=today())).encode(), b"{", b'{"upload": 1, "reports": []}'):
-        head = ("POST /v1/reports HTTP/1.1", "Host: test", "Content-Type: application/json", *headers)
-        request = "\r\n".join((*head, f"Content-Length: {len(body)}", "", "")).encode() + body
-        raw_answer(relay.url, request)
-        raw_answer(relay.url, request.replace(b"POST /v1/reports", b"POST /v1/nothing"))
-    kept = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
-    assert relay.output.read_bytes() in kept
-    assert collector.output.read_bytes() in kept
-    for canary in (CANARY_ADDRESS, CANARY, RELAY_KEY):
+    sent = upload(report(window=today()))
+    with RecordingServer(("127.0.0.1", 0), Recorder) as collector:
+        thread = threading.Thread(target=collector.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        url = f"http://127.0.0.1:{collector.server_port}"
+        with running_relay(url, tmp_path, "--gather", "0.1") as relay:
+            for body in (sent.encode(), b"{", b'{"upload": 1, "reports": []}'):
+                head = ("POST /v1/reports HTTP/1.1", "Host: test", "Content-Type: application/json", *headers)
+                request = "\r\n".join((*head, f"Content-Length: {len(body)}", "", "")).encode() + body
+                raw_answer(relay.url, request)
+                raw_answer(relay.url, request.replace(b"POST /v1/reports", b"POST /v1/nothing"))
+        collector.shutdown()
+        thread.join()
+    assert collector.seen.endswith(sent.encode() + b"\n")
+    kept = relay.output.read_bytes() + collector.seen
+    for canary in (CANARY_ADDRESS, CANARY):
         assert canary.encode() not in kept, canary
-    assert b"dark_mode" in kept
+    assert RELAY_KEY.encode() not in relay.output.read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -166,7 +191,7 @@ def test_a_relay_outlives_a_collector_that_is_not_there_yet(registry_file: Path,
         assert (status, document["code"]) == (503, "collector_unavailable")
         with collector_with_key(registry_file, tmp_path, port) as collector:
             assert post(relay.url, sent) == (200, {"accepted": 1, "refused": []})
-            assert counted(collector) == 1
+            assert counted(collector, "dark_mode") == 1
         assert post(relay.url, sent)[0] == 503
     assert str(port) not in relay.output.read_text().replace(relay.url, "")
 

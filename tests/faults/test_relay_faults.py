@@ -17,7 +17,7 @@ from tests.support.relaying import RunningRelay, collector_with_key, running_rel
 from tests.support.wire import tallies
 
 SENDERS = 32
-UPLOADS_EACH = 12
+UPLOADS_EACH = 8
 
 GATHER = ("--gather", "0.2")
 

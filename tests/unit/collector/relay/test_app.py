@@ -133,16 +133,21 @@ def test_a_body_may_come_in_pieces() -> None:
     assert asked(relay(Collector()), [*pieces, end], JSON | {"content-length": str(len(body))}).status == HTTPStatus.OK
 
 
+BEGUN = {"type": "http.request", "body": upload().encode(), "more_body": True}
+"""What looks like a whole upload, and is not said to be."""
+
+
 @pytest.mark.parametrize(
-    "events",
+    ("events", "length"),
     [
-        [{"type": "http.request", "body": upload().encode(), "more_body": True}, {"type": "http.disconnect"}],
-        [{"type": "http.request", "body": upload().encode()}],
+        ([BEGUN, {"type": "http.disconnect"}], {}),
+        ([BEGUN, {"type": "http.disconnect"}], {"content-length": "5000"}),
+        ([BEGUN | {"more_body": False}], {"content-length": "5000"}),
     ],
 )
-def test_half_a_body_is_none(events: list[dict[str, Any]]) -> None:
+def test_half_a_body_is_none(events: list[dict[str, Any]], length: dict[str, str]) -> None:
     collector = Collector()
-    answer = asked(relay(collector), events, JSON | {"content-length": "5000"})
+    answer = asked(relay(collector), events, JSON | length)
     assert json.loads(answer.body)["code"] == "body_incomplete"
     assert collector.sent == []
 

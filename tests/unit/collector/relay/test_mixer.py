@@ -135,3 +135,20 @@ def test_a_device_is_told_to_come_again_before_it_gives_up_waiting(monkeypatch: 
 
     (answer,) = asyncio.run(wait_in_vain())
     assert isinstance(answer, CollectorUnavailableError)
+
+
+def test_a_device_that_went_away_does_not_keep_the_others_from_their_answers() -> None:
+    staying, gone = upload(), upload()
+
+    async def lose_one() -> LineAnswer:
+        def post(body: bytes) -> bytes:
+            loop.call_soon_threadsafe(leaving.cancel)
+            return accept(body)
+
+        loop = asyncio.get_running_loop()
+        mixed = mixing(Collector(post))
+        answer = asyncio.create_task(mixed.deliver(staying.id, staying.encode()))
+        leaving = asyncio.create_task(mixed.deliver(gone.id, gone.encode()))
+        return await answer
+
+    assert asyncio.run(lose_one()) == answered(staying)

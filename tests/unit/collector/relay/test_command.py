@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from collector.cli import cli
+from collector.config import ConfigError
+from collector.relay import serve
+
+TO = ("--to", "https://telemetry.example.com")
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "said"),
+    [
+        (TO, {}, "a relay needs a key: set HEARSAY_RELAY_KEY"),
+        (TO, {"HEARSAY_RELAY_KEY": "two words"}, "the relay key must be printable ASCII without blanks"),
+        ((*TO, "--key-file", "none"), {}, "the secret's file none cannot be read"),
+        ((*TO, "--key-file", "key"), {"HEARSAY_RELAY_KEY": "secret-1"}, "keep one of them"),
+        ((*TO, "--key-file", "key", "--gather", "60"), {}, "--gather must be above 0 and at most 10.0 seconds"),
+        ((*TO, "--key-file", "key", "--bind", "8081"), {}, "--bind must be HOST:PORT"),
+        (("--to", "https://me:secret-2@example.com", "--key-file", "key"), {}, "--to must be a URL such as https://"),
+    ],
+)
+def test_what_is_wrong_is_said_for_people_and_no_secret_is_shown(
+    options: tuple[str, ...], environment: dict[str, str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("key").write_text("secret-3\n", encoding="utf-8")
+    result = CliRunner(env=environment).invoke(cli, ["relay", *options])
+    assert result.exit_code == 1
+    assert said in result.stderr
+    assert "secret-" not in result.output
+
+
+def allowed_files(monkeypatch: pytest.MonkeyPatch, soft: int, hard: int) -> list[tuple[int, int]]:
+    """Pretend that the system allows so many open files; return the list of what is asked for."""
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: asked.append(limits))
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "asked"),
+    [
+        (1024, 5000, [(4000, 5000)]),
+        (1024, resource.RLIM_INFINITY, [(4000, resource.RLIM_INFINITY)]),
+        (4000, 4000, []),
+        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, []),
+    ],
+)
+def test_as_many_files_are_allowed_as_connections_need(
+    soft: int, hard: int, asked: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = allowed_files(monkeypatch, soft, hard)
+    serve._allow_files(4000)
+    assert found == asked
+
+
+def test_where_the_system_allows_too_few_files_it_is_said_by_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed_files(monkeypatch, 1024, 3000)
+    with pytest.raises(ConfigError, match="lower --held by 1000"):
+        serve._allow_files(4000)
