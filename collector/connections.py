@@ -84,6 +84,10 @@ class Connections:
             self._avoided_until.pop(address, None)
         return connection
 
+    def opened(self, address: Address) -> Connection | None:
+        """Return this thread's connection to a server if there is one."""
+        return self._own().get(address)
+
     def drop(self, address: Address) -> None:
         """Close this thread's connection to a server; another use opens and checks it again."""
         connection = self._own().pop(address, None)
@@ -145,7 +149,7 @@ class Connections:
 
     def _beside(self, connection: Connection, address: Address) -> list[Address]:
         if self._is_cluster:
-            return server.nodes(connection, self._host_of(address))
+            return server.nodes(connection, self._host_of(address), by_tls=issubclass(self._class, redis.SSLConnection))
         return [None, *(server.replicas(connection) or ())]
 
     @contextlib.contextmanager

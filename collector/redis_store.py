@@ -24,7 +24,7 @@ from collector.request import Request
 from collector.router import Router, unavailable
 from collector.schema import GRACE_FIELD, SCHEMA, SCHEMA_FIELD, SHARDS_FIELD, Purpose, require_usable
 from collector.server import Address, Connection
-from collector.store import Counted, Outcome, Snapshot, StoreUnavailableError, Tally
+from collector.store import Counted, Outcome, QuotaExceededError, Snapshot, StoreUnavailableError, Tally
 
 SHARDS = 1
 """Shards of a new store on a single server; an existing store keeps the number that it was made with."""
@@ -145,8 +145,8 @@ class RedisStore:
 
     def count(self, judgement: Judgement) -> Counted:
         """See TallyStore."""
-        (outcome,) = self.count_all((judgement,))
-        if isinstance(outcome, Exception):
+        outcome = read_answer(self._router.ask(count_request(judgement, self.layout.shards)))
+        if isinstance(outcome, QuotaExceededError):
             raise outcome
         return outcome
 
@@ -259,8 +259,7 @@ class RedisStore:
             yield frozenset(member.decode() for member in members)
 
     def _ask(self, tag: str, *command: str | bytes | int) -> Any:  # noqa: ANN401 as redis answers
-        (answer,) = self._answers([Request.of(tag, *command)])
-        return answer
+        return self._router.ask(Request.of(tag, *command))
 
     def _ask_shards(self, command: Callable[[int], tuple[str, ...]]) -> list[Any]:
         """Return every shard's answer to its command."""

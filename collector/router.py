@@ -68,6 +68,29 @@ class Router:
         """Take nodes of the cluster, to ask where keys live when others are lost."""
         self._nodes = nodes
 
+    def ask(self, request: Request) -> Any:  # noqa: ANN401 as redis answers
+        """Send one command and return its answer: what `ask_all` does, in few steps where all is as it was.
+
+        Raises:
+            StoreUnavailableError: if there is none.
+
+        """
+        home = self._homes.get(request.tag)
+        connection = self._connections.opened(home)
+        if connection is not None and not self._copies:
+            try:
+                connection.send_packed_command((request.command,))
+                return connection.read_response()
+            except RedisError:
+                self._connections.drop(home)  # and try again, as a command may always be
+            except BaseException:
+                self._connections.drop(home)
+                raise
+        (answer,) = self.ask_all((request,))
+        if isinstance(answer, StoreUnavailableError):
+            raise answer
+        return answer
+
     def ask_all(self, requests: Sequence[Request]) -> list[Any]:
         """Send commands, all of a server in a row, and return their answers or StoreUnavailableErrors in order.
 

@@ -60,10 +60,17 @@ def replicas(connection: Connection) -> list[Address] | None:
     return [(part["ip"], int(part["port"])) for part in parts if part["state"] == "online"]
 
 
-def nodes(connection: Connection, own_host: str) -> list[Address]:
-    """Return where the nodes of the cluster listen that hold slots, and their replicas."""
-    found: dict[Address, None] = {}
-    for _, _, *holders in ask(connection, "CLUSTER", "SLOTS"):
-        for host, port, *_ in holders:
-            found[(host or b"").decode() or own_host, port] = None
-    return list(found)
+def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Address]:
+    """Return where the nodes of the cluster listen, replicas too, but for those that are known to have failed."""
+    port = b"tls-port" if by_tls else b"port"
+    described = [_facts(node) for shard in ask(connection, "CLUSTER", "SHARDS") for node in _facts(shard)[b"nodes"]]
+    return [
+        ((node[b"endpoint"] or b"").decode() or own_host, node[port])
+        for node in described
+        if node[b"health"] != b"fail"
+    ]
+
+
+def _facts(flat: list[Any]) -> dict[bytes, Any]:
+    """Return names and values that stand in turn."""
+    return dict(zip(flat[::2], flat[1::2], strict=True))

@@ -9,11 +9,12 @@ import redis
 
 from client_sdk.spec import Verdict, Window
 from collector import keys
-from collector.config import IN_MEMORY, ConfigError
+from collector.config import IN_MEMORY, ConfigError, Durability, Promise
 from collector.count_upload import BUCKET_ENTRIES, bucket_path
 from collector.judge import Judgement
 from collector.redis_store import RedisStore
 from collector.store import StoreUnavailableError
+from tests.support.cluster import Cluster
 from tests.support.collecting import NOON, TODAY, judged, report, upload
 from tests.support.processes import free_port, wait_until
 
@@ -187,6 +188,74 @@ def test_a_connection_that_broke_is_opened_again(store: RedisStore, client: Any)
     client.client_kill_filter(_type="normal", skipme=True)
     assert store.count(judged(upload())).verdict == Verdict(1)
     assert [tally.counts for tally in store.open_snapshot(60, frozenset(), NOON)] == [(0, 2)]
+
+
+def test_a_server_that_took_over_with_other_settings_is_not_acknowledged_from(store: RedisStore, client: Any) -> None:
+    store.count(judged(upload()))
+    client.config_set("appendfsync", "everysec")
+    try:
+        client.client_kill_filter(_type="normal", skipme=True)
+        for _ in range(2):
+            with pytest.raises(StoreUnavailableError, match=r"appendfsync always \(now everysec\)"):
+                store.count(judged(upload()))
+        assert [type(one) for one in store.count_all([judged(upload())] * 2)] == [StoreUnavailableError] * 2
+    finally:
+        client.config_set("appendfsync", "always")
+    assert store.count(judged(upload())).verdict == Verdict(1)
+
+
+def test_what_a_store_is_must_be_said_rightly(embedded_url: str, client: Any) -> None:
+    assert client.ping()
+    with pytest.raises(ConfigError, match="leave out --cluster"):
+        RedisStore(embedded_url, is_cluster=True).prepare()
+
+
+def test_a_cluster_must_be_called_one(cluster: Cluster) -> None:
+    with pytest.raises(ConfigError, match="add --cluster"):
+        RedisStore(cluster.url).prepare()
+
+
+def test_a_cluster_of_which_one_node_would_stop_all_is_refused(cluster: Cluster) -> None:
+    cluster.nodes[-1].ask("CONFIG", "SET", "cluster-require-full-coverage", "yes")
+    try:
+        with pytest.raises(ConfigError, match=r"cluster-require-full-coverage no \(now yes\).*one lost node"):
+            RedisStore(cluster.url, is_cluster=True).prepare()
+    finally:
+        cluster.nodes[-1].ask("CONFIG", "SET", "cluster-require-full-coverage", "no")
+
+
+def test_more_copies_than_there_are_replicas_are_refused(cluster: Cluster, embedded_url: str) -> None:
+    cluster.wait_until_healthy()
+    with pytest.raises(ConfigError, match="has 1 replicas in step; --copies 2 needs as many"):
+        RedisStore(cluster.url, Promise(Durability.REPLICATED, 2), is_cluster=True).prepare()
+    with pytest.raises(ConfigError, match="the store has 0 replicas"):
+        RedisStore(embedded_url, Promise(Durability.REPLICATED, 1)).prepare()
+
+
+def test_a_store_keeps_its_shards_and_the_nodes_of_a_cluster_are_learned(cluster: Cluster) -> None:
+    cluster.wait_until_healthy()
+    cluster.empty()
+    store = RedisStore(cluster.url, is_cluster=True)
+    store.prepare()
+    ports = {address[1] for address in store.layout.nodes if address is not None}
+    assert (store.shards, ports) == (64, {node.port for node in cluster.nodes})
+
+
+def test_the_files_of_all_nodes_are_rewritten_and_one_that_is_busy_is_asked_again(cluster: Cluster) -> None:
+    cluster.wait_until_healthy()
+    store = RedisStore(cluster.url, is_cluster=True)
+    store.prepare()
+    before = [node.client.info("persistence")["aof_rewrites"] for node in cluster.nodes]
+    logs = store.logs()
+    wait_until(logs.rewrite_log, what="the last rewrite to begin")
+    wait_until(
+        lambda: all(
+            node.client.info("persistence")["aof_rewrites"] > rewrites
+            for node, rewrites in zip(cluster.nodes, before, strict=True)
+        ),
+        what="a rewrite of every file",
+    )
+    assert not logs.log_rewrite_failed()
 
 
 def test_the_append_only_file_is_rewritten_when_asked(store: RedisStore, client: Any) -> None:
