@@ -8,36 +8,27 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from client_sdk.spec import HearsayError, Window, WindowError
+from client_sdk.spec import HearsayError
 from client_sdk.spec.report import EDITION, METRIC_NAME
+from collector.backup.fields import ANYTHING, MAX_COUNT, Fields, LineError, whole, window
 from collector.remembered import unpack
 
 FORMAT = 1
 
 ID_BYTES = 16
 
-MAX_COUNT = 2**63 - 1
-"""What a counter of the store can hold."""
-
 MOST_SYMBOLS = 2**26
 """What the largest value of the store can hold: 512 MiB of counters."""
 
 _HEX = re.compile(r"(?:[0-9a-f]{2})+")
-
-_ANYTHING = re.compile(r".*")
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class BackupError(HearsayError):
     """A backup that cannot be used; its text says which line is wrong, and what is wrong with it."""
-
-
-class LineError(ValueError):
-    """What is wrong with one line."""
 
 
 class Header(NamedTuple):
@@ -134,7 +125,7 @@ def decode(raw: bytes) -> Line:
         raise LineError("is not JSON, or is cut") from None
     if not isinstance(document, dict):
         raise LineError("is no JSON object")
-    fields = _Fields(document)
+    fields = Fields(document)
     for kind, read in _READERS.items():
         if kind in document:
             line = read(fields)
@@ -168,66 +159,19 @@ def _counted(counts: tuple[int, ...]) -> Mapping[str, object]:
     return {"symbols": len(counts), "pairs": pairs} if 2 * len(pairs) < len(counts) else {"counts": counts}
 
 
-@dataclass(frozen=True)
-class _Fields:
-    """The fields of a line while it is read: each is taken once, and leftovers are refused."""
-
-    raw: dict[str, Any]
-
-    def whole(self, name: str, least: int = 0, most: int = MAX_COUNT) -> int:
-        return _whole(self.take(name), name, least, most)
-
-    def texts(self, name: str, pattern: re.Pattern[str]) -> list[str]:
-        found = self.take(name)
-        if not isinstance(found, list):
-            raise LineError(f"{name} is no list")
-        return [_text(one, name, pattern) for one in found]
-
-    def text(self, name: str, pattern: re.Pattern[str]) -> str:
-        return _text(self.take(name), name, pattern)
-
-    def take(self, name: str) -> Any:  # noqa: ANN401 what JSON holds
-        if name not in self.raw:
-            raise LineError(f"has no {name}")
-        return self.raw.pop(name)
-
-    def nothing_else(self) -> None:
-        if self.raw:
-            raise LineError("has unknown fields")
-
-
-def _whole(found: object, name: str, least: int, most: int) -> int:
-    if type(found) is not int or not least <= found <= most:
-        raise LineError(f"{name} is no whole number from {least} to {most}")
-    return found
-
-
-def _text(found: object, name: str, pattern: re.Pattern[str]) -> str:
-    if not isinstance(found, str) or not pattern.fullmatch(found):
-        raise LineError(f"{name} is not of the form that it must have")
-    return found
-
-
-def _window(found: object) -> str:
-    try:
-        return Window.parse(_text(found, "window", _ANYTHING)).text
-    except WindowError:
-        raise LineError("names a window that is none") from None
-
-
-def _read_header(fields: _Fields) -> Header:
+def _read_header(fields: Fields) -> Header:
     if fields.take("hearsay_backup") != FORMAT:
         raise LineError(f"is of another format than {FORMAT}; use the version of Hearsay that wrote it, or a later one")
     schema, shards = fields.whole("schema"), fields.whole("shards", 1)
     grace_s, app = fields.take("grace"), fields.take("app")
     if grace_s is not None:
-        _whole(grace_s, "grace", 0, MAX_COUNT)
+        whole(grace_s, "grace", 0, MAX_COUNT)
     if app is not None and not isinstance(app, str):
         raise LineError("app is no text")
     return Header(schema, shards, grace_s, app)
 
 
-def _read_bucket(fields: _Fields) -> Bucket:
+def _read_bucket(fields: Fields) -> Bucket:
     members = tuple(bytes.fromhex(text) for text in fields.texts("ids", _HEX))
     for member in members:
         try:
@@ -237,32 +181,32 @@ def _read_bucket(fields: _Fields) -> Bucket:
     return Bucket(fields.whole("latest_end"), fields.whole("expires"), members)
 
 
-def _read_closed(fields: _Fields) -> Closed:
-    return Closed(tuple(_window(text) for text in fields.texts("closed", _ANYTHING)))
+def _read_closed(fields: Fields) -> Closed:
+    return Closed(tuple(window(text) for text in fields.texts("closed", ANYTHING)))
 
 
-def _read_counts(fields: _Fields) -> Counts:
-    name = fields.text("tally", METRIC_NAME), fields.text("edition", EDITION), _window(fields.take("window"))
+def _read_counts(fields: Fields) -> Counts:
+    name = fields.text("tally", METRIC_NAME), fields.text("edition", EDITION), window(fields.take("window"))
     if "pairs" not in fields.raw:
         found = fields.take("counts")
         if not isinstance(found, list) or len(found) > MOST_SYMBOLS:
             raise LineError("counts is no list of counts")
-        return Counts(*name, tuple(_whole(count, "counts", 0, MAX_COUNT) for count in found))
+        return Counts(*name, tuple(whole(count, "counts", 0, MAX_COUNT) for count in found))
     counts, pairs = [0] * fields.whole("symbols", 1, MOST_SYMBOLS), fields.take("pairs")
     if not isinstance(pairs, list):
         raise LineError("pairs is no list")
     for pair in pairs:
         if not isinstance(pair, list) or len(pair) != 2:  # noqa: PLR2004 a pair
             raise LineError("pairs has what is no pair")
-        counts[_whole(pair[0], "pairs", 0, len(counts) - 1)] = _whole(pair[1], "pairs", 0, MAX_COUNT)
+        counts[whole(pair[0], "pairs", 0, len(counts) - 1)] = whole(pair[1], "pairs", 0, MAX_COUNT)
     return Counts(*name, tuple(counts))
 
 
-def _read_end(fields: _Fields) -> End:
+def _read_end(fields: Fields) -> End:
     return End(fields.whole("end"), fields.text("sha256", _SHA256))
 
 
-_READERS: Mapping[str, Callable[[_Fields], Line]] = {
+_READERS: Mapping[str, Callable[[Fields], Line]] = {
     "hearsay_backup": _read_header,
     "ids": _read_bucket,
     "closed": _read_closed,

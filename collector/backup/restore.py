@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from collector.backup.archive import Target
-from collector.backup.lines import BackupError, Bucket, Closed, Counts, End, Header, Line, LineError, decode
+from collector.backup.fields import LineError
+from collector.backup.lines import BackupError, Bucket, Closed, Counts, End, Header, Line, decode
 
 BUCKETS_AT_ONCE = 4096
 """So many buckets of at most 128 uploads each are sorted by shard together, so that few steps put many of them."""

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collector.backup.lines import Bucket, Closed, Counts, End, Header, Line, LineError, decode, encode
+from collector.backup.fields import LineError
+from collector.backup.lines import Bucket, Closed, Counts, End, Header, Line, decode, encode
 from tests.support.collecting import TODAY
 
 BUCKET = Bucket(86_400, 172_800, (bytes(16) + b"\x00", bytes(range(16)) + b"\x03\x01\x02\x05"))
