@@ -61,6 +61,12 @@ class Changes:
     shares: tuple[tuple[Label, Change], ...]
     mean: Change | None
 
+    @property
+    def corrected(self) -> float | None:
+        """The least corrected p-value of the question; none where reports are too few to say."""
+        every = (*(one for _, one in self.shares), *(() if self.mean is None else (self.mean,)))
+        return min((one.corrected for one in every if one.corrected is not None), default=None)
+
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
