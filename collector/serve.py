@@ -37,6 +37,9 @@ _log = logging.getLogger(__name__)
 WORKER_STOP_S = 10
 """Seconds that a worker may take to finish its requests: more than the store may take to answer one."""
 
+MAX_CONNECTIONS = 512
+"""Connections that a worker holds at once, half of the files that many systems let it open; more wait in the kernel."""
+
 FOLLOW_S = 1.0
 """Seconds between two looks of a worker at what is served."""
 
@@ -87,6 +90,7 @@ def serve(config: CollectorConfig) -> None:
                 interface=Interfaces.WSGI,
                 workers=config.workers,
                 blocking_threads=config.threads,
+                backpressure=MAX_CONNECTIONS,
                 workers_kill_timeout=WORKER_STOP_S,
             )
         finally:

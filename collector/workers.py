@@ -19,9 +19,12 @@ from multiprocessing.connection import wait
 from typing import Any
 
 import click
+from granian.constants import HTTPModes
+from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server import Server
 
+from client_sdk.spec import MAX_UPLOAD_BYTES
 from collector.config import ConfigError
 from collector.log_lines import Event, LogFormat
 from collector.log_lines import settings as settings_of
@@ -32,6 +35,12 @@ POLL_S = 0.05
 
 ANSWER_TIMEOUT_S = 5.0
 """How long the service may take to say whether it is ready: as long as its store may take to answer."""
+
+HTTP1 = HTTP1Settings(header_read_timeout=15_000, max_buffer_size=MAX_UPLOAD_BYTES)
+"""What a connection may cost: 15 seconds without a whole head, also between two requests, and 64 KiB before it is read.
+
+HTTP/2 is not spoken: a single connection of it may hold hundreds of requests.
+"""
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +71,8 @@ def run_workers(
             log_level=LogLevels.error,
             log_dictconfig=settings_of(log_format),
             websockets=False,
+            http=HTTPModes.http1,
+            http1_settings=HTTP1,
             **settings,
         )
         # The server itself would replace all workers, and lose the connections that wait for them.

@@ -7,10 +7,8 @@ from functools import partial
 from random import SystemRandom
 
 import click
-from granian.constants import HTTPModes, Interfaces
-from granian.http import HTTP1Settings
+from granian.constants import Interfaces
 
-from client_sdk.spec import MAX_UPLOAD_BYTES
 from collector.config import ConfigError
 from collector.log_lines import configure
 from collector.relay.app import RelayApp, Room
@@ -24,8 +22,6 @@ SPARE_CONNECTIONS = 1024
 
 SPARE_FILES = 128
 """Beyond connections: what the process itself has open, and its connections to the collector."""
-
-HEADER_TIMEOUT_MS = 15_000
 
 
 def serve(config: RelayConfig) -> None:
@@ -49,8 +45,6 @@ def serve(config: RelayConfig) -> None:
         interface=Interfaces.ASGINL,
         workers=1,  # a batch gathers in one process: several would mix less
         backpressure=config.held + SPARE_CONNECTIONS,
-        http=HTTPModes.http1,
-        http1_settings=HTTP1Settings(header_read_timeout=HEADER_TIMEOUT_MS, max_buffer_size=MAX_UPLOAD_BYTES),
         workers_kill_timeout=int(ANSWER_DEADLINE_S) + 1,
     )
 

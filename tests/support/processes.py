@@ -158,3 +158,8 @@ def run_command(command: Sequence[str], **settings: str) -> subprocess.Completed
     return subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=120, env={**os.environ, **settings}
     )
+
+
+def resident_bytes(pid: int) -> int:
+    """Return the memory that a process has in use."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
