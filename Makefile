@@ -22,12 +22,16 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint browser
+test: lint programs
 	$(BIN)/python -m pytest
 
-# Debian's Chromium opens the HTML report in tests; who is not root installs it beforehand.
-browser:
-	@command -v chromium >/dev/null || test "$$(id -u)" != 0 || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
+# Debian's Chromium opens the HTML report in tests, its nginx stands before the collector; who is not root installs them
+# beforehand.
+PROGRAMS := chromium nginx
+programs:
+	@for name in $(PROGRAMS); do command -v $$name >/dev/null || missing="$$missing $$name"; done; \
+	test -z "$$missing" || test "$$(id -u)" != 0 || \
+	{ apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing; }
 
 assets: setup
 	$(BIN)/python -m tools.fetch_assets
@@ -35,10 +39,10 @@ assets: setup
 screenshots: setup browser
 	$(BIN)/python -m tools.screenshots
 
-bench: setup browser
+bench: setup programs
 	$(BIN)/python -m tests.bench
 
-faults: setup
+faults: setup programs
 	$(BIN)/python -m pytest tests/faults --rounds 20
 
 clean:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
-import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.support.programs import program
 
 DESKTOP: Final = (1440, 900)
 PHONE: Final = (390, 844)
@@ -39,9 +39,7 @@ class Opened:
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """Run the browser; a test that has none fails and says what to install."""
-    path = shutil.which("chromium")
-    if path is None:
-        pytest.fail("there is no chromium: apt-get install chromium (as root `make test` does it)", pytrace=False)
+    path = program("chromium")
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=path)
         try:

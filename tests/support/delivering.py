@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 from client_sdk.spec import Upload, Window, WindowKind
 from tests.support.collecting import report, upload
@@ -23,13 +26,19 @@ class Load:
 
     Attributes:
         acknowledged: how many uploads were acknowledged until now.
+        statuses: how often each status was the answer.
 
     """
 
-    def __init__(self, url: str, senders: int, uploads_each: int) -> None:
+    def __init__(
+        self, url: str, senders: int, uploads_each: int, post: Callable[[str, Upload], tuple[int, Any]] = post
+    ) -> None:
         self.acknowledged = 0
+        self.statuses: Counter[int] = Counter()
+        self._post = post
         self._url = url
         self._uploads_each = uploads_each
+        self._over = threading.Event()
         self._lock = threading.Lock()
         self._threads = [threading.Thread(target=self._send_all) for _ in range(senders)]
         for thread in self._threads:
@@ -37,8 +46,15 @@ class Load:
 
     @property
     def uploads(self) -> int:
-        """How many uploads there are in all."""
+        """How many uploads there are in all, unless it ends before."""
         return len(self._threads) * self._uploads_each
+
+    def end(self) -> None:
+        """Begin no further upload, and wait until those that are under way are acknowledged."""
+        self._over.set()
+        for thread in self._threads:
+            thread.join(DELIVERY_DEADLINE_S)
+        assert not any(thread.is_alive() for thread in self._threads)
 
     def wait_for(self, acknowledged: int) -> None:
         wait_until(lambda: self.acknowledged >= acknowledged, what="some load")
@@ -51,13 +67,17 @@ class Load:
     def _send_all(self) -> None:
         window = Window.of(WindowKind.DAY, time.time()).text
         for index in range(self._uploads_each):
+            if self._over.is_set():
+                return
             self._deliver(upload(report("os", index % 4, window)))
             with self._lock:
                 self.acknowledged += 1
 
     def _deliver(self, sent: Upload) -> None:
         def answered() -> bool:
-            status, document = post(self._url, sent)
+            status, document = self._post(self._url, sent)
+            with self._lock:
+                self.statuses[status] += 1
             assert status in (0, 200, 503), document
             assert status != 200 or document == {"accepted": 1, "refused": []}
             return status == 200

@@ -1,0 +1,173 @@
+"""The collector behind the real nginx, on the configuration that is shipped."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import ssl
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from client_sdk import Recorded, Registry, Telemetry
+from client_sdk.outcome import Reply, Transient, judge
+from client_sdk.spec import MAX_UPLOAD_BYTES, Upload, Window, WindowKind
+from tests.support.collecting import REGISTRY_TEXT, report, upload
+from tests.support.processes import RunningCollector, running_collector, wait_until
+from tests.support.proxy import Proxy, another_address, running_proxy
+from tests.support.tls import Certificates
+from tests.support.wire import tallies, with_length
+
+SLOW_SENDERS = 100
+QUICK_SENDERS = 20
+TAKEN = 64
+"""Requests at one collector, by `max_conns`."""
+
+CANARY_ADDRESS = "127.203.113.77"
+CANARY_AGENT = "canary-of-an-agent"
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def registry_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("registry") / "metrics.toml"
+    path.write_text(REGISTRY_TEXT, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def collector(registry_file: Path) -> Iterator[RunningCollector]:
+    with running_collector(registry_file, registry_file.parent / "data") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return Certificates.made_in(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture
+def proxy(collector: RunningCollector, certificates: Certificates) -> Iterator[Proxy]:
+    with running_proxy([collector.url], certificates) as running:
+        yield running
+
+
+def one(metric: str = "os", symbol: int = 1) -> Upload:
+    return upload(report(metric, symbol, Window.of(WindowKind.DAY, time.time()).text))
+
+
+def test_a_real_device_reports_through_tls_and_to_nobody_whose_certificate_it_cannot_check(
+    proxy: Proxy, registry_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = Registry.load(registry_file)
+    with Telemetry(registry, collector=proxy.url, data_dir=tmp_path / "app", consent=True) as telemetry:
+        assert telemetry.record("dark_mode", value=True) is Recorded.QUEUED
+        assert not telemetry.flush(timeout_s=1)
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(proxy.authority))
+        assert telemetry.flush(timeout_s=30)
+
+
+def test_a_hundred_slow_senders_stop_nobody_and_what_is_cut_short_is_not_counted(
+    registry_file: Path, tmp_path: Path, certificates: Certificates
+) -> None:
+    with (
+        running_collector(registry_file, tmp_path / "data") as collector,
+        running_proxy([collector.url], certificates) as proxy,
+        contextlib.ExitStack() as slow_ones,
+    ):
+        whole = with_length(one().encode())
+        for number in range(SLOW_SENDERS):
+            slow = slow_ones.enter_context(proxy.connection(another_address()))
+            slow.sendall(whole[:20] if number % 2 else whole[:-20])  # some drip their heads, some their bodies
+        last = one()
+        with proxy.connection(another_address()) as gone:  # before its answer: it sends again
+            gone.sendall(with_length(last.encode()))
+        for sent in (last, *(one() for _ in range(QUICK_SENDERS))):
+            assert proxy.post("", sent) == (200, {"accepted": 1, "refused": []})
+        slow_ones.close()
+        assert [sum(tally["counts"]) for tally in tallies(collector.url, "?preliminary=1")] == [1 + QUICK_SENDERS]
+
+
+def test_more_than_a_collector_can_take_gets_503_at_once_and_the_others_are_answered(
+    registry_file: Path, tmp_path: Path, certificates: Certificates
+) -> None:
+    with (
+        running_collector(registry_file, tmp_path / "data") as collector,
+        running_proxy([collector.url], certificates) as proxy,
+    ):
+        worker, answers = collector.worker_pids()[0], Counter[int]()
+        devices = [Thread(target=lambda: answers.update([proxy.post("", one())[0]])) for _ in range(TAKEN + 10)]
+        os.kill(worker, signal.SIGSTOP)
+        try:
+            for device in devices:
+                device.start()
+            wait_until(lambda: answers == {503: 10}, what="refusals")
+        finally:
+            os.kill(worker, signal.SIGCONT)
+        for device in devices:
+            device.join()
+        assert answers == {200: TAKEN, 503: 10}
+
+
+def test_what_is_refused_at_the_edge_is_understood_by_the_sdk(proxy: Proxy) -> None:
+    status, headers, body = proxy.ask(
+        "POST", "/v1/reports", bytes(MAX_UPLOAD_BYTES + 1), address=another_address(), headers=JSON
+    )
+    assert (status, headers["Content-Type"], json.loads(body)["code"]) == (
+        413,
+        "application/problem+json",
+        "body_too_large",
+    )
+    address, sent = another_address(), one().encode()
+    answers = [proxy.ask("POST", "/v1/reports", sent, address=address, headers=JSON) for _ in range(150)]
+    status, headers, body = answers[-1]
+    assert (answers[0][0], status, json.loads(body)["code"]) == (200, 429, "too_many_requests")
+    assert judge(Reply(status, headers["Retry-After"], body), 1, time.time()) == Transient(10.0)
+
+
+def test_without_a_collector_there_is_a_503_that_says_when_to_come_again(certificates: Certificates) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        with running_proxy([f"http://127.0.0.1:{nobody.getsockname()[1]}"], certificates) as proxy:
+            status, headers, body = proxy.ask("POST", "/v1/reports", b"{}", address=another_address(), headers=JSON)
+    assert (status, json.loads(body)["code"]) == (503, "collector_unavailable")
+    assert judge(Reply(status, headers["Retry-After"], body), 1, time.time()) == Transient(5.0)
+
+
+def test_only_what_devices_and_jobs_need_is_served(proxy: Proxy) -> None:
+    def status(path: str) -> int:
+        return proxy.ask("GET", path, address=another_address())[0]
+
+    assert [status(path) for path in ("/healthz", "/readyz", "/v1/registry", "/v1/openapi.json")] == [200] * 4
+    assert [status(path) for path in ("/metrics", "/", "/v1/nothing")] == [404] * 3
+    assert status("/v1/tallies") == 401
+
+
+def test_neither_proxy_nor_collector_keeps_an_address_or_an_agent(proxy: Proxy, collector: RunningCollector) -> None:
+    for body in (one().encode(), b"{", bytes(MAX_UPLOAD_BYTES + 1)):
+        headers = JSON | {"User-Agent": CANARY_AGENT, "X-Forwarded-For": CANARY_AGENT, "Cookie": CANARY_AGENT}
+        proxy.ask("POST", "/v1/reports", body, address=CANARY_ADDRESS, headers=headers)
+    for _ in range(150):
+        proxy.ask("GET", "/healthz", address=CANARY_ADDRESS, headers={"User-Agent": CANARY_AGENT})
+    with socket.create_connection(("127.0.0.1", proxy.port), 30.0, (CANARY_ADDRESS, 0)) as no_tls:
+        no_tls.sendall(b"\x16\x03\x01\x00\x05hello")
+        no_tls.recv(100)
+    with (
+        pytest.raises(ssl.SSLError),
+        ssl.create_default_context().wrap_socket(
+            socket.create_connection(("127.0.0.1", proxy.port), 30.0, (CANARY_ADDRESS, 0)), server_hostname="127.0.0.1"
+        ),
+    ):
+        pass
+    kept = [path for folder in (proxy.folder, collector.data_dir) for path in folder.rglob("*") if path.is_file()]
+    for path in (*kept, collector.output):
+        for canary in (CANARY_ADDRESS, CANARY_AGENT):
+            assert canary.encode() not in path.read_bytes(), path
+    assert proxy.said == ""
