@@ -33,9 +33,6 @@ QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 SMALL_STEP = 1e-6
 """The shares are found when a step moves no more than this share of the people (ten times more costs accuracy)."""
 
-SMALL_STEP_OF_RESAMPLES = 1e-5
-"""The ends of an interval need a digit less."""
-
 MAX_LEAPS = 300
 """Three steps and an extrapolation each. Smoothed shares need about 80 at epsilon .5; the likeliest ones may be stopped
 here: they only follow the noise more closely."""
@@ -127,7 +124,6 @@ def shares_of(
     *,
     smooth: bool,
     start: Floats | None = None,
-    small_step: float = SMALL_STEP,
 ) -> Floats:
     """Return the shares of the bins by expectation maximisation: shape (..., symbols) to (..., bins).
 
@@ -136,24 +132,29 @@ def shares_of(
         frequencies: of the symbols, of sum 1; several tallies are estimated together.
         smooth: whether shares are smoothed after each step.
         start: shares near the solution, if some are known; else all bins begin alike.
-        small_step: which share of the people moves in the last step at most.
 
     """
     bins = histogram.bins
     begin = np.full(bins, 1 / bins) if start is None else start
-    shares: Floats = np.broadcast_to(begin, (*frequencies.shape[:-1], bins))
+    shares = np.broadcast_to(begin, (*frequencies.shape[:-1], bins)).reshape(-1, bins)
+    seen = frequencies.reshape(-1, frequencies.shape[-1])
+    found, left = np.empty(shares.shape), np.arange(len(shares))
 
     def stepped(from_shares: Floats) -> Floats:
-        fit = frequencies / histogram.symbol_law(from_shares)
-        found = from_shares * histogram.expectations(fit)
-        return _smoothed(found) if smooth else found
+        fit = seen / histogram.symbol_law(from_shares)
+        reached = from_shares * histogram.expectations(fit)
+        return _smoothed(reached) if smooth else reached
 
     for _ in range(MAX_LEAPS):
         once = stepped(shares)
-        if np.abs(once - shares).sum(axis=-1).max() < small_step:
-            return once
+        found[left] = once
+        moving = np.abs(once - shares).sum(axis=-1) >= SMALL_STEP
+        if not moving.all():  # most tallies are done long before the slowest one
+            left, seen, shares, once = left[moving], seen[moving], shares[moving], once[moving]
+        if left.size == 0:
+            break
         shares = stepped(_extrapolated(shares, once, stepped(once)))
-    return shares
+    return found.reshape(*frequencies.shape[:-1], bins)
 
 
 def _figures(histogram: Histogram, shares: Floats) -> Floats:
@@ -191,7 +192,7 @@ def drawn_anew(histogram: Histogram, shares: Floats, reports: int) -> Floats:
     """Return what is estimated from tallies of a population with these shares: shape (resamples, bins)."""
     law = histogram.symbol_law(shares)
     drawn = np.random.default_rng(SEED).multinomial(reports, law / law.sum(), size=RESAMPLES)
-    return shares_of(histogram, drawn / reports, smooth=True, start=shares, small_step=SMALL_STEP_OF_RESAMPLES)
+    return shares_of(histogram, drawn / reports, smooth=True, start=shares)
 
 
 def _reach(figures: Floats, again: Floats) -> Floats:
