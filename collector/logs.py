@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from redis.exceptions import RedisError, ResponseError
 
 from collector.connections import Connections
-from collector.router import unavailable
+from collector.exchange import unavailable
 from collector.server import Address, Connection, ask, info, setting
 
 

@@ -18,10 +18,11 @@ from collector import keys
 from collector.config import ON_DISK, ConfigError, Promise
 from collector.connections import Connections
 from collector.count_upload import count_request, read_answer
+from collector.exchange import unavailable
 from collector.judge import Judgement
 from collector.logs import Logs
 from collector.request import Request
-from collector.router import Router, unavailable
+from collector.router import Router
 from collector.schema import GRACE_FIELD, SCHEMA, SCHEMA_FIELD, SHARDS_FIELD, Purpose, require_usable
 from collector.server import Address, Connection
 from collector.store import Counted, Outcome, QuotaExceededError, Snapshot, StoreUnavailableError, Tally

@@ -14,17 +14,15 @@ from redis.exceptions import (
     AskError,
     ClusterDownError,
     MovedError,
-    NoScriptError,
-    ReadOnlyError,
     RedisError,
     ResponseError,
     TryAgainError,
 )
-from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.config import ConfigError
 from collector.connections import Connections
+from collector.exchange import Sent, TooFewCopiesError, receive, send, unavailable
 from collector.request import Request
 from collector.server import Address, Connection
 from collector.store import StoreUnavailableError
@@ -37,15 +35,6 @@ FIRST_PAUSE_S = 0.005
 
 TRIES = 2
 """How often a server is tried whose connection broke: it may have been stale."""
-
-COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
-"""Milliseconds of each wait for copies, two seconds together.
-
-A wait asks the replicas once how far they are; what they write to disk after that they tell by themselves only once a
-second. So ask again, soon at first.
-"""
-
-ASKING = Request.of("", "ASKING").command
 
 
 class Router:
@@ -81,8 +70,9 @@ class Router:
             try:
                 connection.send_packed_command((request.command,))
                 return connection.read_response()
-            except RedisError:
-                self._connections.drop(home)  # and try again, as a command may always be
+            except RedisError as error:  # try again: a command is always safe to be sent twice
+                if not isinstance(error, ResponseError):
+                    self._connections.drop(home)
             except BaseException:
                 self._connections.drop(home)
                 raise
@@ -116,13 +106,15 @@ class Router:
         try:
             for address, batch in batches.items():
                 try:
-                    sent.append((address, self._send(call, address, batch)))
+                    connection = self._connections.own(address)
+                    send(connection, call.requests, batch)
+                    sent.append((address, connection))
                 except (RedisError, ConfigError) as error:
                     self._lose(call, address, batch, error)
             for address, connection in sent:
                 batch = batches[address]
                 try:
-                    answers = self._receive(connection, batch)
+                    answers = receive(connection, batch, self._copies)
                 except RedisError as error:
                     self._lose(call, address, batch, error)
                 else:
@@ -132,13 +124,13 @@ class Router:
             self._connections.drop_all()  # an answer that was not read would be taken for another's
             raise
 
-    def _batches(self, call: _Call) -> dict[Address, list[tuple[int, bool]]]:
+    def _batches(self, call: _Call) -> dict[Address, list[Sent]]:
         """Return what goes where: indexes of requests, and whether their slot is still on its way there."""
-        batches: dict[Address, list[tuple[int, bool]]] = {}
+        batches: dict[Address, list[Sent]] = {}
         for index in call.pending:
             is_asking = index in call.asking
             address = call.asking[index] if is_asking else self._home(call, call.requests[index].tag)
-            batches.setdefault(address, []).append((index, is_asking))
+            batches.setdefault(address, []).append(Sent(index, is_asking))
         call.begin_round()
         return batches
 
@@ -146,44 +138,9 @@ class Router:
         """Return where a tag's keys live, or some server that may know."""
         if tag in self._homes:
             return self._homes[tag]
-        known = (*self._nodes, *self._homes.values())
-        return next((address for address in known if address not in call.lost), None)
+        return min((*self._nodes, *self._homes.values(), None), key=call.lost.count)
 
-    def _send(self, call: _Call, address: Address, batch: list[tuple[int, bool]]) -> Connection:
-        connection = self._connections.own(address)
-        commands = []
-        for index, is_asking in batch:
-            commands += [ASKING] * is_asking
-            commands.append(call.requests[index].command)
-        connection.send_packed_command((b"".join(commands),))
-        return connection
-
-    def _receive(self, connection: Connection, batch: list[tuple[int, bool]]) -> list[Any]:
-        answers = []
-        for _, is_asking in batch:
-            if is_asking:
-                connection.read_response()
-            answers.append(_answer(connection))
-        if not self._copies or self._has_copies(connection):
-            return answers
-        error = _TooFewCopiesError(f"a write is not yet on the disks of {self._copies} replicas")
-        return [answer if isinstance(answer, RedisError) else error for answer in answers]
-
-    def _has_copies(self, connection: Connection) -> bool:
-        """Wait until what this connection wrote is on disk here and on as many replicas as promised."""
-        for wait_ms in COPIES_WAITS_MS:
-            connection.send_command("WAITAOF", 1, self._copies, wait_ms)
-            copies = _answer(connection)
-            if isinstance(copies, RedisError):
-                return False
-            here, on_replicas = copies
-            if here >= 1 and on_replicas >= self._copies:
-                return True
-        return False
-
-    def _lose(
-        self, call: _Call, address: Address, batch: list[tuple[int, bool]], error: RedisError | ConfigError
-    ) -> None:
+    def _lose(self, call: _Call, address: Address, batch: list[Sent], error: RedisError | ConfigError) -> None:
         """Forget a server that could not be asked, and try once more, perhaps elsewhere."""
         self._forget(call, address)
         if isinstance(error, RedisTimeoutError):
@@ -209,7 +166,7 @@ class Router:
             call.is_moving = True
         elif isinstance(answer, ClusterDownError) and address not in call.lost:
             self._forget(call, address)  # another node may know better
-        elif isinstance(answer, _TooFewCopiesError):
+        elif isinstance(answer, TooFewCopiesError):
             self._forget(call, address)  # its replicas are looked at when it is connected to again
             return
         else:
@@ -220,10 +177,6 @@ class Router:
         self._connections.drop(address)
         self._homes = {tag: home for tag, home in self._homes.items() if home != address}
         call.lost.append(address)
-
-
-class _TooFewCopiesError(RedisError):
-    """A write was made and is not yet where it was promised to be."""
 
 
 class _Call:
@@ -251,22 +204,3 @@ class _Call:
         self.pending = []
         self.asking = {}
         self.is_moving = False
-
-
-def _answer(connection: Connection) -> Any:  # noqa: ANN401 as redis answers
-    """Return the next answer; an error that is one command's alone is an answer too."""
-    try:
-        return connection.read_response()
-    except (NoScriptError, ReadOnlyError):
-        raise  # a server that was restarted or is no longer the master: connect again
-    except ResponseError as error:
-        return error
-
-
-def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:
-    """Return an error of this project's own for one of a server."""
-    if isinstance(error, (RedisConnectionError, RedisTimeoutError)):
-        return StoreUnavailableError(f"the store cannot be reached: {error}; is it running?")
-    if isinstance(error, (ConfigError, _TooFewCopiesError)):
-        return StoreUnavailableError(str(error))
-    return StoreUnavailableError(f"the store did not do as asked: {error}")

@@ -64,13 +64,8 @@ class Changes:
     @property
     def corrected(self) -> float | None:
         """The least corrected p-value of the question; none where reports are too few to say."""
-        known = [one.corrected for one in self.figures if one.corrected is not None]
-        return min(known, default=None)
-
-    @property
-    def figures(self) -> tuple[Change, ...]:
-        """Everything that was compared."""
-        return (*(one for _, one in self.shares), *(() if self.mean is None else (self.mean,)))
+        every = (*(one for _, one in self.shares), *(() if self.mean is None else (self.mean,)))
+        return min((one.corrected for one in every if one.corrected is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,16 +73,16 @@ def test_a_question_of_many_values_weighs_no_more_than_another() -> None:
     tallies += [tally(found, "letters", (500,) * size, day) for day in (1, 2)]
     of_yes, of_letters = changes_of(estimates(found, tallies))
     of_one = of_yes.shares[0][1]
-    assert of_yes.corrected == pytest.approx(2 * (of_one.p_value or 0))
-    assert of_letters.corrected == 1.0
+    assert of_yes.corrected == of_one.corrected == pytest.approx(2 * (of_one.p_value or 0))
+    assert [change.corrected for _, change in of_letters.shares] == [1.0] * 3
 
 
 def test_too_few_reports_and_open_windows_say_nothing_of_a_change() -> None:
     found = registry(yes=BOOLEAN, level=ORDINAL, size=NUMBER)
     few = [tally(found, "yes", counts, day) for counts, day in (((30, 19), 1), ((900, 100), 2))]
     (changed,) = changes_of(estimates(found, few))
-    assert [(one.p_value, one.corrected) for one in changed.figures] == [(None, None)] * 2
-    assert (changed.corrected, changed.figures[0].estimate.low) == (None, -1.0)
+    assert [(one.p_value, one.corrected) for _, one in changed.shares] == [(None, None)] * 2
+    assert (changed.corrected, changed.shares[0][1].estimate.low) == (None, -1.0)
     open_ones = [tally(found, "yes", (500, 500), 1), tally(found, "yes", (900, 100), 2, closed=False)]
     assert changes_of(estimates(found, open_ones)) == ()
     assert changes_of(estimates(found, [tally(found, "yes", (0, 0), 1), tally(found, "yes", (900, 100), 2)])) == ()

@@ -10,7 +10,7 @@ import gc
 import json
 import tracemalloc
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -33,7 +33,7 @@ from tests.support.mutations import CLOSED, mutated, sound_upload
 
 UPLOADS_A_ROUND = 5000
 TRACED = 1000
-"""How many of them, the last, are watched for what they leave in memory."""
+"""How many more are watched for what they leave in memory; the oracle, which remembers, does not see them."""
 
 IN_A_BATCH = 10
 
@@ -96,12 +96,12 @@ def require_sound(one: dict[str, Any]) -> None:
 class Sender:
     """Sends mutated uploads, alone and in batches, and looks at each answer."""
 
-    def __init__(self, client: FlaskClient, seeded: Random) -> None:
-        self.oracle = Oracle()
+    def __init__(self, client: FlaskClient, seeded: Random, note: Callable[[bytes, dict[str, Any]], None]) -> None:
         self.statuses: Counter[int] = Counter()
         self.problems: Counter[str] = Counter()
         self._client = client
         self._seeded = seeded
+        self._note = note
 
     def send(self, uploads: int) -> int:
         """Send so many uploads and return their bytes."""
@@ -120,7 +120,7 @@ class Sender:
             assert answer.status_code < 500, body
             assert answer.json is not None
             if answer.status_code == 200:
-                self.oracle.note(body, answer.json)
+                self._note(body, answer.json)
             else:
                 self.problems[answer.json["code"]] += 1
         return len(body)
@@ -136,7 +136,7 @@ class Sender:
             for line, told in zip(body.removesuffix(b"\n").split(b"\n") if body else [], said, strict=True):
                 assert told.get("status", 200) < 500, line
                 if "upload" in told:
-                    self.oracle.note(line, told)
+                    self._note(line, told)
                 else:
                     self.problems[told["code"]] += 1
         else:
@@ -170,13 +170,9 @@ def test_no_mutated_upload_gets_a_5xx_or_changes_a_tally_unless_it_was_accepted(
         Live(Served(REGISTRY, ACCESS)), store, clock=lambda: NOON, grace_s=LONG_S, counters=Counters(tmp_path)
     )
     store.close(Window.parse(CLOSED))
-    sender = Sender(conforming_client(app), Random(round_number))  # noqa: S311 hostile bodies are no secret
-    sender.send(UPLOADS_A_ROUND - TRACED)
-    tracemalloc.start()
-    sent = sender.send(TRACED)
-    kept = kept_bytes()
-    tracemalloc.stop()
-    assert kept < sent / 100, "more than a hundredth of what was sent is still there"
+    oracle, seeded = Oracle(), Random(round_number)  # noqa: S311 hostile bodies are no secret
+    sender = Sender(conforming_client(app), seeded, oracle.note)
+    sender.send(UPLOADS_A_ROUND)
     assert set(sender.statuses) == {200, 400, 413}
     tallies = store.open_snapshot(1, frozenset(), NOON)
     counted = Counter(
@@ -187,10 +183,17 @@ def test_no_mutated_upload_gets_a_5xx_or_changes_a_tally_unless_it_was_accepted(
             if count
         }
     )
-    assert counted == sender.oracle.tallies
+    assert counted == oracle.tallies
     totals = Totals(tmp_path)
     assert all(totals.of(REPORTS, refusal) for refusal in Refusal)
     assert sender.problems == Counter(
         {code: totals.of(PROBLEMS, code) for code in BY_CODE if totals.of(PROBLEMS, code)}
     )
     assert totals.of(REPORTS, ACCEPTED) == counted.total() > UPLOADS_A_ROUND // 5
+
+    unseen = Sender(conforming_client(app), seeded, lambda *_: None)
+    tracemalloc.start()
+    sent = unseen.send(TRACED)
+    kept = kept_bytes()
+    tracemalloc.stop()
+    assert kept < sent / 100, "more than a hundredth of what was sent is still there"

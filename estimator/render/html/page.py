@@ -40,6 +40,7 @@ class Page:
         skipped: what is not there.
         composed: what the tallies of a window reveal together, where that is wanted.
         nothing: why there is nothing to see; none where there is something.
+        snapshot: when open windows were looked at, in UTC, where some are shown and it is known; else none.
         calendars: for each kind of window that occurs all of them, from the first to the last.
 
     """
@@ -53,6 +54,7 @@ class Page:
     skipped: tuple[SkippedView, ...]
     composed: tuple[Composed, ...]
     nothing: str | None
+    snapshot: str | None
     calendars: Mapping[WindowKind, tuple[Window, ...]]
 
     @property
@@ -101,6 +103,7 @@ def page_of(report: Report, registry: Registry) -> Page:
         skipped=tuple(_skipped(report.skipped)),
         composed=report.composed,
         nothing=_nothing(report),
+        snapshot=_snapshot(report),
         calendars=calendars,
     )
 
@@ -140,6 +143,11 @@ def _nothing(report: Report) -> str | None:
     if report.skipped:
         return "There is nothing to report: every tally was left out, for the reasons below."
     return "There is nothing to report: no closed window has a tally. With --preliminary open ones are shown, too."
+
+
+def _snapshot(report: Report) -> str | None:
+    is_preliminary = any(not one.closed for one in report.metrics)
+    return f"{report.snapshot_at:%Y-%m-%d %H:%M}" if report.snapshot_at is not None and is_preliminary else None
 
 
 def _skipped(skipped: Iterable[Skipped]) -> Iterable[SkippedView]:

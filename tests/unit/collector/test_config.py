@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from collector.config import CollectorConfig, ConfigError, parse_bind
+from collector.config import ON_DISK, CollectorConfig, ConfigError, Durability, Promise, parse_bind
 
 SOUND: dict[str, Any] = {
     "registry": Path("metrics.toml"),
@@ -35,6 +35,11 @@ def test_another_bind_is_refused_with_an_example(text: str) -> None:
     ("change", "named"),
     [
         ({"port": 0}, "--bind"),
+        ({"is_cluster": True}, "--cluster needs --redis"),
+        ({"durability": Durability.REPLICATED}, "the embedded store has none"),
+        ({"copies": 2}, "--copies is for --durability replicated"),
+        ({"copies": 0}, "--copies must be from 1"),
+        ({"copies": 6, "durability": Durability.REPLICATED, "redis_url": "redis://x"}, "--copies must be from 1 to 5"),
         ({"port": 65_536}, "--bind"),
         ({"read_token": ""}, "HEARSAY_READ_TOKEN"),
         ({"read_token": " x"}, "HEARSAY_READ_TOKEN"),
@@ -69,3 +74,10 @@ def test_a_setting_that_is_a_secret_is_not_shown() -> None:
 
 def test_sound_settings_are_taken() -> None:
     assert CollectorConfig(**SOUND, cors_origins=("https://app.example.com",)).workers == 1
+
+
+def test_copies_are_promised_only_where_the_store_is_replicated() -> None:
+    assert CollectorConfig(**SOUND).promise == ON_DISK
+    replicated = SOUND | {"redis_url": "redis://localhost", "durability": Durability.REPLICATED}
+    assert CollectorConfig(**replicated).promise == Promise(Durability.REPLICATED, 1)
+    assert CollectorConfig(**replicated, copies=2).promise.copies == 2

@@ -8,6 +8,8 @@ import json
 import math
 import re
 import tomllib
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -168,6 +170,11 @@ def test_a_preliminary_window_is_shown_first_only_where_there_is_no_closed_one()
     (alone,) = page_of(make_report(found, tallies[1:], Selection(preliminary=True)), found).questions
     assert (both.window, both.preliminary) == ("2026-11-20", False)
     assert (alone.window, alone.preliminary) == ("2026-11-21", True)
+    seen = replace(
+        make_report(found, tallies, Selection(preliminary=True)), snapshot_at=datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+    )
+    assert "Preliminary figures are those of 2026-11-21 09:30 UTC." in as_html(seen, found)
+    assert page_of(replace(seen, metrics=seen.metrics[:1]), found).snapshot is None
 
 
 def test_the_policy_names_the_hash_of_every_script_and_style_of_the_file() -> None:

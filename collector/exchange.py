@@ -1,0 +1,102 @@
+"""Commands to one server over one connection, and their answers: written where, and as often as, promised."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import NoScriptError, ReadOnlyError, RedisError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from collector.config import ConfigError
+from collector.request import Request
+from collector.server import Connection
+from collector.store import StoreUnavailableError
+
+COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
+"""Milliseconds of each wait for copies, two seconds together.
+
+A wait asks the replicas once how far they are; what they write to disk after that they tell by themselves only once a
+second. So ask again, soon at first.
+"""
+
+ASKING = Request.of("", "ASKING").command
+
+
+class TooFewCopiesError(RedisError):
+    """A write was made and is not yet where it was promised to be."""
+
+
+class Sent(NamedTuple):
+    """A command that goes to a server.
+
+    Attributes:
+        place: which of a call's requests it is.
+        is_asking: whether its slot is still on its way to that server.
+
+    """
+
+    place: int
+    is_asking: bool
+
+
+def send(connection: Connection, requests: Sequence[Request], batch: Sequence[Sent]) -> None:
+    """Send commands in a row."""
+    commands = []
+    for place, is_asking in batch:
+        commands += [ASKING] * is_asking
+        commands.append(requests[place].command)
+    connection.send_packed_command((b"".join(commands),))
+
+
+def receive(connection: Connection, batch: Sequence[Sent], copies: int) -> list[Any]:
+    """Return the answers; an error that is one command's alone is an answer too.
+
+    Args:
+        connection: over which the batch was sent.
+        batch: what was sent.
+        copies: how many replicas must have on disk what was written.
+
+    """
+    answers = []
+    for _, is_asking in batch:
+        if is_asking:
+            connection.read_response()
+        answers.append(_answer(connection))
+    if not copies or _has_copies(connection, copies):
+        return answers
+    error = TooFewCopiesError(f"a write is not yet on the disks of {copies} replicas")
+    return [answer if isinstance(answer, RedisError) else error for answer in answers]
+
+
+def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:
+    """Return an error of this project's own for one of a server."""
+    if isinstance(error, (RedisConnectionError, RedisTimeoutError)):
+        return StoreUnavailableError(f"the store cannot be reached: {error}; is it running?")
+    if isinstance(error, (ConfigError, TooFewCopiesError)):
+        return StoreUnavailableError(str(error))
+    return StoreUnavailableError(f"the store did not do as asked: {error}")
+
+
+def _has_copies(connection: Connection, copies: int) -> bool:
+    """Wait until what this connection wrote is on disk here and on so many replicas."""
+    for wait_ms in COPIES_WAITS_MS:
+        connection.send_command("WAITAOF", 1, copies, wait_ms)
+        answer = _answer(connection)
+        if isinstance(answer, RedisError):
+            return False
+        here, on_replicas = answer
+        if here >= 1 and on_replicas >= copies:
+            return True
+    return False
+
+
+def _answer(connection: Connection) -> Any:  # noqa: ANN401 as redis answers
+    """Return the next answer; an error that is one command's alone is an answer too."""
+    try:
+        return connection.read_response()
+    except (NoScriptError, ReadOnlyError):
+        raise  # a server that was restarted or is no longer the master: connect again
+    except ResponseError as error:
+        return error
