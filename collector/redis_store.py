@@ -193,7 +193,7 @@ class RedisStore:
 
     def ping(self) -> None:
         """See TallyStore; a cluster answers when any of its nodes does."""
-        self._ask(keys.STORE, "PING")
+        self._router.ping()
 
     def logs(self) -> Logs:
         """Return the append-only files of the store's servers."""
