@@ -14,7 +14,8 @@ import redis
 from client_sdk.spec import Window, WindowKind
 from collector.connections import answers
 from collector.embedded import server_program
-from tests.support.collecting import report, upload
+from tests.support.cluster import Cluster
+from tests.support.collecting import of_shard, report, upload
 from tests.support.processes import command_line, free_port, run_command, running_collector, wait_until
 from tests.support.rights import RULES, USER
 from tests.support.wire import post, tallies
@@ -79,3 +80,20 @@ def test_a_collector_needs_no_more_than_its_rights_and_shows_its_password_nowher
         wait_until(lambda: "is being rewritten" in collector.output.read_text(), what="maintenance")
         shown = [command_line(pid) for pid in (collector.pid, *collector.worker_pids())]
     assert not any(CANARY in text for text in (*shown, closed.stdout, closed.stderr, collector.output.read_text()))
+
+
+def test_a_cluster_is_used_and_a_window_closed_on_all_of_it(
+    cluster: Cluster, registry_file: Path, tmp_path: Path
+) -> None:
+    cluster.wait_until_healthy()
+    cluster.empty()
+    window = Window.of(WindowKind.DAY, time.time()).text
+    options = ["--redis", cluster.url, "--cluster"]
+    replicated = [*options, "--durability", "replicated", "--copies", "1"]
+    with running_collector(registry_file, tmp_path / "unused", *replicated) as collector:
+        assert [post(collector.url, of_shard(shard, window))[0] for shard in range(64)] == [200] * 64
+        closed = run_command([sys.executable, "-m", "collector", "close", "--window", window, *options])
+        assert (closed.returncode, closed.stderr) == (0, "")
+        assert [tally["counts"] for tally in tallies(collector.url)] == [[0, 0, 64, 0]]
+        late = post(collector.url, of_shard(5, window))
+        assert late == (200, {"accepted": 0, "refused": [{"index": 0, "code": "window_closed"}]})
