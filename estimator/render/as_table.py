@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
-import numpy as np
-
-from client_sdk.spec import Cross, Metric
+from client_sdk.spec import Metric
 from estimator.changes import Changes
-from estimator.distribution import Resampled
-from estimator.figure import Estimate
-from estimator.joint import Joint
 from estimator.metric_estimate import MetricEstimate
 from estimator.pooling import Pooled
 from estimator.render import central, fakes
 from estimator.render.style import PLAIN, Style
-from estimator.render.words import cluster_words, mean_word, mechanism_words, word
+from estimator.render.table_lines import (
+    NUMBER_DIGITS,
+    SHARE_DIGITS,
+    SHARES,
+    SHOWN_VALUES,
+    answered_lines,
+    cluster_lines,
+    fakes_lines,
+    joint_lines,
+    lines_of,
+    shown_values,
+    window_of,
+)
+from estimator.render.words import mean_word, mechanism_words, word
 from estimator.report import Report
 
 FOOTNOTES = """\
@@ -54,6 +61,7 @@ TOGETHER_FOOTNOTE = """\
 All intervals of a question in a window hold together with the confidence above
 them; but those marked ~ are only widened for it, and promise less.
 """
+
 POOLED_FOOTNOTE = """\
 Windows together: the same people may have answered in each, so that only the
 mechanism's fresh noise averages out over them. A change takes the two windows
@@ -61,26 +69,7 @@ for independent, which is careful. p: of the clearest change between the first
 and the last closed window, corrected for everything that is compared.
 """
 
-
-SHOWN_VALUES = 50
-"""Of a large category only so many, those with the largest shares in its last window; a table is for the eye."""
-
-SHARE_DIGITS, NUMBER_DIGITS = ".4f", ".5g"
-
 PRELIMINARY_FOOTNOTE = "*: preliminary; the window is still open and its figures will change.\n"
-
-
-SHARES = (0.0, 1.0)
-"""Between which ends a bar of a share lies."""
-
-
-class Line(NamedTuple):
-    """One thing that has a line: its name, its figures, their digits, and the ends of its bar, if it has one."""
-
-    label: str
-    figure: Estimate | Resampled
-    digits: str
-    ends: tuple[float, float] | None
 
 
 def as_table(report: Report, style: Style = PLAIN) -> str:
@@ -128,20 +117,16 @@ def _block(metric: Metric, windows: Sequence[MetricEstimate], confidence: float,
     lines = [
         style.strong(f"{metric.name}: {metric.kind}"),
         f"  {mechanism_words(metric)}",
-        *(f"  reports in {_window(estimated)}: {estimated.reports:,}" for estimated in windows),
+        *(f"  reports in {window_of(estimated)}: {estimated.reports:,}" for estimated in windows),
         style.heading(confidence),
         *_rows(windows, style),
         *(
             line
             for estimated in windows
-            for line in (*_answered_lines(estimated, style), *_joint_lines(estimated, style))
+            for line in (*answered_lines(estimated, style), *joint_lines(estimated, style))
         ),
         *filter(None, map(central.line_of, windows)),
-        *(
-            line
-            for estimated in windows
-            for line in (*_cluster_lines(estimated, style), *_fakes_lines(estimated, style))
-        ),
+        *(line for estimated in windows for line in (*cluster_lines(estimated, style), *fakes_lines(estimated, style))),
     ]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
@@ -169,101 +154,6 @@ def _rows(windows: Sequence[MetricEstimate], style: Style) -> Iterator[str]:
     for same in zip(*(lines_of(estimated, positions) for estimated in windows), strict=True):
         for index, (estimated, line) in enumerate(zip(windows, same, strict=True)):
             label = line.label if index == 0 else ""
-            yield style.row(label, _window(estimated), line.figure, line.digits, line.ends)
+            yield style.row(label, window_of(estimated), line.figure, line.digits, line.ends)
     if left_out:
         yield f"  … and {left_out:,} more values; --format json and csv have all"
-
-
-def shown_values(estimated: MetricEstimate) -> tuple[Sequence[int], int]:
-    """Return the positions of the values that a table shows, in the domain's order, and how many it leaves out."""
-    shares = estimated.shares
-    if shares is None:
-        return (), 0
-    if len(shares) <= SHOWN_VALUES:
-        return range(len(shares)), 0
-    sizes = shares.shrunken if shares.shrunken.size else shares.highs
-    largest = np.argsort(-sizes, kind="stable")[:SHOWN_VALUES]
-    return sorted(largest.tolist()), len(shares) - SHOWN_VALUES
-
-
-def lines_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[Line]:
-    """Yield each thing that has a line; bins have none."""
-    if estimated.shares is not None:
-        for position in positions:
-            value, share = estimated.shares[position]
-            yield Line(word(value), share, SHARE_DIGITS, SHARES)
-    if estimated.mean is not None:
-        yield Line(mean_word(estimated.metric.kind), estimated.mean, NUMBER_DIGITS, estimated.mean_range)
-    if estimated.distribution is not None:
-        yield Line("variance ~", estimated.distribution.variance, NUMBER_DIGITS, None)
-        for probability, one in estimated.distribution.quantiles:
-            yield Line(f"{probability:.0%} are at most ~", one, NUMBER_DIGITS, estimated.mean_range)
-
-
-def _answered_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
-    if estimated.answered:
-        yield f"  among those who answered, {_window(estimated)}"
-    for value, one in estimated.answered[:SHOWN_VALUES]:
-        yield style.row(word(value), "", one, SHARE_DIGITS, SHARES)
-
-
-def _joint_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield the shares within groups, the clearest difference, and whether the two questions depend."""
-    domain, joint = estimated.metric.domain, estimated.joint
-    if joint is None or not isinstance(domain, Cross):
-        return
-    groups, outcomes = domain.names
-    yield f"  {style.cut(outcomes)} within each group of {style.cut(groups)}, {_window(estimated)}"
-    for group in joint.groups:
-        for value, one in group.outcomes:
-            yield style.row(word((group.label, value)), "", one, SHARE_DIGITS, SHARES)
-    yield from _clearest(joint, style)
-    if joint.independence is not None:
-        test = joint.independence
-        yield f"  if {style.cut(groups)} and {style.cut(outcomes)} had nothing to do with each other:"
-        yield f"  p = {test.p_value:.2g} (chi-square {test.statistic:.1f}, {test.degrees_of_freedom} d.f.)"
-
-
-def _cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield the clusters of the answers, where there is more than one, and how sure their number is."""
-    found = estimated.clusters
-    if found is None:
-        return
-    number = len(found.clusters)
-    counted = "1 cluster" if number == 1 else f"{number} clusters"
-    yield f"  {counted} ~, {_window(estimated)}: so many in {found.numbers[number - 1]:.0%} of resampled tallies"
-    for one in found.clusters if number > 1 else ():
-        stable = f"stable {one.stability:.2f}"
-        yield style.row(cluster_words(one), stable, one.share, SHARE_DIGITS, SHARES)
-
-
-def _fakes_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield how far made-up reports could have moved each value that is shown, and what the test says."""
-    found = estimated.fakes
-    if found is None:
-        return
-    yield f"  if {found.fraction:.3g} of the reports were made up, {_window(estimated)}: down, up"
-    moves = []
-    if found.shares is not None:
-        positions, _ = shown_values(estimated)
-        moves += [(word(label), move) for label, move in (found.shares[position] for position in positions)]
-    if found.mean is not None:
-        moves.append((mean_word(estimated.metric.kind), found.mean))
-    for label, move in moves:
-        yield f"  {style.cut(label):{style.value_width}} {'':11} {move.down:9.4g}  {move.up:9.4g}"
-    yield f"  {fakes.verdict_of(found.test)}"
-
-
-def _clearest(joint: Joint, style: Style) -> Iterator[str]:
-    known = [one for one in joint.differences if one.estimate.unbiased is not None and one.estimate.standard_error]
-    if not known:
-        return
-    clearest = max(known, key=lambda one: abs(one.estimate.unbiased or 0) / (one.estimate.standard_error or 1))
-    one, (first, second) = clearest.estimate, (style.cut(word(label)) for label in clearest.groups)
-    value = style.cut(word(clearest.label))
-    yield f"  clearest of {len(joint.differences):,} differences: {value}, {first} less {second}:"
-    yield style.row("", "", one, SHARE_DIGITS)
-
-
-def _window(estimated: MetricEstimate) -> str:
-    return estimated.window.text + ("" if estimated.closed else "*")

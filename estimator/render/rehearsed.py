@@ -12,9 +12,9 @@ from estimator.intervals import CONFIDENCE
 from estimator.rehearsal import Coverage, Rehearsal, Rehearsed, compared, holds
 from estimator.render.as_csv import csv_text
 from estimator.render.as_json import document_of, json_text
-from estimator.render.as_table import lines_of, shown_values
 from estimator.render.rows import COLUMNS, metric_rows
 from estimator.render.style import VALUE_WIDTH, cut
+from estimator.render.table_lines import lines_of, shown_values
 from estimator.render.words import mechanism_words
 
 CSV_COLUMNS: Final = (*COLUMNS, "truth", "holds", "seed")

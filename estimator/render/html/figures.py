@@ -10,8 +10,8 @@ from client_sdk.spec import Label, Metric
 from estimator.distribution import Resampled
 from estimator.figure import Estimate
 from estimator.metric_estimate import MetricEstimate
-from estimator.render.as_table import shown_values
 from estimator.render.html.numbers import PERCENT, PLAIN, UNBROKEN, Unit
+from estimator.render.table_lines import shown_values
 from estimator.render.words import mean_word, word
 
 LONGEST_LABEL = 80
