@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test lint bench faults browser assets screenshots clean
+.PHONY: setup demo test lint bench faults programs assets screenshots clean
 
 setup: $(READY)
 
@@ -23,7 +23,7 @@ lint: setup
 	$(BIN)/lint-imports
 
 test: lint programs
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 # Debian's Chromium opens the HTML report in tests, its nginx stands before the collector; who is not root installs them
 # beforehand.
@@ -36,7 +36,7 @@ programs:
 assets: setup
 	$(BIN)/python -m tools.fetch_assets
 
-screenshots: setup browser
+screenshots: setup programs
 	$(BIN)/python -m tools.screenshots
 
 bench: setup programs

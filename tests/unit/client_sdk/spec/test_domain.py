@@ -44,7 +44,7 @@ def test_a_category_takes_its_values_in_order_and_nothing_else() -> None:
         *(Decimal("nan"), Decimal("sNaN"), Decimal("-inf"), Decimal("1e999999999"), Decimal("-1e999999999")),
         Decimal("1e-999999999"),
     ],
-    ids=lambda answer: ascii(answer)[:30],
+    ids=lambda answer: type(answer).__name__,
 )
 def test_a_number_outside_the_range_or_of_another_type_is_refused_at_once(answer: object) -> None:
     with pytest.raises(DomainError):
