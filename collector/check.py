@@ -13,7 +13,7 @@ from client_sdk.spec import Registry, RegistryError
 from collector.config import ConfigError, Durability, Promise
 from collector.redis_store import RedisStore
 from collector.schema import SCHEMA_FIELD
-from collector.server import Connection, info
+from collector.server import Connection, info, setting
 from collector.store import StoreUnavailableError
 
 FULL, NEARLY_FULL = 0.95, 0.75
@@ -23,6 +23,12 @@ GIB = 2**30
 
 LEAST_FREE_BYTES = GIB
 """What a disk must have free besides twice the store's file, which is written anew beside the old one."""
+
+FORGETFUL = {
+    "slowlog-log-slower-than": ("-1", "it keeps a slow upload whole, with the time at which it came"),
+    "aof-timestamp-enabled": ("no", "its file holds the times at which uploads came"),
+}
+"""Settings of a server that keeps less than it could: to what each is to be set, and why."""
 
 MEANT = {
     Durability.MEMORY: "in the store's memory: a crash of the store loses what was acknowledged last",
@@ -82,6 +88,9 @@ def check_store(store: RedisStore, promise: Promise, registry: Registry | None) 
         yield Finding(Level.OK, "store", _described(store.ask_servers(_server)))
         yield Finding(Level.OK, "promise", f"acknowledged means {MEANT[promise.durability]}")
         yield from map(_memory, store.ask_servers(_memory_facts))
+        for name in sorted(set[str]().union(*store.ask_servers(_not_forgetful))):
+            value, why = FORGETFUL[name]
+            yield Finding(Level.WARNING, "privacy", f"a server has not {name} {value}: {why}; set it so")
         if store.logs().log_rewrite_failed():
             text = "the last rewrite of an append-only file failed: see that the disk has room, and the server's log"
             yield Finding(Level.WARNING, "log", text)
@@ -114,6 +123,11 @@ def _described(servers: list[tuple[str, str]]) -> str:
     versions = ", ".join(sorted({version for version, _ in servers}))
     masters = sum(role == "master" for _, role in servers)
     return f"it answers: {versions}; servers: {masters}, replicas: {len(servers) - masters}"
+
+
+def _not_forgetful(connection: Connection) -> set[str]:
+    """Return the settings by which a server keeps more than it should; one that it does not have keeps nothing."""
+    return {name for name, (value, _) in FORGETFUL.items() if setting(connection, name) not in (value, None)}
 
 
 def _memory_facts(connection: Connection) -> Mapping[str, str]:

@@ -54,6 +54,11 @@ while true do
   bucket = base .. string.sub(path, 1, level)
 end
 
+-- By a clock that is days ahead of the collector's the id would expire at once, and its upload count again.
+if expiry ~= '0' and tonumber(expiry) <= tonumber(redis.call('TIME')[1]) then
+  return redis.error_reply('the clocks of store and collector are days apart: nothing was counted')
+end
+
 local reports = (#ARGV - {FIRST_REPORT - 1}) / {ARGUMENTS_A_REPORT}
 if allowance ~= '' and reports > 0 then
   local quota = shard .. 'quota:' .. allowance .. ':' .. allowance_expiry

@@ -1,9 +1,13 @@
-"""Judges an upload: which reports count, where, and why the others do not. Pure: the clock is an argument."""
+"""Judges an upload: which reports count, where, and why the others do not. Pure: the clock is an argument.
+
+What holds of a metric, an edition and a window holds for a whole second, for windows and graces begin and end at whole
+ones. So it is looked up once a second, not once a report.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from client_sdk.spec import CLOCK_SKEW_S, Metric, Refusal, Registry, Upload, Window
@@ -96,6 +100,27 @@ class _Ruling(NamedTuple):
 
 
 _Rule = Callable[[str, str, str], _Ruling]
+"""Returns the ruling on a metric, an edition and a window."""
+
+RULINGS = 4096
+"""How many rulings of a second are kept: those on what an app asks, in every window that takes reports."""
+
+
+class _Second(NamedTuple):
+    """The rules of one second.
+
+    Attributes:
+        registry: the definitions.
+        now_s: Unix seconds, whole ones.
+        grace_s: seconds after its end during which a window still takes reports.
+        rule: the rules.
+
+    """
+
+    registry: Registry
+    now_s: float
+    grace_s: int
+    rule: _Rule
 
 
 def judge(upload: Upload, registry: Registry, *, now_s: float, grace_s: int) -> Judgement:
@@ -106,8 +131,8 @@ def judge(upload: Upload, registry: Registry, *, now_s: float, grace_s: int) -> 
 def judge_all(
     uploads: Iterable[Upload], registry: Registry, *, now_s: float, grace_s: int, allowance: Allowance | None = None
 ) -> list[Judgement]:
-    """Judge several uploads at one instant: what they have in common is looked up once."""
-    rule = cache(_rules(registry, now_s, grace_s))
+    """Judge several uploads at one instant."""
+    rule = _rules(registry, now_s, grace_s)
     return [_judge(upload, rule, allowance) for upload in uploads]
 
 
@@ -130,8 +155,10 @@ def _judge(upload: Upload, rule: _Rule, allowance: Allowance | None = None) -> J
     latest_end = latest_memory = 0
     for index, (metric, edition, window, symbol) in enumerate(upload.reports):
         refusal, out_of_time, symbols, ends_at, remember_until = rule(metric, edition, window)
-        latest_end = max(latest_end, ends_at)
-        latest_memory = max(latest_memory, remember_until)
+        if ends_at > latest_end:  # noqa: PLR1730 a call of max takes longer, and this is done for every report
+            latest_end = ends_at
+        if remember_until > latest_memory:  # noqa: PLR1730 as above
+            latest_memory = remember_until
         if refusal is None:
             refusal = Refusal.SYMBOL_OUT_OF_RANGE if symbol >= symbols else out_of_time
         if refusal is None:
@@ -143,7 +170,21 @@ def _judge(upload: Upload, rule: _Rule, allowance: Allowance | None = None) -> J
     )
 
 
+_latest: _Second | None = None
+
+
 def _rules(registry: Registry, now_s: float, grace_s: int) -> _Rule:
+    """Return the rules of the second of an instant; those of the latest one are kept."""
+    global _latest  # noqa: PLW0603 replaced whole, and by what any thread would put there
+    second_s = now_s // 1
+    latest = _latest
+    if latest is None or latest.registry is not registry or latest.now_s != second_s or latest.grace_s != grace_s:
+        rule = lru_cache(RULINGS)(_rules_of(registry, second_s, grace_s))
+        latest = _latest = _Second(registry, second_s, grace_s, rule)
+    return latest.rule
+
+
+def _rules_of(registry: Registry, now_s: float, grace_s: int) -> _Rule:
     def rule(name: str, edition: str, window_text: str) -> _Ruling:
         window = Window.parse(window_text)
         out_of_time = _out_of_time(window, now_s, grace_s)

@@ -89,6 +89,10 @@ class Router:
             try:
                 connection.send_packed_command((request.command,))
                 return connection.read_response()
+            except RedisTimeoutError as error:  # another wait as long would be one too many for who waits for us
+                self._connections.drop(home)
+                self._connections.avoid(home)
+                raise unavailable(error) from error
             except RedisError as error:  # try again: a command is always safe to be sent twice
                 if not isinstance(error, ResponseError):
                     self._connections.drop(home)

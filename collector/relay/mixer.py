@@ -50,6 +50,7 @@ class Mixer:
         self._uniform = uniform
         self._permute = permute
         self._threads = ThreadPoolExecutor(FORWARDERS, thread_name_prefix="forward")
+        self._idle_threads = asyncio.Semaphore(FORWARDERS)
         self._batch: Batch[asyncio.Future[LineAnswer]] = Batch()
         self._timer: asyncio.TimerHandle | None = None
         self._under_way: set[asyncio.Task[None]] = set()
@@ -92,7 +93,17 @@ class Mixer:
         task.add_done_callback(self._under_way.discard)
 
     async def _send(self, lines: list[_Held]) -> None:
-        """Send a batch and tell everybody who waits."""
+        """Send a batch when its turn comes, and tell everybody who waits.
+
+        Of one that comes too late nothing is sent: its devices were told to send theirs again. Or else a collector
+        that hangs would be brought ever older batches, and ever more of them would be held for it.
+        """
+        async with self._idle_threads:
+            lines = [line for line in lines if _waiters([line])]
+            if lines:
+                await self._send_now(lines)
+
+    async def _send_now(self, lines: list[_Held]) -> None:
         loop = asyncio.get_running_loop()
         try:
             answers = await loop.run_in_executor(self._threads, self._exchange, lines)

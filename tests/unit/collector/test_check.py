@@ -95,6 +95,22 @@ def test_a_promise_that_a_server_does_not_keep_is_a_failure(store: RedisStore, e
     assert "appendfsync always (now everysec)" in found[0].text
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "usual"), [("slowlog-log-slower-than", "10000", "-1"), ("aof-timestamp-enabled", "yes", "no")]
+)
+def test_a_server_that_keeps_when_uploads_came_is_warned_of(
+    store: RedisStore, embedded_url: str, setting: str, value: str, usual: str
+) -> None:
+    with redis.Redis.from_url(embedded_url) as client:
+        client.config_set(setting, value)
+        try:
+            ((level, text),) = of(list(check_store(store, ON_DISK, REGISTRY)), "privacy")
+        finally:
+            client.config_set(setting, usual)
+    assert level is Level.WARNING
+    assert f"{setting} {usual}" in text
+
+
 def test_a_cluster_that_stops_with_one_node_is_a_failure(cluster: Cluster) -> None:
     store = RedisStore(cluster.url, ON_DISK, is_cluster=True)
     (described,) = of(list(check_store(store, ON_DISK, None)), "store")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from client_sdk.spec import CLOCK_SKEW_S, GRACE_S, Refusal, Upload, Window
@@ -22,8 +24,8 @@ CASES = [
     (report(symbol=2, window="2026-10-01"), NOON, Refusal.SYMBOL_OUT_OF_RANGE),
     (report(window="2026-11-21"), NOON, Refusal.WINDOW_IN_FUTURE),
     (report(), Window.parse(TODAY).starts_at - CLOCK_SKEW_S, None),
-    (report(), Window.parse(TODAY).starts_at - CLOCK_SKEW_S - 1, Refusal.WINDOW_IN_FUTURE),
-    (report(), Window.parse(TODAY).ends_at + GRACE_S - 1, None),
+    (report(), Window.parse(TODAY).starts_at - CLOCK_SKEW_S - 0.5, Refusal.WINDOW_IN_FUTURE),
+    (report(), Window.parse(TODAY).ends_at + GRACE_S - 0.5, None),
     (report(), Window.parse(TODAY).ends_at + GRACE_S, Refusal.WINDOW_CLOSED),
 ]
 
@@ -69,3 +71,12 @@ def test_uploads_that_are_judged_together_fare_as_each_would_alone() -> None:
     for now_s in {now_s for _, now_s, _ in CASES}:
         together = judge_all(uploads, REGISTRY, now_s=now_s, grace_s=GRACE_S)
         assert together == [judged(sent, now_s) for sent in uploads]
+
+
+def test_what_was_looked_up_of_another_registry_or_grace_in_the_same_second_decides_nothing() -> None:
+    sent, late = upload(report()), Window.parse(TODAY).ends_at
+    other = replace(REGISTRY, metrics={"os": REGISTRY.metrics["os"]})
+    assert not judge(sent, REGISTRY, now_s=NOON, grace_s=GRACE_S).refused
+    assert judge(sent, other, now_s=NOON + 0.1, grace_s=GRACE_S).refused == ((0, Refusal.UNKNOWN_METRIC),)
+    assert judge(sent, REGISTRY, now_s=late, grace_s=0).refused == ((0, Refusal.WINDOW_CLOSED),)
+    assert not judge(sent, REGISTRY, now_s=late, grace_s=GRACE_S).refused

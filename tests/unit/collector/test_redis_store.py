@@ -177,6 +177,15 @@ def test_ids_expire_by_the_calendar_and_not_by_when_they_came(store: RedisStore,
     assert client.expiretime(bucket) == judgement.remember_until
 
 
+def test_nothing_is_counted_of_which_the_server_would_forget_the_id_at_once(store: RedisStore, client: Any) -> None:
+    now_s = int(client.time()[0])
+    late = judged(upload(report()))._replace(remember_until=now_s - 1)
+    for _ in range(2):
+        with pytest.raises(StoreUnavailableError, match="clocks of store and collector"):
+            store.count(late)
+    assert client.keys("{*}:*") == []
+
+
 def test_a_script_that_the_server_forgot_is_sent_again(store: RedisStore, client: Any) -> None:
     store.count(judged(upload()))
     client.script_flush()

@@ -183,6 +183,16 @@ def test_a_server_that_does_not_answer_in_time_is_not_asked_twice() -> None:
         wires.own(A)
 
 
+def test_a_server_that_answered_before_and_now_does_not_is_not_asked_twice_either() -> None:
+    ours, wires = routed({None: says(b"one", RedisTimeoutError("late"), b"two")})
+    ours.learn(())
+    assert ours.ask(get()) == b"one"
+    with pytest.raises(StoreUnavailableError, match="late"):
+        ours.ask(get())
+    with pytest.raises(RedisConnectionError, match="just not answered"):
+        wires.own(None)
+
+
 def test_a_server_that_was_avoided_is_tried_by_one_first(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])

@@ -137,6 +137,33 @@ def test_a_device_is_told_to_come_again_before_it_gives_up_waiting(monkeypatch: 
     assert isinstance(answer, CollectorUnavailableError)
 
 
+def test_uploads_that_nobody_waits_for_any_more_are_not_kept_for_a_collector_that_hangs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mixer, "ANSWER_DEADLINE_S", 0.05)
+    end = threading.Event()
+
+    def hang(body: bytes) -> bytes:
+        end.wait()
+        return accept(body)
+
+    collector = Collector(hang)
+    late = upload()
+
+    async def flood() -> list[LineAnswer | BaseException]:
+        mixed = mixing(collector, gather_s=0.001)
+        for _ in range(mixer.FORWARDERS + 20):
+            await deliver(mixed, upload())
+        monkeypatch.setattr(mixer, "ANSWER_DEADLINE_S", 30.0)
+        coming = asyncio.create_task(deliver(mixed, late))
+        await asyncio.sleep(0)
+        end.set()
+        return await coming
+
+    assert asyncio.run(flood()) == [answered(late)]
+    assert len(collector.batches) == mixer.FORWARDERS + 1
+
+
 def test_a_device_that_went_away_does_not_keep_the_others_from_their_answers() -> None:
     staying, gone = upload(), upload()
 
