@@ -1,12 +1,19 @@
-"""Measures everything that the project promises in numbers, and writes RESULTS.md."""
+"""Measures what the project promises in numbers, and writes RESULTS.md: all of it, or the parts that are named.
+
+``python -m tests.bench`` measures everything; ``python -m tests.bench collector html`` these two, and leaves the other
+sections as they were: each says when it was measured.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from tests.bench.amplification import measure_amplification
 from tests.bench.bulk import measure_bulk
@@ -22,34 +29,56 @@ from tests.bench.sdk import measure_sdk
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
+PARTS: Final[Mapping[str, Callable[[], str]]] = {
+    "collector": measure_collector,
+    "bulk": measure_bulk,
+    "metrics": measure_metrics,
+    "sdk": measure_sdk,
+    "participation": measure_participation,
+    "estimator": measure_estimator,
+    "html": measure_html,
+    "amplification": measure_amplification,
+    "channels": measure_channels,
+    "peers": measure_peers,
+    "fresh": measure_fresh,
+}
+"""In the order of the sections."""
 
-def main() -> None:
+MARK: Final = "<!-- {} -->\n"
+"""Stands before the section of a part."""
+
+
+def main(names: list[str]) -> None:
     """Measure and write, saying what is under way."""
+    unknown = [name for name in names if name not in PARTS]
+    if unknown:
+        sys.exit(f"there is no part {', '.join(unknown)}; the parts are: {', '.join(PARTS)}")
+    for name in names or PARTS:
+        sys.stderr.write(f"{name} …\n")
+        write({name: section(PARTS[name]())})
+
+
+def section(text: str) -> str:
+    """Return a section that says below its heading when and where it was measured."""
+    heading, _, rest = text.partition("\n")
     day = datetime.now(UTC).date()
-    head = (
-        "# Results\n\n"
-        f"Written by `make bench` on {day}: {os.cpu_count()} cores, {platform.system()} {platform.machine()}, "
-        f"Python {platform.python_version()}. Clients, servers and store share the cores.\n\n"
-    )
-    sections = []
-    parts = (
-        *(
-            measure_collector,
-            measure_bulk,
-            measure_metrics,
-            measure_sdk,
-            measure_participation,
-            measure_estimator,
-            measure_html,
-            measure_amplification,
-        ),
-        *(measure_channels, measure_peers, measure_fresh),
-    )
-    for measure in parts:
-        sys.stderr.write(f"{measure.__name__} …\n")
-        sections.append(measure())
-    RESULTS.write_text(head + "\n".join(sections), encoding="utf-8")
+    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
+    return f"{heading}\n\nMeasured on {day}: {machine}.\n{rest}"
+
+
+def write(measured: dict[str, str]) -> None:
+    """Put sections into the file, in order, in the place of older ones of the same parts."""
+    sections = read(RESULTS.read_text(encoding="utf-8")) | measured
+    head = "# Results\n\nWritten by `make bench`. Clients, servers and store share the cores.\n\n"
+    body = (MARK.format(name) + sections[name].strip("\n") + "\n" for name in PARTS if name in sections)
+    RESULTS.write_text(head + "\n".join(body), encoding="utf-8")
+
+
+def read(text: str) -> dict[str, str]:
+    """Return the sections that a file has, by the names of their parts."""
+    _, *pieces = re.split(r"^<!-- (\w+) -->\n", text, flags=re.MULTILINE)
+    return dict(zip(pieces[::2], pieces[1::2], strict=True))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
