@@ -172,14 +172,14 @@ class RedisStore:
         """See TallyStore."""
         return self._tallies(lambda window: window in closed, closed=True)
 
-    def open_snapshot(self, interval_s: int, closed: frozenset[str], now_s: float) -> Snapshot:
+    def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
         """See TallyStore; every collector on the store shares one look."""
         tag = keys.prefix(0)
         kept = self._ask(tag, "GET", keys.SNAPSHOT)
         if kept is None:
             tallies = [
                 (tally.metric, tally.edition, tally.window, tally.counts)
-                for tally in self._tallies(lambda window: window not in closed, closed=False)
+                for tally in self._tallies(lambda window: window not in left_out, closed=False)
             ]
             fresh = json.dumps({"taken_s": int(now_s), "tallies": tallies})
             self._ask(tag, "SET", keys.SNAPSHOT, fresh, "NX", "EX", interval_s)
@@ -189,7 +189,7 @@ class RedisStore:
             Tally(metric, edition, window, closed=False, counts=tuple(counts))
             for metric, edition, window, counts in look["tallies"]
         )
-        return Snapshot(look["taken_s"], tuple(tallies_of_look)).without(closed)
+        return Snapshot(look["taken_s"], tuple(tallies_of_look)).without(left_out)
 
     def ping(self) -> None:
         """See TallyStore; a cluster answers when any of its nodes does."""

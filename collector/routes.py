@@ -20,12 +20,12 @@ from collector.count_batch import count_batch
 from collector.counters import Counters
 from collector.headers import SNAPSHOT_TAKEN, utc_of
 from collector.judge import judge, judge_all
-from collector.maintenance import close_due_windows
+from collector.maintenance import close_due_windows, due_windows
 from collector.openapi import openapi_document
 from collector.operations import NDJSON, OPERATIONS
 from collector.problem import Problem, ProblemError
 from collector.served import Live
-from collector.store import Tally, TallyStore
+from collector.store import Snapshot, Tally, TallyStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def create_blueprint(service: Service) -> Blueprint:
         closed = service.store.closed_windows()
         tallies, headers = service.store.closed_tallies(closed), dict[str, str]()
         if preliminary:
-            snapshot = service.store.open_snapshot(service.snapshot_interval_s, closed, service.clock())
+            snapshot = _look(service, closed)
             tallies, headers = chain(tallies, snapshot), {SNAPSHOT_TAKEN: utc_of(snapshot.taken_s)}
         # Whole before the first byte: a store that dies in between must give an error, not a shorter answer.
         return Response(
@@ -114,6 +114,16 @@ def _blueprint(*handlers: Callable[[], Response]) -> Blueprint:
     if by_name:
         raise LookupError(f"these handlers are no operations: {', '.join(by_name)}")
     return routes
+
+
+def _look(service: Service, closed: frozenset[str]) -> Snapshot:
+    """Return the last look at open windows, without those that close before another one may be taken.
+
+    A closed tally is a look as well: too soon after one at the same window, the two would show what came in between.
+    """
+    now_s, interval_s = service.clock(), service.snapshot_interval_s
+    closing = due_windows(service.store, now_s=now_s + interval_s, grace_s=service.grace_s)
+    return service.store.open_snapshot(interval_s, closed.union(window.text for window in closing), now_s)
 
 
 def _tagged(body: bytes) -> Response:

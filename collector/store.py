@@ -73,9 +73,9 @@ class Snapshot:
         """Yield the tallies."""
         return iter(self.tallies)
 
-    def without(self, closed: frozenset[str]) -> Snapshot:
-        """Return the same look without windows that were closed since."""
-        return Snapshot(self.taken_s, tuple(tally for tally in self.tallies if tally.window not in closed))
+    def without(self, left_out: frozenset[str]) -> Snapshot:
+        """Return the same look without some windows, such as those that were closed since."""
+        return Snapshot(self.taken_s, tuple(tally for tally in self.tallies if tally.window not in left_out))
 
 
 class TallyStore(Protocol):
@@ -113,14 +113,14 @@ class TallyStore(Protocol):
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[Tally]:
         """Yield the tallies of windows that are closed, by metric, edition and window."""
 
-    def open_snapshot(self, interval_s: int, closed: frozenset[str], now_s: float) -> Snapshot:
-        """Return the tallies of windows that are not closed as of the last look, which is renewed every ``interval_s``.
+    def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
+        """Return the tallies of windows that are open as of the last look, which is renewed every ``interval_s``.
 
         Looking more often would let a reader subtract two looks and see single reports (differencing).
 
         Args:
             interval_s: seconds for which a look is the last one.
-            closed: the windows that are closed.
+            left_out: the windows that are closed, and others that are not to be looked at.
             now_s: Unix seconds, when a look that is taken now is taken.
 
         """

@@ -72,12 +72,12 @@ class MemoryStore:
         self.ping()
         return iter([tally for tally in self._tallies() if tally.window in closed])
 
-    def open_snapshot(self, interval_s: int, closed: frozenset[str], now_s: float) -> Snapshot:
+    def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
         self.ping()
         assert interval_s > 0
         if self._snapshot is None:
             self._snapshot = Snapshot(int(now_s), tuple(self._tallies()))
-        return self._snapshot.without(closed)
+        return self._snapshot.without(left_out)
 
     def ping(self) -> None:
         if self.is_down:

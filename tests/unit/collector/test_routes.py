@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from client_sdk.spec import MAX_UPLOAD_BYTES, Window
+from client_sdk.spec import GRACE_S, MAX_UPLOAD_BYTES, Window
 from collector import create_app
 from collector.access import Access
+from collector.config import HOUR_S
 from collector.served import Live, Served
 from collector.store import StoreUnavailableError, Tally
 from tests.support.collecting import NOON, REGISTRY, TODAY, report, tallies_of, upload
@@ -73,6 +74,17 @@ def test_open_windows_are_shown_only_as_a_preliminary_snapshot(client: FlaskClie
     assert (line["closed"], line["counts"]) == (False, [0, 1])
     assert answer.headers["Hearsay-Snapshot"] == "2026-11-20T12:00:00Z"
     assert "Hearsay-Snapshot" not in client.get("/v1/tallies", headers=READ).headers
+
+
+@pytest.mark.parametrize(("before_close_s", "is_shown"), [(HOUR_S + 1, True), (HOUR_S, False), (1, False)])
+def test_a_window_is_not_looked_at_so_late_that_its_closed_tally_would_show_what_came_after(
+    store: MemoryStore, before_close_s: int, *, is_shown: bool
+) -> None:
+    now_s = Window.parse(TODAY).ends_at + GRACE_S - before_close_s
+    client = create_app(LIVE, store, clock=lambda: now_s).test_client()
+    client.post("/v1/reports", data=upload().encode(), headers=JSON)
+    shown = client.get("/v1/tallies?preliminary=1", headers=READ).text
+    assert bool(shown) is is_shown
 
 
 def test_a_window_whose_grace_is_over_is_closed_before_tallies_are_read(store: MemoryStore) -> None:
