@@ -29,6 +29,8 @@ MAX_QUOTA = 10**12
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 """Of a key: what can stand in a log line and in a key of the store."""
 
+NAME_RULE = "must be 1 to 64 of: lower-case letters, digits, - and _; a letter or digit first"
+
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -162,7 +164,7 @@ def _read_key(table: Table) -> Key:
     """Read one key; what is mistaken is noted in the table, and something stands in its place."""
     name = table.text("name", required=True)
     if name and not NAME.fullmatch(name):
-        table.mistake("name", "must be 1 to 64 of: lower-case letters, digits, - and _")
+        table.mistake("name", NAME_RULE)
     role = table.choice("role", Role, required=True)
     digest = table.text("sha256", required=True)
     if digest and not DIGEST.fullmatch(digest):

@@ -13,7 +13,8 @@ from collector.backup import restore
 from collector.backup.export import backup
 from collector.backup.lines import BackupError
 from collector.config import IN_MEMORY, ConfigError
-from collector.embedded import STORE_DIR, EmbeddedStore, running_store_url
+from collector.embedded import EmbeddedStore, running_store_url
+from collector.open_store import require_embedded
 from collector.options import ErrorsForPeople, cluster_option, data_dir_option, redis_option
 from collector.progress import Progress
 from collector.redis_archive import RedisArchive
@@ -95,6 +96,5 @@ def _url_on(data_dir: Path, stack: contextlib.ExitStack) -> str:
     try:
         return running_store_url(data_dir)
     except ConfigError:
-        if not (data_dir / STORE_DIR).is_dir():
-            raise ConfigError(f"there is no store in {data_dir}: name another --data-dir, or --redis URL") from None
+        require_embedded(data_dir)
         return stack.enter_context(EmbeddedStore(data_dir)).url

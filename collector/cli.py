@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from client_sdk.spec import GRACE_S, Window
-from collector.access import Access, Role, digest_of, new_secret
+from collector.access import NAME, NAME_RULE, Role, digest_of, new_secret
 from collector.backup_commands import export_store, import_store
 from collector.check_command import check
 from collector.config import DEFAULT_THREADS, HOUR_S, CollectorConfig, ConfigError, parse_bind
@@ -21,6 +21,7 @@ from collector.options import (
     data_dir_option,
     durability_option,
     log_format_option,
+    one_of,
     redis_option,
 )
 from collector.relay.command import relay
@@ -95,10 +96,12 @@ def serve(bind: str, metrics_bind: str | None, read_token_file: Path | None, **s
         host, port = parse_bind(bind)
         metrics = None if metrics_bind is None else parse_bind(metrics_bind, "--metrics-bind")
         token = read_secret(TOKEN_VARIABLE, read_token_file)
-        if token is None and settings["access_file"] is None:
-            token = new_secret()
+        is_made = token is None and settings["access_file"] is None
+        token = new_secret() if is_made else token
+        config = CollectorConfig(host=host, port=port, read_token=token, metrics_bind=metrics, **settings)
+        if is_made:
             click.echo(f"{TOKEN_VARIABLE} is not set; the read token of this run is: {token}", err=True)
-        run(CollectorConfig(host=host, port=port, read_token=token, metrics_bind=metrics, **settings))
+        run(config)
 
 
 @cli.command()
@@ -118,12 +121,13 @@ def close(name: str, data_dir: Path, redis_url: str | None, *, is_cluster: bool)
 
 @cli.command()
 @click.argument("name")
-@click.option("--role", type=click.Choice(Role), default=Role.UPLOAD, show_default=True, help="What the key is for.")
+@click.option("--role", **one_of(Role, Role.UPLOAD), help="What the key is for.")
 def key(name: str, role: Role) -> None:
     """Make a new secret: it is shown once, on standard error; what goes into the access file, on standard output."""
     with ErrorsForPeople():
+        if not NAME.fullmatch(name):
+            raise ConfigError(f"NAME {NAME_RULE}")
         secret = new_secret()
         entry = f'[[key]]\nname = "{name}"\nrole = "{role}"\nsha256 = "{digest_of(secret).hex()}"\n'
-        Access.parse(entry)
         click.echo(f"the secret of {name}, shown only here: {secret}", err=True)
         click.echo(entry)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from collector.config import IN_MEMORY
-from collector.embedded import running_store_url
+from collector.config import IN_MEMORY, ConfigError
+from collector.embedded import STORE_DIR, running_store_url
 from collector.redis_store import RedisStore
 
 
@@ -26,3 +26,14 @@ def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> Re
     store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
     store.prepare()
     return store
+
+
+def require_embedded(data_dir: Path) -> None:
+    """Refuse a directory in which there never was an embedded store.
+
+    Raises:
+        ConfigError: if it is one.
+
+    """
+    if not (data_dir / STORE_DIR).is_dir():
+        raise ConfigError(f"there is no store in {data_dir}: name another --data-dir, or --redis URL")

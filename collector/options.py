@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,6 +13,17 @@ from client_sdk.spec import HearsayError
 from collector.config import ConfigError, Durability
 from collector.log_lines import LogFormat
 from collector.secret import read_secret
+
+
+def one_of(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:
+    """Return what an option needs that takes a member by its value: given the enumeration, click would take names."""
+    return {
+        "type": click.Choice([member.value for member in members], case_sensitive=False),
+        "default": default.value,
+        "show_default": True,
+        "callback": lambda _context, _option, value: members(value),
+    }
+
 
 data_dir_option = click.option(
     "--data-dir",
@@ -49,9 +62,7 @@ cluster_option = click.option("--cluster", "is_cluster", is_flag=True, help="The
 
 durability_option = click.option(
     "--durability",
-    type=click.Choice(Durability, case_sensitive=False),
-    default=Durability.FSYNC,
-    show_default=True,
+    **one_of(Durability, Durability.FSYNC),
     help="What an acknowledgement promises: on the store's disk, on its replicas' disks too, or in its memory.",
 )
 
@@ -65,9 +76,7 @@ copies_option = click.option(
 
 log_format_option = click.option(
     "--log-format",
-    type=click.Choice(LogFormat, case_sensitive=False),
-    default=LogFormat.TEXT,
-    show_default=True,
+    **one_of(LogFormat, LogFormat.TEXT),
     help="How lines on standard error are written: for people, or an object a line.",
 )
 

@@ -65,7 +65,6 @@ def serve(config: CollectorConfig) -> None:
         store = open_anew()
         store.prepare()
         store.agree_on_grace(config.grace_s)
-        require_free_address(address, config.port)  # another collector may have started meanwhile
         board = Board.with_state(served)
         reloader = Reloader(served, config.registry, config.access_file, board.post)
         retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)
@@ -76,6 +75,7 @@ def serve(config: CollectorConfig) -> None:
 
         maintenance = Maintenance(store, store.logs(), grace_s=config.grace_s, every_tick=look_after)
         counts = running.enter_context(_metrics(config, maintenance))
+        require_free_address(address, config.port)  # metrics, or another collector, may have taken it meanwhile
         maintenance.start()
         reloader.start()
         words = f"with {len(served.registry.metrics)} metrics, on {where}, {_holds(store)}"

@@ -9,6 +9,7 @@ import click
 
 from collector.config import IN_MEMORY
 from collector.embedded import EmbeddedStore
+from collector.open_store import require_embedded
 from collector.options import ErrorsForPeople, cluster_option, data_dir_option, redis_option
 from collector.redis_store import RedisStore
 from collector.schema import Purpose
@@ -25,6 +26,8 @@ def upgrade_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) ->
     Broken off, it is run again. Take a backup before: an older version reads the store no more.
     """
     with ErrorsForPeople(), contextlib.ExitStack() as stack:
+        if redis_url is None:
+            require_embedded(data_dir)
         url = redis_url or stack.enter_context(EmbeddedStore(data_dir)).url  # refused while a collector runs
         store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
         store.prepare(Purpose.UPGRADE)

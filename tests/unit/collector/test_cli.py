@@ -1,0 +1,50 @@
+"""The command line of the collector where it ends before there is a server: names, and settings that are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from collector.access import Access, Role
+from collector.cli import cli
+from collector.config import Durability
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(cli, [str(word) for word in words])
+
+
+@pytest.mark.parametrize("role", Role)
+def test_a_key_is_made_for_every_role_by_the_name_that_the_access_file_has_for_it(role: Role) -> None:
+    made = run("key", "edge", "--role", role.value)
+    assert made.exit_code == 0
+    reader = "" if role is Role.READ else f'[[key]]\nname = "reader"\nrole = "read"\nsha256 = "{"0" * 64}"\n'
+    assert Access.parse(made.stdout + reader).keys[0].role is role
+
+
+def test_the_help_names_choices_as_they_are_documented() -> None:
+    assert "[upload|read|relay]" in run("key", "--help").output
+    assert f"[{'|'.join(Durability)}]" in run("serve", "--help").output
+    assert "[default: fsync]" in run("serve", "--help").output.replace("\n", " ").replace("  ", "")
+
+
+@pytest.mark.parametrize("name", ["", "Ä", "x" * 65, '"]\nx = 1', "-edge"])
+def test_a_name_that_no_key_can_have_is_refused_by_the_rule_for_names(name: str) -> None:
+    refused = run("key", "--", name)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "NAME must be 1 to 64 of" in refused.stderr
+
+
+def test_a_setting_that_is_refused_shows_no_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HEARSAY_READ_TOKEN", raising=False)
+    refused = run("serve", "--registry", "none.toml", "--workers", "0")
+    assert (refused.exit_code, "--workers must be" in refused.stderr) == (1, True)
+    assert "token" not in refused.stderr
+
+
+def test_an_upgrade_of_a_directory_without_a_store_makes_none(tmp_path: Path) -> None:
+    refused = run("upgrade", "--data-dir", tmp_path / "none")
+    assert (refused.exit_code, "there is no store in" in refused.stderr) == (1, True)
+    assert not (tmp_path / "none").exists()
