@@ -1,0 +1,24 @@
+# The collector and the relay. Build it from the root of the checkout:
+#   docker build --file docker/collector.Dockerfile --tag hearsay-collector:0.1.0 .
+FROM python:3.11.14-slim-bookworm AS build
+WORKDIR /src
+COPY . .
+RUN ["python", "-m", "venv", "/opt/hearsay"]
+RUN ["/opt/hearsay/bin/python", "-m", "pip", "install", "--no-cache-dir", "--constraint", "constraints.txt", ".[collector]"]
+
+FROM python:3.11.14-slim-bookworm
+LABEL org.opencontainers.image.title="Hearsay collector" \
+      org.opencontainers.image.description="Collects perturbed reports, and keeps nothing but their tallies" \
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.licenses="Apache-2.0"
+COPY --from=build /opt/hearsay /opt/hearsay
+# Where the embedded store keeps its files. A new volume takes over the owner.
+RUN ["install", "--directory", "--owner=10001", "--group=10001", "--mode=0700", "/var/lib/hearsay"]
+ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+USER 10001:10001
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=6s --start-period=60s --start-interval=1s \
+    CMD ["/opt/hearsay/bin/python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8080/readyz', timeout=5)"]
+ENTRYPOINT ["/opt/hearsay/bin/hearsay-collector"]
+CMD ["serve", "--registry", "/etc/hearsay/metrics.toml", "--bind", "0.0.0.0:8080", "--data-dir", "/var/lib/hearsay", "--log-format", "json"]

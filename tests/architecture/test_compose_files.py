@@ -1,0 +1,144 @@
+"""The compose files: everything that they name exists, and every service is as tightly held as can be."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from collector.cli import cli as collector
+from collector.embedded import SETTINGS
+from estimator.cli import command as estimator
+from tests.support.composed import FOLDER, Service, project
+from tests.support.images import ROOT, instructions
+from tests.support.rights import RULES, RULES_ON_A_CLUSTER, USER
+
+FILES = ("compose.yaml", "compose.cluster.yaml", "compose.relay.yaml")
+SERVICES = [(file, name, service) for file in FILES for name, service in project(file)["services"].items()]
+PROGRAMS: dict[str, click.Group] = {"hearsay-collector": collector, "hearsay-estimator": estimator}
+EVERY = pytest.mark.parametrize(
+    ("file", "name", "service"), SERVICES, ids=[f"{file}:{name}" for file, name, _ in SERVICES]
+)
+PINNED = re.compile(r"[a-z/-]+:\d+\.\d+\.\d+(-slim)?(-bookworm)?")
+
+
+def test_there_are_services() -> None:
+    assert {name for _, name, _ in SERVICES} >= {
+        "collector-1",
+        "collector-2",
+        "store",
+        "proxy",
+        "report",
+        "relay",
+        "form",
+    }
+
+
+@EVERY
+def test_a_service_has_no_rights_and_an_image_of_one_version(file: str, name: str, service: Service) -> None:
+    assert PINNED.fullmatch(service["image"]), (file, name)
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["mem_limit"]
+    assert "privileged" not in service
+    user = service.get("user") or dockerfile_of(service)["USER"]
+    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", user)
+    assert service.get("healthcheck") or "HEALTHCHECK" in dockerfile_of(service)
+
+
+@EVERY
+def test_what_a_service_names_is_defined(file: str, name: str, service: Service) -> None:
+    whole = project(file)
+    for kind in ("secrets", "networks"):
+        assert set(service.get(kind, ())) <= set(whole[kind]), (name, kind)
+    sources = [volume.partition(":")[0] for volume in service.get("volumes", ())]
+    for source in sources:
+        made_by_the_operator = source == "./config"
+        assert made_by_the_operator or source in whole.get("volumes", {}) or (FOLDER / source).is_file(), source
+    assert set(service.get("depends_on", ())) <= set(whole["services"])
+    for path in re.findall(r"/run/secrets/(\w+)", f"{service.get('command')} {service.get('environment')}"):
+        assert path in service["secrets"]
+    for mounted in (FOLDER / source for source in sources if source.endswith(".conf")):
+        for path in re.findall(r"/run/secrets/(\w+)", mounted.read_text(encoding="utf-8")):
+            assert name == "form" or path in service["secrets"], (name, path)
+
+
+@EVERY
+def test_a_command_is_one_and_its_variables_are_read(file: str, name: str, service: Service) -> None:
+    if "build" not in service:  # of other projects
+        return
+    entry = re.search(r"hearsay-\w+", dockerfile_of(service)["ENTRYPOINT"])
+    assert entry is not None, (file, name)
+    chosen = PROGRAMS[entry.group()]
+    command = chosen.get_command(click.Context(chosen), service["command"][0])
+    assert command is not None
+    words = [re.sub(r"\$\{\w+:\?[^}]*\}", "https://telemetry.example.com", word) for word in service["command"][1:]]
+    options = {option for parameter in command.params for option in parameter.opts}
+    assert {word for word in words if word.startswith("--")} <= options
+    with pytest.MonkeyPatch.context() as environment:
+        environment.delenv("HEARSAY_REDIS_URL_FILE", raising=False)
+        command.make_context(name, words)
+    source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / entry.group()[8:]).rglob("*.py"))
+    for variable in service["environment"]:
+        assert f'"{variable.removesuffix("_FILE")}"' in source, variable
+
+
+def test_the_store_is_set_as_the_embedded_one() -> None:
+    lines = (line.split(maxsplit=1) for line in (FOLDER / "valkey.conf").read_text(encoding="utf-8").splitlines())
+    settings = {name: value.strip('"') for name, value in lines if not name.startswith("#")}
+    where = {"port", "unixsocketperm", "daemonize", "aof-load-truncated"}
+    assert {name: settings.get(name) for name in SETTINGS.keys() - where} == {
+        name: value for name, value in SETTINGS.items() if name not in where
+    }
+
+
+def test_the_collectors_user_has_the_rights_of_the_page() -> None:
+    users = dict(
+        line.removeprefix("user ").split(" ", 1)
+        for line in (FOLDER / "users.example.acl").read_text(encoding="utf-8").splitlines()
+    )
+    granted = users[USER].replace("COLLECTOR_PASSWORD", "PASSWORD").split()
+    assert granted == [*RULES, *RULES_ON_A_CLUSTER]
+
+
+@pytest.mark.parametrize(
+    ("file", "upstream"),
+    [
+        ("compose.yaml", "upstream.conf"),
+        ("compose.cluster.yaml", "upstream.conf"),
+        ("compose.relay.yaml", "relay.upstream.conf"),
+    ],
+)
+def test_the_proxy_stands_before_the_addresses_that_are_given(file: str, upstream: str) -> None:
+    services = project(file)["services"].values()
+    given = {
+        network["ipv4_address"]
+        for service in services
+        if "build" in service and isinstance(service["networks"], dict)
+        for network in service["networks"].values()
+        if network
+    }
+    assert given == set(re.findall(r"server ([\d.]+):8080", (FOLDER / upstream).read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.Dockerfile")), ids=lambda path: path.name)
+def test_an_image_is_of_one_version_and_needs_no_shell(file: Path) -> None:
+    parts = instructions(file)
+    for part in parts:
+        if part.name == "FROM":
+            assert PINNED.fullmatch(part.text.split()[0])
+        if part.name in ("RUN", "CMD", "ENTRYPOINT"):
+            assert part.words
+    version = re.search(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert version is not None
+    labels = next(part.text for part in parts if part.name == "LABEL")
+    assert f'image.version="{version.group(1)}"' in labels
+
+
+def dockerfile_of(service: Service) -> dict[str, Any]:
+    file = ROOT / service["build"]["dockerfile"]
+    return {part.name: part.text for part in instructions(file)}

@@ -1,0 +1,106 @@
+"""What compose.yaml starts, started without Docker: the store and the collector, on the shipped settings."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import redis
+
+from client_sdk.spec import Window, WindowKind
+from collector.embedded import server_program
+from tests.support.collecting import key_entry, report, upload
+from tests.support.composed import FOLDER, project
+from tests.support.processes import free_port, running_collector, wait_until
+from tests.support.wire import post
+
+SECRETS = {
+    name: f"{name.partition('_')[0].lower()}-secret"
+    for name in ("COLLECTOR_PASSWORD", "REPLICA_PASSWORD", "ADMIN_PASSWORD")
+}
+
+
+@dataclass
+class Files:
+    """The files that a store's container sees, and where they are here."""
+
+    folder: Path
+    port: int
+
+    def written(self, name: str) -> Path:
+        """Write a configuration as it is on this machine; return where."""
+        text = (FOLDER / name).read_text(encoding="utf-8")
+        places = {
+            "/etc/valkey/": f"{self.folder}/",
+            "/run/secrets/": f"{self.folder}/",
+            "dir /data": f"dir {self.folder}",
+        }
+        for place, here in (places | {"port 6379": f"bind 127.0.0.1\nport {self.port}"}).items():
+            text = text.replace(place, here)
+        (self.folder / name).write_text(text, encoding="utf-8")
+        return self.folder / name
+
+
+@contextlib.contextmanager
+def running_store(folder: Path, configuration: str) -> Iterator[int]:
+    """Run the store of a compose file on its settings and users; yield its port."""
+    files = Files(folder, free_port())
+    users = (FOLDER / "users.example.acl").read_text(encoding="utf-8")
+    for word, secret in SECRETS.items():
+        users = users.replace(word, secret)
+    (folder / "store_users").write_text(users, encoding="utf-8")
+    (folder / "store_replication").write_text("primaryuser replica\nprimaryauth replica-secret\n", encoding="utf-8")
+    for name in ("valkey.conf", "valkey.cluster.conf"):
+        files.written(name)
+    command = [server_program(), str(folder / configuration)]
+    if "cluster" in configuration:  # its second port would be the first and 10,000, which may be none
+        command += ["--cluster-port", str(free_port())]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        with redis.Redis(port=files.port) as anybody:
+            wait_until(lambda: answers(anybody) or process.poll() is not None, what="the store")
+            assert process.poll() is None
+            with pytest.raises(redis.exceptions.NoPermissionError):
+                anybody.get("anything")
+        yield files.port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def answers(anybody: redis.Redis) -> bool:
+    """Ask as the health check of the compose file does: as nobody."""
+    with contextlib.suppress(redis.ConnectionError):
+        return bool(anybody.ping())
+    return False
+
+
+def test_the_collector_of_the_compose_file_counts_in_its_store(registry_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "access.toml").write_text(key_entry("report", "read", "report-secret"), encoding="utf-8")
+    words = project("compose.yaml")["services"]["collector-1"]["command"]
+    here = {"/etc/hearsay/access.toml": str(tmp_path / "access.toml"), "0.0.0.0:9090": f"127.0.0.1:{free_port()}"}
+    apart = ("serve", "--registry", "/etc/hearsay/metrics.toml", "--bind", "0.0.0.0:8080")
+    options = [here.get(word, word) for word in words if word not in apart]
+    with running_store(tmp_path, "valkey.conf") as port:
+        url = tmp_path / "store_url"
+        url.write_text(f"redis://hearsay:collector-secret@127.0.0.1:{port}\n", encoding="utf-8")
+        environment = {"HEARSAY_REDIS_URL_FILE": str(url), "HEARSAY_READ_TOKEN": None}
+        with running_collector(registry_file, tmp_path / "unused", *options, environment=environment) as collector:
+            sent = upload(report(window=Window.of(WindowKind.DAY, time.time()).text))
+            assert post(collector.url, sent) == (200, {"accepted": 1, "refused": []})
+        assert not list((tmp_path / "unused").iterdir())
+
+
+def test_a_node_of_the_compose_files_cluster_starts_on_its_settings(tmp_path: Path) -> None:
+    with (
+        running_store(tmp_path, "valkey.cluster.conf") as port,
+        redis.Redis(port=port, username="admin", password=SECRETS["ADMIN_PASSWORD"], decode_responses=True) as admin,
+    ):
+        assert admin.config_get("cluster-*")["cluster-require-full-coverage"] == "no"
+        assert admin.config_get("appendfsync") == {"appendfsync": "always"}
+        assert admin.config_get("primaryuser") == {"primaryuser": "replica"}

@@ -1,0 +1,48 @@
+"""The images: their very commands, without Docker (see `tests.support.images`)."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.images import Image
+from tests.support.processes import wait_until
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that another user may enter."""
+    with tempfile.TemporaryDirectory(prefix="hearsay-image-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def test_the_collector_runs_as_nobody_in_particular_on_a_read_only_root_and_is_found_healthy(
+    folder: Path, registry_file: Path
+) -> None:
+    image = Image.built("collector.Dockerfile", folder)
+    shutil.copy(registry_file, folder / "metrics.toml")
+    places = {"/etc/hearsay/metrics.toml": f"{folder}/metrics.toml", "/var/lib/hearsay": f"{folder}/data"}
+    words = [places.get(word, word) for word in image.one("CMD").words]
+    with image.started(words) as collector:
+        check = image.one("HEALTHCHECK").words
+        wait_until(lambda: image.run_beside(collector, check) == 0 or collector.poll() is not None, what="its health")
+        assert image.run_beside(collector, ["touch", str(folder / "tmp" / "may-write")]) == 0
+        assert image.run_beside(collector, ["touch", str(folder / "hearsay" / "may-not-write")]) == 1
+        collector.send_signal(signal.Signals[image.one("STOPSIGNAL").text])
+        assert collector.wait() == 0
+    assert (folder / "data" / "appendonlydir").is_dir()
+
+
+def test_the_estimator_runs_as_nobody_in_particular_on_a_read_only_root(folder: Path, registry_file: Path) -> None:
+    image = Image.built("estimator.Dockerfile", folder)
+    shutil.copy(registry_file, folder / "metrics.toml")
+    (folder / "tallies.ndjson").touch()
+    words = ["report", "--registry", f"{folder}/metrics.toml", "--tallies", f"{folder}/tallies.ndjson"]
+    with image.started([*words, "--out", f"{folder}/data", "--every", "window"]) as job:
+        assert job.wait() == 3
