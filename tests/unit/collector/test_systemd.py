@@ -1,0 +1,37 @@
+"""The unit of the collector for systemd: its command is one, and what it names fits together."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+from configparser import ConfigParser
+from pathlib import Path
+
+from collector.cli import serve
+from collector.serve import MAX_CONNECTIONS
+
+UNIT = Path(__file__).parents[3] / "docs" / "systemd" / "hearsay-collector.service"
+
+
+def service() -> dict[str, str]:
+    parser = ConfigParser(interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment,method-assign] # keys of units keep their case
+    parser.read(UNIT, encoding="utf-8")
+    return dict(parser["Service"])
+
+
+def test_the_command_of_the_service_is_one_and_its_token_is_a_credential() -> None:
+    program, command, *words = shlex.split(service()["ExecStart"])
+    assert (Path(program).name, command) == ("hearsay-collector", "serve")
+    options = serve.make_context("serve", words).params
+    credential = service()["LoadCredential"].partition(":")[0]
+    assert str(options["read_token_file"]) == f"${{CREDENTIALS_DIRECTORY}}/{credential}"
+    assert str(options["data_dir"]) == f"/var/lib/{service()['StateDirectory']}"
+
+
+def test_a_reload_is_the_signal_that_the_collector_hears() -> None:
+    assert signal.Signals.SIGHUP.name.endswith(service()["ExecReload"].split()[1].removeprefix("-"))
+
+
+def test_a_worker_may_open_as_many_files_as_it_holds_connections() -> None:
+    assert int(service()["LimitNOFILE"]) > MAX_CONNECTIONS
