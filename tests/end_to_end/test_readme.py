@@ -1,4 +1,4 @@
-"""Show, then tell: every command and sample of the README is run, in its order."""
+"""Show, then tell: every command and sample of the README and of the pages it leads to is run, in their order."""
 
 from __future__ import annotations
 
@@ -20,18 +20,23 @@ from estimator.cli import command as estimator_command
 from tests.support.processes import free_port, wait_until
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES_OF_SAMPLES = ("metrics", "sdk", "store", "reports", "planning")
+"""Pages whose samples are of one piece with the README's: of one registry, one collector and one folder."""
+PAGES = {
+    page: page.read_text(encoding="utf-8")
+    for page in (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in PAGES_OF_SAMPLES))
+}
 EXAMPLE_ADDRESS = "127.0.0.1:8080"
 EXAMPLE_COLLECTOR = "https://telemetry.example.com"
 
 
 def samples(language: str) -> list[str]:
-    """Return the README's samples in a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    """Return the samples in a language, the README's first."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", "\n".join(PAGES.values()), re.MULTILINE | re.DOTALL)
 
 
 def commands() -> list[str]:
-    """Return every command line of the README's shell samples."""
+    """Return every command line of the shell samples."""
     return [line for sample in samples("sh") for line in sample.splitlines() if line]
 
 
@@ -206,7 +211,13 @@ def test_every_command_line_of_the_readme_explains_itself() -> None:
                 assert line.split()[1] in shown
 
 
-def test_every_file_that_the_readme_links_to_exists() -> None:
-    links = re.findall(r"\]\(([^)#]+)\)", README)
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+def test_every_file_that_the_readme_or_a_page_links_to_exists() -> None:
+    pages = {ROOT / "README.md", *(ROOT / "docs").glob("*.md")}
+    links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8"))]
+    assert pages >= PAGES.keys()
+    assert [(page.name, link) for page, link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    linked = {ROOT / link for link in re.findall(r"\]\((docs/[^)#]+\.md)\)", PAGES[ROOT / "README.md"])}
+    assert linked == set((ROOT / "docs").glob("*.md"))
