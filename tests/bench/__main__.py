@@ -21,17 +21,27 @@ from tests.bench.channels import measure_channels
 from tests.bench.collector import measure_collector
 from tests.bench.estimator import measure_estimator
 from tests.bench.fresh import measure_fresh
+from tests.bench.held import measure_held
 from tests.bench.html import measure_html
+from tests.bench.latency import measure_latency
 from tests.bench.metrics import measure_metrics
 from tests.bench.participation import measure_participation
 from tests.bench.peers.compare import measure_peers
+from tests.bench.relay import measure_relay
 from tests.bench.sdk import measure_sdk
+from tests.bench.stores import measure_stores
+from tests.bench.workers import measure_workers
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "collector": measure_collector,
+    "latency": measure_latency,
+    "workers": measure_workers,
     "bulk": measure_bulk,
+    "relay": measure_relay,
+    "stores": measure_stores,
+    "held": measure_held,
     "metrics": measure_metrics,
     "sdk": measure_sdk,
     "participation": measure_participation,

@@ -75,7 +75,7 @@ def _send(port: int, requests: Sequence[bytes], interval_s: float, expected: byt
         due += interval_s
         connection = connection or socket.create_connection(("127.0.0.1", port), ANSWER_TIMEOUT_S)
         connection.sendall(body)
-        head = _read_answer(connection)
+        head = read_answer(connection)
         if expected not in head[:16]:
             raise RuntimeError(head.decode(errors="replace"))
         if b"connection: close" in head.lower():
@@ -83,7 +83,7 @@ def _send(port: int, requests: Sequence[bytes], interval_s: float, expected: byt
             connection = None
 
 
-def _read_answer(connection: socket.socket) -> bytes:
+def read_answer(connection: socket.socket) -> bytes:
     """Read one answer to its end and return its head."""
     answer = b""
     while b"\r\n\r\n" not in answer:
