@@ -13,10 +13,11 @@ from typing import Any
 import click
 
 from client_sdk.spec import Registry
+from collector.append_only import STORE_DIR
 from collector.check import Finding, Level, check_disk, check_registry, check_store
 from collector.check_access import check_access
 from collector.config import CollectorConfig, ConfigError
-from collector.embedded import STORE_DIR, EmbeddedStore, running_store_url, server_program
+from collector.embedded import EmbeddedStore, running_store_url, server_program
 from collector.options import (
     ErrorsForPeople,
     cluster_option,

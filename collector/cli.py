@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from client_sdk.spec import GRACE_S, Window
+from collector.accept_loss_command import accept_loss
 from collector.access import NAME, NAME_RULE, Role, digest_of, new_secret
 from collector.backup_commands import export_store, import_store
 from collector.check_command import check
@@ -38,7 +39,7 @@ def cli() -> None:
     """Collect perturbed reports, and keep nothing but their tallies."""
 
 
-for command in (check, export_store, import_store, relay, retire, upgrade_store):
+for command in (accept_loss, check, export_store, import_store, relay, retire, upgrade_store):
     cli.add_command(command)
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import redis
 from redis.exceptions import AskError, RedisError
@@ -27,6 +28,9 @@ ANSWER_TIMEOUT_S = 5.0
 
 AVOIDED_S = 2.0
 """Seconds for which a server that did not answer in time is asked by one thread only: the others have better to do."""
+
+
+Measured = TypeVar("Measured")
 
 
 class Connections:
@@ -199,9 +203,20 @@ class Connections:
 
 def answers(url: str) -> bool:
     """Whether a server answers, whatever it promises."""
+    return before_an_answer(url, lambda: True) is not None
+
+
+def before_an_answer(url: str, measure: Callable[[], Measured]) -> Measured | None:
+    """Return what is measured while one server process runs that answers afterwards; none if it does not.
+
+    What it wrote before it was measured it has by then written whole, and to disk where it writes through.
+    """
     connections = Connections(url, IN_MEMORY, is_cluster=False)
     try:
         with connections.briefly(None) as connection:
-            return bool(server.ask(connection, "PING"))
+            server.ask(connection, "PING")
+            measured = measure()
+            server.ask(connection, "PING")
     except RedisError:
-        return False
+        return None
+    return measured

@@ -7,8 +7,8 @@ lives under a guardian (see `guardian`).
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,18 +21,18 @@ from typing import Self
 
 from collector import guardian
 from collector.config import ConfigError
-from collector.connections import answers
+from collector.connections import answers, before_an_answer
+from collector.data_dir import locked
+from collector.mark import Mark, how_to_go_on
 
 ADDRESS_FILE = "store.address"
-LOCK_FILE = "store.lock"
-STORE_DIR = "appendonlydir"
 LOG_FILE = "store.log"
 
 LONGEST_URL = 100
 """Bytes: a Unix socket's path has at most 104 on some systems."""
 
-LOCK_TIMEOUT_S = 3.0
-"""A collector that was just killed leaves its store to end within moments: wait for that, not longer."""
+DAMAGED = re.compile("Bad file format|Unknown command|RDB|MANIFEST|manifest")
+"""What a server says of files that it cannot read; the last word of it is what was wrong."""
 
 SERVER_NAMES = ("valkey-server", "redis-server")
 
@@ -59,9 +59,18 @@ SETTINGS = {
 class EmbeddedStore:
     """Runs the store while the context is entered."""
 
-    def __init__(self, data_dir: Path) -> None:
-        """Name the directory that keeps the store's file; it is made if need be."""
+    def __init__(self, data_dir: Path, *, accepts_losses: bool = False) -> None:
+        """Name the directory that keeps the store's file; it is made if need be.
+
+        Args:
+            data_dir: the directory.
+            accepts_losses: whether to start on what is left where a part of what was acknowledged is lost.
+
+        """
         self._data_dir = data_dir.absolute()
+        self._accepts_losses = accepts_losses
+        self._mark = Mark(self._data_dir)
+        self.losses: list[str] = []
         self._lifeline: int | None = None
         self._guardian: subprocess.Popen[bytes] | None = None
         self._runtime_dir = ""
@@ -75,8 +84,8 @@ class EmbeddedStore:
         """Start the store and wait until it answers.
 
         Raises:
-            ConfigError: if the directory cannot be used, is in use, or holds what the store cannot read; or if there
-                is no server program.
+            ConfigError: if the directory cannot be used, is in use, holds what the store cannot read, or less than
+                was acknowledged; or if there is no server program.
 
         """
         self._start()
@@ -86,16 +95,32 @@ class EmbeddedStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End the store and wait until it has ended."""
+        with contextlib.suppress(ConfigError):
+            self._note()
         self._let_go()
         if self._guardian is not None:
             self._guardian.wait()
         (self._data_dir / ADDRESS_FILE).unlink(missing_ok=True)
 
-    def ensure_guarded(self) -> None:
-        """Start the store again if its guardian was killed (a dead store alone is the guardian's business)."""
+    def look_after(self) -> None:
+        """Start the store again if its guardian was killed, and note how far its file goes. To be run every second.
+
+        A dead store alone is the guardian's business.
+
+        Raises:
+            ConfigError: if something acknowledged is lost, or the note cannot be written.
+
+        """
         if self._guardian is None or self._guardian.poll() is not None:
             self._let_go()
             self._start()
+        self._note()
+
+    def _note(self) -> None:
+        """Note how far the file goes; nothing where the store does not answer."""
+        sizes = before_an_answer(self.url, self._mark.sizes)
+        if sizes is not None:
+            self._mark.note(sizes)
 
     def _let_go(self) -> None:
         """End the lifeline: the guardian, if there is one, ends the store and itself."""
@@ -105,21 +130,32 @@ class EmbeddedStore:
 
     def _start(self) -> None:
         program = server_program()
-        self._runtime_dir = self._runtime_dir or tempfile.mkdtemp(prefix="hearsay-")
-        if len(self.url.encode()) > LONGEST_URL:
-            raise ConfigError(
-                f"the path of temporary files is too long for a socket: {self.url}; set TMPDIR to a shorter one"
-            )
-        lock = self._lock()
-        Path(self._runtime_dir).mkdir(mode=0o700, exist_ok=True)
-        reading_end, self._lifeline = os.pipe()
+        lock = locked(self._data_dir)
+        try:
+            if self._accepts_losses:
+                self.losses = self._mark.accept_losses()
+            else:
+                self._mark.require_kept()
+            self._guardian, self._lifeline = self._guarded(program, lock)
+        finally:
+            os.close(lock)
+        self._await_ready(self._guardian, self._lifeline)
+        self._note()
+        address = self._data_dir / ADDRESS_FILE
+        address.touch(mode=0o600)
+        address.write_text(self.url, encoding="utf-8")
+
+    def _guarded(self, program: str, lock: int) -> tuple[subprocess.Popen[bytes], int]:
+        """Start the guardian, which removes the folder of the socket at its end; return it and its lifeline."""
+        self._make_runtime_dir()
+        reading_end, lifeline = os.pipe()
         try:
             settings = SETTINGS | {
                 "dir": str(self._data_dir),
                 "unixsocket": self.url.removeprefix("unix://"),
                 "logfile": str(self._data_dir / LOG_FILE),
             }
-            self._guardian = subprocess.Popen(  # noqa: S603 this project's own program
+            guarding = subprocess.Popen(  # noqa: S603 this project's own program
                 [
                     *(sys.executable, "-I", guardian.__file__, str(reading_end), str(lock), self._runtime_dir, program),
                     *(word for name, value in settings.items() for word in (f"--{name}", value)),
@@ -131,35 +167,17 @@ class EmbeddedStore:
             )
         finally:
             os.close(reading_end)
-            os.close(lock)
-        self._await_ready(self._guardian, self._lifeline)
-        address = self._data_dir / ADDRESS_FILE
-        address.touch(mode=0o600)
-        address.write_text(self.url, encoding="utf-8")
+        return guarding, lifeline
 
-    def _lock(self) -> int:
-        try:
-            self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = os.open(self._data_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
+    def _make_runtime_dir(self) -> None:
+        """Make the folder of the socket; the store's address stays the same when it is started again."""
+        self._runtime_dir = self._runtime_dir or tempfile.mkdtemp(prefix="hearsay-")
+        Path(self._runtime_dir).mkdir(mode=0o700, exist_ok=True)
+        if len(self.url.encode()) > LONGEST_URL:
+            Path(self._runtime_dir).rmdir()
             raise ConfigError(
-                f"the data directory {self._data_dir} cannot be used: {error.strerror}; "
-                "name one that this user can write with --data-dir"
-            ) from error
-        deadline = time.monotonic() + LOCK_TIMEOUT_S
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    os.close(lock)
-                    raise ConfigError(
-                        f"the data directory {self._data_dir} is in use by another collector: stop that one, "
-                        "or name another directory with --data-dir"
-                    ) from None
-                time.sleep(0.05)
-            else:
-                return lock
+                f"the path of temporary files is too long for a socket: {self.url}; set TMPDIR to a shorter one"
+            )
 
     def _await_ready(self, guarding: subprocess.Popen[bytes], lifeline: int) -> None:
         """Wait until the store answers; a long file may take a long time to load, so only its end ends the wait."""
@@ -168,9 +186,11 @@ class EmbeddedStore:
                 os.write(lifeline, b"r")
                 return
             time.sleep(0.02)
-        raise ConfigError(
-            f"the embedded store did not start on {self._data_dir}; the last that it said: {self._last_words()}"
-        )
+        words = self._last_words()
+        what = f"the embedded store did not start on {self._data_dir}; the last that it said: {words}"
+        if DAMAGED.search(words):
+            what += f". Its files are damaged. {how_to_go_on(self._data_dir, can_be_read=not self._accepts_losses)}"
+        raise ConfigError(what)
 
     def _last_words(self) -> str:
         try:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from collector.append_only import STORE_DIR
 from collector.config import IN_MEMORY, ConfigError
-from collector.embedded import STORE_DIR, running_store_url
+from collector.embedded import running_store_url
 from collector.redis_store import RedisStore
 
 

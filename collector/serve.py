@@ -123,7 +123,7 @@ def _store_url(config: CollectorConfig) -> Iterator[tuple[str, Callable[[], None
         yield config.redis_url, lambda: None
         return
     with EmbeddedStore(config.data_dir) as embedded:
-        yield embedded.url, embedded.ensure_guarded
+        yield embedded.url, embedded.look_after
 
 
 @contextlib.contextmanager

@@ -89,7 +89,8 @@ def test_a_data_directory_that_the_store_cannot_read_is_named_and_left_as_it_is(
     log.write_bytes(spoiled)
     result = serve(registry_file, "--data-dir", tmp_path / "data")
     assert result.returncode == 1
-    assert "the embedded store did not start" in result.stderr
+    assert "is not what was written" in result.stderr
+    assert "run hearsay-collector accept-loss --data-dir" in result.stderr
     assert log.read_bytes() == spoiled
 
 
