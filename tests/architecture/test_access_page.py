@@ -6,8 +6,10 @@ import re
 from pathlib import Path
 
 from collector.access import Access, Role
+from tests.support.rights import RULES, RULES_ON_A_CLUSTER, USER, commands
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "access.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "access.md").read_text(encoding="utf-8")
 
 
 def test_the_sample_of_an_access_file_is_one_and_shows_every_role() -> None:
@@ -16,3 +18,10 @@ def test_the_sample_of_an_access_file_is_one_and_shows_every_role() -> None:
     assert {key.role for key in access.keys} == set(Role)
     assert any(key.quota for key in access.keys)
     assert any(key.metrics and key.preliminary for key in access.keys)
+
+
+def test_the_users_of_the_composed_store_have_the_rights_that_the_page_grants() -> None:
+    users = (ROOT / "docker" / "users.example.acl").read_text(encoding="utf-8").splitlines()
+    (rules,) = (line.split()[2:] for line in users if line.startswith(f"user {USER} "))
+    assert commands(rules) == [*commands(RULES), *commands(RULES_ON_A_CLUSTER)]
+    assert [rule for rule in rules if rule.startswith("~")] == [rule for rule in RULES if rule.startswith("~")]
