@@ -137,7 +137,7 @@ def _metrics(config: CollectorConfig, maintenance: Maintenance) -> Iterator[Path
     host, port = config.metrics_bind
     with (
         tempfile.TemporaryDirectory(prefix="hearsay-counts-") as folder,
-        served_metrics(resolve(host), port, Path(folder), lambda: maintenance.health),
+        served_metrics(resolve(host, "--metrics-bind"), port, Path(folder), lambda: maintenance.health),
     ):
         yield Path(folder)
 

@@ -103,12 +103,12 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def resolve(host: str) -> str:
+def resolve(host: str, option: str = "--bind") -> str:
     """Return the address of a host name: the server takes addresses only."""
     try:
         found: str = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0]  # type: ignore[assignment] # str for IP
     except OSError as error:
-        raise ConfigError(f"--bind: {host} is no address of this machine: {error.strerror}") from error
+        raise ConfigError(f"{option}: {host} is no address of this machine: {error.strerror}") from error
     return found
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import resource
 from functools import partial
 from random import SystemRandom
 
-import click
 from granian.constants import Interfaces
 
 from collector.config import ConfigError
@@ -16,6 +16,8 @@ from collector.relay.config import RelayConfig
 from collector.relay.forward import CollectorUnavailableError, Forwarder
 from collector.relay.mixer import ANSWER_DEADLINE_S, Mixer
 from collector.workers import announce_when_ready, begin_worker, require_free_address, resolve, run_workers
+
+_log = logging.getLogger(__name__)
 
 SPARE_CONNECTIONS = 1024
 """Beyond those of uploads that are held: to answer that there is no room, and to be asked for health."""
@@ -81,4 +83,4 @@ def _check_collector(config: RelayConfig) -> None:
     except CollectorUnavailableError as error:
         if error.is_refusal:
             raise ConfigError(f"the collector does not take uploads: {error}") from error
-        click.echo(f"the collector does not take uploads yet: {error}", err=True)
+        _log.warning("the collector does not take uploads yet: %s", error)

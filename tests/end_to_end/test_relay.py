@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -186,14 +187,17 @@ def test_beyond_its_room_a_relay_answers_at_once_that_devices_should_come_again(
 def test_a_relay_outlives_a_collector_that_is_not_there_yet(registry_file: Path, tmp_path: Path) -> None:
     port = free_port()
     sent = upload(report(window=today()))
-    with running_relay(f"http://127.0.0.1:{port}", tmp_path, "--gather", "0.1") as relay:
+    options = ("--gather", "0.1", "--log-format", "json")
+    with running_relay(f"http://127.0.0.1:{port}", tmp_path, *options) as relay:
         status, document = post(relay.url, sent)
         assert (status, document["code"]) == (503, "collector_unavailable")
         with collector_with_key(registry_file, tmp_path, port) as collector:
             assert post(relay.url, sent) == (200, {"accepted": 1, "refused": []})
             assert counted(collector, "dark_mode") == 1
         assert post(relay.url, sent)[0] == 503
-    assert str(port) not in relay.output.read_text().replace(relay.url, "")
+    said = relay.output.read_text()
+    assert str(port) not in said.replace(relay.url, "")
+    assert "yet" in json.loads(said.splitlines()[0])["message"]
 
 
 def test_a_relay_whose_key_is_not_known_does_not_start(collector: RunningCollector, tmp_path: Path) -> None:
