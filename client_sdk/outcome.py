@@ -115,7 +115,7 @@ def explain(reply: Reply | None) -> str:
             "of an upload key that the collector has?"
         )
     if reply.status == TOO_MANY:
-        return "the collector has taken as many reports of this upload key as it may in a day; reports wait"
+        return "the collector takes no more for now, from this address or by this upload key; reports wait"
     return (
         f"the collector's address answered with status {reply.status} and no verdict; reports wait: "
         "is it the base URL of a collector, such as https://telemetry.example.com?"

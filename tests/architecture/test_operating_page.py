@@ -1,0 +1,36 @@
+"""The operator's page says what the code does: its codes are answered, its numbers are those of constants."""
+
+from __future__ import annotations
+
+import re
+
+from client_sdk.spec import CLOCK_SKEW_S, GRACE_S, Refusal
+from collector.app import MAX_RETRY_AFTER_S, RETRY_AFTER_S
+from collector.config import DAY_S, DEFAULT_THREADS, HOUR_S
+from collector.problem import Problem
+from collector.serve import MAX_CONNECTIONS, WORKER_STOP_S
+from tests.support.images import ROOT
+
+PAGE = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
+NGINX = "".join((ROOT / "docker" / name).read_text(encoding="utf-8") for name in ("nginx.conf", "upstream.conf"))
+
+
+def test_every_code_that_the_page_names_is_answered() -> None:
+    rows = PAGE.partition("## What is seen when parts fail")[2].partition("## Sizing")[0]
+    named = {code for code in re.findall(r"`([a-z]+(?:_[a-z]+)+)`", rows) if not code.startswith("hearsay")}
+    answered = {problem.value[0] for problem in Problem} | {str(code) for code in Refusal}
+    relayed_and_of_the_proxy = set(re.findall(r'"code":"(\w+)"', NGINX)) | {"relay_full"}
+    assert named <= answered | relayed_and_of_the_proxy
+    assert named >= {"store_unavailable", "collector_unavailable", "quota_exceeded", "too_many_requests"}
+
+
+def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
+    assert f"`Retry-After: {RETRY_AFTER_S}`" in PAGE
+    assert MAX_RETRY_AFTER_S == HOUR_S
+    assert CLOCK_SKEW_S == 600
+    assert GRACE_S == 3 * DAY_S
+    assert f"`--threads` ({DEFAULT_THREADS})" in PAGE
+    assert f"holds {MAX_CONNECTIONS} connections" in PAGE
+    assert f"within {WORKER_STOP_S} seconds" in PAGE
+    assert "max_conns=64 " in NGINX
+    assert "more than 64 at a collector" in PAGE
