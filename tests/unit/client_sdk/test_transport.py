@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -13,72 +10,17 @@ import pytest
 from client_sdk import transport
 from client_sdk.outcome import Reply
 from client_sdk.transport import MAX_REPLY_BYTES, HttpTransport
+from tests.support.answering import AnsweringServer, answering_server
 from tests.support.processes import free_port
 
 
-class Server(HTTPServer):
-    """Answers every POST alike and keeps what it was sent."""
-
-    status = 200
-    headers: dict[str, str]
-    body = b"{}"
-    pieces: tuple[bytes, ...] = ()
-    ends = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.headers = {}
-        self.requests: list[tuple[str, dict[str, str], bytes]] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_POST(self) -> None:
-        content = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.requests.append((self.path, dict(self.headers), content))
-        self.send_response(self.server.status)
-        for name, value in self.server.headers.items():
-            self.send_header(name, value)
-        if self.server.pieces:
-            with contextlib.suppress(ConnectionError):
-                self.send_pieces()
-            return
-        self.send_header("Content-Length", str(len(self.server.body)))
-        self.end_headers()
-        with contextlib.suppress(ConnectionError):
-            self.wfile.write(self.server.body)
-
-    def send_pieces(self) -> None:
-        """Send the body in chunks, each in a packet of its own, and no end of it before the client has gone."""
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
-        for piece in self.server.pieces:
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
-        if self.server.ends:
-            self.wfile.write(b"0\r\n\r\n")
-        else:
-            self.rfile.read(1)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+def server() -> Iterator[AnsweringServer]:
+    with answering_server(b"{}") as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
-def test_a_request_holds_the_body_and_nothing_that_tells_devices_apart(server: Server) -> None:
+def test_a_request_holds_the_body_and_nothing_that_tells_devices_apart(server: AnsweringServer) -> None:
     assert HttpTransport(f"{server.url}/").post(b'{"upload":1}') == Reply(200, None, b"{}")
     ((path, headers, content),) = server.requests
     assert (path, content) == ("/v1/reports", b'{"upload":1}')
@@ -92,8 +34,8 @@ def test_a_request_holds_the_body_and_nothing_that_tells_devices_apart(server: S
     }
 
 
-def test_an_upload_key_is_sent_to_the_collector_and_nowhere_else(server: Server) -> None:
-    with Server() as elsewhere:
+def test_an_upload_key_is_sent_to_the_collector_and_nowhere_else(server: AnsweringServer) -> None:
+    with AnsweringServer(b"") as elsewhere:
         server.status, server.headers = 307, {"Location": elsewhere.url}
         bearer = HttpTransport(server.url, "secret-canary")
         assert bearer.post(b"{}") == Reply(307, None, b"{}")
@@ -110,17 +52,17 @@ def test_an_upload_key_that_no_header_can_carry_is_refused_and_not_shown(key: st
     assert "nary" not in str(caught.value)
 
 
-def test_a_collector_may_live_below_a_path(server: Server) -> None:
+def test_a_collector_may_live_below_a_path(server: AnsweringServer) -> None:
     HttpTransport(f"{server.url}/telemetry").post(b"{}")
     assert server.requests[0][0] == "/telemetry/v1/reports"
 
 
-def test_status_and_retry_after_come_back(server: Server) -> None:
+def test_status_and_retry_after_come_back(server: AnsweringServer) -> None:
     server.status, server.headers, server.body = 503, {"Retry-After": "7"}, b"later"
     assert HttpTransport(server.url).post(b"{}") == Reply(503, "7", b"later")
 
 
-def test_redirects_are_not_followed(server: Server) -> None:
+def test_redirects_are_not_followed(server: AnsweringServer) -> None:
     server.status, server.headers = 307, {"Location": f"{server.url}/elsewhere"}
     reply = HttpTransport(server.url).post(b"{}")
     assert reply is not None
@@ -128,7 +70,7 @@ def test_redirects_are_not_followed(server: Server) -> None:
     assert len(server.requests) == 1
 
 
-def test_no_cookie_is_kept(server: Server) -> None:
+def test_no_cookie_is_kept(server: AnsweringServer) -> None:
     server.headers = {"Set-Cookie": "device=42"}
     transport = HttpTransport(server.url)
     transport.post(b"{}")
@@ -136,7 +78,9 @@ def test_no_cookie_is_kept(server: Server) -> None:
     assert all("Cookie" not in headers for _, headers, _ in server.requests)
 
 
-def test_no_password_is_taken_from_netrc(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_password_is_taken_from_netrc(
+    server: AnsweringServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login somebody password something\n")
     netrc.chmod(0o600)
@@ -145,33 +89,35 @@ def test_no_password_is_taken_from_netrc(server: Server, tmp_path: Path, monkeyp
     assert "Authorization" not in server.requests[0][1]
 
 
-def test_an_endless_reply_is_read_to_the_bound_only(server: Server) -> None:
+def test_an_endless_reply_is_read_to_the_bound_only(server: AnsweringServer) -> None:
     server.body = b"x" * (MAX_REPLY_BYTES + 1000)
     reply = HttpTransport(server.url).post(b"{}")
     assert reply is not None
     assert len(reply.body) == MAX_REPLY_BYTES
 
 
-def test_a_reply_in_chunks_is_read_to_its_end(server: Server) -> None:
+def test_a_reply_in_chunks_is_read_to_its_end(server: AnsweringServer) -> None:
     server.pieces = (b'{"accepted":1,', b'"refused":', b"[]}")
     assert HttpTransport(server.url).post(b"{}") == Reply(200, None, b'{"accepted":1,"refused":[]}')
 
 
-def test_an_endless_reply_in_chunks_is_read_to_the_bound_only(server: Server) -> None:
+def test_an_endless_reply_in_chunks_is_read_to_the_bound_only(server: AnsweringServer) -> None:
     server.pieces, server.ends = (b"x" * 40_000, b"x" * 40_000), False
     reply = HttpTransport(server.url).post(b"{}")
     assert reply is not None
     assert len(reply.body) == MAX_REPLY_BYTES
 
 
-def test_a_reply_that_drips_is_read_to_the_deadline_only(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reply_that_drips_is_read_to_the_deadline_only(
+    server: AnsweringServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(transport, "REPLY_DEADLINE_S", 0.0)
     monkeypatch.setattr(transport, "READ_TIMEOUT_S", 300.0)
     server.pieces, server.ends = (b"x",), False
     assert HttpTransport(server.url).post(b"{}") == Reply(200, None, b"x")
 
 
-def test_an_empty_reply_has_an_empty_body(server: Server) -> None:
+def test_an_empty_reply_has_an_empty_body(server: AnsweringServer) -> None:
     server.body = b""
     assert HttpTransport(server.url).post(b"{}") == Reply(200, None, b"")
 

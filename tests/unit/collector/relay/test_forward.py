@@ -2,63 +2,26 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
 from collector.relay import forward
 from collector.relay.forward import CollectorUnavailableError, Forwarder
+from tests.support.answering import AnsweringServer, answering_server
 from tests.support.processes import free_port
 
 KEY = "key-canary"
 
 
-class Server(HTTPServer):
-    """Answers every POST alike and keeps what it was sent."""
-
-    status = 200
-    body = b"answer\n"
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.headers: dict[str, str] = {}
-        self.requests: list[tuple[str, dict[str, str], bytes]] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.requests.append((self.path, dict(self.headers), body))
-        self.send_response(self.server.status)
-        for name, value in {**self.server.headers, "Content-Length": str(len(self.server.body))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(self.server.body)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+def server() -> Iterator[AnsweringServer]:
+    with answering_server(b"answer\n") as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
-def test_a_batch_travels_with_the_key_and_nothing_else(server: Server) -> None:
+def test_a_batch_travels_with_the_key_and_nothing_else(server: AnsweringServer) -> None:
     assert Forwarder(f"{server.url}/below/", KEY).post(b"line\n") == b"answer\n"
     ((path, headers, body),) = server.requests
     assert (path, body) == ("/below/v1/uploads", b"line\n")
@@ -74,7 +37,7 @@ def test_a_batch_travels_with_the_key_and_nothing_else(server: Server) -> None:
 
 
 def test_no_cookie_is_kept_and_no_password_is_taken_from_netrc(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: AnsweringServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login somebody password something\n")
@@ -93,7 +56,7 @@ def test_no_cookie_is_kept_and_no_password_is_taken_from_netrc(
     [(400, False), (401, True), (403, True), (404, True), (413, False), (503, False), (307, False)],
 )
 def test_a_status_that_is_not_ok_is_no_answer_and_redirects_are_not_followed(
-    server: Server, status: int, *, is_refusal: bool
+    server: AnsweringServer, status: int, *, is_refusal: bool
 ) -> None:
     server.status, server.headers = status, {"Location": f"{server.url}/elsewhere"}
     with pytest.raises(CollectorUnavailableError, match=str(status)) as caught:
@@ -103,7 +66,7 @@ def test_a_status_that_is_not_ok_is_no_answer_and_redirects_are_not_followed(
     assert len(server.requests) == 1
 
 
-def test_an_answer_without_end_is_none(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_without_end_is_none(server: AnsweringServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forward, "MAX_ANSWER_BYTES", 6)
     with pytest.raises(CollectorUnavailableError, match="no end"):
         Forwarder(server.url, KEY).post(b"")
