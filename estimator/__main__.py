@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
+
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "1")
+"""Read by numpy once, when it is imported: on matrices as small as a report's, threads only wait for each other."""
 
 
 def main() -> None:
@@ -15,6 +19,7 @@ def main() -> None:
             " (from a checkout: pip install '.[estimator]')\n"
         )
         raise SystemExit(2)
+    os.environ.setdefault(*ONE_THREAD)
     from estimator.cli import command  # noqa: PLC0415 it needs what was just looked for
 
     command(prog_name="hearsay-estimator")

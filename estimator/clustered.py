@@ -7,7 +7,8 @@ import numpy as np
 from client_sdk.spec import Boolean, Cross, Metric, Ordinal
 from client_sdk.spec.domain.category import Category
 from estimator.clustering import Bins, Clusters, Values, clusters_of
-from estimator.distribution import drawn_anew, shares_of
+from estimator.drawn_anew import drawn_anew
+from estimator.expectation_maximisation import shares_of
 from estimator.histogram import Histogram
 from estimator.intervals import Floats
 from estimator.inverse.protocol import Inverse

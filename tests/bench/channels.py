@@ -20,7 +20,7 @@ from client_sdk.spec import Number
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms import AUTO, channel_for
 from client_sdk.spec.mechanisms.hybrid import Hybrid
-from estimator.distribution import shares_of
+from estimator.expectation_maximisation import shares_of
 from estimator.histogram import Histogram
 from tests.bench.peers.ours import chosen
 from tests.bench.peers.worker import rate, values_of

@@ -14,7 +14,9 @@ import pytest
 from client_sdk.spec import Number, Registry, Window
 from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms.square_wave import SquareWave
-from estimator.distribution import QUANTILES, distribution_of, shares_of
+from estimator.distribution import QUANTILES, distribution_of
+from estimator.drawn_anew import RESAMPLES, SEED, drawn_anew
+from estimator.expectation_maximisation import is_moving, shares_of, stepped
 from estimator.histogram import Histogram
 from estimator.intervals import Floats
 from estimator.inverse import band
@@ -199,3 +201,17 @@ def test_one_report_is_estimated() -> None:
     (one,) = make_report(Registry.parse(METRIC), [tally_of([1] + [0] * (wave("4").symbols - 1))]).metrics
     assert one.distribution is not None
     assert one.distribution.variance.low <= one.distribution.variance.high
+
+
+@pytest.mark.parametrize("reports", [1_000, 100_000])
+def test_tallies_drawn_anew_are_all_solved_as_one_by_one(reports: int) -> None:
+    """Few reports leave empty bins, where Newton's steps fail and the slow ones take over."""
+    channel = wave("1")
+    bins = histogram(channel)
+    law = bins.symbol_law(np.diff(TRUTH))
+    drawn = np.random.default_rng(SEED).multinomial(reports, law / law.sum(), size=RESAMPLES) / reports
+    found = drawn_anew(bins, np.diff(TRUTH), reports)
+    assert not is_moving(found, stepped(bins, drawn, found, smooth=True)).any()
+    one_by_one = shares_of(bins, drawn[:10], smooth=True)
+    between = np.abs(np.cumsum(found[:10] - one_by_one, axis=1)).sum(axis=1) / BINS
+    assert between.max() < min(map(distance, one_by_one)) / 20
