@@ -1,0 +1,141 @@
+"""Connections that are cut within a message, or hang: between devices and collector, and between worker and store."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import urllib.error
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client_sdk.spec import Upload
+from collector.embedded import EmbeddedStore
+from tests.support.delivering import Load
+from tests.support.line import Cut, Line, Towards, running_line
+from tests.support.processes import RunningCollector, running_collector, wait_until
+from tests.support.wire import post, tallies
+
+SENDERS = 8
+UPLOADS_EACH = 15
+MOST_UPLOADS_EACH = 100_000
+CONNECTIONS_CUT = 10
+
+IMPATIENT_S = 0.3
+"""After which a device gives an attempt up."""
+
+STEPS = range(23)
+"""Of places at which connections to the store are cut, one after the other."""
+
+WITHIN = {Towards.SERVER: (3000, 97), Towards.CLIENT: (1000, 9)}
+"""Where the first is and how far the next is from it, in bytes: from before a worker is done with its questions to
+some uploads after that.
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[str]:
+    """The socket of a store that no collector has started."""
+    with EmbeddedStore(tmp_path / "store") as embedded:
+        yield embedded.url.removeprefix("unix://")
+
+
+@contextlib.contextmanager
+def collecting(registry: Path, to_store: Line, *options: str) -> Iterator[RunningCollector]:
+    """Run a collector at the end of a line to its store."""
+    unused = registry.parent / "unused"
+    url = f"redis://127.0.0.1:{to_store.port}"
+    with running_collector(registry, unused, "--redis", url, *options) as collector:
+        yield collector
+
+
+def counted(collector: RunningCollector) -> int:
+    """Return how many reports are counted, as soon as the store is asked again by whatever thread."""
+    found: list[int] = []
+
+    def read() -> bool:
+        with contextlib.suppress(urllib.error.HTTPError):
+            found.append(sum(sum(tally["counts"]) for tally in tallies(collector.url, "?preliminary=1")))
+        return bool(found)
+
+    wait_until(read, what="the tallies")
+    return found[0]
+
+
+def address_of(collector: RunningCollector) -> tuple[str, int]:
+    return "127.0.0.1", int(collector.url.rpartition(":")[2])
+
+
+def post_and_doubt(url: str, sent: Upload) -> tuple[int, Any]:
+    """Post as `post` does; an answer that ends within its head is none."""
+    try:
+        return post(url, sent)
+    except json.JSONDecodeError:
+        return 0, None
+
+
+@pytest.mark.parametrize("towards", Towards)
+def test_connections_to_the_store_that_are_cut_within_a_message_lose_nothing_and_count_nothing_twice(
+    towards: Towards, store: str, registry_file: Path, round_number: int
+) -> None:
+    with running_line(store) as line, collecting(registry_file, line, "--workers", "2") as collector:
+        start, step = WITHIN[towards]
+        line.cut_all([Cut(towards, start + step * number + round_number) for number in STEPS])
+        load = Load(collector.url, SENDERS, UPLOADS_EACH)
+        load.wait()
+        assert line.cuts_made >= CONNECTIONS_CUT
+        line.cut_none()
+        assert counted(collector) == load.uploads
+
+
+def test_connections_of_devices_that_are_cut_anywhere_lose_nothing_and_count_nothing_twice(
+    registry_file: Path, tmp_path: Path, round_number: int
+) -> None:
+    with (
+        running_collector(registry_file, tmp_path / "data") as collector,
+        running_line(address_of(collector)) as line,
+    ):
+        line.cut_all(
+            [
+                *(Cut(Towards.SERVER, size + round_number) for size in (1, 100, 200, 300)),
+                *(Cut(Towards.CLIENT, size + round_number) for size in (0, 20, 100, 150)),
+                None,
+            ]
+        )
+        load = Load(f"http://127.0.0.1:{line.port}", SENDERS, UPLOADS_EACH, post_and_doubt)
+        load.wait()
+        assert line.cuts_made >= CONNECTIONS_CUT
+        assert counted(collector) == load.uploads
+
+
+def test_a_store_that_hangs_gets_503_and_its_late_answers_are_taken_for_nobody_elses(
+    store: str, registry_file: Path
+) -> None:
+    with running_line(store) as line, collecting(registry_file, line) as collector:
+        load = Load(collector.url, SENDERS, MOST_UPLOADS_EACH)
+        load.wait_for(50)
+        line.hold()
+        wait_until(lambda: load.statuses[503] > 0, what="a 503")
+        line.release()
+        load.wait_for(load.acknowledged + 50)
+        load.end()
+        assert counted(collector) == load.acknowledged
+
+
+def test_devices_that_give_up_waiting_and_send_again_are_counted_once(registry_file: Path, tmp_path: Path) -> None:
+    with (
+        running_collector(registry_file, tmp_path / "data") as collector,
+        running_line(address_of(collector)) as line,
+    ):
+        impatient = partial(post, timeout_s=IMPATIENT_S)
+        load = Load(f"http://127.0.0.1:{line.port}", SENDERS, MOST_UPLOADS_EACH, impatient)
+        load.wait_for(50)
+        line.hold()
+        wait_until(lambda: load.statuses[0] >= SENDERS, what="devices to give up")
+        line.release()
+        load.wait_for(load.acknowledged + 50)
+        load.end()
+        assert counted(collector) == load.acknowledged
