@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 
 from client_sdk.spec import Metric, Registry, Strategy
-from client_sdk.spec.epsilon import GREATEST, NANOS, as_float
+from client_sdk.spec.epsilon import GREATEST, LEAST, NANOS, as_float
 from client_sdk.spec.metric import Protects
 from estimator.candidates import Candidates
 from estimator.curves import RESOLVED, Curves
@@ -129,6 +129,8 @@ def allocate(text: str, total_nanos: int, wanted: Mapping[str, float], devices: 
     free = total_nanos - sum(cost(metric, registry) for metric in registry.metrics.values() if metric.name not in names)
     if free <= 0:
         raise PlanError("the metrics that keep their epsilon cost the whole total; allocate more")
+    if free < _least_cost(names, registry):
+        raise PlanError(f"so little cannot be shared out, for no epsilon is below {LEAST:f}; allocate more")
     before = _Tried.of([registry.metrics[name] for name in names], registry.budget.answers)
     goals = np.array([wanted[name] for name in names])
     tried = [before, *_search(candidates, before, goals, free / NANOS)]
@@ -142,6 +144,13 @@ def allocate(text: str, total_nanos: int, wanted: Mapping[str, float], devices: 
 def cost(metric: Metric, registry: Registry) -> int:
     """Return what its reports within a window of the budget are charged, in billionths."""
     return IN_WINDOW[registry.budget.window][metric.window] * metric.charge_nanos
+
+
+def _least_cost(names: Sequence[str], registry: Registry) -> int:
+    """Return what the reports of a window are charged where every epsilon is the least, and one is drawn if any is."""
+    counts = [IN_WINDOW[registry.budget.window][registry.metrics[name].window] for name in names]
+    asked = max(counts) if registry.budget.strategy is Strategy.SAMPLE else sum(counts)
+    return asked * int(LEAST * NANOS)
 
 
 def _search(candidates: Candidates, start: _Tried, goals: Floats, total: float) -> Iterator[_Tried]:

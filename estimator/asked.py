@@ -15,6 +15,10 @@ ROWS = ("csv", "parquet")
 """The forms that have a row for each estimate, and nothing of a whole tally."""
 
 
+STDOUT = Path("-")
+"""What many programs take for standard output; a file of that name would be nobody's wish."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """The options of ``report``, whose help says what they mean."""
@@ -80,6 +84,14 @@ class Asked:
         yield (
             self.output is None and self.printed in BINARY_FORMATS,
             f"{self.printed} is not for the eye; add --output FILE",
+        )
+        yield (
+            self.html is not None and self.output is not None and self.html.resolve() == self.output.resolve(),
+            "--html and --output name the same file; the one would replace the other",
+        )
+        yield (
+            STDOUT in (self.html, self.output),
+            "- is no file here; leave --output out for standard output, and give --html a file",
         )
         yield (self.out is None) != (self.every is None), "--out DIR and --every window belong together"
         elsewhere = self.output or self.html or self.printed != "table"

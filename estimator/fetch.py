@@ -69,7 +69,7 @@ def fetch(collector: str, token: str, *, preliminary: bool, timeout_s: float = T
     try:
         with build_opener(_NoRedirect).open(request, timeout=timeout_s) as response:
             body = response.read()  # reading line by line would take an answer that was cut short for whole
-            return Fetched(decode(BytesIO(body)), _instant(response.headers.get(SNAPSHOT_TAKEN)))
+            return Fetched(_decoded(body, collector), _instant(response.headers.get(SNAPSHOT_TAKEN)))
     except HTTPError as error:
         with error:
             raise _refusal(collector, error.code) from None
@@ -78,6 +78,13 @@ def fetch(collector: str, token: str, *, preliminary: bool, timeout_s: float = T
     except (OSError, HTTPException) as error:
         problem = str(error) or type(error).__name__
         raise CollectorDownError(f"reading from {collector} failed: {problem}; try again") from None
+
+
+def _decoded(body: bytes, collector: str) -> list[Tally]:
+    try:
+        return decode(BytesIO(body))
+    except TalliesError as error:
+        raise TalliesError(f"{collector} answered with something else than tallies: {error}") from None
 
 
 def _instant(text: str | None) -> datetime | None:

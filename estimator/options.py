@@ -29,21 +29,18 @@ class WindowType(click.ParamType[Window]):
             self.fail(f"{value!r}: {error}", param, ctx)
 
 
-class _BetweenZeroAndOne(click.FloatRange):
-    """A number between 0 and 1, neither of them, and no NaN, which click would let pass."""
-
-    def __init__(self) -> None:
-        super().__init__(0, 1, min_open=True, max_open=True)
+class NumberRange(click.FloatRange):
+    """A number within bounds; not NaN, which click lets pass because it is neither below nor above any."""
 
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number, or refuse it with a usage error."""
         number = float(super().convert(value, param, ctx))  # type: ignore[arg-type] # its stub leaves out texts
         if math.isnan(number):
-            self.fail("must be a number between 0 and 1", param, ctx)
+            self.fail(f"must be a number, not {value!r}", param, ctx)
         return number
 
 
-BETWEEN_0_AND_1 = _BetweenZeroAndOne()
+BETWEEN_0_AND_1 = NumberRange(0, 1, min_open=True, max_open=True)
 
 
 def load_registry(path: Path) -> Registry:

@@ -16,6 +16,7 @@ from estimator.allocation import allocate
 from estimator.errors import PlanError
 from estimator.gate import regressions, warnings
 from estimator.horizon import windows_left
+from estimator.options import NumberRange
 from estimator.planning import DELTA, Wish, make_plan
 from estimator.population import MAX_DEVICES
 from estimator.render.planned import ALLOCATION_FORMATS, PLAN_FORMATS
@@ -25,6 +26,10 @@ from estimator.wanted import usual_error
 
 LEAST_DELTA = 1e-9
 """Below it sums of floats no longer resolve how rarely a loss is large."""
+
+
+LEAST_NUMBER, GREATEST_NUMBER = 1e-12, 1e18
+"""Of an error and of a weight: nobody wants more, and floats hold the squares of all quotients."""
 
 
 class _OfMetric(click.ParamType[tuple[str, float]]):
@@ -43,8 +48,9 @@ class _OfMetric(click.ParamType[tuple[str, float]]):
             number = float(text)
         except ValueError:
             number = math.nan
-        if not (name and 0 < number < math.inf):
-            self.fail(f"{value!r}: write METRIC=NUMBER with a number above 0, such as os=0.02", param, ctx)
+        if not (name and LEAST_NUMBER <= number <= GREATEST_NUMBER):
+            bounds = f"from {LEAST_NUMBER:g} to {GREATEST_NUMBER:g}"
+            self.fail(f"{value!r}: write METRIC=NUMBER with a number {bounds}, such as os=0.02", param, ctx)
         return name, number
 
 
@@ -64,7 +70,7 @@ class _Asked:
 )
 @click.option(
     "--delta",
-    type=click.FloatRange(LEAST_DELTA, 0.1),
+    type=NumberRange(LEAST_DELTA, 0.1),
     default=DELTA,
     show_default=True,
     help="Of the figures for many reports: how often they may not hold.",
@@ -73,7 +79,7 @@ class _Asked:
     "--allocate",
     "total",
     metavar="TOTAL",
-    type=click.FloatRange(0, 1000, min_open=True),
+    type=NumberRange(0, 1000, min_open=True),
     help="Print a patch with the epsilons that make the worst error least, for so much epsilon a window.",
 )
 @click.option(

@@ -24,7 +24,7 @@ from estimator.render.as_table import as_table
 from estimator.render.style import Style
 from estimator.report import Report, make_report
 from estimator.tallies import read_file
-from estimator.watch import LEAST_S, USUAL_S
+from estimator.watch import GREATEST_S, LEAST_S, USUAL_S
 from estimator.watch_cli import watch_collector
 
 BYTES_OF_A_MB = 10**6
@@ -76,7 +76,7 @@ BYTES_OF_A_MB = 10**6
     metavar="[SECONDS]",
     is_flag=False,
     flag_value=USUAL_S,
-    type=click.IntRange(LEAST_S),
+    type=click.IntRange(LEAST_S, GREATEST_S),
     help=f"Draw the table anew every {USUAL_S} seconds, with windows that are still open, until Ctrl-C.",
 )
 def report(**options: Any) -> None:  # noqa: ANN401 what click read, by the names of `Asked`

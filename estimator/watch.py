@@ -15,6 +15,9 @@ USUAL_S: Final = 60
 LEAST_S: Final = 10
 """Collectors renew their snapshots hourly, or as they are told; more looks show nothing new, and each costs a sum."""
 
+GREATEST_S: Final = 86_400
+"""A day: who looks less often wants a job and not a screen."""
+
 CLEARED: Final = "\x1b[H\x1b[2J"
 """The cursor at home, the screen empty."""
 

@@ -103,7 +103,7 @@ def test_a_wrong_token_is_said_to_be_one_and_not_shown(collector: str) -> None:
         ("moved", "status 302"),
         ("nowhere", "status 404"),
         ("narrow", "does not let the token"),
-        ("page", "line 1 is not a tally"),
+        ("page", "answered with something else than tallies: line 1 is not a tally"),
         ("cut", "failed: IncompleteRead"),
         ("noise", "failed: no HTTP"),
     ],

@@ -235,6 +235,24 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one_and_says_what_to_do(
     assert not list(tmp_path.glob("*.part")) + list(tmp_path.glob(".*.part"))
 
 
+@pytest.mark.parametrize(
+    ("into", "sentence"),
+    [
+        (("--html", "one.html", "--output", "./one.html"), "name the same file"),
+        (("--html", "-"), "- is no file here"),
+        (("--output", "-"), "- is no file here"),
+    ],
+)
+def test_a_target_that_would_be_lost_or_a_surprise_is_refused(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, into: tuple[str, ...], sentence: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    refused = CliRunner().invoke(command, [*arguments, *into])
+    assert (refused.exit_code, sentence in refused.stderr) == (2, True)
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_what_is_wanted_beside_stands_in_tables_of_its_own() -> None:
     found = every_kind.REGISTRY
     report = make_report(

@@ -164,7 +164,7 @@ def test_a_wrong_token_is_a_plain_error(collector: str, registry: Path) -> None:
     [
         (("--tallies", "x", "--watch"), "--watch draws the table of a collector"),
         (("--collector", "http://a", "--watch", "--format", "json"), "--watch draws the table of a collector"),
-        (("--collector", "http://a", "--watch", "1"), "1 is not in the range x>=10"),
+        (("--collector", "http://a", "--watch", "1"), "1 is not in the range 10<=x<=86400"),
     ],
 )
 def test_what_cannot_be_watched_is_wrong_usage(registry: Path, more: tuple[str, ...], problem: str) -> None:
