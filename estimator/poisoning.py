@@ -1,20 +1,25 @@
 """Made-up reports: how far they could have moved an estimate, and whether a tally is one that no population makes.
 
 An estimate is the mean over reports of what each of them adds. Where a fraction beta of the reports is made up, and the
-truth is f, the estimate is expected to be off by at most beta * (most - f) upwards and beta * (f - least) downwards,
-with the most and the least that a report can add (Cao, Jia & Gong 2021, "Data poisoning attacks to local differential
+others by themselves would give f, the estimate is at most (1 - beta) f + beta * most, and at least the same with the
+least that a report can add. So an estimate e that is seen was raised by at most beta * (most - e) / (1 - beta), and
+lowered by at most beta * (e - least) / (1 - beta) (Cao, Jia & Gong 2021, "Data poisoning attacks to local differential
 privacy protocols", section 4; Cheu, Smith & Ullman 2021, "Manipulation attacks in local differential privacy").
 
 The tallies that populations make lie near the channel's range: the laws of its symbols under all shares. The test
 compares the likeliest of these laws with the tally itself, by the logarithm of the ratio of their likelihoods, and sees
 how large that is in tallies drawn from the likeliest law (a parametric bootstrap; Davison & Hinkley 1997, "Bootstrap
-methods and their application", section 4.2). Drawing ends early where the answer is clear (Besag & Clifford 1991,
+methods and their application", section 4.2). The likeliest shares lie above 0 by chance where the truth is 0, and
+tallies of such a law keep nearer to the range than honest ones: twice as many of these would be accused as is said. So
+shares that cannot be told from 0 are taken for 0 (Andrews & Soares 2010, "Inference for parameters defined by moment
+inequalities using generalized moment selection"); of numbers on a grid they are left as they are. Drawing ends early where the answer is clear (Besag & Clifford 1991,
 "Sequential Monte Carlo p-values"). To pass proves nothing: made-up reports that look like those of some population, as
 those of liars who follow the protocol do, pass always.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -108,12 +113,18 @@ def fakes_of(
         fraction: of the reports that is taken for made up.
 
     """
-    least, most = extremes_of(metric)
-    ends = ((fraction * (unbiased - least)).tolist(), (fraction * (most - unbiased)).tolist())
-    moves = [Move(down, up) for down, up in zip(*ends, strict=True)]
+    downs, ups = reach_of(metric, unbiased, fraction)
+    moves = [Move(down, up) for down, up in zip(downs.tolist(), ups.tolist(), strict=True)]
     shares = None if labels is None else tuple(zip(labels, moves, strict=False))  # the mean's comes last
     mean = moves[-1] if len(moves) > len(labels or ()) else None
     return Fakes(fraction, shares, mean, range_test(metric.channel, counts))
+
+
+def reach_of(metric: Metric, unbiased: Floats, fraction: float) -> tuple[Floats, Floats]:
+    """Return by how much at most each estimate that is seen was lowered, and raised; as `fakes_of`."""
+    least, most = extremes_of(metric)
+    odds = fraction / (1 - fraction)
+    return odds * (unbiased - least), odds * (most - unbiased)
 
 
 def extremes_of(metric: Metric) -> tuple[Floats, Floats]:
@@ -155,9 +166,10 @@ def range_test(channel: Channel, counts: Counts) -> RangeTest:
     if statistic <= ROUNDING * reports:
         return RangeTest(max(0.0, statistic), 1.0, drawn=0)
     generator = np.random.default_rng(SEED)
+    drawn_from = _barest_law(channel, counts)
     as_far = 0
     for drawn in range(1, DRAWN_AT_MOST + 1):
-        again = generator.multinomial(reports, law)
+        again = generator.multinomial(reports, drawn_from)
         as_far += _statistic(again, likeliest_law(channel, again)) >= statistic
         if as_far == CLEAR:
             return RangeTest(statistic, CLEAR / drawn, drawn)
@@ -173,6 +185,19 @@ def likeliest_law(channel: Channel, counts: Counts) -> Floats:
         operators = grid_law(channel)
         alike = np.full(channel.inputs, 1 / channel.inputs)
         law = operators.symbol_law(climbed(operators, counts, alike))
+    normalised: Floats = law / law.sum()
+    return normalised
+
+
+def _barest_law(channel: Channel, counts: Counts) -> Floats:
+    """Return the likeliest law with shares of 0 where those that are likeliest cannot be told from it; shape (m,)."""
+    if decoder_of(channel) is not None:
+        return likeliest_law(channel, counts)
+    inverse, reports = inverse_of(channel), int(counts.sum())
+    shares = maximum_likelihood(inverse, counts)
+    told = shares > math.sqrt(math.log(max(reports, 2))) * inverse.standard_errors(counts, reports)
+    told[shares.argmax()] = True
+    law = inverse.symbol_law(np.where(told, shares, 0.0) / shares[told].sum())
     normalised: Floats = law / law.sum()
     return normalised
 

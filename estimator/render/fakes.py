@@ -16,7 +16,7 @@ To pass proves nothing: liars who follow the protocol look like a population.
 def verdict_of(test: RangeTest) -> str:
     """Return what the test says, in words."""
     if test.is_impossible:
-        return f"NO population could have made this tally (p = {test.p_value:.2g}): do not trust it"
+        return f"HARDLY any population makes such a tally (p = {test.p_value:.2g}): do not trust it"
     return f"some population could have made this tally (p = {test.p_value:.2g}), which proves nothing"
 
 

@@ -15,8 +15,8 @@ from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedR
 from estimator.intervals import Floats
 from estimator.inverse import inverse_of
 from estimator.inverse.grid import grid_law
-from estimator.metric_estimate import Wanted, estimate
-from estimator.poisoning import CLEAR, DRAWN_AT_MOST, extremes_of, likeliest_law, range_test
+from estimator.metric_estimate import estimate
+from estimator.poisoning import CLEAR, DRAWN_AT_MOST, extremes_of, likeliest_law, range_test, reach_of
 from estimator.tallies import Counts, Tally
 from tests.support.estimator_inverses import CHANNELS, PRECISION, matrix, requested, rounding, uneven, weights
 
@@ -122,14 +122,13 @@ def test_fakes_move_estimates_as_far_as_is_said_and_no_farther(metric: Metric) -
     symbols = metric.channel.symbols
     law = likeliest_law(metric.channel, np.ones(symbols, dtype=np.int64))
     honest = np.rint(10 * symbols * law).astype(np.int64) + 1
-    fakes = estimate(metric, tally(metric, honest), Wanted(fakes=0.1)).fakes
-    assert fakes is not None
     before, reports = unbiased(metric, honest), int(honest.sum())
-    moved = np.array([unbiased(metric, 9 * honest + reports * one) for one in np.eye(symbols, dtype=np.int64)]) - before
-    exact = 64 * PRECISION * symbols * (np.abs(moved).max() + np.abs(before).max())
-    moves = [move for _, move in fakes.shares or ()] + ([] if fakes.mean is None else [fakes.mean])
-    assert np.abs(moved.min(axis=0) + [move.down for move in moves]).max() <= exact
-    assert np.abs(moved.max(axis=0) - [move.up for move in moves]).max() <= exact
+    seen = np.array([unbiased(metric, 9 * honest + reports * one) for one in np.eye(symbols, dtype=np.int64)])
+    reach = np.array([reach_of(metric, one, 0.1) for one in seen])
+    left_down, left_up = (reach[:, 0] + seen - before).min(axis=0), (reach[:, 1] - seen + before).min(axis=0)
+    exact = 64 * PRECISION * symbols * (np.abs(reach).max() + np.abs(before).max())
+    assert np.abs(left_down).max() <= exact
+    assert np.abs(left_up).max() <= exact
 
 
 def test_the_law_of_the_hybrid_mechanism_is_its_table() -> None:
@@ -161,6 +160,14 @@ def test_an_honest_tally_is_rejected_no_more_often_than_is_said_whatever_the_tru
             # a p-value of so many draws strays by its own standard error; five of them are beyond doubt
             strayed = level + 5 * (level * (1 - level) / DRAWN_AT_MOST) ** 0.5
             assert float(chances[p_values <= level].sum()) <= strayed
+
+
+def test_honest_tallies_of_answers_that_nobody_gives_are_accused_no_more_often_than_is_said() -> None:
+    channel, rounds, level = KAryRandomizedResponse.within(requested(1), 5), 300, 0.05
+    law = matrix(channel) @ np.array([0.5, 0.0, 0.5, 0.0, 0.0])
+    drawn = np.random.default_rng(31).multinomial(1500, law / law.sum(), size=rounds)
+    accused = sum(range_test(channel, counts).p_value <= level for counts in drawn)
+    assert accused <= rounds * level + 2 * (rounds * level * (1 - level)) ** 0.5
 
 
 def test_a_tally_within_the_range_passes_without_any_draw() -> None:

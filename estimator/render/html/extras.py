@@ -67,7 +67,7 @@ def _fakes(estimated: MetricEstimate, positions: Sequence[int]) -> Extra:
         ends = (PLAIN.value(one, 0.0, one) for one in (found.mean.down, found.mean.up))
         rows.append((mean_word(estimated.metric.kind), *ends))
     return Extra(
-        f"If {PERCENT.value(found.fraction, 0.0, found.fraction)} of the reports were made up",
+        f"If {100 * found.fraction:.3g}{PERCENT.suffix} of the reports were made up",
         f"{verdict_of(found.test)[0].upper()}{verdict_of(found.test)[1:]}.",
         ("What", "Moved down by at most", "Moved up by at most"),
         tuple(rows),
