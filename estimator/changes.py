@@ -48,10 +48,11 @@ class Changes:
 
     Attributes:
         metric: the question.
-        first: the first closed window with reports.
+        first: the first closed window with reports enough; where not two have enough, with any.
         last: the last one.
         shares: for each value the change of its share; empty where there are none.
         mean: the change of the mean, or none.
+        tests: how many of these are comparisons of their own.
 
     """
 
@@ -60,6 +61,7 @@ class Changes:
     last: Window
     shares: tuple[tuple[Label, Change], ...]
     mean: Change | None
+    tests: int
 
     @property
     def corrected(self) -> float | None:
@@ -88,16 +90,23 @@ class _Compared:
 def changes_of(estimates: Sequence[MetricEstimate]) -> tuple[Changes, ...]:
     """Compare the last closed window of every question that has reports in two of them with the first one.
 
+    Windows of fewer than `EXACT_BELOW` reports tell nothing: they are passed over where two others are left.
+
     Args:
         estimates: in the order of the metrics, then of the windows.
 
     """
     told = [one for one in estimates if one.reports and one.closed]
-    windows = (list(of_metric) for _, of_metric in groupby(told, key=lambda one: one.metric))
+    windows = (_enough(list(of_metric)) for _, of_metric in groupby(told, key=lambda one: one.metric))
     compared = [_compare(some[0], some[-1]) for some in windows if len(some) > 1]
     tested = [(p, 1 / one.tests) for one in compared for p in one.p_values[: one.tests]]
     corrected = iter(holm([p for p, _ in tested], [weight for _, weight in tested]))
     return tuple(_changes(one, [next(corrected) for _ in range(one.tests)]) for one in compared)
+
+
+def _enough(windows: list[MetricEstimate]) -> list[MetricEstimate]:
+    enough = [one for one in windows if one.reports >= EXACT_BELOW]
+    return enough if len(enough) > 1 else windows
 
 
 def difference(first: Estimate, last: Estimate, reports: int, width: float) -> Estimate:
@@ -169,4 +178,4 @@ def _changes(one: _Compared, corrected: list[float]) -> Changes:
     labels = () if one.first.shares is None else one.first.shares.labels
     mean = None if one.first.mean is None else figures[-1]
     shares = tuple(zip(labels, figures[: len(labels)], strict=True))
-    return Changes(one.first.metric, one.first.window, one.last.window, shares, mean)
+    return Changes(one.first.metric, one.first.window, one.last.window, shares, mean, one.tests)

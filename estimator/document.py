@@ -159,7 +159,7 @@ class PooledDocument:
 
 @dataclass(frozen=True, slots=True)
 class ChangesDocument:
-    """What changed in the answers to one question, from the first closed window with reports to the last one.
+    """What changed in the answers to one question, from the first closed window with reports enough to the last one.
 
     Attributes:
         metric: the metric's name.

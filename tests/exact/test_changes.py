@@ -88,6 +88,16 @@ def test_too_few_reports_and_open_windows_say_nothing_of_a_change() -> None:
     assert changes_of(estimates(found, [tally(found, "yes", (0, 0), 1), tally(found, "yes", (900, 100), 2)])) == ()
 
 
+def test_windows_of_too_few_reports_are_passed_over_where_two_others_are_left() -> None:
+    found = registry(yes=BOOLEAN)
+    counts = ((20, 10), (600, 400), (10, 20), (550, 450), (3, 4))
+    windows = estimates(found, [tally(found, "yes", some, day) for day, some in enumerate(counts, start=1)])
+    (changed,) = changes_of(windows)
+    assert (changed.first.text, changed.last.text) == ("2026-11-02", "2026-11-04")
+    (too_few,) = changes_of(windows[:3])
+    assert (too_few.first.text, too_few.last.text, too_few.corrected) == ("2026-11-01", "2026-11-03", None)
+
+
 def test_the_chance_of_a_false_alarm_is_kept_for_all_questions_together() -> None:
     """Of so many reports of nothing but noise no more hold an alarm than 5 %, but for six standard deviations."""
     generator, rounds, questions = np.random.default_rng(11), 2000, 20

@@ -95,7 +95,7 @@ def _bins(told: Found) -> dict[str, Any]:
 
 
 def _joint(told: Found) -> dict[str, Any]:
-    """Return the shares within groups, one a window, and the p-values of independence."""
+    """Return the shares within groups, one a window."""
     joints = [None if one is None else one.joint for one in told]
     known = next((one for one in joints if one is not None), None)
     domain = next(one.metric.domain for one in told if one is not None)
@@ -107,16 +107,11 @@ def _joint(told: Found) -> dict[str, Any]:
     ]
     cells = domain.size
     rows: list[list[Known]] = [[None if some is None else some[cell] for some in by_window] for cell in range(cells)]
-    independence = [
-        None if joint is None or joint.independence is None else float(f"{joint.independence.p_value:.3g}")
-        for joint in joints
-    ]
     return {
         "joint": {
             "names": domain.names,
             "groups": [label_of(value) for value in domain.first.labels],
             "outcomes": [label_of(value) for value in domain.second.labels],
-            "p": independence,
             **tracks(rows),
         }
     }

@@ -48,11 +48,13 @@ def _clusters(estimated: MetricEstimate) -> Extra:
             PERCENT.interval(one.share.low, one.share.high),
             f"{PERCENT.plain(one.stability, 0)}{PERCENT.suffix}",
         )
-        for one in found.clusters
+        for one in (found.clusters if number > 1 else ())
     )
+    how_many = f"{number} clusters" if number > 1 else "no clusters that can be told apart"
     return Extra(
         "Clusters of answers",
-        f"So many ({number}) in {how_often}{PERCENT.suffix} of resampled tallies. Intervals: by resampling.",
+        f"{how_many}; as many in {how_often}{PERCENT.suffix} of resampled tallies."
+        + (" Intervals: by resampling." if number > 1 else ""),
         ("Answers", "Share of people", "Interval", "Found again"),
         rows,
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
-from client_sdk.spec import Cross
+from client_sdk.spec import Cross, Metric
+from estimator.changes import holm
 from estimator.figure import Estimate
 from estimator.joint import Difference
 from estimator.metric_estimate import MetricEstimate
@@ -52,8 +54,14 @@ class JointView:
     independence: str
 
 
-def joint_view(estimated: MetricEstimate) -> JointView | None:
-    """Return the view of two questions asked together in one window; none of other questions."""
+def joint_view(estimated: MetricEstimate, independence: float | None) -> JointView | None:
+    """Return the view of two questions asked together in one window; none of other questions.
+
+    Args:
+        estimated: what the window tells.
+        independence: the p-value of the test, corrected for all such pairs; or none.
+
+    """
     joint, domain = estimated.joint, estimated.metric.domain
     if joint is None or not isinstance(domain, Cross):
         return None
@@ -66,8 +74,15 @@ def joint_view(estimated: MetricEstimate) -> JointView | None:
         rows=rows,
         differences=tuple(_difference(one) for one in clearest[:MOST_DIFFERENCES]),
         left_out=max(0, len(clearest) - MOST_DIFFERENCES),
-        independence=_independence(estimated, domain),
+        independence=_independence(estimated, domain, independence),
     )
+
+
+def independence_of(shown: Iterable[MetricEstimate]) -> dict[Metric, float]:
+    """Return the p-values of all pairs of questions whose windows are shown, corrected for their number."""
+    tested = [(one.metric, one.joint.independence.p_value) for one in shown if one.joint and one.joint.independence]
+    corrected = holm([p for _, p in tested], [1.0] * len(tested))
+    return {metric: p for (metric, _), p in zip(tested, corrected, strict=True)}
 
 
 def _clearness(one: Difference) -> float:
@@ -81,7 +96,11 @@ def _cell(one: Estimate) -> CellView:
 
 
 def _difference(one: Difference) -> DifferenceView:
+    """Return a difference from the group in which the answer is more common."""
     estimate, (first, second) = one.estimate, one.groups
+    if (estimate.unbiased or 0.0) < 0:
+        (first, second), turned = (second, first), estimate.times(-1.0)
+        estimate = replace(turned, low=turned.high, high=turned.low)
     difference = estimate.unbiased
     return DifferenceView(
         label_of(one.label),
@@ -93,14 +112,15 @@ def _difference(one: Difference) -> DifferenceView:
     )
 
 
-def _independence(estimated: MetricEstimate, domain: Cross) -> str:
+def _independence(estimated: MetricEstimate, domain: Cross, p_value: float | None) -> str:
     first, second = (short(name) for name in domain.names)
     test = None if estimated.joint is None else estimated.joint.independence
-    if test is None:
+    if test is None or p_value is None:
         return f"Too few reports to test whether {first} and {second} have to do with each other."
     figures = (
-        f"p {p_equals(test.p_value)}, chi-square {test.statistic:.1f}, {test.degrees_of_freedom} degrees of freedom"
+        f"p {p_equals(p_value)}, corrected for all pairs of questions here; chi-square {test.statistic:.1f},"
+        f" {test.degrees_of_freedom} degrees of freedom"
     )
-    if test.p_value <= SIGNIFICANT:
+    if p_value <= SIGNIFICANT:
         return f"If {first} and {second} had nothing to do with each other, groups would seldom differ so ({figures})."
     return f"Groups differ no more than if {first} and {second} had nothing to do with each other ({figures})."

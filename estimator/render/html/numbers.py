@@ -10,6 +10,9 @@ MOST_DECIMALS = 6
 
 MINUS: Final = "\N{MINUS SIGN}"
 
+DUST = 1e-12
+"""Of what is shown: an interval so short is one point, but for rounding."""
+
 LEAST_P = 0.001
 """Of smaller p-values only that is said: the normal approximation is not right in the tails."""
 
@@ -32,7 +35,7 @@ class Unit:
     def decimals(self, low: float, high: float) -> int:
         """Return with how many decimals an interval shows two digits of its length."""
         length = (high - low) * self.factor
-        if not length > 0:
+        if not length > DUST * self.factor:
             return 1
         return min(MOST_DECIMALS, max(0, 1 - math.floor(math.log10(length))))
 

@@ -12,7 +12,8 @@ from estimator.changes import changes_of
 from estimator.intervals import EXACT_BELOW
 from estimator.metric_estimate import MetricEstimate
 from estimator.pooling import pooled
-from estimator.render.html.questions import Question, question_of, unasked
+from estimator.render.html.groups import independence_of
+from estimator.render.html.questions import Question, first_shown, question_of, unasked
 from estimator.report import Composed, Report, Skipped
 
 
@@ -87,8 +88,15 @@ def page_of(report: Report, registry: Registry) -> Page:
     calendars = _calendars(report.metrics)
     changes = {one.metric: one for one in changes_of(report.metrics)}
     together = {one.metric: one for one in report.pooled or pooled(report.metrics)}
+    independence = independence_of(first_shown(windows) for windows in by_metric.values())
     questions = tuple(
-        question_of(by_metric[metric], calendars[metric.window], together.get(metric), changes.get(metric))
+        question_of(
+            by_metric[metric],
+            calendars[metric.window],
+            together.get(metric),
+            changes.get(metric),
+            independence.get(metric),
+        )
         if metric in by_metric
         else unasked(metric)
         for metric in registry.metrics.values()

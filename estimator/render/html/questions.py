@@ -98,7 +98,11 @@ def unasked(metric: Metric) -> Question:
 
 
 def question_of(
-    windows: Sequence[MetricEstimate], calendar: Sequence[Window], pooled: Pooled | None, changes: Changes | None
+    windows: Sequence[MetricEstimate],
+    calendar: Sequence[Window],
+    pooled: Pooled | None,
+    changes: Changes | None,
+    independence: float | None,
 ) -> Question:
     """Return the view of one question.
 
@@ -107,6 +111,7 @@ def question_of(
         calendar: all windows of its kind on the page.
         pooled: all of them together, or none.
         changes: from the first to the last, or none.
+        independence: of two questions asked together, the corrected p-value of the window that is shown first; or none.
 
     """
     shown = first_shown(windows)
@@ -117,7 +122,7 @@ def question_of(
     line = _headline(windows, shown, calendar)
     return Question(
         metric=shown.metric,
-        answer=answer_of(shown),
+        answer=answer_of(shown, independence),
         window=shown.window.text,
         preliminary=not shown.closed,
         reports=shown.reports,
@@ -127,7 +132,7 @@ def question_of(
             Table(group.title, tuple(_row(group, label, one) for label, one in group.figures)) for group in groups
         ),
         left_out=left_out,
-        joint=joint_view(shown),
+        joint=joint_view(shown, independence),
         extras=tuple(extras_of(shown, positions)),
         changes=rows,
         changes_left_out=len(labelled_changes(changes)) - len(rows) if changes else 0,

@@ -13,8 +13,14 @@ from estimator.render.words import mean_word
 NO_REPORTS = "Nobody has reported."
 
 
-def answer_of(estimated: MetricEstimate) -> str:
-    """Return what one window tells."""
+def answer_of(estimated: MetricEstimate, independence: float | None = None) -> str:
+    """Return what one window tells.
+
+    Args:
+        estimated: all of it.
+        independence: the p-value of two questions asked together, corrected for all such pairs; or none.
+
+    """
     if not estimated.reports:
         return NO_REPORTS
     sentences = []
@@ -28,8 +34,8 @@ def answer_of(estimated: MetricEstimate) -> str:
     if estimated.mean is not None:
         of = f" of {len(estimated.metric.domain.labels)}" if isinstance(estimated.metric.domain, Ordinal) else ""
         sentences.append(f"The {mean_word(estimated.metric.kind)} is {_about(estimated.mean, PLAIN)}{of}.")
-    if estimated.joint is not None and estimated.joint.independence is not None:
-        sentences.append(_of_independence(estimated, estimated.joint.independence.p_value))
+    if independence is not None:
+        sentences.append(_of_independence(estimated, independence))
     return " ".join(sentences)
 
 
@@ -48,15 +54,14 @@ def _of_shares(estimated: MetricEstimate, shares: Shares) -> str:
     about = _about(share, PERCENT)
     if label is True:
         return f"{about.capitalize()} say yes."
-    if isinstance(estimated.metric.domain, Subset):
-        return f"Most have “{label_of(label)}”: {about}."
-    what = "pair of answers" if isinstance(estimated.metric.domain, Cross) else "answer"
+    is_set = isinstance(estimated.metric.domain, Subset)
+    what = "pair of answers" if isinstance(estimated.metric.domain, Cross) else "value" if is_set else "answer"
     second = int((-shares.unbiased).argsort(kind="stable")[1])
     other, rival = shares[second]
     if rival.high >= share.low:
-        both = f"“{label_of(label)}” ({about}) and “{label_of(other)}” ({_about(rival, PERCENT)})"
+        both = f"“{label_of(label)}”, {about}, and “{label_of(other)}”, {_about(rival, PERCENT)},"
         return f"{both} look most common; which {what} is ahead cannot be told."
-    return f"The most common {what} is “{label_of(label)}”: {about}."
+    return f"The most common {what} is “{label_of(label)}”: {about}{' have it' if is_set else ''}."
 
 
 def _of_independence(estimated: MetricEstimate, p_value: float) -> str:

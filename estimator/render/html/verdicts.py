@@ -22,6 +22,8 @@ TOO_FAR: Final = 0.1
 
 SIGNIFICANT: Final = 1 - CONFIDENCE
 
+YES: Final = label_of(value=True)
+
 PERMANENT_NOTE: Final = (
     " Answers are permanent here: the same noise may stand in both windows,"
     " so that the difference is surer than is said."
@@ -73,6 +75,7 @@ def verdict_of(changes: Changes | None, windows: int) -> Verdict:
         )
     between = f"from {changes.first.text} to {changes.last.text}"
     label, unit, clearest = min(labelled_changes(changes), key=_clearness)
+    label = f"“{label}”" if unit is PERCENT and label != YES else label
     if clearest.p_value is None or clearest.corrected is None:
         return Verdict("unknown", "too few reports", f"Too few reports to see a change {between}.")
     one = clearest.estimate
@@ -82,9 +85,10 @@ def verdict_of(changes: Changes | None, windows: int) -> Verdict:
     if clearest.corrected <= SIGNIFICANT:
         sure = f"so much is hardly chance (p {p_equals(clearest.corrected)}, corrected for everything compared here)"
         return Verdict("changed", f"changed: {moved}", f"It changed {between}: {said}; {sure}.{note}")
-    if clearest.p_value <= SIGNIFICANT:
-        doubt = "taken by itself that would pass for a change, but among so many comparisons chance does as much"
-        corrected = f"(p {p_equals(clearest.p_value)}, corrected {p_equals(clearest.corrected)})"
+    alone = min(1.0, clearest.p_value * changes.tests)
+    if alone <= SIGNIFICANT:
+        doubt = "of one question alone that would pass for a change, but among so many it may be chance"
+        corrected = f"(p {p_equals(alone)}, corrected for everything compared here {p_equals(clearest.corrected)})"
         return Verdict(
             "perhaps", f"perhaps: {moved}", f"It may have changed {between}: {said}; {doubt} {corrected}.{note}"
         )
@@ -123,7 +127,7 @@ def too_few(estimated: MetricEstimate) -> str | None:
 
 
 def _far(unit: Unit, reach: float) -> str:
-    return unit.changed(reach, 0.0, reach).lstrip("+")
+    return unit.changed(reach, 0.0, reach / 10).lstrip("+")  # three digits: of what is wanted it may differ little
 
 
 def _reach(estimated: MetricEstimate) -> tuple[float, float]:

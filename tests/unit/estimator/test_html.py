@@ -18,19 +18,24 @@ from click.testing import CliRunner
 from client_sdk.spec import Registry, Window
 from estimator.changes import changes_of
 from estimator.cli import command
+from estimator.clustering import Clusters
 from estimator.figure import Estimate
 from estimator.metric_estimate import MetricEstimate, Wanted, estimate
 from estimator.render.html import as_html
+from estimator.render.html.extras import extras_of
+from estimator.render.html.groups import independence_of, joint_view
 from estimator.render.html.numbers import PERCENT, PLAIN, count_words, p_equals
 from estimator.render.html.page import page_of
 from estimator.render.html.sentences import NO_REPORTS, answer_of
 from estimator.render.html.sparkline import sparkline
 from estimator.render.html.tracks import tracks
-from estimator.render.html.verdicts import TOO_FAR, too_few, verdict_of
+from estimator.render.html.verdicts import SIGNIFICANT, TOO_FAR, too_few, verdict_of
 from estimator.report import Selection, make_report
 from estimator.tallies import Tally, decode
 from tests.support import every_kind, pages
-from tests.support.definitions import BOOLEAN, CATEGORY, NUMBER, ORDINAL, SET, Field, registry_text
+from tests.support.definitions import BOOLEAN, CATEGORY, CROSS, NUMBER, ORDINAL, SET, Field, registry_text
+
+PAIRS = CROSS | {"mechanism": "k-ary-randomized-response"}
 
 ASSETS = Path(__file__).parents[3] / "estimator" / "render" / "html" / "assets"
 MINUS = "\N{MINUS SIGN}"
@@ -60,6 +65,7 @@ def test_numbers_have_as_many_digits_as_their_interval_bears() -> None:
     assert PERCENT.changed(0.032, 0.01, 0.05) == unbroken("+3.2 points")
     assert PLAIN.interval(12345.6, 23456.7) == "12,346 to 23,457"
     assert PLAIN.value(5.0, 5.0, 5.0) == "5.0"
+    assert PERCENT.value(1.0, 1 - 1e-15, 1.0) == unbroken("100.0 %"), "rounding is no interval"
     assert [p_equals(p) for p in (0.0009, 0.0312, 1.0)] == ["below 0.001", "= 0.031", "= 1"]
     assert [count_words(number, "report") for number in (1, 2000)] == ["1 report", "2,000 reports"]
 
@@ -74,7 +80,8 @@ def test_a_sentence_gives_the_answer_of_every_kind() -> None:
         r"The mean position is about [\d.]+ \(.*\) of 3\.", answer_of(told(found, "level", (900, 900, 900)))
     )
     symbols = found.metric("have").channel.symbols
-    assert answer_of(told(found, "have", tuple(range(1000, 1000 + symbols)))).startswith("Most have “")
+    have = answer_of(told(found, "have", (3000, *[1000] * (symbols - 1))))
+    assert re.match(r"The most common value is “a”: about \d+\s% \([\d. to]+\s%\) have it\.", have)
     symbols = found.metric("size").channel.symbols
     assert answer_of(told(found, "size", (500,) * symbols)) == "The mean is about 5 (3.4 to 5.6)."
 
@@ -88,7 +95,7 @@ def test_a_sentence_names_nothing_impossible() -> None:
 
 
 def test_a_change_is_told_from_chance_and_from_silence() -> None:
-    found = registry(yes=BOOLEAN, other=BOOLEAN)
+    found = registry(yes=BOOLEAN, other=BOOLEAN, os=CATEGORY)
 
     def verdict(first: tuple[int, int], last: tuple[int, int], *more: MetricEstimate) -> str:
         windows = [told(found, "yes", first, "2026-11-01"), told(found, "yes", last, "2026-11-09"), *more]
@@ -98,6 +105,11 @@ def test_a_change_is_told_from_chance_and_from_silence() -> None:
     assert verdict((6000, 4000), (5000, 5000)) == "changed"
     assert verdict((600, 400), (555, 445)) == "changed"
     assert verdict((600, 400), (555, 445), *still) == "perhaps"
+    days = {"2026-11-01": (500, 500, 500), "2026-11-09": (560, 490, 450)}
+    of_values = next(iter(changes_of([*(told(found, "os", counts, day) for day, counts in days.items()), *still])))
+    least = min(one.p_value or 0 for _, one in of_values.shares)
+    assert least <= SIGNIFICANT < 3 * least, "one of three values is so far off by chance more often than it may be"
+    assert verdict_of(of_values, 2).code == "same"
     assert verdict((600, 400), (601, 399)) == "same"
     assert verdict((20, 20), (6000, 4000)) == "unknown"
     assert verdict_of(None, 1).brief == "one window"
@@ -263,7 +275,7 @@ def test_what_is_wanted_beside_stands_in_tables_of_its_own() -> None:
     questions = {one.metric.name: one for one in page_of(report, found).questions}
     estimates = {one.metric.name: one for one in report.metrics}
     fakes = questions["os"].extras[-1]
-    assert fakes.title == f"If {unbroken('1.0 %')} of the reports were made up"
+    assert fakes.title == f"If {unbroken('1 %')} of the reports were made up"
     assert [row[0] for row in fakes.rows] == ["a", "b", "c"]
     told_fakes = estimates["os"].fakes
     assert told_fakes is not None
@@ -271,11 +283,38 @@ def test_what_is_wanted_beside_stands_in_tables_of_its_own() -> None:
     assert float(fakes.rows[0][2].split()[0]) == pytest.approx(100 * told_fakes.shares[0][1].up, rel=0.05)
     clusters = estimates["crashes"].clusters
     assert clusters is not None
-    assert len(questions["crashes"].extras[0].rows) == len(clusters.clusters)
+    (one,) = clusters.clusters
+    assert questions["crashes"].extras[0].rows == (), "of one cluster there is nothing to say"
+    two = replace(estimates["crashes"], clusters=Clusters((one, one), (0.1, 0.9)))
+    assert len(next(extras_of(two, ())).rows) == 2
     assert "If only tallies are published" in dict(questions["os"].facts)
     text = as_html(report, found)
     assert all(extra.title in text for one in questions.values() for extra in one.extras)
     assert "Copyright 2010-2023 Mike Bostock" in text.partition("<footer>")[2]
+
+
+def test_a_difference_is_told_from_the_group_in_which_the_answer_is_more_common() -> None:
+    found = registry(dark_mode=BOOLEAN, os=CATEGORY, both=PAIRS, too=PAIRS)
+    one = told(found, "both", (9000, 3000, 3000, 3000, 3000, 9000))
+    view = joint_view(one, 1.0)
+    assert view is not None
+    first = view.differences[0]
+    assert {(each.first, each.second) for each in view.differences} == {("no", "yes"), ("yes", "no")}
+    assert all(each.difference.startswith(("+", "0")) for each in view.differences)
+    assert not first.interval.startswith(MINUS)
+
+
+def test_whether_questions_go_together_is_corrected_for_the_number_of_pairs() -> None:
+    found = registry(dark_mode=BOOLEAN, os=CATEGORY, both=PAIRS, too=PAIRS)
+    one, other = told(found, "both", (900, 800, 800, 800, 800, 900)), told(found, "too", (900, 800, 800, 800, 800, 800))
+    tests = [each.joint.independence for each in (one, other) if each.joint is not None]
+    by_itself = [test.p_value for test in tests if test is not None]
+    corrected = independence_of([one, other])
+    assert min(corrected.values()) == pytest.approx(2 * min(by_itself))
+    assert max(corrected.values()) == pytest.approx(max(*by_itself, 2 * min(by_itself)))
+    assert independence_of([told(found, "dark_mode", (5, 5))]) == {}
+    words = answer_of(one, corrected[one.metric])
+    assert f"p {p_equals(corrected[one.metric])}" in words
 
 
 def test_odds_are_rounded_up() -> None:

@@ -6,7 +6,7 @@ const RANGE = { true: { factor: 100, suffix: "\u00a0%" }, false: { factor: 1, su
 // Numbers for people, as estimator/render/html/numbers.py writes them.
 const decimals = (low, high, factor) => {
   const length = (high - low) * factor;
-  return length > 0 ? Math.min(6, Math.max(0, 1 - Math.floor(Math.log10(length)))) : 1;
+  return length > 1e-12 * factor ? Math.min(6, Math.max(0, 1 - Math.floor(Math.log10(length)))) : 1;
 };
 const plain = (value, digits) => {
   const text = value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
