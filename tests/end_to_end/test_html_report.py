@@ -186,7 +186,8 @@ def test_the_table_over_time_has_every_window_with_gaps_where_there_is_none(brow
                 assert abs(text_number(row[2]) - entry["mean"]["estimate"]) <= digits
         line = shown.locator("[data-label=line] path").get_attribute("d") or ""
         assert line.count("M") == 3, "broken by the day that is missing and by the poor one"
-        assert POOR_DAY - MISSING_DAY > 1, "else there were fewer pieces"
+        assert POOR_DAY - MISSING_DAY == 2, "the day between them stands alone, and a band has no width there"
+        assert shown.locator(".alone line").count() == 1
 
 
 def test_the_histogram_has_the_bins_of_the_json(whole: Page, written: Written) -> None:

@@ -67,6 +67,7 @@ function overTime(question, group, row, width) {
   const points = pointsOf(question, group, row);
   const known = points.filter((point) => point.one !== null);
   const lone = known.filter((point) => point.few);
+  const alone = points.filter((point, slot) => !isNaN(point.value) && [slot - 1, slot + 1].every((next) => isNaN(points[next]?.value ?? NaN)));
   const framing = lone.length < known.length ? known.filter((point) => !point.few) : known; // lone ones may stick out
   const title = (point) =>
     `${sentence(point.name, point.one, group.percent)}\n${whole(question.n[point.slot])} reports` +
@@ -84,6 +85,7 @@ function overTime(question, group, row, width) {
       }),
       marks: [
         Plot.areaY(points, { x: "date", y1: "low", y2: "high", fill: "var(--accent)", fillOpacity: 0.25 }),
+        Plot.ruleX(alone, { x: "date", y1: "low", y2: "high", stroke: "var(--accent)", strokeWidth: 4, strokeOpacity: 0.45, className: "alone" }), // a band has a width
         Plot.lineY(points, { x: "date", y: "value", stroke: "var(--accent)", strokeWidth: 2 }),
         Plot.ruleX(lone, { x: "date", y1: (point) => point.one.low, y2: (point) => point.one.high, stroke: "var(--muted)", strokeDasharray: "2 2" }),
         Plot.dot(known, {
@@ -93,7 +95,7 @@ function overTime(question, group, row, width) {
         Plot.tip(known, Plot.pointerX({ x: "date", y: (point) => point.one.value, title, clip: false })),
       ],
     }),
-    legend(`Band: interval. Hollow: preliminary, or fewer than ${FEW} reports.${missing ? ` No reports in ${missing} of ${points.length} windows.` : ""}`),
+    legend(`Band or bar: interval. Hollow: preliminary, or fewer than ${FEW} reports.${missing ? ` No reports in ${missing} of ${points.length} windows.` : ""}`),
   );
 }
 
