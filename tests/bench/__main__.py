@@ -1,7 +1,7 @@
 """Measures what the project promises in numbers, and writes RESULTS.md: all of it, or the parts that are named.
 
 ``python -m tests.bench`` measures everything; ``python -m tests.bench collector html`` these two, and leaves the other
-sections as they were: each says when it was measured.
+sections as they were: each says when it was measured. The page on sizing follows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final
 
 from tests.bench.amplification import measure_amplification
@@ -29,10 +28,9 @@ from tests.bench.participation import measure_participation
 from tests.bench.peers.compare import measure_peers
 from tests.bench.relay import measure_relay
 from tests.bench.sdk import measure_sdk
+from tests.bench.sizing import RESULTS, write_page
 from tests.bench.stores import measure_stores
 from tests.bench.workers import measure_workers
-
-RESULTS = Path(__file__).parent / "RESULTS.md"
 
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "collector": measure_collector,
@@ -66,6 +64,7 @@ def main(names: list[str]) -> None:
     for name in names or PARTS:
         sys.stderr.write(f"{name} …\n")
         write({name: section(PARTS[name]())})
+    write_page()
 
 
 def section(text: str) -> str:
