@@ -9,6 +9,7 @@ READY := $(VENV)/.ready
 setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt
+	@echo "setting up $(VENV); this takes a minute or some"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[collector,estimator,parquet,dev]'
 	touch $(READY)

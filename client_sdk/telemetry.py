@@ -191,7 +191,7 @@ class Telemetry:
         if definition is None:
             return UnknownMetricError(metric, tuple(self._registry.metrics))
         if not isinstance(definition.domain, Count):
-            return OutsideDomainError(metric, f"recorded: a {definition.kind} does not add up")
+            return OutsideDomainError(metric, f"an answer by record(), for a {definition.kind} does not add up")
         return None if type(by) is int and by >= 0 else OutsideDomainError(metric, "a whole number from 0 up")
 
     def _made(self, definition: Metric, value: object) -> Made | Recorded:

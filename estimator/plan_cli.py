@@ -28,14 +28,21 @@ LEAST_DELTA = 1e-9
 """Below it sums of floats no longer resolve how rarely a loss is large."""
 
 
-LEAST_NUMBER, GREATEST_NUMBER = 1e-12, 1e18
-"""Of an error and of a weight: nobody wants more, and floats hold the squares of all quotients."""
+ERRORS = (1e-102, 1e100)
+"""From a hundredth of the narrowest range that a number can have to the widest one."""
+
+WEIGHTS = (1e-9, 1e9)
+"""Nobody needs more, and floats hold the squares of errors by their weights."""
 
 
 class _OfMetric(click.ParamType[tuple[str, float]]):
-    """A metric's name and a number above 0: ``os=0.02``."""
+    """A metric's name and a number within bounds: ``os=0.02``."""
 
     name = "metric=value"
+
+    def __init__(self, bounds: tuple[float, float]) -> None:
+        """Keep the least and the greatest number."""
+        self._least, self._greatest = bounds
 
     def convert(
         self, value: str | tuple[str, float], param: click.Parameter | None, ctx: click.Context | None
@@ -48,8 +55,8 @@ class _OfMetric(click.ParamType[tuple[str, float]]):
             number = float(text)
         except ValueError:
             number = math.nan
-        if not (name and LEAST_NUMBER <= number <= GREATEST_NUMBER):
-            bounds = f"from {LEAST_NUMBER:g} to {GREATEST_NUMBER:g}"
+        if not (name and self._least <= number <= self._greatest):
+            bounds = f"from {self._least:g} to {self._greatest:g}"
             self.fail(f"{value!r}: write METRIC=NUMBER with a number {bounds}, such as os=0.02", param, ctx)
         return name, number
 
@@ -66,7 +73,7 @@ class _Asked:
 @click.option("--registry", required=True, metavar="FILE", type=click.Path(path_type=Path), help="The metrics.toml.")
 @click.option("--population", metavar="N", type=click.IntRange(1, MAX_DEVICES), help="How many devices there are.")
 @click.option(
-    "--wanted-error", "wanted", metavar="METRIC=VALUE", type=_OfMetric(), multiple=True, help="A standard error."
+    "--wanted-error", "wanted", metavar="METRIC=VALUE", type=_OfMetric(ERRORS), multiple=True, help="A standard error."
 )
 @click.option(
     "--delta",
@@ -83,7 +90,12 @@ class _Asked:
     help="Print a patch with the epsilons that make the worst error least, for so much epsilon a window.",
 )
 @click.option(
-    "--weight", "weights", metavar="METRIC=W", type=_OfMetric(), multiple=True, help="Of an error, with --allocate."
+    "--weight",
+    "weights",
+    metavar="METRIC=W",
+    type=_OfMetric(WEIGHTS),
+    multiple=True,
+    help="Of an error, with --allocate.",
 )
 @click.option("--check", is_flag=True, help="Print warnings on stderr, one a line; then the exit status is 1.")
 @click.option("--against", metavar="OLD", type=click.Path(path_type=Path), help="With --check: warn of what grew.")

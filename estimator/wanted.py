@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Final
 
 from client_sdk.spec import Metric
@@ -40,4 +41,4 @@ def usual_error(metric: Metric) -> float:
 
 def reports_needed(variance: float, error: float) -> int:
     """Return how many reports bring the standard error down to a wanted one."""
-    return max(1, math.ceil(variance / error**2))
+    return max(1, math.ceil(Fraction(variance) / Fraction(error) ** 2))  # floats would overflow

@@ -91,6 +91,8 @@ class Registry:
         """
         import tomllib  # noqa: PLC0415 importing the SDK must stay quick
 
+        if text.startswith("\ufeff"):
+            raise RegistryError("registry", "begins with a byte order mark; save it as UTF-8 without one")
         try:
             document = tomllib.loads(text, parse_float=Decimal)
         except (ValueError, ArithmeticError, RecursionError) as error:  # numbers and nesting beyond any use, too

@@ -70,7 +70,7 @@ def test_in_memory_it_adds_up_too() -> None:
         ("m", 31415.5, OutsideDomainError, "a whole number from 0 up"),
         ("m", True, OutsideDomainError, "a whole number from 0 up"),
         ("m", "31415", OutsideDomainError, "a whole number from 0 up"),
-        ("yes", 31415, OutsideDomainError, "does not add up"),
+        ("yes", 31415, OutsideDomainError, r"expects an answer by record\(\), for a boolean does not add up"),
         ("unknown", 31415, UnknownMetricError, "unknown"),
     ],
 )

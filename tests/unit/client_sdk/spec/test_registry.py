@@ -143,6 +143,11 @@ def test_a_text_that_cannot_be_read_as_toml_is_one_mistake_of_the_registry(text:
     assert places(text) == ["registry"]
 
 
+def test_a_byte_order_mark_is_named_and_not_only_where_toml_stumbles_over_it() -> None:
+    with pytest.raises(RegistryError, match="byte order mark; save it as UTF-8 without one"):
+        Registry.parse("\ufeff" + GOOD)
+
+
 def test_a_metric_that_is_not_defined_is_named_beside_those_that_are() -> None:
     with pytest.raises(UnknownMetricError, match="dark_mode, os, visits") as caught:
         Registry.parse(GOOD).metric("screen")
