@@ -23,6 +23,20 @@ def test_a_file_takes_its_place_when_it_is_whole(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_what_is_no_file_is_not_replaced_and_a_link_stays_one(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "folder"):
+        with pytest.raises(ConfigError, match="is no file; name one that may be replaced"), whole_file(tmp_path / name):
+            pass
+    assert (tmp_path / "pipe").is_fifo()
+    (tmp_path / "link").symlink_to("backup")
+    with whole_file(tmp_path / "link") as file:
+        file.write(b"whole")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "backup").read_bytes() == b"whole"
+
+
 def test_what_fails_leaves_what_was_there_and_nothing_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "backup"
     path.write_bytes(b"before")
