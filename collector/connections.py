@@ -17,9 +17,10 @@ from redis.exceptions import AskError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from collector import server
+from collector import keys, server
 from collector.config import IN_MEMORY, ConfigError, Promise
 from collector.count_upload import COUNT_UPLOAD
+from collector.schema import NAME_FIELD
 from collector.server import Address, Connection
 
 CONNECT_TIMEOUT_S = 2.0
@@ -65,8 +66,13 @@ class Connections:
         self._settings = pool.connection_kwargs
         self._promise = promise
         self._is_cluster = is_cluster
+        self._expected = ""
         self._thread = threading.local()
         self._avoided_until: dict[Address, float] = {}
+
+    def expect(self, name: str) -> None:
+        """Refuse, from now on, servers that hold a store of another name, or an empty one."""
+        self._expected = name
 
     def own(self, address: Address) -> Connection:
         """Return this thread's connection to a server, opened if need be.
@@ -127,6 +133,8 @@ class Connections:
             server.require_kept(connection, self._promise, is_cluster=self._is_cluster)
             if self._promise.copies:
                 self._require_copies(connection, address)
+            if self._expected:
+                self._require_expected(connection)
             server.ask(connection, "SCRIPT", "LOAD", COUNT_UPLOAD)
         except BaseException:
             connection.disconnect()
@@ -182,6 +190,18 @@ class Connections:
         if time.monotonic() < until:
             raise RedisConnectionError("it has just not answered in time")
         self.avoid(address)  # by the other threads, while this one tries
+
+    def _require_expected(self, connection: Connection) -> None:
+        """Refuse a server whose store is not the one that was agreed on; of a cluster only one node can tell."""
+        try:
+            found = server.ask(connection, "HGET", keys.STORE, NAME_FIELD)
+        except AskError:  # it is another node's to tell
+            return
+        if found != self._expected.encode():
+            raise ConfigError(
+                "the store is not the one that this collector began with: it is empty, or another was put in its "
+                "place; bring the first one back, or start the collector anew if it is meant to use this one"
+            )
 
     def _require_copies(self, connection: Connection, address: Address) -> None:
         """Refuse a server of which too few replicas can be asked, or any would not keep the promise."""

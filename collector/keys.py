@@ -4,7 +4,7 @@ Keys of a shard share the hash tag ``{shard}``, so that a cluster keeps them on 
 upload id.
 
 ==========================================  =======================================================================
-``hearsay:store``                           hash: schema version, number of shards, grace, imports; written at first use
+``hearsay:store``                           hash: schema version, shards, grace, a random name, imports; from first use
 ``hearsay:upgrading``                       there while an upgrade of the schema runs
 ``{shard}:ids:END:PATH``                    sorted set: raw upload id and packed verdict; a bucket (see count_upload)
 ``{shard}:tally:METRIC:EDITION:WINDOW``     packed signed 64-bit counters, big-endian, one a symbol

@@ -7,6 +7,7 @@ does none of it. `keys` says what is kept where, `router` which server has it, `
 from __future__ import annotations
 
 import json
+import secrets
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -23,7 +24,7 @@ from collector.judge import Judgement
 from collector.logs import Logs
 from collector.request import Request
 from collector.router import Router
-from collector.schema import GRACE_FIELD, SCHEMA, SCHEMA_FIELD, SHARDS_FIELD, Purpose, require_usable
+from collector.schema import GRACE_FIELD, NAME_FIELD, SCHEMA, SCHEMA_FIELD, SHARDS_FIELD, Purpose, require_usable
 from collector.server import Address, Connection
 from collector.store import Counted, Outcome, QuotaExceededError, Snapshot, StoreUnavailableError, Tally
 
@@ -34,6 +35,9 @@ CLUSTER_SHARDS = 64
 """Shards of a new store on a cluster: it can grow to as many nodes, and reading sums as many parts."""
 
 
+NAME_BYTES = 8
+"""Enough that no two stores have the same name."""
+
 Asked = TypeVar("Asked")
 
 
@@ -43,11 +47,13 @@ class Layout(NamedTuple):
     Attributes:
         shards: how many shards the store was made with.
         nodes: where the nodes of the cluster listen.
+        name: the store's own, drawn when it was first used; empty if it is not known.
 
     """
 
     shards: int = SHARDS
     nodes: tuple[Address, ...] = ()
+    name: str = ""
 
 
 ONE_SERVER = Layout()
@@ -74,6 +80,7 @@ class RedisStore:
         self._connections = Connections(url, promise, is_cluster=is_cluster)
         self._router = Router(self._connections, promise.copies)
         self._router.learn(layout.nodes)
+        self._connections.expect(layout.name)
         self._is_cluster = is_cluster
         self.layout = layout
 
@@ -95,13 +102,19 @@ class RedisStore:
             StoreUnavailableError: if it does not answer.
 
         """
+        self._connections.expect("")
         self.require_promise()
         made_with = CLUSTER_SHARDS if self._is_cluster else SHARDS
-        for field, value in ((SCHEMA_FIELD, SCHEMA), (SHARDS_FIELD, made_with)):
+        for field, value in (
+            (SCHEMA_FIELD, SCHEMA),
+            (SHARDS_FIELD, made_with),
+            (NAME_FIELD, secrets.token_hex(NAME_BYTES)),
+        ):
             self._ask(keys.STORE, "HSETNX", keys.STORE, field, value)
         facts = self.facts()
         require_usable(facts, purpose)
-        self.layout = self.layout._replace(shards=int(facts[SHARDS_FIELD]))
+        self.layout = self.layout._replace(shards=int(facts[SHARDS_FIELD]), name=facts[NAME_FIELD])
+        self._connections.expect(self.layout.name)
 
     def facts(self) -> dict[str, str]:
         """Return what the store says of itself; nothing if it was never used."""

@@ -14,7 +14,7 @@ from collector.config import ConfigError
 SCHEMA = 1
 """What this version reads and writes."""
 
-SCHEMA_FIELD, SHARDS_FIELD, GRACE_FIELD = "schema", "shards", "grace"
+SCHEMA_FIELD, SHARDS_FIELD, GRACE_FIELD, NAME_FIELD = "schema", "shards", "grace", "name"
 """Fields of the store's facts, written at first use: see `keys.STORE`."""
 
 IMPORTING, IMPORTED = "importing", "imported"

@@ -98,13 +98,11 @@ def test_connections_of_devices_that_are_cut_anywhere_lose_nothing_and_count_not
         running_collector(registry_file, tmp_path / "data") as collector,
         running_line(address_of(collector)) as line,
     ):
-        line.cut_all(
-            [
-                *(Cut(Towards.SERVER, size + round_number) for size in (1, 100, 200, 300)),
-                *(Cut(Towards.CLIENT, size + round_number) for size in (0, 20, 100, 150)),
-                None,
-            ]
-        )
+        cuts = [
+            *(Cut(Towards.SERVER, size + round_number) for size in (1, 100, 200, 300)),
+            *(Cut(Towards.CLIENT, size + round_number) for size in (0, 20, 100, 150)),
+        ]
+        line.cut_all(place for cut in cuts for place in (cut, None))
         load = Load(f"http://127.0.0.1:{line.port}", SENDERS, UPLOADS_EACH, post_and_doubt)
         load.wait()
         assert line.cuts_made >= CONNECTIONS_CUT

@@ -61,6 +61,11 @@ class Line:
         """Leave connections to come as they are, and end the others."""
         self.cut_all([None])
 
+    def lead_to(self, target: str | tuple[str, int]) -> None:
+        """End the connections that there are, and lead those to come to another target."""
+        self._target = target
+        self._end_all()
+
     def hold(self) -> None:
         """Pass nothing on until it is released."""
         self._flows.clear()

@@ -43,9 +43,9 @@ def bytes_of_ids(client: Any) -> int:
     return sum(client.memory_usage(key, samples=0) for key in client.keys("{0}:ids:*"))
 
 
-def test_a_new_store_says_its_schema_and_its_shards(store: RedisStore, client: Any) -> None:
+def test_a_new_store_says_its_schema_its_shards_and_its_name(store: RedisStore, client: Any) -> None:
     store.prepare()
-    assert client.hgetall(keys.STORE) == {b"schema": b"1", b"shards": b"1"}
+    assert client.hgetall(keys.STORE) == {b"schema": b"1", b"shards": b"1", b"name": store.layout.name.encode()}
 
 
 def test_an_existing_store_keeps_its_number_of_shards(embedded_url: str, client: Any) -> None:
