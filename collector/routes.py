@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -26,6 +26,9 @@ from collector.operations import NDJSON, OPERATIONS
 from collector.problem import Problem, ProblemError
 from collector.served import Live
 from collector.store import Snapshot, Tally, TallyStore
+
+SPARSE_FROM = 1024
+"""Symbols of an alphabet that is worth the trouble: a tally of fewer is some kilobytes at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,14 @@ def _wants_preliminary(key: Key) -> bool:
     return wanted
 
 
+def _counted(counts: tuple[int, ...]) -> dict[str, Sequence[int]]:
+    """Return all counts, or of a large alphabet of which most symbols were never reported, the others with them."""
+    symbols = [symbol for symbol, count in enumerate(counts) if count] if len(counts) >= SPARSE_FROM else ()
+    if not symbols or 2 * len(symbols) >= len(counts):
+        return {"counts": counts}
+    return {"symbols": symbols, "counts": [counts[symbol] for symbol in symbols]}
+
+
 def _lines(tallies: Iterator[Tally]) -> Iterator[str]:
     for tally in tallies:
         line = {
@@ -151,6 +162,6 @@ def _lines(tallies: Iterator[Tally]) -> Iterator[str]:
             "window": tally.window,
             "closed": tally.closed,
             "reports": sum(tally.counts),
-            "counts": tally.counts,
+            **_counted(tally.counts),
         }
         yield json.dumps(line, separators=(",", ":")) + "\n"

@@ -29,6 +29,25 @@ def _object(description: str, **properties: Schema) -> Schema:
     }
 
 
+def _tally() -> dict[str, object]:
+    told = {
+        "metric": _whole(METRIC_NAME.pattern),
+        "edition": _whole(EDITION.pattern),
+        "window": _WINDOW,
+        "closed": {"type": "boolean", "description": "Whether it can no longer change."},
+        "reports": _COUNT,
+        "counts": _list(_COUNT, minItems=1),
+    }
+    reported = (
+        "Of a large alphabet the symbols that were reported, rising, each with its count; else every symbol has one."
+    )
+    return {
+        **_object("The histogram of the symbols that were reported of one metric, edition and window."),
+        "properties": {**told, "symbols": {**_list(_COUNT, minItems=1), "description": reported}},
+        "required": list(told),
+    }
+
+
 def _whole(pattern: str) -> Schema:
     return {"type": "string", "pattern": f"^{pattern}$"}
 
@@ -120,15 +139,7 @@ SCHEMAS: Mapping[str, Schema] = {
         expires={"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]},
         retention={"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]},
     ),
-    "Tally": _object(
-        "The histogram of the symbols that were reported of one metric, edition and window.",
-        metric=_whole(METRIC_NAME.pattern),
-        edition=_whole(EDITION.pattern),
-        window=_WINDOW,
-        closed={"type": "boolean", "description": "Whether it can no longer change."},
-        reports=_COUNT,
-        counts=_list(_COUNT, minItems=1),
-    ),
+    "Tally": _tally(),
     "Problem": _object(
         "A problem document (RFC 9457).",
         type={"const": "about:blank"},

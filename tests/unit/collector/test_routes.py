@@ -87,6 +87,31 @@ def test_a_window_is_not_looked_at_so_late_that_its_closed_tally_would_show_what
     assert bool(shown) is is_shown
 
 
+@pytest.mark.parametrize(
+    ("counts", "shown"),
+    [
+        ([0] * 1023 + [5], {"symbols": [1023], "counts": [5]}),
+        ([2, 0, 1] + [0] * 1021, {"symbols": [0, 2], "counts": [2, 1]}),
+        ([0] * 1022 + [5], {"counts": [0] * 1022 + [5]}),
+        ([0, 1] * 600, {"counts": [0, 1] * 600}),
+        ([0] * 1024, {"counts": [0] * 1024}),
+    ],
+    ids=["one", "two", "a smaller alphabet", "half of all", "none"],
+)
+def test_of_a_large_alphabet_only_what_was_reported_is_told(
+    client: FlaskClient,
+    store: MemoryStore,
+    monkeypatch: pytest.MonkeyPatch,
+    counts: list[int],
+    shown: dict[str, list[int]],
+) -> None:
+    tally = Tally("dark_mode", REGISTRY.metrics["dark_mode"].edition, TODAY, closed=True, counts=tuple(counts))
+    monkeypatch.setattr(store, "closed_tallies", lambda _: iter([tally]))
+    line = json.loads(client.get("/v1/tallies", headers=READ).text)
+    assert {name: line[name] for name in ("symbols", "counts") if name in line} == shown
+    assert line["reports"] == sum(counts)
+
+
 def test_a_window_whose_grace_is_over_is_closed_before_tallies_are_read(store: MemoryStore) -> None:
     now = [NOON]
     client = create_app(LIVE, store, clock=lambda: now[0]).test_client()
