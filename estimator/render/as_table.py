@@ -24,7 +24,7 @@ from estimator.render.table_lines import (
     shown_values,
     window_of,
 )
-from estimator.render.words import mean_word, mechanism_words, word
+from estimator.render.words import mean_word, mechanism_words, parts
 from estimator.report import Report
 
 FOOTNOTES = """\
@@ -135,12 +135,12 @@ def _pooled_block(one: Pooled, changed: Changes | None, style: Style) -> str:
     first, last = one.windows[0], one.windows[-1]
     title = f"{one.metric.name}: {len(one.windows)} windows together, {first} to {last}, {one.reports:,} reports"
     lines = [style.strong(title)]
-    lines += [style.row(word(value), "", share, SHARE_DIGITS, SHARES) for value, share in one.shares[:SHOWN_VALUES]]
+    lines += [style.row(parts(value), "", share, SHARE_DIGITS, SHARES) for value, share in one.shares[:SHOWN_VALUES]]
     if one.mean is not None:
         lines.append(style.row(mean_word(one.metric.kind), "", one.mean, NUMBER_DIGITS))
     lines.append(f"  {last} less {first}")
     digits = SHARE_DIGITS if one.mean is None else NUMBER_DIGITS
-    lines += [style.row(word(value), "", change, digits) for value, change in one.changes[:SHOWN_VALUES]]
+    lines += [style.row(parts(value), "", change, digits) for value, change in one.changes[:SHOWN_VALUES]]
     if changed is not None and changed.corrected is not None:
         lines.append(
             f"  if nothing had changed from {changed.first} to {changed.last}: p = {changed.corrected:.2g}, corrected"

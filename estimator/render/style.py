@@ -23,6 +23,7 @@ VALUE_WIDTH: Final = 17
 WIDER_VALUES: Final = 40
 LIKELIEST_WIDTH: Final = 11
 BAR_WIDTH: Final = 10
+WINDOW_WIDTH: Final = 11
 SHORTEST_BAR: Final = 5
 """A bar of which less is left, because the figures are long, is left out."""
 
@@ -72,15 +73,35 @@ class Style:
         """Return the names of the columns."""
         likeliest = f"  {'likeliest':>9}" if self.has_likeliest else ""
         interval = f"{f'{confidence:.0%} interval':^17}"
-        return self.shown(f"  {'':{self.value_width}} {'window':11} {'estimate ± error':>17}  {interval}{likeliest}")
+        return self.shown(
+            f"  {'':{self.value_width}} {'window':{WINDOW_WIDTH}} {'estimate ± error':>17}  {interval}{likeliest}"
+        )
 
-    def row(
-        self, label: str, window: str, one: Estimate | Resampled, digits: str, ends: tuple[float, float] | None = None
+    def row(  # noqa: PLR0913, PLR0917 what stands in a line
+        self,
+        label: str | tuple[str, ...],
+        window: str,
+        one: Estimate | Resampled,
+        digits: str,
+        ends: tuple[float, float] | None = None,
+        unknown: str = "no reports",
     ) -> str:
-        """Return one line: what it is, its figures and, on a scale between two ends, a bar."""
-        estimate, interval, likeliest = (self.shown(cell) for cell in _cells(one, digits))
-        figures = f"{window:11} {estimate:>17}  {interval:^17}" + (f"  {likeliest:>9}" if self.has_likeliest else "")
-        columns = min(self.value_width, self.width - len(figures.rstrip()) - len("   "))
+        """Return one line: what it is, its figures and, on a scale between two ends, a bar.
+
+        Args:
+            label: what it is; a label without a window has its room, too.
+            window: its name, or empty.
+            one: the figures.
+            digits: of these.
+            ends: of the scale; or none, where there is no bar.
+            unknown: what stands where there is no estimate.
+
+        """
+        estimate, interval, likeliest = (self.shown(cell) for cell in _cells(one, digits, unknown))
+        of_window = f"{window:{WINDOW_WIDTH}} " if window else ""
+        figures = f"{of_window}{estimate:>17}  {interval:^17}" + (f"  {likeliest:>9}" if self.has_likeliest else "")
+        most = self.value_width + (0 if window else WINDOW_WIDTH + 1)
+        columns = min(most, self.width - len(figures.rstrip()) - len("   "))
         line = f"  {self.cut(label, columns):{columns}} {figures}"
         value = one.estimate if isinstance(one, Resampled) else one.unbiased
         room = self.width - len(line) - 2
@@ -94,8 +115,16 @@ class Style:
         eighths = round(min(1.0, max(0.0, part)) * cells * 8)
         return self.shown(EIGHTHS[8] * (eighths // 8) + (EIGHTHS[eighths % 8] if eighths % 8 else ""))
 
-    def cut(self, text: str, columns: int | None = None) -> str:
-        """Return a text that is no wider than some columns; if none are given, than a value may be."""
+    def cut(self, text: str | tuple[str, ...], columns: int | None = None) -> str:
+        """Return a text that is no wider than some columns; if none are given, than a value may be.
+
+        Of a pair of texts each is cut, the first one first, so that pairs of the same first one can be told apart.
+        """
+        if isinstance(text, tuple):
+            first, second = text
+            room = (columns or self.value_width) - len(", ")
+            second = self.cut(second, max(room // 2, room - len(first)))
+            return f"{self.cut(first, room - len(second))}, {second}"
         shown, ellipsis, most = self.shown(text), self.shown("…"), columns or self.value_width
         return shown if len(shown) <= most else shown[: most - len(ellipsis)] + ellipsis
 
@@ -116,16 +145,16 @@ PLAIN: Final = Style()
 """Of a file, a pipe, and everything that is no terminal."""
 
 
-def cut(text: str) -> str:
+def cut(text: str | tuple[str, ...]) -> str:
     """Return a text that is no wider than a value may be where there is no style."""
     return PLAIN.cut(text)
 
 
-def _cells(one: Estimate | Resampled, digits: str) -> tuple[str, str, str]:
+def _cells(one: Estimate | Resampled, digits: str, unknown: str) -> tuple[str, str, str]:
     """Return the estimate with its error, the interval, and the likeliest figure."""
     interval = f"{one.low:{digits}} … {one.high:{digits}}"
     value = one.estimate if isinstance(one, Resampled) else one.unbiased
-    estimate = "no reports" if value is None else f"{value:{digits}}"
+    estimate = unknown if value is None else f"{value:{digits}}"
     if isinstance(one, Resampled):
         return estimate, interval, ""
     error = "" if one.standard_error is None else f" ± {one.standard_error:{digits}}"

@@ -14,12 +14,15 @@ from estimator.joint import Joint
 from estimator.metric_estimate import MetricEstimate
 from estimator.render import fakes
 from estimator.render.style import Style
-from estimator.render.words import cluster_words, mean_word, word
+from estimator.render.words import cluster_words, mean_word, parts, word
 
 SHOWN_VALUES = 50
 """Of a large category only so many, those with the largest shares in its last window; a table is for the eye."""
 
 SHARE_DIGITS, NUMBER_DIGITS = ".4f", ".5g"
+
+TOO_FEW = "too few to tell"
+"""Stands for a share within a group that nobody, or hardly anybody, may be in."""
 
 SHARES = (0.0, 1.0)
 """Between which ends a bar of a share lies."""
@@ -28,7 +31,7 @@ SHARES = (0.0, 1.0)
 class Line(NamedTuple):
     """One thing that has a line: its name, its figures, their digits, and the ends of its bar, if it has one."""
 
-    label: str
+    label: str | tuple[str, ...]
     figure: Estimate | Resampled
     digits: str
     ends: tuple[float, float] | None
@@ -51,7 +54,7 @@ def lines_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[Li
     if estimated.shares is not None:
         for position in positions:
             value, share = estimated.shares[position]
-            yield Line(word(value), share, SHARE_DIGITS, SHARES)
+            yield Line(parts(value), share, SHARE_DIGITS, SHARES)
     if estimated.mean is not None:
         yield Line(mean_word(estimated.metric.kind), estimated.mean, NUMBER_DIGITS, estimated.mean_range)
     if estimated.distribution is not None:
@@ -65,7 +68,7 @@ def answered_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
     if estimated.answered:
         yield f"  among those who answered, {window_of(estimated)}"
     for value, one in estimated.answered[:SHOWN_VALUES]:
-        yield style.row(word(value), "", one, SHARE_DIGITS, SHARES)
+        yield style.row(parts(value), "", one, SHARE_DIGITS, SHARES, TOO_FEW)
 
 
 def joint_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
@@ -77,7 +80,7 @@ def joint_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
     yield f"  {style.cut(outcomes)} within each group of {style.cut(groups)}, {window_of(estimated)}"
     for group in joint.groups:
         for value, one in group.outcomes:
-            yield style.row(word((group.label, value)), "", one, SHARE_DIGITS, SHARES)
+            yield style.row(parts((group.label, value)), "", one, SHARE_DIGITS, SHARES, TOO_FEW)
     yield from _clearest(joint, style)
     if joint.independence is not None:
         test = joint.independence
@@ -107,7 +110,7 @@ def fakes_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
     moves = []
     if found.shares is not None:
         positions, _ = shown_values(estimated)
-        moves += [(word(label), move) for label, move in (found.shares[position] for position in positions)]
+        moves += [(parts(label), move) for label, move in (found.shares[position] for position in positions)]
     if found.mean is not None:
         moves.append((mean_word(estimated.metric.kind), found.mean))
     for label, move in moves:

@@ -26,6 +26,11 @@ def word(value: Label) -> str:
     return value if isinstance(value, str) else str(value).lower()
 
 
+def parts(value: Label) -> str | tuple[str, ...]:
+    """Return a value as text, or a pair as two, which a narrow line can cut each by itself."""
+    return tuple(map(word, value)) if isinstance(value, tuple) else word(value)
+
+
 def mean_word(kind: str) -> str:
     """Return what the mean of a kind of metric is called."""
     return OF_MEANS.get(kind, "mean")

@@ -113,3 +113,19 @@ def test_a_line_is_no_narrower_than_a_table_and_no_wider_than_a_glance(
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     assert Style.of(_Stream("utf-8", is_terminal=True), {}).width == width
+
+
+def test_both_parts_of_a_pair_can_be_read_and_a_label_without_a_window_has_its_room() -> None:
+    pairs = [
+        ("a system with a long name", "yes"),
+        ("a system with a long name", "no"),
+        ("x", "an answer of many words"),
+    ]
+    cut = ["a system wi…, yes", "a system wit…, no", "x, an answer of …"]
+    assert [Style().cut(pair) for pair in pairs] == cut
+    assert Style().cut(("a" * 20, "b" * 20)) == "aaaaaaa…, bbbbbb…"
+    one = Estimate(None, None, 0.0, 1.0, None)
+    with_window, without = (Style().row(pairs[0], window, one, ".4f", unknown="none") for window in ("2026-11-20", ""))
+    assert with_window.startswith(f"  {cut[0]} 2026-11-20")
+    assert without.startswith("  a system with a long na…, yes ")
+    assert with_window.index("none") == without.index("none")
