@@ -89,6 +89,11 @@ class ErrorsForPeople:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         """Say what was wrong and end."""
+        said = None
         if isinstance(error, HearsayError):
-            click.echo(f"hearsay-collector: {error}", err=True)
+            said = str(error)
+        elif isinstance(error, OSError) and error.filename is not None:  # such as a folder that may not be entered
+            said = f"{error.filename} cannot be used: {error.strerror}"
+        if said is not None:
+            click.echo(f"hearsay-collector: {said}", err=True)
             sys.exit(1)

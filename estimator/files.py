@@ -17,20 +17,21 @@ def write_whole(path: Path, content: bytes) -> None:
         OutputError: if it cannot be written; then what was there still is.
 
     """
-    target = path.resolve()
-    if target.exists() and not target.is_file():  # a rename would put a file in the place of a device
-        raise OutputError(f"{path} is no file; name one that may be replaced")
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        write_through(part, content)
-        part.replace(target)
+        target = path.resolve()
+        if target.exists() and not target.is_file():  # a rename would put a file in the place of a device
+            raise OutputError(f"{path} is no file; name one that may be replaced")
+        part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+        try:
+            write_through(part, content)
+            part.replace(target)
+        finally:
+            with suppress(OSError):
+                part.unlink()
     except OSError as error:
         raise OutputError(
             f"{path} cannot be written: {error.strerror}; name a file in a folder that may be written to"
         ) from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
 
 
 def write_through(path: Path, content: bytes) -> None:

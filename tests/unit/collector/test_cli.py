@@ -48,3 +48,11 @@ def test_an_upgrade_of_a_directory_without_a_store_makes_none(tmp_path: Path) ->
     refused = run("upgrade", "--data-dir", tmp_path / "none")
     assert (refused.exit_code, "there is no store in" in refused.stderr) == (1, True)
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    "command", [("check", "--registry", "none.toml"), ("close", "--window", "2026-11-20"), ("export",)]
+)
+def test_a_directory_that_cannot_be_looked_at_is_said_to_be_one(command: tuple[str, ...]) -> None:
+    refused = run(*command, "--data-dir", "x" * 10_000)
+    assert (refused.exit_code, "cannot be used: File name too long" in refused.stderr) == (1, True)

@@ -239,6 +239,8 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one_and_says_what_to_do(
     folder = CliRunner().invoke(command, [*arguments, "--html", str(tmp_path)])
     assert folder.exit_code == 1
     assert "name one that may be replaced" in folder.stderr
+    long = CliRunner().invoke(command, [*arguments, "--html", "x" * 10_000])
+    assert (long.exit_code, "cannot be written: File name too long" in long.stderr) == (1, True)
     page = tmp_path / "report.html"
     page.write_text("the old one", encoding="utf-8")
     broken = [*arguments[:-1], str(tmp_path / "absent.ndjson")]
