@@ -8,7 +8,8 @@ from tests.bench.sizing import PAGE, RESULTS, SOURCES, Figures, measured, shown,
 
 
 def test_the_page_shows_what_follows_from_the_results() -> None:
-    assert shown(PAGE.read_text(encoding="utf-8")) == tables(measured(RESULTS.read_text(encoding="utf-8")))
+    wanted = tables(measured(RESULTS.read_text(encoding="utf-8")))
+    assert shown(PAGE.read_text(encoding="utf-8")) == wanted, "write it anew: python -m tests.bench.sizing"
 
 
 def test_the_page_names_every_figure_in_its_arithmetic() -> None:

@@ -64,7 +64,7 @@ def main(names: list[str]) -> None:
     for name in names or PARTS:
         sys.stderr.write(f"{name} …\n")
         write({name: section(PARTS[name]())})
-    write_page()
+        write_page()
 
 
 def section(text: str) -> str:
