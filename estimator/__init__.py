@@ -7,7 +7,7 @@ import estimator
 from client_sdk.spec import Registry
 
 report = estimator.load_report("report.json")  # what `hearsay-estimator report --format json` wrote
-report = estimator.metric_estimate(Registry.load("metrics.toml"), Path("tallies.ndjson"))
+report = estimator.estimate(Registry.load("metrics.toml"), Path("tallies.ndjson"))
 frame = report.to_pandas()
 ```
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from types import ModuleType
@@ -32,6 +33,11 @@ def test_the_public_names_of_the_estimator_are_there_and_say_what_they_are() -> 
     for name in estimator.__all__:
         assert getattr(estimator, name).__doc__, name
         assert name in dir(estimator)
+
+
+def test_the_example_of_the_estimator_uses_public_names() -> None:
+    used = set(re.findall(r"estimator\.(\w+)\(", estimator.__doc__ or ""))
+    assert used == {"estimate", "load_report"} <= set(estimator.__all__)
 
 
 def test_importing_the_estimator_imports_nothing_heavy() -> None:

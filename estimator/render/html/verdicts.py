@@ -92,7 +92,10 @@ def verdict_of(changes: Changes | None, windows: int) -> Verdict:
         return Verdict(
             "perhaps", f"perhaps: {moved}", f"It may have changed {between}: {said}; {doubt} {corrected}.{note}"
         )
-    return Verdict("same", "no change seen", f"No change was seen {between}; the clearest is {said}.{note}")
+    chance = (
+        f"; of {changes.tests} comparisons one is often as clear by chance" if clearest.p_value <= SIGNIFICANT else ""
+    )
+    return Verdict("same", "no change seen", f"No change was seen {between}; the clearest is {said}{chance}.{note}")
 
 
 def change_rows(changes: Changes | None, most: int) -> tuple[ChangeRow, ...]:
@@ -122,7 +125,7 @@ def too_few(estimated: MetricEstimate) -> str | None:
         return f"Too uncertain to conclude from {have}: an interval reaches {_far(unit, reach)} to a side."
     return (
         f"Too few reports to conclude: with {have} an interval reaches {_far(unit, reach)} to a side."
-        f" For at most {target} it takes about {needed:,} reports in a window."
+        f" For at most {target}, whatever the answers are, it takes about {needed:,} reports in a window."
     )
 
 

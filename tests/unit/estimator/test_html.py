@@ -110,6 +110,7 @@ def test_a_change_is_told_from_chance_and_from_silence() -> None:
     least = min(one.p_value or 0 for _, one in of_values.shares)
     assert least <= SIGNIFICANT < 3 * least, "one of three values is so far off by chance more often than it may be"
     assert verdict_of(of_values, 2).code == "same"
+    assert "of 3 comparisons one is often as clear by chance" in verdict_of(of_values, 2).words
     assert verdict((600, 400), (601, 399)) == "same"
     assert verdict((20, 20), (6000, 4000)) == "unknown"
     assert verdict_of(None, 1).brief == "one window"
