@@ -18,6 +18,7 @@ from tests.support.wire import post, tallies
 
 SENDERS = 8
 UPLOADS_EACH = 100
+MOST_UPLOADS_EACH = 100_000
 
 
 def kill_worker(collector: RunningCollector) -> None:
@@ -111,17 +112,12 @@ def test_a_full_disk_gets_503_and_what_was_acknowledged_is_there_when_it_has_roo
     small_disk: Path, registry_file: Path
 ) -> None:
     with running_collector(registry_file, small_disk / "data") as collector:
-        window = Window.of(WindowKind.DAY, time.time()).text
-        acknowledged = 0
+        load = Load(collector.url, SENDERS, MOST_UPLOADS_EACH)
+        load.wait_for(SENDERS)
         ballast = fill(small_disk, spare=65_536)
-        statuses: set[int] = set()
-        while 503 not in statuses:
-            sent = upload(report(window=window))
-            status, _ = post(collector.url, sent)
-            statuses.add(status)
-            acknowledged += status == 200
-        assert statuses <= {0, 200, 503}
-        assert acknowledged > 0
+        wait_until(lambda: load.statuses[503] > SENDERS, what="503s")
         ballast.unlink()
-        wait_until(lambda: post(collector.url, sent)[0] == 200, what="the store to be back")
-        assert [sum(tally["counts"]) for tally in tallies(collector.url, "?preliminary=1")] == [acknowledged + 1]
+        load.wait_for(load.acknowledged + SENDERS)
+        load.end()
+        counted = [sum(tally["counts"]) for tally in tallies(collector.url, "?preliminary=1")]
+        assert sum(counted) == load.acknowledged

@@ -13,19 +13,22 @@ from typing import NamedTuple
 import pytest
 from click.testing import CliRunner
 
+from client_sdk.spec import Verdict
 from collector.append_only import MANIFEST, STORE_DIR
 from collector.cli import cli
 from collector.config import ConfigError
 from collector.embedded import EmbeddedStore
+from collector.judge import Judgement
 from collector.mark import MARK_FILE
 from collector.redis_store import RedisStore
-from tests.support.collecting import judged, upload
+from collector.store import Counted
+from tests.support.collecting import judged, report, upload
 from tests.support.delivering import Load
 from tests.support.processes import is_running, kill, running_collector, wait_until
 from tests.support.wire import tallies
 
-REWRITTEN, NOTED = 30, 20
-"""Uploads in the base, and after it in the increment and noted."""
+REWRITTEN, NOTED, LAST = 30, 20, 2
+"""Reports in the base, after it in the increment and noted, and after that in one upload."""
 
 UPLOAD_BYTES = 300
 """That a transaction of one upload takes in the increment, and not much more."""
@@ -44,12 +47,14 @@ class Kept(NamedTuple):
         folder: the directory.
         noted: bytes of the increment that are noted.
         size: bytes of the increment.
+        last: the upload that is not noted, of two reports.
 
     """
 
     folder: Path
     noted: int
     size: int
+    last: Judgement
 
     def copied(self, to: Path) -> Path:
         """Copy it, for a test to damage."""
@@ -71,10 +76,11 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
         store.count_all([judged(upload()) for _ in range(NOTED)])
         embedded.look_after()
         noted = increment(folder / "data").stat().st_size
-        store.count(judged(upload()))
+        last = judged(upload(report(), report("os", 2)))
+        store.count(last)
         shutil.copytree(folder / "data", folder / "killed")
         store.disconnect()
-    return Kept(folder / "killed", noted, increment(folder / "killed").stat().st_size)
+    return Kept(folder / "killed", noted, increment(folder / "killed").stat().st_size, last)
 
 
 def increment(data: Path) -> Path:
@@ -85,15 +91,16 @@ def base(data: Path) -> Path:
     return max((data / STORE_DIR).glob("*.base.rdb"))
 
 
-def counted(data: Path) -> int:
-    """Start a store on a directory, count one upload more, and return how many were counted before."""
+def counted(data: Path, more: Judgement | None = None) -> int:
+    """Start a store on a directory, count an upload more, and return how many reports were counted before."""
+    more = more or judged(upload())
     with EmbeddedStore(data) as embedded:
         store = RedisStore(embedded.url)
         store.prepare()
-        assert not store.count(judged(upload())).is_duplicate
-        (tally,) = store._tallies(lambda _: True, closed=False)
+        counted_before = sum(sum(tally.counts) for tally in store._tallies(lambda _: True, closed=False))
+        assert store.count(more) == Counted(Verdict(len(more.additions)), is_duplicate=False)
         store.disconnect()
-        return sum(tally.counts) - 1
+        return counted_before
 
 
 def accept_loss(data: Path) -> str:
@@ -104,11 +111,11 @@ def accept_loss(data: Path) -> str:
 def test_a_last_upload_that_was_cut_anywhere_is_not_counted_at_all_and_the_others_are(
     kept: Kept, round_number: int, tmp_path: Path
 ) -> None:
-    assert counted(kept.copied(tmp_path / "whole")) == REWRITTEN + NOTED + 1
+    assert counted(kept.copied(tmp_path / "whole")) == REWRITTEN + NOTED + LAST
     for size in range(kept.noted + round_number % ROUNDS, kept.size, ROUNDS):
         data = kept.copied(tmp_path / "torn")
         os.truncate(increment(data), size)
-        assert counted(data) == REWRITTEN + NOTED, size
+        assert counted(data, kept.last) == REWRITTEN + NOTED, size
 
 
 def test_a_file_that_was_cut_before_what_is_noted_is_refused_wherever_it_was_cut(kept: Kept, tmp_path: Path) -> None:
@@ -184,11 +191,11 @@ def remove_everything(data: Path) -> None:
     ("damage", "said", "left"),
     [
         (cut, "bytes, and .* were acknowledged", range(REWRITTEN, REWRITTEN + NOTED)),
-        (change_a_symbol, "is not what was written", [REWRITTEN + NOTED + 1]),
+        (change_a_symbol, "is not what was written", [REWRITTEN + NOTED + LAST]),
         (change_the_form, "is not what was written", range(REWRITTEN, REWRITTEN + NOTED)),
-        (add_noughts, "Bad file format", [REWRITTEN + NOTED + 1]),
+        (add_noughts, "Bad file format", [REWRITTEN + NOTED + LAST]),
         (remove_increment, "incr.aof is missing", [REWRITTEN]),
-        (bring_back_an_older_store, "does not know of", [REWRITTEN + NOTED + 1]),
+        (bring_back_an_older_store, "does not know of", [REWRITTEN + NOTED + LAST]),
     ],
 )
 def test_a_store_of_which_a_part_is_lost_is_refused_until_the_loss_is_accepted(
