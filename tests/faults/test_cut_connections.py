@@ -7,6 +7,7 @@ import json
 import urllib.error
 from collections.abc import Iterator
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from client_sdk.spec import Upload
 from collector.embedded import EmbeddedStore
+from tests.support.collecting import report
 from tests.support.delivering import Load
 from tests.support.line import Cut, Line, Towards, running_line
 from tests.support.processes import RunningCollector, running_collector, wait_until
@@ -23,6 +25,9 @@ SENDERS = 8
 UPLOADS_EACH = 15
 MOST_UPLOADS_EACH = 100_000
 CONNECTIONS_CUT = 10
+
+NO_SYMBOL = 4
+"""Of the metric of the load, which has as many."""
 
 IMPATIENT_S = 0.3
 """After which a device gives an attempt up."""
@@ -69,6 +74,17 @@ def address_of(collector: RunningCollector) -> tuple[str, int]:
     return "127.0.0.1", int(collector.url.rpartition(":")[2])
 
 
+def post_told_apart(url: str, sent: Upload) -> tuple[int, Any]:
+    """Post every other upload with a report that is refused: its answer must be its own, and no other's."""
+    if int(sent.id, 16) % 2:
+        return post(url, sent)
+    status, document = post(url, Upload(sent.id, (*sent.reports, report("os", NO_SYMBOL))))
+    if status == HTTPStatus.OK:
+        assert document == {"accepted": 1, "refused": [{"index": 1, "code": "symbol_out_of_range"}]}
+        return status, {"accepted": 1, "refused": []}
+    return status, document
+
+
 def post_and_doubt(url: str, sent: Upload) -> tuple[int, Any]:
     """Post as `post` does; an answer that ends within its head is none."""
     try:
@@ -84,7 +100,7 @@ def test_connections_to_the_store_that_are_cut_within_a_message_lose_nothing_and
     with running_line(store) as line, collecting(registry_file, line, "--workers", "2") as collector:
         start, step = WITHIN[towards]
         line.cut_all([Cut(towards, start + step * number + round_number) for number in STEPS])
-        load = Load(collector.url, SENDERS, UPLOADS_EACH)
+        load = Load(collector.url, SENDERS, UPLOADS_EACH, post_told_apart)
         load.wait()
         assert line.cuts_made >= CONNECTIONS_CUT
         line.cut_none()
@@ -113,7 +129,7 @@ def test_a_store_that_hangs_gets_503_and_its_late_answers_are_taken_for_nobody_e
     store: str, registry_file: Path
 ) -> None:
     with running_line(store) as line, collecting(registry_file, line) as collector:
-        load = Load(collector.url, SENDERS, MOST_UPLOADS_EACH)
+        load = Load(collector.url, SENDERS, MOST_UPLOADS_EACH, post_told_apart)
         load.wait_for(50)
         line.hold()
         wait_until(lambda: load.statuses[503] > 0, what="a 503")
