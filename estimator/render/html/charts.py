@@ -12,6 +12,7 @@ from estimator.metric_estimate import MetricEstimate
 from estimator.pooling import Pooled
 from estimator.render.html.figures import SHARES, Group, groups_of, label_of, mean_title, plain_estimate
 from estimator.render.html.numbers import PERCENT
+from estimator.render.html.sentences import leader
 from estimator.render.html.tracks import Known, tracks
 
 Found = Sequence[MetricEstimate | None]
@@ -42,6 +43,7 @@ def data_of(
     data: dict[str, Any] = {
         "kind": str(shown.metric.window),
         "at": calendar.index(shown.window),
+        "lead": _lead(shown, positions),
         "n": [None if one is None else one.reports for one in found],
         "open": [slot for slot, one in enumerate(found) if one is not None and not one.closed],
         "groups": list(_groups(told, positions, pooled)),
@@ -49,6 +51,12 @@ def data_of(
     if pooled is not None:
         data["pooled"] = pooled.reports
     return data | _bins(told) | _joint(told)
+
+
+def _lead(shown: MetricEstimate, positions: Sequence[int]) -> int:
+    """Return the line of the figure that the answer is about; of a large category it may be one that is not shown."""
+    position = leader(shown)
+    return list(positions).index(position) if position in positions else 0
 
 
 def _groups(told: Found, positions: Sequence[int], pooled: Pooled | None) -> Any:  # noqa: ANN401 what JSON holds

@@ -30,7 +30,7 @@ from estimator.render.html.sentences import NO_REPORTS, answer_of
 from estimator.render.html.sparkline import sparkline
 from estimator.render.html.tracks import tracks
 from estimator.render.html.verdicts import SIGNIFICANT, TOO_FAR, too_few, verdict_of
-from estimator.report import Selection, make_report
+from estimator.report import Report, Selection, make_report
 from estimator.tallies import Tally, decode
 from tests.support import every_kind, pages
 from tests.support.definitions import BOOLEAN, CATEGORY, CROSS, NUMBER, ORDINAL, SET, Field, registry_text
@@ -84,6 +84,15 @@ def test_a_sentence_gives_the_answer_of_every_kind() -> None:
     assert re.match(r"The most common value is “a”: about \d+\s% \([\d. to]+\s%\) have it\.", have)
     symbols = found.metric("size").channel.symbols
     assert answer_of(told(found, "size", (500,) * symbols)) == "The mean is about 5 (3.4 to 5.6)."
+
+
+def test_the_figure_over_time_is_the_one_that_the_answer_is_about() -> None:
+    found = registry(yes=BOOLEAN, os=CATEGORY, size=NUMBER)
+    symbols = found.metric("size").channel.symbols
+    counts = {"yes": (9000, 1000), "os": (2000, 1000, 6000), "size": (500,) * symbols}
+    metrics = tuple(told(found, name, some) for name, some in counts.items())
+    data = page_of(Report(0.95, metrics, ()), found).data["questions"]
+    assert [data[name]["lead"] for name in counts] == [1, 2, 0]
 
 
 def test_a_sentence_names_nothing_impossible() -> None:

@@ -20,9 +20,7 @@ function chooser(article, text, options, chosen, choose) {
 function start(article, question) {
   const told = slots(question);
   const lines = question.groups.flatMap((group, place) => group.labels.map((label, row) => ({ group, place, row, label })));
-  const about = article.querySelector(".answer").textContent;
-  const first = lines.findIndex(({ label }) => label === "yes" || about.includes(`“${label}”`));
-  const state = { slot: question.at, line: Math.max(0, first) };
+  const state = { slot: question.at, line: question.lead };
   const charts = article.querySelector(".charts");
   const controls = article.querySelector(".windows");
   const one = element("div"), time = element("div");
@@ -32,8 +30,9 @@ function start(article, question) {
   const snapshot = () => {
     const width = charts.clientWidth;
     one.replaceChildren(...question.groups.map((group) => intervals(group, state.slot, width, where())).filter(Boolean));
-    if (question.bins && histogram(question, state.slot, width, where())) {
-      one.append(histogram(question, state.slot, width, where()));
+    const bars = question.bins && histogram(question, state.slot, width, where());
+    if (bars) {
+      one.append(bars);
       one.append(folded("Numbers of the histogram", article, () => binTable(question, state.slot)));
     }
     const map = question.joint && heat(question, state.slot, width, where());
