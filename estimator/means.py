@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -14,6 +15,10 @@ from estimator.tallies import Counts
 
 ENOUGH = 30
 """Reports a unit of kurtosis, from which on a normal interval holds the worst truth with at least 93 % (exact sums)."""
+
+
+REMEMBERED = 16
+"""Contrasts that are kept for the next window of the same metric."""
 
 
 class Spoken(Protocol):
@@ -61,6 +66,12 @@ class Contrast:
         variances = squares - positions**2
         kurtoses = (fourths - 4 * positions * cubes + 6 * positions**2 * squares - 3 * positions**4) / variances**2
         return cls(answers, float(variances.min()), ENOUGH * float(kurtoses.max()), line_above(positions, squares))
+
+    @staticmethod
+    @lru_cache(maxsize=REMEMBERED)
+    def remembered(inverse: Inverse, positions: tuple[float, ...]) -> Contrast:
+        """Return that of positions from 0 to 1, k of them: the next window of the same metric has the same."""
+        return Contrast.of(inverse, np.array(positions))
 
     def least_variance(self, mean: float) -> float:  # noqa: ARG002 the same for every mean
         """Return the floor."""

@@ -233,6 +233,6 @@ def _mean(  # noqa: PLR0913, PLR0917 what shares were estimated from
 ) -> Estimate:
     least, greatest = float(positions.min()), float(positions.max())
     weights = (positions - least) / (greatest - least)
-    mean = mean_of(Contrast.of(inverse, weights), counts, reports, family)
+    mean = mean_of(Contrast.remembered(inverse, tuple(weights.tolist())), counts, reports, family)
     at_most = float(weights @ likeliest) if likeliest.size else None
     return Estimate(*mean, likeliest=at_most).between(least, greatest)

@@ -135,7 +135,7 @@ def _symbols(raw: object, expected: int) -> tuple[int, ...]:
 
 
 def _integers(raw: object, field: str, most: int) -> tuple[int, ...]:
-    if type(raw) is not list or not all(type(item) is int and 0 <= item <= most for item in raw):
+    if type(raw) is not list or set(map(type, raw)) - {int} or (raw and not 0 <= min(raw) <= max(raw) <= most):
         raise ValueError(f"{field} must be a list of integers from 0 to {most}")
     return tuple(raw)
 

@@ -10,12 +10,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 
 from estimator.intervals import Floats, binomial_intervals
 from estimator.tallies import Counts
+
+
+FEW_SYMBOLS = 2**8
+"""Up to so many a table of who supports what, of at most half a MB, is quicker than transforms."""
+
+REMEMBERED = 16
+"""Tables that are kept for the next window of the same metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +104,21 @@ class Support:
 class Incidence(Protocol):
     """Which symbols support which values, as operators."""
 
+    def __hash__(self) -> int:
+        """Tables of who supports what are kept by these."""
+
     def of_values(self, scores: Floats) -> Floats:
         """Return for each value, shape (k,), the sum of the scores, shape (m,), of the symbols that support it."""
 
     def of_symbols(self, shares: Floats) -> Floats:
         """Return for each symbol, shape (m,), the sum of the shares, shape (k,), of the values that it supports."""
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _table(incidence: Incidence, symbols: int) -> Floats:
+    """Return 1 where a symbol supports a value and else 0, shape (k, m)."""
+    table: Floats = np.rint([incidence.of_values(unit) for unit in np.eye(symbols)]).T
+    return table
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,5 +190,7 @@ class Balanced:
         The transform's sums are rounded to the integers that they are; beyond some 10**13 reports the last digits
         are no longer exact, which is far below the noise.
         """
-        sums = np.rint(self.incidence.of_values(counts.astype(np.float64)))
+        table = _table(self.incidence, counts.size) if counts.size <= FEW_SYMBOLS else None
+        floats = counts.astype(np.float64)
+        sums = np.rint(self.incidence.of_values(floats) if table is None else table @ floats)
         return np.clip(sums, 0, counts.sum()).astype(np.int64)
