@@ -57,6 +57,7 @@ def tail_of(family: int) -> float:
     return (1 - CONFIDENCE) / (2 * family)
 
 
+@lru_cache
 def z_of(family: int) -> float:
     """Return by how many standard errors a normal interval reaches to a side, if so many shall hold together."""
     return NormalDist().inv_cdf(1 - tail_of(family))

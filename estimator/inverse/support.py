@@ -18,7 +18,6 @@ import numpy as np
 from estimator.intervals import Floats, binomial_intervals
 from estimator.tallies import Counts
 
-
 FEW_SYMBOLS = 2**8
 """Up to so many a table of who supports what, of at most half a MB, is quicker than transforms."""
 

@@ -25,6 +25,9 @@ WINDOWS: Final = 90
 REPORTS: Final = 10_000
 """Of each tally; how many there are costs nothing."""
 
+HISTOGRAMS: Final = 5
+"""Questions of a distribution, where these are measured by themselves."""
+
 RUNS: Final = 5
 
 
@@ -42,7 +45,7 @@ KINDS: Final[list[tuple[int, dict[str, Field]]]] = [
     (2, SET),
     (2, COUNT),
 ]
-"""How many questions of each kind: what apps ask of their users; a distribution takes some tenths of a second more."""
+"""How many questions of each kind: what apps ask of their users; a distribution takes a tenth of a second more."""
 
 
 def registry() -> Registry:
@@ -55,6 +58,12 @@ def definitions() -> str:
     fields = [one for times, one in KINDS for _ in range(times)]
     text = registry_text(**{f"metric_{number:02}": one for number, one in enumerate(fields)})
     return text.replace("per_window = 20", "per_window = 99").replace("lifetime = 400", "lifetime = 9999")
+
+
+def histograms() -> str:
+    """Return some questions of a distribution as TOML: what takes longest."""
+    wave = NUMBER | {"statistic": "distribution", "low": 0, "high": 5000}
+    return registry_text(**{f"metric_{number}": wave for number in range(HISTOGRAMS)})
 
 
 def tallies(questions: Registry, windows: int = WINDOWS) -> Iterator[bytes]:
