@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -234,6 +235,23 @@ def test_a_store_of_which_nothing_can_be_read_is_refused_and_nothing_of_it_is_ch
         counted(data)
     assert "import the last backup into a new data directory" in accept_loss(data)
     assert {file.name: file.read_bytes() for file in (data / STORE_DIR).iterdir()} == before
+
+
+@pytest.mark.parametrize("damage", [cut, add_noughts])
+def test_a_store_that_is_refused_leaves_no_folder_of_its_socket_behind(
+    damage: Callable[[Path], None],
+    kept: Kept,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sockets = tmp_path_factory.mktemp("s")
+    monkeypatch.setattr(tempfile, "tempdir", str(sockets))
+    data = kept.copied(tmp_path / "data")
+    damage(data)
+    with pytest.raises(ConfigError, match="accept-loss"):
+        counted(data)
+    wait_until(lambda: not any(sockets.iterdir()), what="the folder to be gone")
 
 
 def test_a_directory_whose_files_are_gone_is_not_taken_for_a_new_one(kept: Kept, tmp_path: Path) -> None:
