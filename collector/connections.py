@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import redis
-from redis.exceptions import AskError, RedisError
+from redis.exceptions import AskError, ClusterDownError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
@@ -195,7 +195,7 @@ class Connections:
         """Refuse a server whose store is not the one that was agreed on; of a cluster only one node can tell."""
         try:
             found = server.ask(connection, "HGET", keys.STORE, NAME_FIELD)
-        except AskError:  # it is another node's to tell
+        except (AskError, ClusterDownError):  # another node would have to tell, or one that is lost
             return
         if found != self._expected.encode():
             raise ConfigError(
