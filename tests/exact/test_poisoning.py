@@ -163,7 +163,7 @@ def test_an_honest_tally_is_rejected_no_more_often_than_is_said_whatever_the_tru
 
 
 def test_honest_tallies_of_answers_that_nobody_gives_are_accused_no_more_often_than_is_said() -> None:
-    channel, rounds, level = KAryRandomizedResponse.within(requested(1), 5), 300, 0.05
+    channel, rounds, level = KAryRandomizedResponse.within(requested(1), 5), 1000, 0.05
     law = matrix(channel) @ np.array([0.5, 0.0, 0.5, 0.0, 0.0])
     drawn = np.random.default_rng(31).multinomial(1500, law / law.sum(), size=rounds)
     accused = sum(range_test(channel, counts).p_value <= level for counts in drawn)
