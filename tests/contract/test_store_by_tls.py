@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import redis
 
 from collector.redis_store import RedisStore
 from collector.store import StoreUnavailableError
@@ -65,6 +66,8 @@ def test_a_store_is_used_by_tls_only_with_the_right_certificates(
 ) -> None:
     own = f"ssl_certfile={certificates.client}&ssl_keyfile={certificates.client}"
     trusted = f"ssl_ca_certs={certificates.authority}"
+    with redis.Redis.from_url(embedded_url) as client:
+        client.flushall()
     with server(kind, certificates, certificates.server, embedded_url, tmp_path) as port:
         store = RedisStore(f"rediss://127.0.0.1:{port}?{trusted}&{own}")
         store.prepare()

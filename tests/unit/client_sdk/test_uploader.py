@@ -365,7 +365,7 @@ def test_jitter_stays_between_its_ends() -> None:
         (status(503), "store does not answer"),
         (problem(401), "upload_key"),
         (problem(403), "upload_key"),
-        (problem(429), "as many reports of this upload key"),
+        (problem(429), "takes no more for now"),
         (status(404), "answered with status 404"),
         (status(200), "answered with status 200"),
     ],
