@@ -15,10 +15,12 @@ import redis
 
 from client_sdk import Recorded, Registry, Telemetry
 from client_sdk.spec import Upload, Window, WindowKind
+from collector import keys
 from collector.embedded import EmbeddedStore
 from collector.log_lines import LogFormat
 from collector.operations import JSON, NDJSON
 from collector.redis_store import RedisStore
+from collector.schema import NAME_FIELD
 from tests.support.collecting import judged, key_entry, report, upload
 from tests.support.processes import free_port, run_command, running_collector, wait_until
 from tests.support.wire import ANSWER_TIMEOUT_S, raw_answer, with_length
@@ -209,6 +211,7 @@ def remembered(uploads: list[Upload], folder: Path) -> tuple[dict[bytes, bytes],
         store.prepare()
         for sent in uploads:
             store.count(judged(sent))
+        server.hset(keys.STORE, NAME_FIELD, "drawn at random")  # of each store another
         server.bgrewriteaof()
         wait_until(lambda: not server.info("persistence")["aof_rewrite_in_progress"], what="the rewrite")
         (base,) = (folder / "appendonlydir").glob("*.base.*")
