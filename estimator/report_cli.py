@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from client_sdk.spec import Registry
 from estimator.asked import Asked
 from estimator.covariance import MOST_VALUES
 from estimator.errors import MissingLibraryError, OutputError, TalliesError
-from estimator.fetch import Fetched, fetch
 from estimator.files import write_whole
 from estimator.keep_cli import keep
 from estimator.options import BETWEEN_0_AND_1, REGISTRY, WindowType, load_registry
@@ -23,9 +23,8 @@ from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.render.as_table import as_table
 from estimator.render.style import Style
 from estimator.report import Report, make_report
-from estimator.tallies import read_file
+from estimator.tallies import Tally, read_file
 from estimator.watch import GREATEST_S, LEAST_S, USUAL_S
-from estimator.watch_cli import watch_collector
 
 BYTES_OF_A_MB = 10**6
 
@@ -91,17 +90,19 @@ def report(**options: Any) -> None:  # noqa: ANN401 what click read, by the name
             raise click.UsageError(sentence)
     registry = load_registry(asked.registry)
     if asked.watch_s is not None:
+        from estimator.watch_cli import watch_collector  # noqa: PLC0415 no other report waits for HTTP
+
         watch_collector(registry, asked.collector or "", asked.selection, asked.wanted, asked.watch_s)
         return
     try:
-        read = _read(asked)
+        tallies, snapshot_at = _read(asked)
     except TalliesError as error:
         raise click.ClickException(str(error)) from error
     if asked.out is not None:
-        raise SystemExit(keep(asked.out, registry, read.tallies, asked.selection, asked.wanted))
-    with progress("estimating", len(read.tallies)) as advance:
-        made = make_report(registry, read.tallies, asked.selection, asked.wanted, advance)
-    made = replace(made, snapshot_at=read.snapshot_at)
+        raise SystemExit(keep(asked.out, registry, tallies, asked.selection, asked.wanted))
+    with progress("estimating", len(tallies)) as advance:
+        made = make_report(registry, tallies, asked.selection, asked.wanted, advance)
+    made = replace(made, snapshot_at=snapshot_at)
     _name_skipped(made)
     if asked.covariance:
         _name_too_large(made)
@@ -133,10 +134,14 @@ def _put(made: Report, form: str, output: Path | None) -> None:
         write_whole(output, content)
 
 
-def _read(asked: Asked) -> Fetched:
+def _read(asked: Asked) -> tuple[list[Tally], datetime | None]:
+    """Return the tallies, and when the collector looked at them, if it says so."""
     if asked.tallies is not None:
-        return Fetched(read_file(asked.tallies))
-    return fetch(asked.collector or "", read_token(), preliminary=asked.preliminary)
+        return read_file(asked.tallies), None
+    from estimator.fetch import fetch  # noqa: PLC0415 a file of tallies needs no HTTP
+
+    fetched = fetch(asked.collector or "", read_token(), preliminary=asked.preliminary)
+    return fetched.tallies, fetched.snapshot_at
 
 
 def _name_too_large(made: Report) -> None:

@@ -6,6 +6,7 @@ import csv
 import importlib.util
 import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
@@ -120,6 +121,17 @@ def test_a_report_is_written_to_a_file_as_it_would_be_printed(registry: Path, ta
     output = tmp_path / "report.json"
     assert _run(*arguments, "--output", output).stdout == ""
     assert output.read_text() == _run(*arguments).stdout
+
+
+def test_a_report_of_a_file_waits_for_nothing_that_it_does_not_need(registry: Path, tallies: Path) -> None:
+    others = {"estimator.audit", "estimator.rehearsal", "http.client", "jinja2", "pandas", "pyarrow"}
+    words = ["report", "--registry", str(registry), "--tallies", str(tallies), "--format", "json"]
+    script = (
+        "import sys; from estimator.cli import command;"
+        f"command({words}, standalone_mode=False); print(*sorted({others} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == ""
 
 
 def test_a_target_that_cannot_be_written_is_a_plain_error(registry: Path, tallies: Path, tmp_path: Path) -> None:
