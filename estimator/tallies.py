@@ -142,7 +142,7 @@ def _integers(raw: object, field: str, most: int) -> tuple[int, ...]:
 
 def _load(line: bytes) -> Any:  # noqa: ANN401 what JSON holds
     try:
-        return json.loads(line.decode(), object_pairs_hook=_object, parse_constant=_constant)
+        return _JSON.decode(line.decode())
     except UnicodeDecodeError:
         raise ValueError("it must be JSON in UTF-8") from None
     except json.JSONDecodeError:
@@ -158,3 +158,6 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _constant(_: str) -> NoReturn:
     raise ValueError("it holds a number that is not finite")
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)

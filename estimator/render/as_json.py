@@ -20,9 +20,11 @@ INSTANT = "%Y-%m-%dT%H:%M:%SZ"
 RESAMPLED = "resampled"
 """How an interval was found for which no theorem promises a coverage."""
 
+_line = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
 
 def as_json(report: Report) -> str:
-    """Return the report as one indented JSON object."""
+    """Return the report as one JSON object, a line a metric and window."""
     return json_text(document_of(report))
 
 
@@ -58,8 +60,18 @@ def _report(report: ReportDocument) -> dict[str, Any]:
 
 
 def json_text(document: dict[str, Any]) -> str:
-    """Return a document as JSON that people can read, too."""
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    """Return a document as JSON that people can read, too: a line a field, and in a list a line a member.
+
+    Deeper indentation would take three times as long: what encodes quickly in the standard library knows none.
+    """
+    fields = (f"  {_line(name)}: {_lines(value)}" for name, value in document.items())
+    return "{\n" + ",\n".join(fields) + "\n}\n"
+
+
+def _lines(value: object) -> str:
+    if not isinstance(value, list) or not value:
+        return _line(value)
+    return "[\n" + ",\n".join(f"    {_line(member)}" for member in value) + "\n  ]"
 
 
 def _about(found: MetricDocument | PooledDocument) -> dict[str, object]:

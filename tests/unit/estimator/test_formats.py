@@ -80,6 +80,18 @@ def test_the_json_of_every_kind_follows_the_schema(wanted: str, reports: int) ->
     Draft202012Validator(schema()).validate(document)
 
 
+def test_the_json_has_a_line_for_each_metric_and_window() -> None:
+    lines = FORMATS["json"](made()).splitlines()
+    found = [line.removesuffix(",") for line in lines if line.lstrip().startswith('{"metric"') and '"closed"' in line]
+    assert [json.loads(line) for line in found] == json.loads("".join(lines))["metrics"]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_the_json_of_what_is_not_finite_is_refused(number: float) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        FORMATS["json"](replace(made(), confidence=number))
+
+
 def test_the_json_of_nothing_follows_the_schema() -> None:
     Draft202012Validator(schema()).validate(json.loads(FORMATS["json"](make_report(REGISTRY, []))))
 
