@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from client_sdk import forks
@@ -12,14 +11,16 @@ from client_sdk.outcome import Reply
 if TYPE_CHECKING:
     import requests
 
+    from client_sdk.deadline import Deadline
+
 REPORTS_PATH = "/v1/reports"
 
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 30.0
 """A collector writes to disk before it answers; beyond half a minute it is better to ask again."""
 
-REPLY_DEADLINE_S = 60.0
-"""How long the body of a reply may take: each byte could otherwise take the whole read timeout."""
+DEADLINE_S = 60.0
+"""For the whole exchange: each byte of a reply could otherwise take the whole read timeout."""
 
 MAX_REPLY_BYTES = 65_536
 """As large as an upload; a verdict on 256 refused reports is a quarter of it."""
@@ -71,9 +72,13 @@ class HttpTransport:
         """
         with forks.importing():
             import requests  # noqa: PLC0415 importing the SDK must stay quick
+
+            from client_sdk.deadline import Deadline  # noqa: PLC0415 as above
+        deadline = Deadline(DEADLINE_S)
         try:
-            with requests.Session() as session:
+            with deadline.kept(), requests.Session() as session:
                 session.headers.clear()
+                _watch(session, deadline)
                 with session.post(
                     self._url,
                     data=body,
@@ -84,17 +89,28 @@ class HttpTransport:
                     stream=True,
                 ) as response:
                     return Reply(response.status_code, response.headers.get("Retry-After"), _read(response))
-        except requests.RequestException:
+        except (requests.RequestException, TimeoutError):
             return None
 
 
+def _watch(session: requests.Session, deadline: Deadline) -> None:
+    """Have a deadline watch the connections that a session makes."""
+    from requests.adapters import HTTPAdapter  # noqa: PLC0415 it is imported by now
+
+    class Adapter(HTTPAdapter):
+        def get_connection_with_tls_context(self, *args: Any, **settings: Any) -> Any:  # noqa: ANN401 as in the base
+            return deadline.watching(super().get_connection_with_tls_context(*args, **settings))
+
+    for scheme in ("https://", "http://"):
+        session.mount(scheme, Adapter())
+
+
 def _read(response: requests.Response) -> bytes:
-    """Return the body, or as much of it as came before the bound or the deadline."""
-    deadline_s = time.monotonic() + REPLY_DEADLINE_S
+    """Return the body, or as much of it as is within the bound."""
     content = bytearray()
     for byte in response.iter_content(1):  # to ask for more is to wait for all of it
         content += byte
-        if len(content) >= MAX_REPLY_BYTES or time.monotonic() > deadline_s:
+        if len(content) >= MAX_REPLY_BYTES:
             break
     return bytes(content[:MAX_REPLY_BYTES])
 

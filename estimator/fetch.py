@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from http.client import HTTPException, HTTPMessage
 from io import BytesIO
+from threading import Thread
 from typing import IO
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
@@ -19,6 +21,8 @@ from estimator.tallies import Tally, decode
 TIMEOUT_S = 60.0
 """Seconds without a byte: a collector sums the shards of every tally before it sends the first line."""
 
+LIMIT_S = 900.0
+"""Seconds for all of it: hundreds of megabytes over a slow line; each byte alone could take a minute."""
 
 SNAPSHOT_TAKEN = "Hearsay-Snapshot"
 """The header in which a collector says when it looked at open windows."""
@@ -58,12 +62,31 @@ def fetch(collector: str, token: str, *, preliminary: bool, timeout_s: float = T
         timeout_s: seconds without a byte after which it counts as down.
 
     Raises:
-        CollectorDownError: if it cannot be reached, breaks off, or cannot answer now.
+        CollectorDownError: if it cannot be reached, breaks off, is too slow, or cannot answer now.
         TalliesError: if it refuses, or answers with something that is no NDJSON of tallies.
 
     """
     if not _is_url(collector):
         raise TalliesError("--collector must be a URL such as http://127.0.0.1:8080, without user, query or fragment")
+    answer: Future[Fetched] = Future()
+
+    def ask() -> None:
+        try:
+            answer.set_result(_fetched(collector, token, preliminary=preliminary, timeout_s=timeout_s))
+        except BaseException as error:  # noqa: BLE001 whoever waits for the answer gets it
+            answer.set_exception(error)
+
+    Thread(target=ask, daemon=True).start()  # left alone if it is too slow: no socket has a limit for a whole answer
+    try:
+        return answer.result(LIMIT_S)
+    except TimeoutError:
+        raise CollectorDownError(
+            f"{collector} has not sent all tallies within {LIMIT_S / 60:g} minutes; try again, or see whether it, or "
+            "a proxy before it, is overloaded"
+        ) from None
+
+
+def _fetched(collector: str, token: str, *, preliminary: bool, timeout_s: float) -> Fetched:
     url = f"{collector.rstrip('/')}/v1/tallies{'?preliminary=1' if preliminary else ''}"
     request = Request(url, headers={"Authorization": f"Bearer {token}"})  # noqa: S310 the scheme was checked above
     try:

@@ -5,18 +5,24 @@ from __future__ import annotations
 import threading
 from http import HTTPStatus
 from http.cookiejar import DefaultCookiePolicy
+from typing import Any
 
 import requests
+from requests.adapters import HTTPAdapter
 
 from client_sdk.spec import HearsayError
 from collector.bulk import MAX_ANSWER_BYTES
 from collector.operations import NDJSON
+from collector.relay.deadline import Deadline
 
 UPLOADS_PATH = "/v1/uploads"
 
 CONNECT_TIMEOUT_S = 3.0
 READ_TIMEOUT_S = 10.0
 """Twice what the collector gives its store to answer; a device gives its relay half a minute altogether."""
+
+DEADLINE_S = 14.0
+"""For the whole exchange, connecting included: one that drips holds a forwarder little longer than none."""
 
 _CHUNK_BYTES = 65_536
 
@@ -62,29 +68,56 @@ class Forwarder:
             CollectorUnavailableError: if there is no answer, or one that speaks of no upload.
 
         """
+        session = self._session()
         try:
-            with self._session().post(
-                self._url,
-                data=body,
-                headers=self._headers,
-                auth=lambda request: request,  # the key alone: requests would look into ~/.netrc
-                timeout=(CONNECT_TIMEOUT_S, READ_TIMEOUT_S),
-                allow_redirects=False,
-                stream=True,
-            ) as response:
+            with (
+                session.deadline.kept(),
+                session.post(
+                    self._url,
+                    data=body,
+                    headers=self._headers,
+                    auth=lambda request: request,  # the key alone: requests would look into ~/.netrc
+                    timeout=(CONNECT_TIMEOUT_S, READ_TIMEOUT_S),
+                    allow_redirects=False,
+                    stream=True,
+                ) as response,
+            ):
                 if response.status_code != HTTPStatus.OK:
                     raise _refused(response.status_code)
                 return _read(response)
         except requests.RequestException as error:  # its text names addresses
             raise CollectorUnavailableError(f"it cannot be reached ({type(error).__name__})") from None
+        except TimeoutError:
+            raise CollectorUnavailableError(f"its answer was not whole after {DEADLINE_S:g} seconds") from None
 
-    def _session(self) -> requests.Session:
-        session: requests.Session | None = getattr(self._thread, "session", None)
+    def _session(self) -> _Session:
+        session: _Session | None = getattr(self._thread, "session", None)
         if session is None:
-            session = self._thread.session = requests.Session()
-            session.headers.clear()
-            session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+            session = self._thread.session = _Session()
         return session
+
+
+class _Session(requests.Session):
+    """The connections of one thread, without headers and cookies of its own, and with a deadline for each exchange."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.headers.clear()
+        self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        self.deadline = Deadline(DEADLINE_S)
+        for scheme in ("https://", "http://"):
+            self.mount(scheme, _Adapter(self.deadline))
+
+
+class _Adapter(HTTPAdapter):
+    """Has a deadline watch every connection that is made."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline = deadline
+        super().__init__()
+
+    def get_connection_with_tls_context(self, *args: Any, **settings: Any) -> Any:  # noqa: ANN401 as in the base
+        return self._deadline.watching(super().get_connection_with_tls_context(*args, **settings))
 
 
 def _read(response: requests.Response) -> bytes:

@@ -11,7 +11,8 @@ from client_sdk import transport
 from client_sdk.outcome import Reply
 from client_sdk.transport import MAX_REPLY_BYTES, HttpTransport
 from tests.support.answering import AnsweringServer, answering_server
-from tests.support.processes import free_port
+from tests.support.dripping import BEGINNINGS, dripping_server
+from tests.support.processes import free_port, wait_until
 
 
 @pytest.fixture
@@ -108,13 +109,13 @@ def test_an_endless_reply_in_chunks_is_read_to_the_bound_only(server: AnsweringS
     assert len(reply.body) == MAX_REPLY_BYTES
 
 
-def test_a_reply_that_drips_is_read_to_the_deadline_only(
-    server: AnsweringServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(transport, "REPLY_DEADLINE_S", 0.0)
-    monkeypatch.setattr(transport, "READ_TIMEOUT_S", 300.0)
-    server.pieces, server.ends = (b"x",), False
-    assert HttpTransport(server.url).post(b"{}") == Reply(200, None, b"x")
+@pytest.mark.parametrize("drips", BEGINNINGS)
+def test_a_reply_that_drips_is_none_at_the_deadline(drips: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "DEADLINE_S", 0.5)
+    with dripping_server(BEGINNINGS[drips]) as server:
+        scheme = "https" if drips == "handshake" else "http"
+        assert HttpTransport(f"{scheme}://127.0.0.1:{server.port}").post(b"{}") is None
+        wait_until(lambda: server.gone == 1, what="its connection to end")
 
 
 def test_an_empty_reply_has_an_empty_body(server: AnsweringServer) -> None:

@@ -11,8 +11,10 @@ from threading import Thread
 
 import pytest
 
-from estimator.errors import TalliesError
+import estimator.fetch
+from estimator.errors import CollectorDownError, TalliesError
 from estimator.fetch import _instant, fetch
+from tests.support.dripping import BEGINNINGS, dripping_server
 from tests.support.tallies import line
 
 TOKEN = "sesame"  # noqa: S105 a test's token
@@ -123,6 +125,17 @@ def test_a_collector_that_is_down_is_said_to_be_unreachable() -> None:
 def test_a_collector_that_says_nothing_is_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(TalliesError, match="timed out"):
         fetch(f"http://127.0.0.1:{silent.getsockname()[1]}", TOKEN, preliminary=False, timeout_s=0.05)
+
+
+@pytest.mark.parametrize("drips", BEGINNINGS)
+def test_a_collector_that_drips_is_given_up(drips: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimator.fetch, "LIMIT_S", 0.3)
+    scheme = "https" if drips == "handshake" else "http"
+    with (
+        dripping_server(BEGINNINGS[drips]) as server,
+        pytest.raises(CollectorDownError, match=r"not sent all tallies within 0\.005 minutes; try again"),
+    ):
+        fetch(f"{scheme}://127.0.0.1:{server.port}", TOKEN, preliminary=False)
 
 
 NO_URLS = [

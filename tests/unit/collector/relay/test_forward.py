@@ -10,7 +10,8 @@ import pytest
 from collector.relay import forward
 from collector.relay.forward import CollectorUnavailableError, Forwarder
 from tests.support.answering import AnsweringServer, answering_server
-from tests.support.processes import free_port
+from tests.support.dripping import BEGINNINGS, dripping_server
+from tests.support.processes import free_port, wait_until
 
 KEY = "key-canary"
 
@@ -70,6 +71,16 @@ def test_an_answer_without_end_is_none(server: AnsweringServer, monkeypatch: pyt
     monkeypatch.setattr(forward, "MAX_ANSWER_BYTES", 6)
     with pytest.raises(CollectorUnavailableError, match="no end"):
         Forwarder(server.url, KEY).post(b"")
+
+
+@pytest.mark.parametrize("drips", BEGINNINGS)
+def test_an_answer_that_drips_is_given_up_at_the_deadline(drips: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forward, "DEADLINE_S", 0.5)
+    with dripping_server(BEGINNINGS[drips]) as server:
+        scheme = "https" if drips == "handshake" else "http"
+        with pytest.raises(CollectorUnavailableError, match=r"not whole after 0\.5 seconds"):
+            Forwarder(f"{scheme}://127.0.0.1:{server.port}", KEY).post(b"line\n")
+        wait_until(lambda: server.gone == 1, what="its connection to end")
 
 
 def test_where_nobody_listens_the_error_names_no_address() -> None:
