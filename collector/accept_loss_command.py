@@ -1,26 +1,38 @@
-"""The command that goes on with what is left of an embedded store."""
+"""The command that goes on with what is left of a store."""
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import click
 
+from collector.config import IN_MEMORY
 from collector.embedded import EmbeddedStore
+from collector.lost_shards import accept_lost_shards
 from collector.open_store import require_embedded
-from collector.options import ErrorsForPeople, data_dir_option
+from collector.options import ErrorsForPeople, cluster_option, data_dir_option, redis_option
+from collector.redis_store import RedisStore
 
 
 @click.command("accept-loss")
 @data_dir_option
-def accept_loss(data_dir: Path) -> None:
-    """Go on with what is left of an embedded store, where a collector refused to: what is missing stays lost.
+@redis_option
+@cluster_option
+def accept_loss(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> None:
+    """Go on with what is left of a store, where a collector refused to: what is missing stays lost.
 
-    What cannot be read is cut off. Copy the directory before if somebody is to look at it.
+    Of an embedded store what cannot be read is cut off: copy the directory before if somebody is to look at it. Of a
+    cluster, shards whose servers came back empty begin anew.
     """
-    with ErrorsForPeople():
-        require_embedded(data_dir)
-        with EmbeddedStore(data_dir, accepts_losses=True) as store:
-            for loss in store.losses:
-                click.echo(f"accepted: {loss}")
-        click.echo(f"a collector starts on {data_dir} again" if store.losses else "nothing is missing that was noted")
+    with ErrorsForPeople(), contextlib.ExitStack() as stack:
+        losses, url = [], redis_url
+        if url is None:
+            require_embedded(data_dir)
+            embedded = stack.enter_context(EmbeddedStore(data_dir, accepts_losses=True))
+            losses, url = embedded.losses, embedded.url
+        losses = [*losses, *accept_lost_shards(RedisStore(url, IN_MEMORY, is_cluster=is_cluster))]
+        for loss in losses:
+            click.echo(f"accepted: {loss}")
+        where = "the store" if redis_url else data_dir
+        click.echo(f"a collector starts on {where} again" if losses else "nothing is missing that was noted")

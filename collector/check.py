@@ -12,8 +12,9 @@ from typing import NamedTuple
 from client_sdk.spec import Registry, RegistryError
 from collector.config import ConfigError, Durability, Promise
 from collector.redis_store import RedisStore
-from collector.schema import SCHEMA_FIELD
+from collector.schema import NAMED_FIELD, SCHEMA_FIELD, require_usable
 from collector.server import Connection, info, setting
+from collector.shard_names import require_facts, shards_to_name
 from collector.store import StoreUnavailableError
 
 FULL, NEARLY_FULL = 0.95, 0.75
@@ -147,16 +148,23 @@ def _memory(facts: Mapping[str, str]) -> Finding:
 
 
 def _content(store: RedisStore, registry: Registry | None) -> Iterator[Finding]:
-    if SCHEMA_FIELD not in store.facts():
-        yield Finding(Level.OK, "schema", "the store is new")
-        return
+    borne = store.shard_names(store.shards_of_new)
+    facts = store.facts()
     try:
-        store.prepare()
+        require_facts(facts, borne)
+        if SCHEMA_FIELD not in facts:
+            yield Finding(Level.OK, "schema", "the store is new")
+            return
+        require_usable(facts)
+        store.adopt(facts)
+        shards_to_name(facts, store.shard_names(store.shards))
     except ConfigError as error:
         yield Finding(Level.FAILED, "schema", str(error))
         return
-    facts = store.facts()
     yield Finding(Level.OK, "schema", f"the store has schema {facts[SCHEMA_FIELD]} and {store.shards} shards")
+    if NAMED_FIELD not in facts:
+        text = "a shard that is lost would not be noticed yet: the store's shards get its name when a collector starts"
+        yield Finding(Level.WARNING, "shards", text)
     if registry is not None:
         yield from _editions(store, registry)
 

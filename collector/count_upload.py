@@ -20,10 +20,13 @@ BUCKET_LEVELS = 8
 
 ID_BYTES = 16
 
-FIRST_REPORT = 8
+FIRST_REPORT = 9
 """Index in the script's arguments of what it must know of the first report."""
 
 ARGUMENTS_A_REPORT = 4
+
+NOT_THE_STORE = "a shard is not one of the store that this collector began with"
+"""What the script says of one that was emptied, or put in the place of another."""
 
 COUNTED, DUPLICATE, OVER_QUOTA = b"cdq"
 """First byte of the script's answer; a packed verdict follows the first two."""
@@ -32,11 +35,16 @@ COUNT_UPLOAD = f"""
 -- KEYS: the shard's prefix, which itself is no key; base of the id buckets. While a cluster moves the slot key by key,
 --       a script of which not every key is there is told to try again: as the first never is, no upload is judged by
 --       half of what the store remembers
--- ARGV: id; its path through the buckets (octal digits); packed verdict; expiry (Unix seconds, 0: do not remember);
---       name and expiry (Unix seconds) of the allowance, its size; all three empty where there is none;
---       then for each report: index in the upload, tally, symbol, number of symbols
+-- ARGV: the store's name; id; its path through the buckets (octal digits); packed verdict; expiry (Unix seconds,
+--       0: do not remember); name and expiry (Unix seconds) of the allowance, its size; all three empty where there is
+--       none; then for each report: index in the upload, tally, symbol, number of symbols
 local shard, base = KEYS[1], KEYS[2]
-local id, path, verdict, expiry, allowance, allowance_expiry, allowed = unpack(ARGV, 1, {FIRST_REPORT - 1})
+local name, id, path, verdict, expiry, allowance, allowance_expiry, allowed = unpack(ARGV, 1, {FIRST_REPORT - 1})
+
+-- A shard that was lost forgot what it counted: it must not begin anew while somebody counts on what it held.
+if redis.call('GET', shard .. '{keys.NAME}') ~= name then
+  return redis.error_reply('{NOT_THE_STORE}: nothing was counted')
+end
 
 -- A bucket that is full hands on to one of eight below it: a bucket's ids are never more than a small set holds, and
 -- few buckets are nearly empty, whether there are a hundred ids or a billion. Its members, an id and its verdict, are
@@ -98,10 +106,11 @@ def bucket_path(upload_id: str) -> str:
     return format(int(upload_id[:6], 16), f"0{BUCKET_LEVELS}o")
 
 
-def count_request(judgement: Judgement, shards: int) -> Request:
-    """Return the command that counts an upload on its shard."""
+def count_request(judgement: Judgement, shards: int, name: str) -> Request:
+    """Return the command that counts an upload on its shard, if that bears the store's name."""
     shard = keys.prefix(keys.shard_of(judgement.upload, shards))
     arguments: list[bytes | str | int] = [
+        name,
         bytes.fromhex(judgement.upload),
         bucket_path(judgement.upload),
         pack(judgement.reports, judgement.refused),

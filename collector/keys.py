@@ -4,8 +4,10 @@ Keys of a shard share the hash tag ``{shard}``, so that a cluster keeps them on 
 upload id.
 
 ==========================================  =======================================================================
-``hearsay:store``                           hash: schema version, shards, grace, a random name, imports; from first use
+``hearsay:store``                           hash: schema version, shards, grace, a random name, whether shards bear it,
+                                            imports; from first use
 ``hearsay:upgrading``                       there while an upgrade of the schema runs
+``{shard}:name``                            the store's name, by which a shard is known to be one of the store
 ``{shard}:ids:END:PATH``                    sorted set: raw upload id and packed verdict; a bucket (see count_upload)
 ``{shard}:tally:METRIC:EDITION:WINDOW``     packed signed 64-bit counters, big-endian, one a symbol
 ``{shard}:tallies``                         hash: METRIC:EDITION:WINDOW -> number of symbols
@@ -26,6 +28,7 @@ STORE = "hearsay:store"
 UPGRADING = "hearsay:upgrading"
 SNAPSHOT = "{0}:look"
 
+NAME = "name"
 IDS = "ids"
 TALLIES = "tallies"
 WINDOWS = "windows"

@@ -34,6 +34,7 @@ class RedisArchive:
 
     def facts(self) -> Facts:
         """See Source."""
+        self._store.require_own()
         found = self._store.facts()
         grace = found.get(GRACE_FIELD)
         return Facts(int(found[SCHEMA_FIELD]), int(found[SHARDS_FIELD]), None if grace is None else int(grace))
@@ -41,6 +42,7 @@ class RedisArchive:
     def standing(self) -> str:
         """See Source."""
         standing = sorted(filter(None, self._store.ask_servers(_standing)))
+        self._store.require_own()
         if "[" in "".join(standing):  # a slot on its way is written [SLOT->-NODE] or [SLOT-<-NODE]
             raise ConfigError("slots of the cluster are moving: take the backup when they have moved")
         return "; ".join(standing)
@@ -122,6 +124,7 @@ class RedisArchive:
         elsewhere = (self._run(shard, "EXISTS", keys.of_shard(shard, keys.TALLIES)) for shard in self._shards()[1:])
         if not set(self._store.index()).issubset(tallies) or any(elsewhere):
             raise ConfigError(COUNTED_MEANWHILE)
+        self._store.require_own()
         grace = () if grace_s is None else (GRACE_FIELD, grace_s)
         self._tell("HSET", keys.STORE, IMPORTED, digest, *grace)
         self._tell("HDEL", keys.STORE, IMPORTING)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import secrets
 import struct
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from redis.exceptions import RedisError
 
@@ -24,39 +24,26 @@ from collector.judge import Judgement
 from collector.logs import Logs
 from collector.request import Request
 from collector.router import Router
-from collector.schema import GRACE_FIELD, NAME_FIELD, SCHEMA, SCHEMA_FIELD, SHARDS_FIELD, Purpose, require_usable
-from collector.server import Address, Connection
+from collector.schema import (
+    GRACE_FIELD,
+    NAME_FIELD,
+    NAMED,
+    NAMED_FIELD,
+    SCHEMA,
+    SCHEMA_FIELD,
+    SHARDS_FIELD,
+    Purpose,
+    require_usable,
+)
+from collector.server import Connection
+from collector.shard_names import require_facts, shards_to_name
+from collector.shards import CLUSTER_SHARDS, ONE_SERVER, SHARDS, Command, Layout, Shards
 from collector.store import Counted, Outcome, QuotaExceededError, Snapshot, StoreUnavailableError, Tally
-
-SHARDS = 1
-"""Shards of a new store on a single server; an existing store keeps the number that it was made with."""
-
-CLUSTER_SHARDS = 64
-"""Shards of a new store on a cluster: it can grow to as many nodes, and reading sums as many parts."""
-
 
 NAME_BYTES = 8
 """Enough that no two stores have the same name."""
 
 Asked = TypeVar("Asked")
-
-
-class Layout(NamedTuple):
-    """What `prepare` found of a store, for the workers to start with.
-
-    Attributes:
-        shards: how many shards the store was made with.
-        nodes: where the nodes of the cluster listen.
-        name: the store's own, drawn when it was first used; empty if it is not known.
-
-    """
-
-    shards: int = SHARDS
-    nodes: tuple[Address, ...] = ()
-    name: str = ""
-
-
-ONE_SERVER = Layout()
 
 
 class RedisStore:
@@ -80,6 +67,7 @@ class RedisStore:
         self._connections = Connections(url, promise, is_cluster=is_cluster)
         self._router = Router(self._connections, promise.copies)
         self._router.learn(layout.nodes)
+        self._shards = Shards(self._router)
         self._connections.expect(layout.name)
         self._is_cluster = is_cluster
         self.layout = layout
@@ -97,24 +85,62 @@ class RedisStore:
         """Make the store ready: agree on schema and shards, and make sure that every server keeps the promise.
 
         Raises:
-            ConfigError: if the store is of another schema, too old, cannot keep the promise, or has a part of a
-                backup.
+            ConfigError: if the store is of another schema, too old, cannot keep the promise, has a part of a backup, or
+                has lost shards.
             StoreUnavailableError: if it does not answer.
 
         """
         self._connections.expect("")
         self.require_promise()
-        made_with = CLUSTER_SHARDS if self._is_cluster else SHARDS
+        borne = self.shard_names(self.shards_of_new)
+        require_facts(self.facts(), borne)
         for field, value in (
             (SCHEMA_FIELD, SCHEMA),
-            (SHARDS_FIELD, made_with),
+            (SHARDS_FIELD, self.shards_of_new),
             (NAME_FIELD, secrets.token_hex(NAME_BYTES)),
         ):
             self._ask(keys.STORE, "HSETNX", keys.STORE, field, value)
         facts = self.facts()
         require_usable(facts, purpose)
-        self.layout = self.layout._replace(shards=int(facts[SHARDS_FIELD]), name=facts[NAME_FIELD])
-        self._connections.expect(self.layout.name)
+        self._have_shards_named(facts)
+        self.adopt({**facts, NAMED_FIELD: NAMED})
+
+    @property
+    def shards_of_new(self) -> int:
+        """How many shards a store gets here that is new."""
+        return CLUSTER_SHARDS if self._is_cluster else SHARDS
+
+    def _have_shards_named(self, facts: Mapping[str, str]) -> None:
+        """Have every shard bear the store's name, unless that was done before and some have lost it since.
+
+        Another collector may do the same at the same time: both write the same name.
+        """
+        unnamed = shards_to_name(facts, self.shard_names(int(facts[SHARDS_FIELD])))
+        self.name_shards(unnamed, facts[NAME_FIELD])
+        self.tell("HSET", keys.STORE, NAMED_FIELD, NAMED)
+
+    def adopt(self, facts: Mapping[str, str]) -> None:
+        """Take a store as what it says of itself, and nothing else from now on."""
+        name = facts[NAME_FIELD] if NAMED_FIELD in facts else ""
+        self.layout = self.layout._replace(shards=int(facts[SHARDS_FIELD]), name=name)
+        self._connections.expect(name)
+
+    def shard_names(self, shards: int) -> list[str | None]:
+        """Return the name of a store that each shard bears, if any."""
+        return self._shards.names(shards)
+
+    def name_shards(self, shards: Sequence[int], name: str) -> None:
+        """Have those of some shards that bear no name bear one from now on."""
+        self._shards.name(shards, name)
+
+    def require_own(self) -> None:
+        """Make sure that every shard is still the store's own: what was read before was then whole.
+
+        Raises:
+            StoreUnavailableError: if any is not.
+
+        """
+        self._shards.require_own(self.layout)
 
     def facts(self) -> dict[str, str]:
         """Return what the store says of itself; nothing if it was never used."""
@@ -159,14 +185,15 @@ class RedisStore:
 
     def count(self, judgement: Judgement) -> Counted:
         """See TallyStore."""
-        outcome = read_answer(self._router.ask(count_request(judgement, self.layout.shards)))
+        outcome = read_answer(self._router.ask(count_request(judgement, self.layout.shards, self.layout.name)))
         if isinstance(outcome, QuotaExceededError):
             raise outcome
         return outcome
 
     def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:
         """See TallyStore."""
-        answers = self._router.ask_all([count_request(judgement, self.shards) for judgement in judgements])
+        requests = [count_request(judgement, self.shards, self.layout.name) for judgement in judgements]
+        answers = self._router.ask_all(requests)
         return [answer if isinstance(answer, StoreUnavailableError) else read_answer(answer) for answer in answers]
 
     def close(self, window: Window) -> None:
@@ -262,7 +289,8 @@ class RedisStore:
 
     def _counts(self, name: str, symbols: int) -> tuple[int, ...]:
         counts = [0] * symbols
-        for packed in self._ask_shards(lambda shard: ("GET", keys.tally(shard, name))):
+        # These are whole shards' if those are the store's own when the index is looked at next.
+        for packed in self._shards.ask(range(self.shards), lambda shard: ("GET", keys.tally(shard, name))):
             for symbol, (count,) in enumerate(struct.iter_unpack(">q", packed or b"")):
                 counts[symbol] += count
         return tuple(counts)
@@ -275,19 +303,6 @@ class RedisStore:
     def _ask(self, tag: str, *command: str | bytes | int) -> Any:  # noqa: ANN401 as redis answers
         return self._router.ask(Request.of(tag, *command))
 
-    def _ask_shards(self, command: Callable[[int], tuple[str, ...]]) -> list[Any]:
+    def _ask_shards(self, command: Command) -> list[Any]:
         """Return every shard's answer to its command."""
-        return self._answers([Request.of(keys.prefix(shard), *command(shard)) for shard in range(self.shards)])
-
-    def _answers(self, requests: Sequence[Request]) -> list[Any]:
-        """Return all answers.
-
-        Raises:
-            StoreUnavailableError: if any is missing; the others were asked nevertheless.
-
-        """
-        answers = self._router.ask_all(requests)
-        for answer in answers:
-            if isinstance(answer, StoreUnavailableError):
-                raise answer
-        return answers
+        return self._shards.ask_own(self.layout, command)

@@ -17,6 +17,9 @@ SCHEMA = 1
 SCHEMA_FIELD, SHARDS_FIELD, GRACE_FIELD, NAME_FIELD = "schema", "shards", "grace", "name"
 """Fields of the store's facts, written at first use: see `keys.STORE`."""
 
+NAMED_FIELD, NAMED = "named", "1"
+"""A field of the same: there once every shard bears the store's name; a shard without it is lost from then on."""
+
 IMPORTING, IMPORTED = "importing", "imported"
 """Fields of the same: the digest of the backup that is being imported, and of the one that was."""
 

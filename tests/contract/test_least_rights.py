@@ -130,7 +130,7 @@ def test_without_any_of_their_rights_a_backup_fails(
 
 @contextlib.contextmanager
 def asking(cluster: Cluster) -> Iterator[None]:
-    """Let the slot of an empty shard be on its way to another node: whoever asks for a key of it must ask there."""
+    """Let the slot of a shard be on its way to another node: whoever asks for a key that it lacks must ask there."""
     slot = cluster.slot_of(0)
     source = cluster.holder(slot)
     target = next(node for node in cluster.nodes if node.is_master() and node is not source)
@@ -157,6 +157,7 @@ def test_a_cluster_needs_some_rights_more(cluster: Cluster, tmp_path: Path, miss
         with pytest.raises(HearsayError) if missing else contextlib.nullcontext():
             use(store)
             cluster.empty()
+            store.prepare()
             with asking(cluster):
                 assert store.closed_windows() == frozenset()
             back_up(store, cluster.empty, tmp_path)

@@ -11,7 +11,8 @@ import pytest
 
 from client_sdk.spec import Verdict, Window, WindowKind
 from collector.config import Durability, Promise
-from collector.redis_store import CLUSTER_SHARDS, Layout, RedisStore
+from collector.redis_store import RedisStore
+from collector.shards import CLUSTER_SHARDS, Layout
 from collector.store import Counted, StoreUnavailableError
 from tests.support.cluster import Cluster, Node, running_cluster
 from tests.support.collecting import judged, of_shard

@@ -12,7 +12,8 @@ import redis
 
 from client_sdk.spec import Upload
 from collector.embedded import EmbeddedStore
-from collector.redis_store import CLUSTER_SHARDS, RedisStore
+from collector.redis_store import RedisStore
+from collector.shards import CLUSTER_SHARDS
 from tests.support.cluster import Cluster
 from tests.support.delivering import Load
 from tests.support.line import running_line

@@ -45,7 +45,9 @@ def bytes_of_ids(client: Any) -> int:
 
 def test_a_new_store_says_its_schema_its_shards_and_its_name(store: RedisStore, client: Any) -> None:
     store.prepare()
-    assert client.hgetall(keys.STORE) == {b"schema": b"1", b"shards": b"1", b"name": store.layout.name.encode()}
+    name = store.layout.name.encode()
+    assert client.hgetall(keys.STORE) == {b"schema": b"1", b"shards": b"1", b"name": name, b"named": b"1"}
+    assert client.get("{0}:name") == name
 
 
 def test_an_existing_store_keeps_its_number_of_shards(embedded_url: str, client: Any) -> None:
@@ -183,7 +185,7 @@ def test_nothing_is_counted_of_which_the_server_would_forget_the_id_at_once(stor
     for _ in range(2):
         with pytest.raises(StoreUnavailableError, match="clocks of store and collector"):
             store.count(late)
-    assert client.keys("{*}:*") == []
+    assert client.keys("{*}:*") == [b"{0}:name"]
 
 
 def test_a_script_that_the_server_forgot_is_sent_again(store: RedisStore, client: Any) -> None:
