@@ -15,6 +15,7 @@ upload id.
 ``{shard}:closed``                          set: names of closed windows
 ``{shard}:going``                           set: names of tallies that are being retired
 ``{shard}:duplicates``                      integer: how often an upload came again
+``{shard}:never``                           nothing: it is never there
 ``{shard}:quota:NAME:END``                  integer: reports that were charged to an allowance; expires at END
 ``{0}:look``                                JSON: the last look at open windows, and when it was taken
 ==========================================  =======================================================================
@@ -34,6 +35,7 @@ TALLIES = "tallies"
 WINDOWS = "windows"
 CLOSED = "closed"
 GOING = "going"
+NEVER = "never"
 
 
 def shard_of(upload_id: str, shards: int) -> int:

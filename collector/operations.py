@@ -211,7 +211,7 @@ OPERATIONS = (
         name="get_readyz",
         method="GET",
         path="/readyz",
-        summary="Say whether the store answers.",
+        summary="Say whether the store takes uploads.",
         answers=(Answer("It does.", TEXT),),
         problems=(Problem.STORE_UNAVAILABLE,),
     ),

@@ -231,9 +231,16 @@ class RedisStore:
         )
         return Snapshot(look["taken_s"], tuple(tallies_of_look)).without(left_out)
 
-    def ping(self) -> None:
-        """See TallyStore; a cluster answers when any of its nodes does."""
-        self._router.ping()
+    def require_writable(self) -> None:
+        """See TallyStore; a write that changes nothing is refused as any other is."""
+        answers = self._router.ask_all(
+            [
+                Request.of(keys.prefix(shard), "SET", keys.of_shard(shard, keys.NEVER), "", "XX")
+                for shard in range(self.shards)
+            ]
+        )
+        if all(isinstance(answer, StoreUnavailableError) for answer in answers):
+            raise answers[0]
 
     def logs(self) -> Logs:
         """Return the append-only files of the store's servers."""

@@ -20,7 +20,6 @@ from redis.exceptions import (
 )
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from collector import server
 from collector.config import ConfigError
 from collector.connections import Connections
 from collector.exchange import Sent, TooFewCopiesError, receive, send, unavailable
@@ -57,24 +56,6 @@ class Router:
     def learn(self, nodes: tuple[Address, ...]) -> None:
         """Take nodes of the cluster, to ask where keys live when others are lost."""
         self._nodes = nodes
-
-    def ping(self) -> None:
-        """Return if any server answers: the uploads of some slots can then be counted.
-
-        Raises:
-            StoreUnavailableError: if none does.
-
-        """
-        errors = []
-        for address in self._nodes or (None,):
-            try:
-                server.ask(self._connections.own(address), "PING")
-            except (RedisError, ConfigError) as error:
-                self._connections.drop(address)
-                errors.append(error)
-            else:
-                return
-        raise unavailable(errors[-1])
 
     def ask(self, request: Request) -> Any:  # noqa: ANN401 as redis answers
         """Send one command and return its answer: what `ask_all` does, in few steps where all is as it was.

@@ -103,7 +103,7 @@ def create_blueprint(service: Service) -> Blueprint:
         return Response("alive\n", mimetype="text/plain")
 
     def get_readyz() -> Response:
-        service.store.ping()
+        service.store.require_writable()
         return Response("ready\n", mimetype="text/plain")
 
     return _blueprint(post_reports, post_uploads, get_registry, get_tallies, get_openapi, get_healthz, get_readyz)

@@ -125,5 +125,5 @@ class TallyStore(Protocol):
 
         """
 
-    def ping(self) -> None:
-        """Return if the store answers."""
+    def require_writable(self) -> None:
+        """Return if uploads can be counted now, of a store of several servers those of any; and change nothing."""

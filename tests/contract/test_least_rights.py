@@ -53,7 +53,7 @@ def store(embedded_url: str) -> Iterator[RedisStore]:
 
 def use(store: RedisStore) -> None:
     """Do once all that a collector and its commands do with a store."""
-    store.ping()
+    store.require_writable()
     store.prepare()
     assert upgrade(store) == (SCHEMA, SCHEMA)
     store.agree_on_grace(60)

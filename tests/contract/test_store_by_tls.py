@@ -84,6 +84,6 @@ def require_unreachable(url: str, reason: str = "") -> None:
     """Fail unless the store cannot be reached for that reason, and the password is not told."""
     store = RedisStore(url)
     with pytest.raises(StoreUnavailableError, match=f"cannot be reached.*{reason}") as caught:
-        store.ping()
+        store.require_writable()
     store.disconnect()
     assert "canary" not in str(caught.value)

@@ -27,7 +27,7 @@ class MemoryStore:
     _snapshot: Snapshot | None = None
 
     def count(self, judgement: Judgement) -> Counted:
-        self.ping()
+        self.require_writable()
         if judgement.upload in self._verdicts:
             return Counted(self._verdicts[judgement.upload], is_duplicate=True)
         if judgement.allowance is not None:
@@ -57,29 +57,29 @@ class MemoryStore:
         return outcomes
 
     def close(self, window: Window) -> None:
-        self.ping()
+        self.require_writable()
         self._closed.add(window.text)
 
     def closed_windows(self) -> frozenset[str]:
-        self.ping()
+        self.require_writable()
         return frozenset(self._closed)
 
     def tallied_windows(self) -> frozenset[str]:
-        self.ping()
+        self.require_writable()
         return frozenset(window for _, _, window in self._counts)
 
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[Tally]:
-        self.ping()
+        self.require_writable()
         return iter([tally for tally in self._tallies() if tally.window in closed])
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
-        self.ping()
+        self.require_writable()
         assert interval_s > 0
         if self._snapshot is None:
             self._snapshot = Snapshot(int(now_s), tuple(self._tallies()))
         return self._snapshot.without(left_out)
 
-    def ping(self) -> None:
+    def require_writable(self) -> None:
         if self.is_down:
             raise StoreUnavailableError("down for the test")
 

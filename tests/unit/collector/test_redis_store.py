@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections.abc import Iterator
 from typing import Any
@@ -108,7 +109,7 @@ def test_the_grace_can_grow_only_while_no_window_is_open(store: RedisStore) -> N
 
 def test_a_store_that_is_not_there_is_unavailable() -> None:
     store = RedisStore(f"redis://127.0.0.1:{free_port()}")
-    for question in (store.ping, store.closed_windows, lambda: store.count(judged(upload()))):
+    for question in (store.require_writable, store.closed_windows, lambda: store.count(judged(upload()))):
         with pytest.raises(StoreUnavailableError):
             question()
     store.disconnect()
@@ -213,6 +214,55 @@ def test_a_server_that_took_over_with_other_settings_is_not_acknowledged_from(st
     finally:
         client.config_set("appendfsync", "always")
     assert store.count(judged(upload())).verdict == Verdict(1)
+
+
+FULL = {"maxmemory": "1"}, {"min-replicas-to-write": "1"}
+
+
+@contextlib.contextmanager
+def refusing_writes(client: Any, setting: dict[str, str]) -> Iterator[None]:
+    """Let a server refuse every write, and answer everything else."""
+    ((name, value),) = setting.items()
+    client.config_set(name, value)
+    try:
+        yield
+    finally:
+        client.config_set(name, 0)
+
+
+@pytest.mark.parametrize("setting", FULL, ids=str)
+def test_a_store_that_refuses_uploads_is_not_ready(store: RedisStore, client: Any, setting: dict[str, str]) -> None:
+    with refusing_writes(client, setting):
+        assert store.closed_windows() == frozenset()
+        with pytest.raises(StoreUnavailableError, match="did not do as asked"):
+            store.count(judged(upload()))
+        with pytest.raises(StoreUnavailableError, match="did not do as asked"):
+            store.require_writable()
+    store.require_writable()
+
+
+def test_asking_whether_a_store_is_ready_writes_nothing(store: RedisStore, client: Any) -> None:
+    before = set(client.keys()), client.info("persistence")["aof_current_size"]
+    store.require_writable()
+    assert (set(client.keys()), client.info("persistence")["aof_current_size"]) == before
+
+
+def test_a_cluster_is_ready_while_any_of_its_nodes_counts(cluster: Cluster) -> None:
+    cluster.empty()
+    store = RedisStore(cluster.url, is_cluster=True)
+    store.prepare()
+    first, *others = [node.client for node in cluster.nodes if node.is_master()]
+    try:
+        with contextlib.ExitStack() as stack:
+            for client in others:
+                stack.enter_context(refusing_writes(client, FULL[0]))
+            store.require_writable()
+            stack.enter_context(refusing_writes(first, FULL[0]))
+            with pytest.raises(StoreUnavailableError, match="did not do as asked"):
+                store.require_writable()
+        store.require_writable()
+    finally:
+        store.disconnect()
 
 
 def test_what_a_store_is_must_be_said_rightly(embedded_url: str, client: Any) -> None:

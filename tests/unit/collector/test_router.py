@@ -104,18 +104,6 @@ def test_a_redirection_is_followed_and_remembered() -> None:
     assert asked == [A]
 
 
-def test_a_store_answers_while_any_of_its_servers_does() -> None:
-    ours, wires = routed({A: says(b"PONG"), C: says(b"PONG")})
-    ours.ping()
-    del wires.answering[A]
-    wires.drop(A)
-    ours.ping()
-    wires.drop(C)
-    del wires.answering[C]
-    with pytest.raises(StoreUnavailableError, match="refused"):
-        ours.ping()
-
-
 def test_a_slot_on_its_way_is_asked_for_where_it_goes_and_its_home_is_not_forgotten() -> None:
     heard: list[list[bytes]] = []
 

@@ -274,7 +274,7 @@ def test_a_bug_gets_a_problem_and_no_trace_of_the_request(
     def fail() -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(store, "ping", fail)
+    monkeypatch.setattr(store, "require_writable", fail)
     answer = client.post(
         "/v1/reports", data=upload(report("os", 3)).encode(), headers=JSON | {"User-Agent": "canary-agent"}
     )
