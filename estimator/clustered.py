@@ -7,8 +7,7 @@ import numpy as np
 from client_sdk.spec import Boolean, Cross, Metric, Ordinal
 from client_sdk.spec.domain.category import Category
 from estimator.clustering import Bins, Clusters, Values, clusters_of
-from estimator.drawn_anew import drawn_anew
-from estimator.expectation_maximisation import shares_of
+from estimator.fitting import Fit
 from estimator.histogram import Histogram
 from estimator.intervals import Floats
 from estimator.inverse.protocol import Inverse
@@ -26,19 +25,16 @@ SEED = 2
 """The same tally gets the same clusters on every run."""
 
 
-def clusters_of_histogram(histogram: Histogram, counts: Counts, reports: int) -> Clusters:
+def clusters_of_histogram(histogram: Histogram, fit: Fit) -> Clusters:
     """Return the clusters of a number's answers.
 
     Args:
         histogram: its bins, and the law of the mechanism given them.
-        counts: the count of each symbol.
-        reports: n, their sum, at least 1.
+        fit: what the tally, and those drawn anew, are fitted by.
 
     """
-    smoothed = shares_of(histogram, counts / reports, smooth=True)
-    again = drawn_anew(histogram, smoothed, reports)[:RESAMPLES]
     points = (histogram.lows + histogram.highs)[:, np.newaxis] / 2
-    return clusters_of(points, Bins(histogram.lows, histogram.highs), smoothed, again)
+    return clusters_of(points, Bins(histogram.lows, histogram.highs), fit.smoothed, fit.again[:RESAMPLES])
 
 
 def clusters_of_values(metric: Metric, inverse: Inverse, counts: Counts, likeliest: Floats) -> Clusters | None:

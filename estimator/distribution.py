@@ -19,11 +19,9 @@ from typing import Final
 
 import numpy as np
 
-from estimator.drawn_anew import drawn_anew
-from estimator.expectation_maximisation import shares_of
+from estimator.fitting import Fit
 from estimator.histogram import Histogram
 from estimator.intervals import CONFIDENCE, TAIL, Floats
-from estimator.tallies import Counts
 
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -66,31 +64,26 @@ class Distribution:
     quantiles: tuple[tuple[float, Resampled], ...]
 
 
-def distribution_of(histogram: Histogram, counts: Counts, reports: int, *, simultaneous: bool = False) -> Distribution:
+def distribution_of(histogram: Histogram, fit: Fit | None, *, simultaneous: bool = False) -> Distribution:
     """Return the distribution of a number.
 
     Args:
         histogram: its bins, and the law of the mechanism given them.
-        counts: the count of each symbol.
-        reports: n, their sum.
+        fit: what the tally, and those drawn anew, are fitted by; none without reports.
         simultaneous: whether all intervals shall hold together.
 
     """
-    if reports == 0:
+    if fit is None:
         return _unknown(histogram)
-    frequencies = counts / reports
-    smoothed = shares_of(histogram, frequencies, smooth=True)
-    likeliest = shares_of(histogram, frequencies, smooth=False)
-    again = drawn_anew(histogram, smoothed, reports)
-    figures, resampled = _figures(histogram, smoothed), _figures(histogram, again)
+    figures, resampled = _figures(histogram, fit.smoothed), _figures(histogram, fit.again)
     reach = _reach_together(figures, resampled) if simultaneous else _reach(figures, resampled)
     known = [Resampled(*one) for one in zip(*(ends.tolist() for ends in _ends(histogram, figures, reach)), strict=True)]
     shares, variance, quantiles = known[: histogram.bins], known[histogram.bins], known[histogram.bins + 1 :]
     return Distribution(
         bins=_bins(histogram),
         shares=tuple(shares),
-        shares_ml=tuple(likeliest.tolist()),
-        mean_ml=float(histogram.mean(likeliest)),
+        shares_ml=tuple(fit.likeliest.tolist()),
+        mean_ml=float(histogram.mean(fit.likeliest)),
         variance=variance,
         quantiles=tuple(zip(QUANTILES, quantiles, strict=True)),
     )

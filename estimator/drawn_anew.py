@@ -1,10 +1,11 @@
 """Histograms of tallies that are drawn anew from the law that was fitted: how far estimates stray by chance.
 
-All of them lie around the same shares, where a step of expectation maximisation is nearly linear. Its derivative there
-is found once, and each tally is solved by Newton's steps with it. By what a tally's own derivative differs from it is
-learnt on the way, from the last few steps (Anderson 1965, "Iterative procedures for nonlinear integral equations";
-Walker & Ni 2011, "Anderson acceleration for fixed-point iterations", section 2). The few tallies that this does not
-solve, because some of their bins are empty, take the slower steps of `shares_of`. Both stop at the same small step.
+All of them lie around the shares that were fitted, where a step of expectation maximisation is nearly linear. Its
+derivative there is found once, and each tally is solved by Newton's steps with it. By what a tally's own derivative
+differs from it is learnt on the way, from the last few steps (Anderson 1965, "Iterative procedures for nonlinear
+integral equations"; Walker & Ni 2011, "Anderson acceleration for fixed-point iterations", section 2). The few tallies
+that this does not solve, because some of their bins are empty, take the slower steps of `shares_of`. Both stop at the
+same small step.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimator.expectation_maximisation import is_moving, possible, shares_of, smoothed, stepped
+from estimator.expectation_maximisation import AT_ONCE, is_moving, possible, shares_of, smoothed, stepped
 from estimator.histogram import Histogram
 from estimator.intervals import Floats
 
@@ -47,21 +48,22 @@ def drawn_anew(histogram: Histogram, shares: Floats, reports: int) -> Floats:
     law = histogram.symbol_law(shares)
     law /= law.sum()
     drawn = np.random.default_rng(SEED).multinomial(reports, law, size=RESAMPLES) / reports
-    middle = shares_of(histogram, law, smooth=True, start=shares)
-    found, unsolved = _solved(histogram, drawn, middle, _newton(histogram, law, middle))
-    if unsolved.size:
-        found[unsolved] = shares_of(histogram, drawn[unsolved], smooth=True, start=shares)
+    newton = _newton(histogram, law, shares)
+    found = np.empty((RESAMPLES, histogram.bins))
+    for first in range(0, RESAMPLES, AT_ONCE):
+        part = slice(first, first + AT_ONCE)
+        found[part], unsolved = _solved(histogram, drawn[part], shares, newton)
+        if unsolved.size:
+            found[first + unsolved] = shares_of(histogram, drawn[first + unsolved], smooth=True, start=shares)
     return found
 
 
 def _newton(histogram: Histogram, law: Floats, shares: Floats) -> Floats:
     """Return what makes of a step near some shares, a row, all the way that is left: shape (bins, bins)."""
     one_bin = np.eye(histogram.bins)
-    table = histogram.symbol_law(one_bin)
-    fitted = shares @ table
-    alone = one_bin * (table @ (law / fitted))
-    derivative = smoothed(alone - (table * (law / fitted**2)) @ table.T * shares)
-    all_the_way: Floats = np.linalg.solve(one_bin - derivative, one_bin).astype(np.float64)
+    told = histogram.table / np.sqrt(law)
+    derivative = smoothed(one_bin - (told @ told.T) * shares)
+    all_the_way: Floats = np.linalg.inv(one_bin - derivative).astype(np.float64)
     return all_the_way
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from client_sdk.spec import Channel, Number
 from estimator.intervals import Floats
+from estimator.inverse.decoder import REMEMBERED
 from estimator.inverse.grid import GridLaw, grid_law
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Histogram:
     """The bins of a number, and the law of a channel given each of them.
 
@@ -32,6 +34,7 @@ class Histogram:
     highs: Floats
 
     @classmethod
+    @lru_cache(maxsize=REMEMBERED)
     def of(cls, channel: Channel, domain: Number) -> Histogram:
         """Return the histogram of a domain whose answers a channel reports."""
         points = np.linspace(float(domain.low), float(domain.high), channel.inputs)
@@ -57,6 +60,11 @@ class Histogram:
         ends[..., :-1] += shares / 2
         ends[..., 1:] += shares / 2
         return self.law.symbol_law(ends)
+
+    @cached_property
+    def table(self) -> Floats:
+        """The probability of each symbol given each bin, shape (bins, symbols)."""
+        return self.symbol_law(np.eye(self.bins))
 
     def expectations(self, values: Floats) -> Floats:
         """Return the expected value of a symbol given each bin: shape (..., symbols) to (..., bins)."""

@@ -7,7 +7,7 @@ who reported as well as the noise of the mechanism. For the devices at hand alon
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,10 +19,10 @@ from estimator.clustering import Clusters
 from estimator.covariance import MOST_VALUES, covariance_of
 from estimator.distribution import Distribution, distribution_of
 from estimator.figure import Estimate, Shares
+from estimator.fitting import Fit, fits_of
 from estimator.histogram import Histogram
 from estimator.intervals import EXACT_BELOW, Floats, z_of
 from estimator.inverse import inverse_of
-from estimator.inverse.decoder import Decoder
 from estimator.inverse.decoders import decoder_of
 from estimator.inverse.protocol import Inverse
 from estimator.joint import Joint, intervals_of, joint_of
@@ -142,7 +142,37 @@ def estimate(metric: Metric, tally: Tally, wanted: Wanted = PLAIN) -> MetricEsti
         UnfitTallyError: if the tally is not of the channel's alphabet.
 
     """
-    counts = tally.dense(metric.channel.symbols)
+    (found,) = estimates(metric, [tally], wanted)
+    return found
+
+
+def estimates(metric: Metric, tallies: Sequence[Tally], wanted: Wanted = PLAIN) -> Iterator[MetricEstimate]:
+    """Yield what each tally of the metric's own edition tells; histograms are fitted many at once.
+
+    Raises:
+        UnfitTallyError: if a tally is not of the channel's alphabet.
+
+    """
+    symbols = metric.channel.symbols
+    histogram = _histogram_of(metric)
+    if histogram is None:
+        yield from (_alone(metric, tally, tally.dense(symbols), wanted) for tally in tallies)
+        return
+    for tally, fit in zip(tallies, fits_of(histogram, (tally.dense(symbols) for tally in tallies)), strict=True):
+        found = _alone(metric, tally, tally.dense(symbols), wanted)
+        yield _with_histogram(found, histogram, fit, wanted)
+
+
+def _histogram_of(metric: Metric) -> Histogram | None:
+    """Return the histogram that is wanted of a number on a grid; of other answers, and for a mean alone, none."""
+    domain = metric.domain
+    if not isinstance(domain, Number) or domain.statistic == "mean" or decoder_of(metric.channel) is None:
+        return None
+    return Histogram.of(metric.channel, domain)
+
+
+def _alone(metric: Metric, tally: Tally, counts: Counts, wanted: Wanted) -> MetricEstimate:
+    """Return all that a tally tells, but for a histogram."""
     found = MetricEstimate(metric, tally.window, tally.closed, tally.reports)
     if wanted.central_delta is not None:
         found = replace(found, central=central_of(metric, tally.reports, wanted.central_delta, closed=tally.closed))
@@ -153,32 +183,26 @@ def estimate(metric: Metric, tally: Tally, wanted: Wanted = PLAIN) -> MetricEsti
     return found
 
 
+def _with_histogram(found: MetricEstimate, histogram: Histogram, fit: Fit | None, wanted: Wanted) -> MetricEstimate:
+    distribution = distribution_of(histogram, fit, simultaneous=wanted.simultaneous)
+    assert found.mean is not None  # noqa: S101 numbers on a grid have one
+    found = replace(found, mean=replace(found.mean, likeliest=distribution.mean_ml), distribution=distribution)
+    return replace(found, clusters=clusters_of_histogram(histogram, fit)) if wanted.clusters and fit else found
+
+
 def _estimated(found: MetricEstimate, counts: Counts, wanted: Wanted) -> MetricEstimate:
-    metric = found.metric
+    metric, domain = found.metric, found.metric.domain
     decoder = decoder_of(metric.channel)
     if decoder is not None:
-        return _of_grid(found, decoder, counts, wanted)
+        assert isinstance(domain, Number)  # noqa: S101 such channels are for numbers only
+        mean = Estimate(*mean_of(decoder, counts, found.reports), likeliest=None)
+        return replace(found, mean=mean.between(float(domain.low), float(domain.high)))
     inverse = inverse_of(metric.channel)
-    if isinstance(metric.domain, Number) and metric.domain.size is None:
+    if isinstance(domain, Number) and domain.size is None:
         ends = _shares((0, 1), inverse, counts, found.reports)
         (_, (_, high)) = ends
-        return replace(found, mean=high.between(float(metric.domain.low), float(metric.domain.high)))
+        return replace(found, mean=high.between(float(domain.low), float(domain.high)))
     return _of_values(found, inverse, counts, wanted)
-
-
-def _of_grid(found: MetricEstimate, decoder: Decoder, counts: Counts, wanted: Wanted) -> MetricEstimate:
-    """Return what a number's channel on a grid tells."""
-    domain = found.metric.domain
-    assert isinstance(domain, Number)  # noqa: S101 such channels are for numbers only
-    mean = Estimate(*mean_of(decoder, counts, found.reports), likeliest=None)
-    mean = mean.between(float(domain.low), float(domain.high))
-    if domain.statistic == "mean":
-        return replace(found, mean=mean)
-    histogram = Histogram.of(found.metric.channel, domain)
-    distribution = distribution_of(histogram, counts, found.reports, simultaneous=wanted.simultaneous)
-    if wanted.clusters and found.reports:
-        found = replace(found, clusters=clusters_of_histogram(histogram, counts, found.reports))
-    return replace(found, mean=replace(mean, likeliest=distribution.mean_ml), distribution=distribution)
 
 
 def _of_values(found: MetricEstimate, inverse: Inverse, counts: Counts, wanted: Wanted) -> MetricEstimate:

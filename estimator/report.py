@@ -11,7 +11,7 @@ from estimator.central import Central, together
 from estimator.changes import Changes, changes_of
 from estimator.errors import UnfitTallyError
 from estimator.intervals import CONFIDENCE
-from estimator.metric_estimate import PLAIN, MetricEstimate, Wanted, estimate
+from estimator.metric_estimate import PLAIN, MetricEstimate, Wanted, estimates
 from estimator.pooling import Pooled, pooled
 from estimator.tallies import Tally
 
@@ -120,16 +120,23 @@ def make_report(
         advance: called with the number of tallies that are done.
 
     """
-    estimated: list[MetricEstimate] = []
+    of_metrics: dict[str, list[Tally]] = {}
     skipped: list[Skipped] = []
     for tally in tallies:
         if not selection.spans(tally.window):
             continue
         try:
-            estimated.append(_estimate(registry, tally, wanted, preliminary=selection.preliminary))
+            _check(registry, tally, preliminary=selection.preliminary)
         except UnfitTallyError as error:
             skipped.append(Skipped(tally.metric, tally.edition, tally.window, str(error)))
-        advance(1)
+            advance(1)
+        else:
+            of_metrics.setdefault(tally.metric, []).append(tally)
+    estimated: list[MetricEstimate] = []
+    for name, of_metric in of_metrics.items():
+        for found in estimates(registry.metrics[name], of_metric, wanted):
+            estimated.append(found)
+            advance(1)
     order = {name: position for position, name in enumerate(registry.metrics)}
     estimated.sort(key=lambda one: (order[one.metric.name], one.window.starts_at))
     composed = _composed(estimated, wanted.central_delta)
@@ -149,7 +156,13 @@ def _composed(estimated: Iterable[MetricEstimate], delta: float | None) -> tuple
     return tuple(Composed(window, len(tallies), together(tallies, delta)) for window, tallies in ordered)
 
 
-def _estimate(registry: Registry, tally: Tally, wanted: Wanted, *, preliminary: bool) -> MetricEstimate:
+def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
+    """Refuse a tally that cannot be estimated.
+
+    Raises:
+        UnfitTallyError: saying why, and what would help.
+
+    """
     metric = registry.metrics.get(tally.metric)
     if metric is None:
         raise UnfitTallyError("the registry defines no such metric; take the one that the app was shipped with")
@@ -161,4 +174,4 @@ def _estimate(registry: Registry, tally: Tally, wanted: Wanted, *, preliminary: 
         raise UnfitTallyError(f"the registry asks it once a {metric.window}; this is a {tally.window.kind}")
     if not tally.closed and not preliminary:
         raise UnfitTallyError("its window is still open; use --preliminary to see it nevertheless")
-    return estimate(metric, tally, wanted)
+    tally.check(metric.channel.symbols)

@@ -57,15 +57,24 @@ class Tally:
             UnfitTallyError: if the tally is of another alphabet.
 
         """
+        self.check(symbols)
         if self.symbols is None:
-            if len(self.counts) != symbols:
-                raise UnfitTallyError(f"it has {len(self.counts)} counts where the channel has {symbols} symbols")
             return np.array(self.counts, dtype=np.int64)
-        if self.symbols and self.symbols[-1] >= symbols:
-            raise UnfitTallyError(f"it has symbol {self.symbols[-1]} where the channel has {symbols} symbols")
         dense = np.zeros(symbols, dtype=np.int64)
         dense[list(self.symbols)] = self.counts
         return dense
+
+    def check(self, symbols: int) -> None:
+        """Refuse a tally of another alphabet than 0..symbols-1.
+
+        Raises:
+            UnfitTallyError: saying in what it differs.
+
+        """
+        if self.symbols is None and len(self.counts) != symbols:
+            raise UnfitTallyError(f"it has {len(self.counts)} counts where the channel has {symbols} symbols")
+        if self.symbols and self.symbols[-1] >= symbols:
+            raise UnfitTallyError(f"it has symbol {self.symbols[-1]} where the channel has {symbols} symbols")
 
 
 def read_file(path: Path) -> list[Tally]:

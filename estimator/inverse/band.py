@@ -36,19 +36,23 @@ def decoder(band: Band) -> Decoder:
 def expectations(band: Band, values: Floats) -> Floats:
     """Return the expected value of a symbol given each input: shape (..., symbols) to (..., inputs)."""
     sums = _sums(values)
-    in_band = sums[..., band.width :] - sums[..., : band.inputs]
-    expected: Floats = (band.light * sums[..., -1:] + (band.heavy - band.light) * in_band) / band.total
+    expected: Floats = sums[..., band.width :] - sums[..., : band.inputs]
+    expected *= band.heavy - band.light
+    expected += band.light * sums[..., -1:]
+    expected /= band.total
     return expected
 
 
 def symbol_law(band: Band, shares: Floats) -> Floats:
     """Return the probability of each symbol where inputs have these shares: shape (..., inputs) to (..., symbols)."""
     sums = _sums(shares)
-    beyond = (*shares.shape[:-1], band.width - 1)
-    up_to_symbol = np.concatenate([sums[..., 1:], np.broadcast_to(sums[..., -1:], beyond)], axis=-1)
-    below_band = np.concatenate([np.zeros(beyond), sums[..., :-1]], axis=-1)
-    supporting = up_to_symbol - below_band
-    law: Floats = (band.light + (band.heavy - band.light) * supporting) / band.total
+    law = np.empty((*shares.shape[:-1], band.symbols))
+    law[..., : band.inputs] = sums[..., 1:]
+    law[..., band.inputs :] = sums[..., -1:]
+    law[..., band.width :] -= sums[..., 1:-1]  # what is below the band does not support a symbol
+    law *= band.heavy - band.light
+    law += band.light
+    law /= band.total
     return law
 
 

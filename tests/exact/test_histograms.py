@@ -11,6 +11,7 @@ from client_sdk.spec import Channel, Count, Number
 from client_sdk.spec.mechanisms.laplace import Laplace
 from client_sdk.spec.mechanisms.square_wave import SquareWave
 from estimator.distribution import QUANTILES, distribution_of
+from estimator.fitting import fit_of, fits_of
 from estimator.histogram import Histogram
 from tests.support.estimator_inverses import PRECISION, matrix, requested, uneven
 
@@ -50,7 +51,8 @@ def test_figures_of_counts_are_those_of_whole_numbers() -> None:
 def test_counts_that_are_all_alike_are_found(name: str) -> None:
     channel = CHANNELS[name]
     counts = np.rint(matrix(channel)[:, 3] * 10**9).astype(np.int64)
-    found = distribution_of(Histogram.of(channel, COUNTS), counts, int(counts.sum()))
+    histogram = Histogram.of(channel, COUNTS)
+    found = distribution_of(histogram, fit_of(histogram, counts))
     assert found.bins == tuple((count, count) for count in range(9))
     assert found.shares_ml[3] == max(found.shares_ml)
     assert found.mean_ml is not None
@@ -75,10 +77,11 @@ def test_intervals_that_hold_together_hold_all_figures_more_often_than_single_on
     shares = np.full(9, 1 / 9)
     law = histogram.symbol_law(shares)
     tallies = np.random.default_rng(8).multinomial(10**4, law / law.sum(), size=60)
+    fits = [*fits_of(histogram, tallies)]
     held = {False: 0, True: 0}
     for together in held:
-        for counts in tallies:
-            found = distribution_of(histogram, counts, 10**4, simultaneous=together)
+        for fit in fits:
+            found = distribution_of(histogram, fit, simultaneous=together)
             held[together] += all(one.low <= 1 / 9 <= one.high for one in found.shares)
     assert held[True] > held[False]
     assert held[True] >= 0.9 * len(tallies)

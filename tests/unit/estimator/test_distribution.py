@@ -17,9 +17,11 @@ from client_sdk.spec.mechanisms.square_wave import SquareWave
 from estimator.distribution import QUANTILES, distribution_of
 from estimator.drawn_anew import RESAMPLES, SEED, drawn_anew
 from estimator.expectation_maximisation import is_moving, shares_of, stepped
+from estimator.fitting import fits_of
 from estimator.histogram import Histogram
 from estimator.intervals import Floats
 from estimator.inverse import band
+from estimator.metric_estimate import Wanted, estimate, estimates
 from estimator.render import FORMATS
 from estimator.report import make_report
 from estimator.tallies import Tally
@@ -135,8 +137,8 @@ def test_intervals_by_resampling_hold_the_truth_about_as_often_as_they_say(
     tallies = np.random.default_rng(5).multinomial(REPORTS, law_of_beta(channel), size=12)
     truths = [float(bins.variance(np.diff(TRUTH))), *bins.quantiles(np.diff(TRUTH), QUANTILES).tolist()]
     holds, bins_hold = [], []
-    for counts in tallies:
-        found = distribution_of(bins, counts, REPORTS)
+    for fit in fits_of(bins, tallies):
+        found = distribution_of(bins, fit)
         figures = [found.variance, *(one for _, one in found.quantiles)]
         holds += [one.low <= truth <= one.high for one, truth in zip(figures, truths, strict=True)]
         bins_hold += [one.low <= truth <= one.high for one, truth in zip(found.shares, np.diff(TRUTH), strict=True)]
@@ -180,6 +182,16 @@ def test_a_report_has_bins_quantiles_variance_and_mean_labelled_as_resampled() -
     assert max(map(len, table.splitlines())) <= 80
     assert sum(",resampled_bin," in row for row in rows) == BINS
     assert FORMATS["json"](made) == FORMATS["json"](make_report(Registry.parse(METRIC), [tally_of(counts)]))
+
+
+def test_windows_tell_together_what_each_tells_alone_though_some_are_empty() -> None:
+    channel = wave("4")
+    drawn = np.random.default_rng(9).multinomial(1000, law_of_beta(channel), size=3).tolist()
+    tallies = [tally_of(counts) for counts in (drawn[0], [0] * channel.symbols, *drawn[1:])]
+    metric = Registry.parse(METRIC).metric("m")
+    together = [*estimates(metric, tallies, Wanted(clusters=True))]
+    assert together == [estimate(metric, tally, Wanted(clusters=True)) for tally in tallies]
+    assert [one.clusters is None for one in together] == [False, True, False, False]
 
 
 def test_without_reports_everything_is_possible() -> None:
