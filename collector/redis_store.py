@@ -233,14 +233,7 @@ class RedisStore:
 
     def require_writable(self) -> None:
         """See TallyStore; a write that changes nothing is refused as any other is."""
-        answers = self._router.ask_all(
-            [
-                Request.of(keys.prefix(shard), "SET", keys.of_shard(shard, keys.NEVER), "", "XX")
-                for shard in range(self.shards)
-            ]
-        )
-        if all(isinstance(answer, StoreUnavailableError) for answer in answers):
-            raise answers[0]
+        self._shards.require_any_writable(self.layout)
 
     def logs(self) -> Logs:
         """Return the append-only files of the store's servers."""

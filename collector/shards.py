@@ -59,14 +59,23 @@ class Shards:
             StoreUnavailableError: also if any shard is no longer the store's own.
 
         """
-        requests = [
-            Request.of(keys.prefix(shard), *words)
-            for shard in range(layout.shards)
-            for words in (command(shard), _name_of(shard))
-        ]
-        answers = self._answers(requests)
+        answers = self._answers(_with_names(layout, command))
         _require_own(layout, answers[1::2])  # a shard that bears its name now bore it when it answered before
         return answers[::2]
+
+    def require_any_writable(self, layout: Layout) -> None:
+        """Make sure that some shard takes writes, and is still the store's own."""
+        answers = self._router.ask_all(
+            _with_names(layout, lambda shard: ("SET", keys.of_shard(shard, keys.NEVER), "", "XX"))
+        )
+        refusals = {
+            shard: answer for shard, answer in enumerate(answers[::2]) if isinstance(answer, StoreUnavailableError)
+        }
+        if len(refusals.keys() | set(_lost(layout, answers[1::2]))) < layout.shards:
+            return
+        if refusals:
+            raise next(iter(refusals.values()))
+        _require_own(layout, answers[1::2])
 
     def require_own(self, layout: Layout) -> None:
         """Make sure that every shard is still the store's own: what was read before was then whole."""
@@ -92,10 +101,24 @@ def _name_of(shard: int) -> tuple[str, str]:
     return "GET", keys.of_shard(shard, keys.NAME)
 
 
-def _require_own(layout: Layout, borne: Sequence[bytes | None]) -> None:
+def _with_names(layout: Layout, command: Command) -> list[Request]:
+    """Return a command for each shard, and after each of them the question for the shard's name."""
+    return [
+        Request.of(keys.prefix(shard), *words)
+        for shard in range(layout.shards)
+        for words in (command(shard), _name_of(shard))
+    ]
+
+
+def _lost(layout: Layout, borne: Sequence[bytes | None]) -> list[int]:
+    """Return the shards that are not the store's own; none where its name is not known."""
     name = layout.name.encode()
-    lost = [shard for shard, found in enumerate(borne) if found != name]
-    if lost and name:
+    return [shard for shard, found in enumerate(borne) if name and found != name]
+
+
+def _require_own(layout: Layout, borne: Sequence[bytes | None]) -> None:
+    lost = _lost(layout, borne)
+    if lost:
         raise StoreUnavailableError(
             f"the store that this collector began with has lost {numbered(lost)}: emptied, or replaced by others; "
             "bring the first ones back, or start the collector anew, which then says what there is to do"

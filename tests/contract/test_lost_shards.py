@@ -129,11 +129,20 @@ def test_a_store_that_is_emptied_under_open_connections_counts_nothing_and_shows
         with pytest.raises(StoreUnavailableError, match=NOT_THE_STORE):
             emptied.store.count(one)
     assert {type(outcome) for outcome in emptied.store.count_all([first, second])} == {StoreUnavailableError}
-    for read in read_all(emptied.store)[:-1]:
+    for read in (emptied.store.require_writable, *read_all(emptied.store)[:-1]):
         with pytest.raises(StoreUnavailableError, match="has lost shard"):
             read()
     with pytest.raises(StoreUnavailableError, match="has lost shard"):
         read_all(emptied.store)[-1]()
+
+
+def test_a_backup_of_a_store_that_is_emptied_meanwhile_has_no_end(emptied: Emptied) -> None:
+    def empty(_: int) -> None:
+        emptied.empty()
+
+    emptied.store.count(judged(of_shard(0)))
+    with pytest.raises(StoreUnavailableError, match="has lost shard"):
+        list(backup(RedisArchive(emptied.store), None, empty))
 
 
 def test_a_store_that_was_emptied_on_purpose_is_a_new_one_for_who_starts_then(emptied: Emptied) -> None:
@@ -184,6 +193,7 @@ def test_a_part_of_a_cluster_that_is_emptied_counts_nothing_while_the_rest_goes_
             halved.store.count(judged(of_shard(shard)))
     outcomes = halved.store.count_all([judged(of_shard(shard)) for shard in halved.kept])
     assert not any(isinstance(outcome, StoreUnavailableError) for outcome in outcomes)
+    halved.store.require_writable()
     for read in read_all(halved.store):
         with pytest.raises(StoreUnavailableError, match="has lost"):
             read()
