@@ -5,9 +5,8 @@ both, their errors go together and the true error of the difference is less, so 
 
 A report asks this of every question at once, and of many a change would seem to be there by chance alone. So p-values
 are corrected for everything that is compared: every question has the same weight, whatever the number of its values,
-and shares it among them (Holm 1979, "A simple sequentially rejective multiple test procedure", section 4, with
-weights). The chance that a corrected value at or below 0.05 stands anywhere beside something that did not change is at
-most 5 %.
+and shares it among them. The chance that a corrected value at or below 0.05 stands anywhere beside something that did
+not change is at most 5 %.
 """
 
 from __future__ import annotations
@@ -15,15 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, groupby
+from itertools import groupby
 
 from client_sdk.spec import Label, Metric, Subset, Window
+from estimator.correction import PAIR, holm
 from estimator.figure import Estimate
 from estimator.intervals import EXACT_BELOW, z_of
 from estimator.metric_estimate import MetricEstimate
-
-PAIR = 2
-"""Two values whose shares add up to one change by the same amount, so that they are compared once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,24 +124,6 @@ def difference(first: Estimate, last: Estimate, reports: int, width: float) -> E
         return Estimate(change, error, -width, width, None)
     reach = z_of(1) * error
     return Estimate(change, error, max(-width, change - reach), min(width, change + reach), None)
-
-
-def holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """Return p-values that are corrected for their number, in their order.
-
-    Args:
-        p_values: from 0 to 1.
-        weights: above 0: which part of the error each may make.
-
-    """
-    order = sorted(range(len(p_values)), key=lambda one: p_values[one] / weights[one])
-    left = [*accumulate(weights[one] for one in reversed(order))][::-1]
-    corrected = [0.0] * len(p_values)
-    least = 0.0
-    for one, weight in zip(order, left, strict=True):
-        least = max(least, min(1.0, weight * p_values[one] / weights[one]))
-        corrected[one] = least
-    return corrected
 
 
 def _compare(first: MetricEstimate, last: MetricEstimate) -> _Compared:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from estimator.render.rows import Row
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 """The number of the schema that JSON, CSV and Parquet follow. A field that is added, removed or changes its meaning
 makes another number: readers refuse what they do not know."""
 

@@ -7,6 +7,7 @@ The pairs' shares are estimated as those of a category. Everything here follows 
 * The interval of a difference is made of the distances of two intervals to their estimates (Zou & Donner 2008,
   "Construction of confidence limits about effect measures: a general approach", section 2.2, with the correlation), so
   that it is right where ratios are skewed.
+* The p-value of a difference is the least level at which its interval does not hold 0, so that they never disagree.
 * Independence is tested by Wald's statistic of all f_ij - f_i. f_.j with the covariance of the estimates, noise of the
   mechanism included. (A test of Pearson on counts that were debiased rejects far too often.)
 """
@@ -14,6 +15,7 @@ The pairs' shares are estimated as those of a category. Everything here follows 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -21,6 +23,7 @@ import numpy as np
 
 from client_sdk.spec import Cross
 from estimator.chi_square import survival
+from estimator.correction import PAIR
 from estimator.figure import Estimate
 from estimator.intervals import EXACT_BELOW, Floats, z_of
 from estimator.ratios import Ratios
@@ -47,13 +50,17 @@ class Difference:
     Attributes:
         groups: the two.
         label: the answer.
-        estimate: the share in the first of them less that in the second.
+        estimate: the share in the first of them less that in the second, with an interval by itself.
+        p_value: how often so large a difference would occur by chance; none where reports are too few to say.
+        corrected: the same for everything that the report compares; none likewise, or before it is corrected.
 
     """
 
     groups: tuple[bool | str, bool | str]
     label: bool | str
     estimate: Estimate
+    p_value: float | None
+    corrected: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +87,17 @@ class Joint:
     differences: tuple[Difference, ...]
     independence: Independence | None
 
+    @property
+    def comparisons(self) -> tuple[tuple[Difference, ...], ...]:
+        """The differences, those together that are one comparison: of two outcomes the second mirrors the first."""
+        step = PAIR if len(self.groups[0].outcomes) == PAIR else 1
+        return tuple(self.differences[start : start + step] for start in range(0, len(self.differences), step))
+
+    @property
+    def p_values(self) -> tuple[float, ...]:
+        """One for each comparison of which there are reports enough."""
+        return tuple(one.p_value for one, *_ in self.comparisons if one.p_value is not None)
+
 
 def intervals_of(cross: Cross) -> int:
     """Return how many intervals a joint question has beside those of its pairs."""
@@ -105,13 +123,23 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, reports: int, fam
         Group(label, tuple((value, table.estimate(row, j, z)) for j, value in enumerate(cross.second.labels)))
         for row, label in enumerate(cross.first.labels)
     )
-    differences = tuple(
-        Difference((one, other), value, table.difference(a, b, j, z))
-        for (a, one), (b, other) in combinations(enumerate(cross.first.labels), 2)
-        for j, value in enumerate(cross.second.labels)
-    )
     independence = _independence(table) if reports >= EXACT_BELOW else None
-    return Joint(groups, differences, independence)
+    return Joint(groups, tuple(_differences(cross, table, z)), independence)
+
+
+def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Difference]:
+    """Yield every two groups compared; of two outcomes both have the p-value of the first."""
+    labels, outcomes = cross.first.labels, cross.second.labels
+    places = [(*pair, j) for pair in combinations(range(len(labels)), 2) for j in range(len(outcomes))]
+    found = [table.difference(*place, z) for place in places]
+    known = np.array([one.unbiased is not None for one in found])
+    p_values = np.full(len(places), np.nan)
+    p_values[known] = table.p_values(*np.array(places)[known].T)
+    if len(outcomes) == PAIR:
+        p_values[1::PAIR] = p_values[::PAIR]
+    for (one, other, j), estimate, p_value in zip(places, found, p_values.tolist(), strict=True):
+        told = None if estimate.unbiased is None else p_value
+        yield Difference((labels[one], labels[other]), outcomes[j], estimate, told)
 
 
 def _independence(table: Ratios) -> Independence:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from client_sdk.spec import Metric, Window
 from estimator.crowd import Crowd
+from estimator.differing import corrected_differences
 from estimator.distribution import Resampled
 from estimator.figure import Estimate
 from estimator.intervals import CONFIDENCE, Floats
@@ -103,7 +104,9 @@ def rehearse(
         _rehearse(crowd, rounds, after_round, generator)
         for crowd, generator in zip(source.crowds, generators, strict=True)
     )
-    return Rehearsal(seed, made, source.missing)
+    estimated = corrected_differences(one.estimated for one in made)
+    corrected = (replace(one, estimated=found) for one, found in zip(made, estimated, strict=True))
+    return Rehearsal(seed, tuple(corrected), source.missing)
 
 
 def _rehearse(

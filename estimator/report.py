@@ -9,6 +9,7 @@ from datetime import datetime
 from client_sdk.spec import Metric, Registry, Window
 from estimator.central import Central, together
 from estimator.changes import Changes, changes_of
+from estimator.differing import corrected_differences
 from estimator.errors import UnfitTallyError
 from estimator.intervals import CONFIDENCE
 from estimator.metric_estimate import PLAIN, MetricEstimate, Wanted, estimates
@@ -141,7 +142,9 @@ def make_report(
     estimated.sort(key=lambda one: (order[one.metric.name], one.window.starts_at))
     composed = _composed(estimated, wanted.central_delta)
     together = (pooled(estimated), changes_of(estimated)) if wanted.pool else ()
-    return Report(CONFIDENCE, tuple(estimated), tuple(skipped), wanted.simultaneous, composed, *together)
+    return Report(
+        CONFIDENCE, corrected_differences(estimated), tuple(skipped), wanted.simultaneous, composed, *together
+    )
 
 
 def _composed(estimated: Iterable[MetricEstimate], delta: float | None) -> tuple[Composed, ...]:

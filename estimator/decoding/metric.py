@@ -7,8 +7,9 @@ from typing import Any
 from client_sdk.spec import Label
 from estimator.clustering import Cluster, Clusters
 from estimator.decoding.figures import (
-    INTERVAL,
+    CHANGE,
     central,
+    change,
     estimate,
     label,
     names_of,
@@ -96,9 +97,10 @@ def _group(node: Node) -> Group:
 
 
 def _difference(node: Node) -> Difference:
-    node.object(("groups", "value", "difference", *INTERVAL))
+    node.object(("groups", "value", *CHANGE))
     groups = tuple(map(label, node["groups"].items()))
-    return Difference(groups, label(node["value"]), estimate(node, "difference"))  # type: ignore[arg-type] # no pairs
+    found = change(node)
+    return Difference(groups, label(node["value"]), found.estimate, found.p_value, found.corrected)  # type: ignore[arg-type] # no pairs
 
 
 def _independence(node: Node) -> Independence:

@@ -10,7 +10,7 @@ from estimator.clustering import Clusters
 from estimator.distribution import Distribution, Resampled
 from estimator.document import SCHEMA, ChangesDocument, MetricDocument, PooledDocument, ReportDocument
 from estimator.figure import Estimate
-from estimator.joint import Joint
+from estimator.joint import Difference, Joint
 from estimator.render import central, fakes
 from estimator.report import POPULATION, Report
 
@@ -144,7 +144,7 @@ def _changes(one: ChangesDocument) -> dict[str, object]:
     }
 
 
-def _change(one: Change) -> dict[str, object]:
+def _change(one: Change | Difference) -> dict[str, object]:
     return {**_within(one.estimate, "difference"), "p_value": one.p_value, "p_value_corrected": one.corrected}
 
 
@@ -194,10 +194,7 @@ def _joint(joint: Joint) -> dict[str, object]:
             {"group": group.label, "shares": [{"value": value, **_within(one)} for value, one in group.outcomes]}
             for group in joint.groups
         ],
-        "differences": [
-            {"groups": list(one.groups), "value": one.label, **_within(one.estimate, "difference")}
-            for one in joint.differences
-        ],
+        "differences": [{"groups": list(one.groups), "value": one.label, **_change(one)} for one in joint.differences],
         "independence": None
         if test is None
         else {

@@ -24,7 +24,7 @@ from estimator.render.table_lines import (
     shown_values,
     window_of,
 )
-from estimator.render.words import mean_word, mechanism_words, parts
+from estimator.render.words import mean_word, mechanism_words, p_equals, parts
 from estimator.report import Report
 
 FOOTNOTES = """\
@@ -33,6 +33,12 @@ may lie outside what is possible. Shares within a group, and their differences,
 are ratios of such: unbiased but for a little where reports are few.
 Standard errors and intervals take the devices for a random sample of a
 population; they hold the chance of who reported and the mechanism's noise.
+"""
+
+DIFFERENCES_FOOTNOTE = """\
+Groups differ: so much is hardly chance; p, corrected for all differences of
+groups in this report, is at most 0.05. May differ: p alone is, or the interval
+by itself does not hold 0, as it happens by chance to some of many differences.
 """
 
 BAR_FOOTNOTE = """\
@@ -86,6 +92,7 @@ def as_table(report: Report, style: Style = PLAIN) -> str:
     notes = {
         FOOTNOTES: True,
         LIKELIEST_FOOTNOTE: style.has_likeliest,
+        DIFFERENCES_FOOTNOTE: any(estimated.joint is not None for estimated in report.metrics),
         BAR_FOOTNOTE: any(estimated.reports for estimated in report.metrics),
         TOGETHER_FOOTNOTE: report.simultaneous,
         POINT_FOOTNOTE: point,
@@ -142,9 +149,8 @@ def _pooled_block(one: Pooled, changed: Changes | None, style: Style) -> str:
     digits = SHARE_DIGITS if one.mean is None else NUMBER_DIGITS
     lines += [style.row(parts(value), "", change, digits) for value, change in one.changes[:SHOWN_VALUES]]
     if changed is not None and changed.corrected is not None:
-        lines.append(
-            f"  if nothing had changed from {changed.first} to {changed.last}: p = {changed.corrected:.2g}, corrected"
-        )
+        between = f"from {changed.first} to {changed.last}"
+        lines.append(f"  if nothing had changed {between}: p {p_equals(changed.corrected)}, corrected")
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 

@@ -35,6 +35,8 @@ class Row(NamedTuple):
     population: Annotated[str, f"`{POPULATION}`: intervals take the devices for a random sample of a population"]
     estimate_shrunk: Annotated[float | None, "drawn towards what is usual: the least expected squared error; or none"]
     delta: Annotated[float, "of one report"]
+    p_value: Annotated[float | None, "of a `difference`: how often so large a one would occur by chance; else none"]
+    p_value_corrected: Annotated[float | None, "the same for all differences of groups in the report; else none"]
 
 
 COLUMNS: Final = Row._fields
@@ -64,8 +66,14 @@ STATISTICS: Final = {
 """Every statistic and what it is."""
 
 
-Line = tuple[str, str | None, Estimate]
-"""The statistic, the value and the estimate of a row."""
+class Line(NamedTuple):
+    """What is a row's own: the statistic, the value, the estimate and, of a difference between groups, p-values."""
+
+    statistic: str
+    value: str | None
+    estimate: Estimate
+    p_value: float | None = None
+    p_value_corrected: float | None = None
 
 
 def rows_of(report: ReportDocument) -> Iterator[Row]:
@@ -84,9 +92,9 @@ def metric_rows(found: MetricDocument, confidence: float) -> Iterator[Row]:
 
 def _pooled_rows(one: PooledDocument, confidence: float) -> Iterator[Row]:
     window = f"{one.windows[0]} to {one.windows[-1]}"
-    lines: list[Line] = [("pooled_share", word(value), share) for value, share in one.shares]
-    lines += [] if one.mean is None else [("pooled_mean", None, one.mean)]
-    lines += [("change", word(value), change) for value, change in one.changes]
+    lines = [Line("pooled_share", word(value), share) for value, share in one.shares]
+    lines += [] if one.mean is None else [Line("pooled_mean", None, one.mean)]
+    lines += [Line("change", word(value), change) for value, change in one.changes]
     for line in lines:
         yield _row(one, confidence, line, window, closed=None)
 
@@ -94,7 +102,7 @@ def _pooled_rows(one: PooledDocument, confidence: float) -> Iterator[Row]:
 def _row(
     about: MetricDocument | PooledDocument, confidence: float, line: Line, window: str, *, closed: bool | None
 ) -> Row:
-    statistic, value, one = line
+    one = line.estimate
     return Row(
         metric=about.metric,
         edition=about.edition,
@@ -104,8 +112,8 @@ def _row(
         mechanism=about.mechanism,
         epsilon=about.epsilon,
         reports=about.reports,
-        statistic=statistic,
-        value=value,
+        statistic=line.statistic,
+        value=line.value,
         estimate=one.unbiased,
         standard_error=one.standard_error,
         low=one.low,
@@ -115,19 +123,21 @@ def _row(
         population=POPULATION,
         estimate_shrunk=one.shrunken,
         delta=about.delta,
+        p_value=line.p_value,
+        p_value_corrected=line.p_value_corrected,
     )
 
 
 def _lines(found: MetricDocument) -> Iterator[Line]:
     if found.shares is not None:
-        yield from (("share", word(value), share) for value, share in found.shares)
+        yield from (Line("share", word(value), share) for value, share in found.shares)
     if found.mean is not None:
-        yield mean_word(found.kind).replace(" ", "_"), None, found.mean
+        yield Line(mean_word(found.kind).replace(" ", "_"), None, found.mean)
     if found.distribution is not None:
         yield from _distribution_lines(found.distribution)
     if found.total is not None:
-        yield "sum", None, found.total
-    yield from (("share_of_answered", word(value), one) for value, one in found.answered)
+        yield Line("sum", None, found.total)
+    yield from (Line("share_of_answered", word(value), one) for value, one in found.answered)
     if found.joint is not None:
         yield from _joint_lines(found.joint)
 
@@ -135,11 +145,11 @@ def _lines(found: MetricDocument) -> Iterator[Line]:
 def _distribution_lines(found: Distribution) -> Iterator[Line]:
     """Yield the smoothed figures; their intervals are by resampling, so the statistic's name says it."""
     likeliest = found.shares_ml or [None] * len(found.shares)
-    yield "resampled_variance", None, _resampled(found.variance)
+    yield Line("resampled_variance", None, _resampled(found.variance))
     for probability, one in found.quantiles:
-        yield "resampled_quantile", str(probability), _resampled(one)
+        yield Line("resampled_quantile", str(probability), _resampled(one))
     for (low, high), one, share_ml in zip(found.bins, found.shares, likeliest, strict=True):
-        yield "resampled_bin", f"{low} to {high}", _resampled(one, share_ml)
+        yield Line("resampled_bin", f"{low} to {high}", _resampled(one, share_ml))
 
 
 def _resampled(one: Resampled, likeliest: float | None = None) -> Estimate:
@@ -148,7 +158,8 @@ def _resampled(one: Resampled, likeliest: float | None = None) -> Estimate:
 
 def _joint_lines(joint: Joint) -> Iterator[Line]:
     for group in joint.groups:
-        yield from (("share_within", word((group.label, value)), one) for value, one in group.outcomes)
+        yield from (Line("share_within", word((group.label, value)), one) for value, one in group.outcomes)
     for one in joint.differences:
         first, second = (word(label) for label in one.groups)
-        yield "difference", f"{word(one.label)}: {first} less {second}", one.estimate
+        label = f"{word(one.label)}: {first} less {second}"
+        yield Line("difference", label, one.estimate, one.p_value, one.corrected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -13,8 +14,9 @@ from estimator.figure import Estimate
 from estimator.joint import Joint
 from estimator.metric_estimate import MetricEstimate
 from estimator.render import fakes
+from estimator.render.differing import CONCLUSIONS, DIFFER, MAY_DIFFER, clearest_first, conclusion
 from estimator.render.style import Style
-from estimator.render.words import cluster_words, mean_word, parts, word
+from estimator.render.words import cluster_words, mean_word, p_equals, parts, word
 
 SHOWN_VALUES = 50
 """Of a large category only so many, those with the largest shares in its last window; a table is for the eye."""
@@ -23,6 +25,9 @@ SHARE_DIGITS, NUMBER_DIGITS = ".4f", ".5g"
 
 TOO_FEW = "too few to tell"
 """Stands for a share within a group that nobody, or hardly anybody, may be in."""
+
+SHOWN_DIFFERENCES = 3
+"""Between groups, the clearest ones."""
 
 SHARES = (0.0, 1.0)
 """Between which ends a bar of a share lies."""
@@ -72,7 +77,7 @@ def answered_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
 
 
 def joint_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield the shares within groups, the clearest difference, and whether the two questions depend."""
+    """Yield the shares within groups, the clearest differences, and whether the two questions depend."""
     domain, joint = estimated.metric.domain, estimated.joint
     if joint is None or not isinstance(domain, Cross):
         return
@@ -81,11 +86,11 @@ def joint_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
     for group in joint.groups:
         for value, one in group.outcomes:
             yield style.row(parts((group.label, value)), "", one, SHARE_DIGITS, SHARES, TOO_FEW)
-    yield from _clearest(joint, style)
+    yield from _differences(joint, style)
     if joint.independence is not None:
         test = joint.independence
         yield f"  if {style.cut(groups)} and {style.cut(outcomes)} had nothing to do with each other:"
-        yield f"  p = {test.p_value:.2g} (chi-square {test.statistic:.1f}, {test.degrees_of_freedom} d.f.)"
+        yield f"  p {p_equals(test.p_value)} (chi-square {test.statistic:.1f}, {test.degrees_of_freedom} d.f.)"
 
 
 def cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
@@ -118,15 +123,21 @@ def fakes_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
     yield f"  {fakes.verdict_of(found.test)}"
 
 
-def _clearest(joint: Joint, style: Style) -> Iterator[str]:
-    known = [one for one in joint.differences if one.estimate.unbiased is not None and one.estimate.standard_error]
-    if not known:
-        return
-    clearest = max(known, key=lambda one: abs(one.estimate.unbiased or 0) / (one.estimate.standard_error or 1))
-    one, (first, second) = clearest.estimate, (style.cut(word(label)) for label in clearest.groups)
-    value = style.cut(word(clearest.label))
-    yield f"  clearest of {len(joint.differences):,} differences: {value}, {first} less {second}:"
-    yield style.row("", "", one, SHARE_DIGITS)
+def _differences(joint: Joint, style: Style) -> Iterator[str]:
+    """Yield of how many comparisons what can be said, then those that differ or may, or else the clearest one."""
+    clearest = clearest_first(joint)
+    counts = Counter(map(conclusion, clearest))
+    told = ", ".join(f"{counts[one]:,} {one}" for one in CONCLUSIONS if counts[one])
+    yield f"  differences between groups, of {len(clearest):,}: {told}"
+    differing = [one for one in clearest[:SHOWN_DIFFERENCES] if conclusion(one) in (DIFFER, MAY_DIFFER)]
+    for one in differing or clearest[:1]:
+        if one.p_value is None or one.corrected is None:
+            return
+        value, first, second = (style.cut(word(label)) for label in (one.label, *one.groups))
+        yield f"  {value}, {first} less {second}"
+        found = conclusion(one)
+        p_value = f"{p_equals(one.p_value)} alone" if found == MAY_DIFFER else p_equals(one.corrected)
+        yield style.row(f"{found}, p {p_value}", "", one.estimate, SHARE_DIGITS)
 
 
 def window_of(estimated: MetricEstimate) -> str:

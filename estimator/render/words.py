@@ -13,6 +13,9 @@ from estimator.clustering import Cluster
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
 """A privacy loss is not shown smaller than it is."""
 
+LEAST_P: Final = 0.001
+"""Of smaller p-values only that is said: the normal approximation is not right in the tails."""
+
 OF_MEANS: Final = {"ordinal": "mean position", "set": "mean size"}
 """What the mean of a kind is the mean of, where it is not of the answers themselves."""
 
@@ -53,3 +56,14 @@ def cluster_words(cluster: Cluster) -> str:
         low, high = cluster.span
         return f"{low:.5g} … {high:.5g}"
     return "; ".join(map(word, cluster.values))
+
+
+def p_words(p_value: float) -> str:
+    """Return a p-value."""
+    return f"below {LEAST_P}" if p_value < LEAST_P else f"{p_value:.2g}"
+
+
+def p_equals(p_value: float) -> str:
+    """Return a p-value as it stands behind a p."""
+    words = p_words(p_value)
+    return words if words.startswith("below") else f"= {words}"

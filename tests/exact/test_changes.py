@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from client_sdk.spec import Registry, Window
-from estimator.changes import changes_of, holm
+from estimator.changes import changes_of
+from estimator.correction import holm
 from estimator.metric_estimate import MetricEstimate, Wanted, estimate
 from estimator.render.as_json import document_of
 from estimator.report import make_report

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from client_sdk.spec import Cross, Metric
-from estimator.changes import holm
+from estimator.correction import holm
 from estimator.figure import Estimate
-from estimator.joint import Difference
 from estimator.metric_estimate import MetricEstimate
+from estimator.render.differing import SIGNIFICANT, clearest_first
+from estimator.render.html.differences import DifferenceView, difference_view, verdict_on
 from estimator.render.html.figures import label_of, short
-from estimator.render.html.numbers import PERCENT, p_equals
-from estimator.render.html.verdicts import SIGNIFICANT
+from estimator.render.html.numbers import PERCENT
+from estimator.render.html.verdicts import Verdict
+from estimator.render.words import p_equals
 
 MOST_DIFFERENCES = 20
 """Lines of the table of differences, the clearest ones; JSON and CSV have all of them."""
@@ -30,18 +32,6 @@ class CellView:
 
 
 @dataclass(frozen=True, slots=True)
-class DifferenceView:
-    """A difference between two groups, in words; bold where its interval does not hold 0."""
-
-    label: str
-    first: str
-    second: str
-    difference: str
-    interval: str
-    stands_out: bool
-
-
-@dataclass(frozen=True, slots=True)
 class JointView:
     """What a template needs of two questions asked together."""
 
@@ -49,6 +39,7 @@ class JointView:
     outcome: str
     outcomes: tuple[str, ...]
     rows: tuple[tuple[str, tuple[CellView, ...]], ...]
+    verdict: Verdict
     differences: tuple[DifferenceView, ...]
     left_out: int
     independence: str
@@ -65,14 +56,15 @@ def joint_view(estimated: MetricEstimate, independence: float | None) -> JointVi
     joint, domain = estimated.joint, estimated.metric.domain
     if joint is None or not isinstance(domain, Cross):
         return None
-    clearest = sorted(joint.differences, key=_clearness, reverse=True)
+    clearest = clearest_first(joint)
     rows = tuple((label_of(one.label), tuple(_cell(share) for _, share in one.outcomes)) for one in joint.groups)
     return JointView(
         group=short(domain.names[0]),
         outcome=short(domain.names[1]),
         outcomes=tuple(label_of(value) for value in domain.second.labels),
         rows=rows,
-        differences=tuple(_difference(one) for one in clearest[:MOST_DIFFERENCES]),
+        verdict=verdict_on(domain.names, clearest),
+        differences=tuple(map(difference_view, clearest[:MOST_DIFFERENCES])),
         left_out=max(0, len(clearest) - MOST_DIFFERENCES),
         independence=_independence(estimated, domain, independence),
     )
@@ -85,31 +77,9 @@ def independence_of(shown: Iterable[MetricEstimate]) -> dict[Metric, float]:
     return {metric: p for (metric, _), p in zip(tested, corrected, strict=True)}
 
 
-def _clearness(one: Difference) -> float:
-    estimate = one.estimate
-    return 0.0 if estimate.unbiased is None else abs(estimate.unbiased) / (estimate.standard_error or 1.0)
-
-
 def _cell(one: Estimate) -> CellView:
     estimate = "too few to tell" if one.unbiased is None else PERCENT.value(one.unbiased, one.low, one.high)
     return CellView(estimate, PERCENT.interval(one.low, one.high), one.unbiased, one.low, one.high)
-
-
-def _difference(one: Difference) -> DifferenceView:
-    """Return a difference from the group in which the answer is more common."""
-    estimate, (first, second) = one.estimate, one.groups
-    if (estimate.unbiased or 0.0) < 0:
-        (first, second), turned = (second, first), estimate.times(-1.0)
-        estimate = replace(turned, low=turned.high, high=turned.low)
-    difference = estimate.unbiased
-    return DifferenceView(
-        label_of(one.label),
-        label_of(first),
-        label_of(second),
-        "too few to tell" if difference is None else PERCENT.changed(difference, estimate.low, estimate.high),
-        PERCENT.change_interval(estimate.low, estimate.high),
-        not estimate.low <= 0 <= estimate.high,
-    )
 
 
 def _independence(estimated: MetricEstimate, domain: Cross, p_value: float | None) -> str:

@@ -13,9 +13,6 @@ MINUS: Final = "\N{MINUS SIGN}"
 DUST = 1e-12
 """Of what is shown: an interval so short is one point, but for rounding."""
 
-LEAST_P = 0.001
-"""Of smaller p-values only that is said: the normal approximation is not right in the tails."""
-
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -75,17 +72,6 @@ UNBROKEN: Final = "\N{NO-BREAK SPACE}"
 
 PERCENT: Final = Unit(100.0, f"{UNBROKEN}%", f"{UNBROKEN}points")
 PLAIN: Final = Unit(1.0, "", "")
-
-
-def p_words(p_value: float) -> str:
-    """Return a p-value."""
-    return f"below {LEAST_P}" if p_value < LEAST_P else f"{p_value:.2g}"
-
-
-def p_equals(p_value: float) -> str:
-    """Return a p-value as it stands behind a p."""
-    words = p_words(p_value)
-    return words if words.startswith("below") else f"= {words}"
 
 
 def count_words(number: int, thing: str) -> str:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from client_sdk.spec import Registry, Window, WindowKind
+from client_sdk.spec import Metric, Registry, Window, WindowKind
 from estimator.changes import changes_of
+from estimator.differing import corrected_differences
 from estimator.intervals import EXACT_BELOW
 from estimator.metric_estimate import MetricEstimate
 from estimator.pooling import pooled
@@ -64,6 +65,11 @@ class Page:
         return any(one.spark for one in self.questions)
 
     @property
+    def has_groups(self) -> bool:
+        """Whether groups are compared anywhere."""
+        return any(one.joint for one in self.questions)
+
+    @property
     def data(self) -> dict[str, Any]:
         """What the charts are drawn from."""
         return {
@@ -84,7 +90,7 @@ def page_of(report: Report, registry: Registry) -> Page:
         registry: with the questions, also those of which there is no tally.
 
     """
-    by_metric = {metric: list(windows) for metric, windows in groupby(report.metrics, key=lambda one: one.metric)}
+    by_metric = _corrected(report.metrics)
     calendars = _calendars(report.metrics)
     changes = {one.metric: one for one in changes_of(report.metrics)}
     together = {one.metric: one for one in report.pooled or pooled(report.metrics)}
@@ -114,6 +120,15 @@ def page_of(report: Report, registry: Registry) -> Page:
         snapshot=_snapshot(report),
         calendars=calendars,
     )
+
+
+def _corrected(estimates: Iterable[MetricEstimate]) -> dict[Metric, list[MetricEstimate]]:
+    """Return the windows of each question; differences in those that are shown first are corrected for just these."""
+    by_metric = {metric: list(windows) for metric, windows in groupby(estimates, key=lambda one: one.metric)}
+    for shown in corrected_differences(map(first_shown, by_metric.values())):
+        windows = by_metric[shown.metric]
+        by_metric[shown.metric] = [shown if one.window == shown.window else one for one in windows]
+    return by_metric
 
 
 def _calendars(estimates: Sequence[MetricEstimate]) -> dict[WindowKind, tuple[Window, ...]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from client_sdk.spec import Cross, Ordinal, Subset
 from estimator.figure import Estimate, Shares
 from estimator.metric_estimate import MetricEstimate
+from estimator.render.differing import SIGNIFICANT
 from estimator.render.html.figures import label_of
-from estimator.render.html.numbers import PERCENT, PLAIN, Unit, p_equals
-from estimator.render.html.verdicts import SIGNIFICANT
-from estimator.render.words import mean_word
+from estimator.render.html.numbers import PERCENT, PLAIN, Unit
+from estimator.render.words import mean_word, p_equals
 
 NO_REPORTS = "Nobody has reported."
 

@@ -9,18 +9,17 @@ from typing import Final
 
 from client_sdk.spec.mechanisms.permanent import Permanent
 from estimator.changes import Change, Changes
-from estimator.intervals import CONFIDENCE, EXACT_BELOW, Z
+from estimator.intervals import EXACT_BELOW, Z
 from estimator.metric_estimate import MetricEstimate
 from estimator.precision import mean_range
+from estimator.render.differing import SIGNIFICANT
 from estimator.render.html.figures import label_of
-from estimator.render.html.numbers import PERCENT, PLAIN, Unit, count_words, p_equals, p_words
-from estimator.render.words import mean_word
+from estimator.render.html.numbers import PERCENT, PLAIN, Unit, count_words
+from estimator.render.words import mean_word, p_equals, p_words
 from estimator.wanted import reports_needed, unit_variance
 
 TOO_FAR: Final = 0.1
 """To a side, of all people or of the range of a mean: so wide an interval hardly tells a half from a third."""
-
-SIGNIFICANT: Final = 1 - CONFIDENCE
 
 YES: Final = label_of(value=True)
 

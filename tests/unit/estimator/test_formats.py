@@ -179,7 +179,7 @@ def test_csv_holds_the_rows() -> None:
 
 def test_parquet_holds_the_rows_and_their_types() -> None:
     table = pq.read_table(io.BytesIO(BINARY_FORMATS["parquet"](made())))
-    assert table.schema.metadata[b"hearsay.schema"] == b"1"
+    assert table.schema.metadata[b"hearsay.schema"] == b"2"
     assert [tuple(row.values()) for row in table.to_pylist()] == rows()
     assert [str(table.schema.field(name).type) for name in ("metric", "closed", "reports", "low")] == [
         *("string", "bool", "int64", "double")
@@ -252,7 +252,7 @@ def changed(place: str, value: object) -> str:
 @pytest.mark.parametrize(
     ("place", "value", "problem"),
     [
-        ("schema", 2, "follows another schema than 1, the one known here; use the version that made it"),
+        ("schema", 1, "follows another schema than 2, the one known here; use the version that made it"),
         ("schema", True, "follows another schema"),
         ("new", 1, "it must be an object with confidence"),
         ("population", "all", "population must be sampled"),

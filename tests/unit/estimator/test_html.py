@@ -21,15 +21,17 @@ from estimator.cli import command
 from estimator.clustering import Clusters
 from estimator.figure import Estimate
 from estimator.metric_estimate import MetricEstimate, Wanted, estimate
+from estimator.render.differing import SIGNIFICANT
 from estimator.render.html import as_html
 from estimator.render.html.extras import extras_of
 from estimator.render.html.groups import independence_of, joint_view
-from estimator.render.html.numbers import PERCENT, PLAIN, count_words, p_equals
+from estimator.render.html.numbers import PERCENT, PLAIN, count_words
 from estimator.render.html.page import page_of
 from estimator.render.html.sentences import NO_REPORTS, answer_of
 from estimator.render.html.sparkline import sparkline
 from estimator.render.html.tracks import tracks
-from estimator.render.html.verdicts import SIGNIFICANT, TOO_FAR, too_few, verdict_of
+from estimator.render.html.verdicts import TOO_FAR, too_few, verdict_of
+from estimator.render.words import p_equals
 from estimator.report import Report, Selection, make_report
 from estimator.tallies import Tally, decode
 from tests.support import every_kind, pages
