@@ -215,6 +215,18 @@ def test_the_heat_map_and_its_table_have_the_shares_within_groups(whole: Page, w
     assert "chi-square" in shown.inner_text()
 
 
+def test_the_table_of_differences_has_those_of_the_json_and_says_what_they_mean(whole: Page, written: Written) -> None:
+    differences = {abs(one["difference"]): one for one in written.metric("both")["differences"]}
+    lines = article(whole, "both").locator("table.differences tbody tr").all()
+    assert len(lines) == len(differences)
+    for line in lines:
+        value = float(line.locator("data").get_attribute("value") or "nan")
+        assert value in differences
+        is_apart = not differences[value]["low"] <= 0 <= differences[value]["high"]
+        words = line.locator("td").last.inner_text()
+        assert words in ({"differ", "may differ"} if is_apart else {"no difference seen"})
+
+
 def test_a_tip_says_what_is_under_the_pointer(browser: Browser, written: Written) -> None:
     with opened(browser, written.file) as found:
         shown = article(found.page, "dark_mode")

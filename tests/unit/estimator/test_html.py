@@ -314,7 +314,7 @@ def test_a_difference_is_told_from_the_group_in_which_the_answer_is_more_common(
     assert view is not None
     first = view.differences[0]
     assert {(each.first, each.second) for each in view.differences} == {("no", "yes"), ("yes", "no")}
-    assert all(each.difference.startswith(("+", "0")) for each in view.differences)
+    assert all((each.value or 0) >= 0 and not each.difference.startswith(MINUS) for each in view.differences)
     assert not first.interval.startswith(MINUS)
 
 
