@@ -212,6 +212,7 @@ def remembered(uploads: list[Upload], folder: Path) -> tuple[dict[bytes, bytes],
         for sent in uploads:
             store.count(judged(sent))
         server.hset(keys.STORE, NAME_FIELD, "drawn at random")  # of each store another
+        server.set(keys.of_shard(0, keys.NAME), "drawn at random")
         server.bgrewriteaof()
         wait_until(lambda: not server.info("persistence")["aof_rewrite_in_progress"], what="the rewrite")
         (base,) = (folder / "appendonlydir").glob("*.base.*")
