@@ -5,8 +5,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from collector.access import Access, Role
-from tests.support.rights import RULES, RULES_ON_A_CLUSTER, USER, commands
+from tests.support.rights import (
+    BACKUP_USER,
+    RULES,
+    RULES_OF_BACKUPS,
+    RULES_OF_BACKUPS_ON_A_CLUSTER,
+    RULES_ON_A_CLUSTER,
+    USER,
+    commands,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "access.md").read_text(encoding="utf-8")
@@ -20,8 +30,15 @@ def test_the_sample_of_an_access_file_is_one_and_shows_every_role() -> None:
     assert any(key.metrics and key.preliminary for key in access.keys)
 
 
-def test_the_users_of_the_composed_store_have_the_rights_that_the_page_grants() -> None:
+@pytest.mark.parametrize(
+    ("user", "granted"),
+    [
+        (USER, [*RULES, *RULES_ON_A_CLUSTER]),
+        (BACKUP_USER, [*RULES_OF_BACKUPS, *RULES_OF_BACKUPS_ON_A_CLUSTER]),
+    ],
+)
+def test_the_users_of_the_composed_store_have_the_rights_that_the_page_grants(user: str, granted: list[str]) -> None:
     users = (ROOT / "docker" / "users.example.acl").read_text(encoding="utf-8").splitlines()
-    (rules,) = (line.split()[2:] for line in users if line.startswith(f"user {USER} "))
-    assert commands(rules) == [*commands(RULES), *commands(RULES_ON_A_CLUSTER)]
-    assert [rule for rule in rules if rule.startswith("~")] == [rule for rule in RULES if rule.startswith("~")]
+    (rules,) = (line.split()[2:] for line in users if line.startswith(f"user {user} "))
+    assert commands(rules) == commands(granted)
+    assert [rule for rule in rules if rule.startswith("~")] == [rule for rule in granted if rule.startswith("~")]

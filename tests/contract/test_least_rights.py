@@ -14,7 +14,7 @@ from client_sdk.spec import HearsayError, Verdict, Window
 from collector.backup.export import backup
 from collector.backup.restore import check, restore
 from collector.check import Level, check_store
-from collector.config import ON_DISK, Durability, Promise
+from collector.config import IN_MEMORY, ON_DISK, Durability, Promise
 from collector.judge import Allowance
 from collector.redis_archive import RedisArchive
 from collector.redis_retirement import RedisRetirement
@@ -26,7 +26,16 @@ from collector.upgrade import upgrade
 from tests.support.cluster import Cluster
 from tests.support.collecting import NOON, REGISTRY, TODAY, judged, report, upload
 from tests.support.processes import wait_until
-from tests.support.rights import PASSWORD, RULES, RULES_FOR_BACKUPS, RULES_ON_A_CLUSTER, USER, commands
+from tests.support.rights import (
+    BACKUP_USER,
+    PASSWORD,
+    RULES,
+    RULES_OF_BACKUPS,
+    RULES_OF_BACKUPS_ON_A_CLUSTER,
+    RULES_ON_A_CLUSTER,
+    USER,
+    commands,
+)
 
 NEEDS_NO_RIGHT = {"auth", "config|resetstat"}
 """Logging in, which everybody may; and what this test does itself."""
@@ -40,8 +49,9 @@ def administrator(embedded_url: str) -> Iterator[redis.Redis]:
         client.script_flush()
         client.config_resetstat()
         client.execute_command("ACL", "SETUSER", USER, *RULES)
+        client.execute_command("ACL", "SETUSER", BACKUP_USER, *RULES_OF_BACKUPS)
         yield client
-        client.acl_deluser(USER)
+        client.acl_deluser(USER, BACKUP_USER)
 
 
 @pytest.fixture
@@ -49,6 +59,24 @@ def store(embedded_url: str) -> Iterator[RedisStore]:
     used = RedisStore(embedded_url.replace("unix://", f"unix://{USER}:{PASSWORD}@"))
     yield used
     used.disconnect()
+
+
+@pytest.fixture
+def kept(embedded_url: str, administrator: redis.Redis) -> Iterator[RedisStore]:
+    """The store with one upload, as the user sees it that takes backups."""
+    counting = RedisStore(embedded_url)
+    count_one(counting)
+    counting.disconnect()
+    administrator.config_resetstat()
+    used = RedisStore(embedded_url.replace("unix://", f"unix://{BACKUP_USER}:{PASSWORD}@"))
+    yield used
+    used.disconnect()
+
+
+def count_one(store: RedisStore) -> None:
+    store.prepare()
+    store.agree_on_grace(60)
+    assert store.count(judged(upload())).verdict == Verdict(1)
 
 
 def use(store: RedisStore) -> None:
@@ -75,10 +103,8 @@ def use(store: RedisStore) -> None:
 
 
 def back_up(store: RedisStore, empty: Callable[[], object], folder: Path) -> None:
-    """Take a backup of a store with one upload, and put it into the store after that was emptied."""
-    empty()
+    """Take a backup of a store that holds one upload, and put it into the store after that was emptied."""
     store.prepare()
-    assert store.count(judged(upload())).verdict == Verdict(1)
     archive, file = RedisArchive(store), folder / "backup.ndjson"
     ids: list[int] = []
     file.write_bytes(b"".join(backup(archive, None, ids.append)))
@@ -94,8 +120,8 @@ def used(administrator: redis.Redis) -> set[str]:
     return {name for name, times in calls.items() if times and not name.startswith("acl|")} - NEEDS_NO_RIGHT
 
 
-def allow(administrator: redis.Redis, *rules: str) -> None:
-    administrator.execute_command("ACL", "SETUSER", USER, *rules)  # type: ignore[no-untyped-call] # the client's
+def allow(administrator: redis.Redis, *rules: str, user: str = USER) -> None:
+    administrator.execute_command("ACL", "SETUSER", user, *rules)  # type: ignore[no-untyped-call] # the client's
 
 
 def test_the_page_grants_enough_and_nothing_that_is_not_used(administrator: redis.Redis, store: RedisStore) -> None:
@@ -104,12 +130,10 @@ def test_the_page_grants_enough_and_nothing_that_is_not_used(administrator: redi
 
 
 def test_the_page_grants_enough_for_backups_and_nothing_that_is_not_used(
-    administrator: redis.Redis, store: RedisStore, tmp_path: Path
+    administrator: redis.Redis, kept: RedisStore, tmp_path: Path
 ) -> None:
-    allow(administrator, *RULES_FOR_BACKUPS)
-    back_up(store, administrator.flushall, tmp_path)
-    more = used(administrator) - set(commands(RULES)) - {"flushall"}
-    assert more == set(commands(RULES_FOR_BACKUPS)) - {"cluster|nodes"}
+    back_up(kept, administrator.flushall, tmp_path)
+    assert used(administrator) - {"flushall"} == set(commands(RULES_OF_BACKUPS))
 
 
 @pytest.mark.parametrize("command", commands(RULES))
@@ -119,13 +143,13 @@ def test_without_any_of_its_rights_something_fails(administrator: redis.Redis, s
         use(store)
 
 
-@pytest.mark.parametrize("command", sorted({*commands(RULES_FOR_BACKUPS)} - {"cluster|nodes"}))
-def test_without_any_of_their_rights_a_backup_fails(
-    administrator: redis.Redis, store: RedisStore, tmp_path: Path, command: str
+@pytest.mark.parametrize("command", commands(RULES_OF_BACKUPS))
+def test_without_any_of_its_rights_a_backup_fails(
+    administrator: redis.Redis, kept: RedisStore, tmp_path: Path, command: str
 ) -> None:
-    allow(administrator, *RULES_FOR_BACKUPS, f"-{command}")
+    allow(administrator, f"-{command}", user=BACKUP_USER)
     with pytest.raises(HearsayError):
-        back_up(store, administrator.flushall, tmp_path)
+        back_up(kept, administrator.flushall, tmp_path)
 
 
 @contextlib.contextmanager
@@ -144,24 +168,52 @@ def asking(cluster: Cluster) -> Iterator[None]:
             node.ask("CLUSTER", "SETSLOT", slot, "STABLE")
 
 
-@pytest.mark.parametrize("missing", ["", *RULES_ON_A_CLUSTER, "+cluster|nodes"])
-def test_a_cluster_needs_some_rights_more(cluster: Cluster, tmp_path: Path, missing: str) -> None:
-    cluster.empty()
-    rules = (*RULES, *RULES_ON_A_CLUSTER, *RULES_FOR_BACKUPS, *filter(None, (missing.replace("+", "-"),)))
+def as_user(cluster: Cluster, user: str, rules: list[str], missing: str) -> str:
+    """Make a user on every node with all its rights but one, and return the cluster's URL for it."""
     for node in cluster.nodes:
-        node.ask("ACL", "SETUSER", USER, *rules)
-    store = RedisStore(
-        cluster.url.replace("//", f"//{USER}:{PASSWORD}@"), Promise(Durability.REPLICATED, 1), is_cluster=True
-    )
+        node.ask("ACL", "SETUSER", user, *rules, *filter(None, (missing.replace("+", "-"),)))
+    return cluster.url.replace("//", f"//{user}:{PASSWORD}@")
+
+
+@contextlib.contextmanager
+def store_of(cluster: Cluster, url: str, promise: Promise) -> Iterator[RedisStore]:
+    """Yield the cluster as a store, and remove the users that were made."""
+    store = RedisStore(url, promise, is_cluster=True)
     try:
-        with pytest.raises(HearsayError) if missing else contextlib.nullcontext():
-            use(store)
-            cluster.empty()
-            store.prepare()
-            with asking(cluster):
-                assert store.closed_windows() == frozenset()
-            back_up(store, cluster.empty, tmp_path)
+        yield store
     finally:
         store.disconnect()
         for node in cluster.nodes:
-            node.ask("ACL", "DELUSER", USER)
+            node.ask("ACL", "DELUSER", USER, BACKUP_USER)
+
+
+@pytest.mark.parametrize("missing", ["", *RULES_ON_A_CLUSTER])
+def test_a_cluster_needs_some_rights_more(cluster: Cluster, missing: str) -> None:
+    cluster.empty()
+    url = as_user(cluster, USER, [*RULES, *RULES_ON_A_CLUSTER], missing)
+    with (
+        store_of(cluster, url, Promise(Durability.REPLICATED, 1)) as store,
+        pytest.raises(HearsayError) if missing else contextlib.nullcontext(),
+    ):
+        use(store)
+        cluster.empty()
+        store.prepare()
+        with asking(cluster):
+            assert store.closed_windows() == frozenset()
+
+
+@pytest.mark.parametrize("missing", ["", *RULES_OF_BACKUPS_ON_A_CLUSTER])
+def test_a_backup_of_a_cluster_needs_some_rights_more(cluster: Cluster, tmp_path: Path, missing: str) -> None:
+    cluster.empty()
+    with store_of(cluster, cluster.url, ON_DISK) as counting:
+        count_one(counting)
+    url = as_user(cluster, BACKUP_USER, [*RULES_OF_BACKUPS, *RULES_OF_BACKUPS_ON_A_CLUSTER], missing)
+    with (
+        store_of(cluster, url, IN_MEMORY) as store,
+        pytest.raises(HearsayError) if missing else contextlib.nullcontext(),
+    ):
+        back_up(store, cluster.empty, tmp_path)
+        cluster.empty()
+        store.prepare()
+        with asking(cluster):
+            assert store.closed_windows() == frozenset()

@@ -7,7 +7,9 @@ from pathlib import Path
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "access.md").read_text(encoding="utf-8")
 LINES = re.findall(r"^ACL SETUSER (.*)$", PAGE, re.MULTILINE)
-(USER, *RULES), (_, *RULES_ON_A_CLUSTER), (_, *RULES_FOR_BACKUPS) = map(str.split, LINES)
+(USER, *RULES), (_, *RULES_ON_A_CLUSTER), (BACKUP_USER, *RULES_OF_BACKUPS), (_, *RULES_OF_BACKUPS_ON_A_CLUSTER) = map(
+    str.split, LINES
+)
 PASSWORD = "PASSWORD"  # noqa: S105 as the page has it
 
 
