@@ -241,6 +241,12 @@ def test_a_store_that_refuses_uploads_is_not_ready(store: RedisStore, client: An
     store.require_writable()
 
 
+def test_a_store_that_was_emptied_is_not_ready(store: RedisStore, client: Any) -> None:
+    client.flushall()
+    with pytest.raises(StoreUnavailableError, match="emptied"):
+        store.require_writable()
+
+
 def test_asking_whether_a_store_is_ready_writes_nothing(store: RedisStore, client: Any) -> None:
     before = set(client.keys()), client.info("persistence")["aof_current_size"]
     store.require_writable()
@@ -287,7 +293,7 @@ def test_a_cluster_of_which_one_node_would_stop_all_is_refused(cluster: Cluster)
 
 def test_more_copies_than_there_are_replicas_are_refused(cluster: Cluster, embedded_url: str) -> None:
     cluster.wait_until_healthy()
-    with pytest.raises(ConfigError, match="has 1 replicas in step; --copies 2 needs as many"):
+    with pytest.raises(ConfigError, match="has 1 replica in step; --copies 2 needs as many"):
         RedisStore(cluster.url, Promise(Durability.REPLICATED, 2), is_cluster=True).prepare()
     with pytest.raises(ConfigError, match="the store has 0 replicas"):
         RedisStore(embedded_url, Promise(Durability.REPLICATED, 1)).prepare()
