@@ -12,10 +12,12 @@ from client_sdk.spec import Registry
 from collector.backup import restore
 from collector.backup.export import backup
 from collector.backup.lines import BackupError
+from collector.backup.summary import Summary
 from collector.config import IN_MEMORY, ConfigError
 from collector.embedded import EmbeddedStore, running_store_url
 from collector.open_store import require_embedded
 from collector.options import ErrorsForPeople, cluster_option, data_dir_option, redis_option
+from collector.plural import plural
 from collector.progress import Progress
 from collector.redis_archive import RedisArchive
 from collector.redis_store import RedisStore
@@ -42,11 +44,11 @@ def export_store(
     """
     with ErrorsForPeople():
         app = None if registry is None else Registry.load(registry).app
-        progress = Progress("uploads written")
+        progress, summary = Progress("uploads written"), Summary()
         with contextlib.ExitStack() as stack:
             store = RedisStore(redis_url or _url_on(data_dir, stack), IN_MEMORY, is_cluster=is_cluster)
             store.prepare()
-            lines = backup(RedisArchive(store), app, progress.add)
+            lines = backup(RedisArchive(store), app, progress.add, summary.add)
             if to is None:
                 sys.stdout.buffer.writelines(lines)
                 sys.stdout.buffer.flush()
@@ -54,6 +56,7 @@ def export_store(
                 with whole_file(to) as file:
                     file.writelines(lines)
         progress.end()
+        click.echo(f"the backup holds {summary}", err=True)
 
 
 @click.command("import")
@@ -77,7 +80,7 @@ def import_store(path: Path, registry: Path | None, data_dir: Path, redis_url: s
             store.prepare(Purpose.IMPORT)
             was_needed = restore.restore(path, found, RedisArchive(store), progress.add)
         progress.end()
-        what = f"{found.ids:,} remembered uploads and {found.tallies:,} tallies"
+        what = f"{plural(found.ids, 'remembered upload')} and {plural(found.tallies, 'tally', 'tallies')}"
         click.echo(
             f"{what} are in the store" if was_needed else f"{what} were in the store already: nothing was changed"
         )

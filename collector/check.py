@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from client_sdk.spec import Registry, RegistryError
 from collector.config import ConfigError, Durability, Promise
+from collector.plural import plural
 from collector.redis_store import RedisStore
 from collector.schema import NAMED_FIELD, SCHEMA_FIELD, require_usable
 from collector.server import Connection, info, setting
@@ -69,7 +70,7 @@ def check_registry(path: Path, today: date) -> tuple[Registry | None, list[Findi
         return None, [Finding(Level.FAILED, "registry", problem) for problem in str(error).splitlines()]
     largest = max(metric.channel.symbols for metric in registry.metrics.values())
     found = [
-        Finding(Level.OK, "registry", f"{len(registry.metrics)} metrics of {registry.app}"),
+        Finding(Level.OK, "registry", f"{plural(len(registry.metrics), 'metric')} of {registry.app}"),
         Finding(Level.OK, "channels", f"every one can be derived; the largest tally has {largest:,} symbols"),
     ]
     for name, metric in registry.metrics.items():

@@ -20,6 +20,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from collector import keys, server
 from collector.config import IN_MEMORY, ConfigError, Promise
 from collector.count_upload import COUNT_UPLOAD
+from collector.plural import plural
 from collector.schema import NAME_FIELD
 from collector.server import Address, Connection
 
@@ -216,7 +217,7 @@ class Connections:
         if kept < self._promise.copies:
             where = "the store" if address is None else f"{address[0]}:{address[1]}"
             raise ConfigError(
-                f"{where} has {kept} replicas in step; --copies {self._promise.copies} needs as many: "
+                f"{where} has {plural(kept, 'replica')} in step; --copies {self._promise.copies} needs as many: "
                 "start more, or promise fewer"
             )
 

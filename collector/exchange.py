@@ -10,6 +10,7 @@ from redis.exceptions import NoScriptError, ReadOnlyError, RedisError, ResponseE
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.config import ConfigError
+from collector.plural import plural
 from collector.request import Request
 from collector.server import Connection
 from collector.store import StoreUnavailableError
@@ -66,7 +67,7 @@ def receive(connection: Connection, batch: Sequence[Sent], copies: int) -> list[
         answers.append(_answer(connection))
     if not copies or _has_copies(connection, copies):
         return answers
-    error = TooFewCopiesError(f"a write is not yet on the disks of {copies} replicas")
+    error = TooFewCopiesError(f"a write is not yet on the disks of {plural(copies, 'replica')}")
     return [answer if isinstance(answer, RedisError) else error for answer in answers]
 
 

@@ -11,6 +11,7 @@ import click
 from client_sdk.spec import Window
 from collector.open_store import open_store
 from collector.options import ErrorsForPeople, cluster_option, data_dir_option, redis_option
+from collector.plural import plural
 from collector.redis_retirement import RedisRetirement
 from collector.retention import TallyName, before
 
@@ -32,11 +33,12 @@ def retire(first_kept: str, data_dir: Path, redis_url: str | None, *, is_cluster
         names = before(retirement, window)
         if not dry_run:
             retirement.retire(names)
-        for line in _said(names, "would go" if dry_run else "are gone"):
+        for line in _said(names, "would remove" if dry_run else "removed"):
             click.echo(line)
 
 
 def _said(names: Sequence[TallyName], what: str) -> list[str]:
     windows = Counter(name.window for name in names)
-    lines = [f"{window}: {count} {'tally' if count == 1 else 'tallies'}" for window, count in windows.items()]
-    return [*sorted(lines), f"{len(names)} tallies of {len(windows)} closed windows {what}"]
+    lines = sorted(f"{window}: {plural(count, 'tally', 'tallies')}" for window, count in windows.items())
+    tallies = plural(len(names), "tally", "tallies")
+    return [*lines, f"{what} {tallies} of {plural(len(windows), 'closed window')}"]

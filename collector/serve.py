@@ -24,6 +24,7 @@ from collector.counters import Counters
 from collector.embedded import EmbeddedStore
 from collector.log_lines import Event, configure
 from collector.maintenance import Maintenance
+from collector.plural import plural
 from collector.redis_retirement import RedisRetirement
 from collector.redis_store import RedisStore
 from collector.reload import Reloader
@@ -78,7 +79,7 @@ def serve(config: CollectorConfig) -> None:
         require_free_address(address, config.port)  # metrics, or another collector, may have taken it meanwhile
         maintenance.start()
         reloader.start()
-        words = f"with {len(served.registry.metrics)} metrics, on {where}, {_holds(store)}"
+        words = f"with {plural(len(served.registry.metrics), 'metric')}, on {where}, {_holds(store)}"
         announce_when_ready(config.host, config.port, words, config.log_format)
         try:
             run_workers(

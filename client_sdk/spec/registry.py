@@ -29,6 +29,10 @@ MOST_ANSWERS = 1000
 """That a window may ask for: far more than a device should ever give."""
 
 
+WHOLE = "registry"
+"""The place of a mistake in a text that is no TOML; of a file its path is named instead."""
+
+
 @dataclass(frozen=True, slots=True)
 class Registry:
     """Every question of one app.
@@ -79,7 +83,13 @@ class Registry:
             raise RegistryError(str(path), f"cannot be read: {error.strerror}; name a readable file") from error
         except UnicodeDecodeError as error:
             raise RegistryError(str(path), "is not UTF-8 text; save it as UTF-8") from error
-        return cls.parse(text)
+        try:
+            return cls.parse(text)
+        except RegistryError as error:
+            ((place, problem), *_) = error.mistakes
+            if place != WHOLE:
+                raise
+            raise RegistryError(str(path), problem) from error
 
     @classmethod
     def parse(cls, text: str) -> Registry:
@@ -92,11 +102,11 @@ class Registry:
         import tomllib  # noqa: PLC0415 importing the SDK must stay quick
 
         if text.startswith("\ufeff"):
-            raise RegistryError("registry", "begins with a byte order mark; save it as UTF-8 without one")
+            raise RegistryError(WHOLE, "begins with a byte order mark; save it as UTF-8 without one")
         try:
             document = tomllib.loads(text, parse_float=Decimal)
         except (ValueError, ArithmeticError, RecursionError) as error:  # numbers and nesting beyond any use, too
-            raise RegistryError("registry", f"is not TOML: {error}") from error
+            raise RegistryError(WHOLE, f"is not TOML: {error}") from error
         return _read_registry(document)
 
 

@@ -9,13 +9,16 @@ from collector.backup.archive import Cut, Facts, Source
 from collector.backup.lines import BackupError, Bucket, Closed, Counts, End, Header, Line, encode
 
 
-def backup(source: Source, app: str | None, on_ids: Callable[[int], None]) -> Iterator[bytes]:
+def backup(
+    source: Source, app: str | None, on_ids: Callable[[int], None], on_line: Callable[[Line], None] = lambda _: None
+) -> Iterator[bytes]:
     """Yield the lines of a backup, the header first and the end last.
 
     Args:
         source: the store.
         app: the app's name, if it is known.
         on_ids: told of so many more uploads whenever some are written.
+        on_line: told of every line but the end.
 
     Raises:
         BackupError: if what was written is no backup, because the store did not stand still enough.
@@ -23,10 +26,12 @@ def backup(source: Source, app: str | None, on_ids: Callable[[int], None]) -> It
 
     """
     digest, lines = sha256(), 0
-    for line in map(encode, _lines(source, app, on_ids)):
-        digest.update(line)
+    for line in _lines(source, app, on_ids):
+        encoded = encode(line)
+        digest.update(encoded)
         lines += 1
-        yield line
+        yield encoded
+        on_line(line)
     yield encode(End(lines, digest.hexdigest()))
 
 

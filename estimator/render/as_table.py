@@ -8,6 +8,7 @@ from itertools import groupby
 from client_sdk.spec import Metric
 from estimator.changes import Changes
 from estimator.metric_estimate import MetricEstimate
+from estimator.plural import plural
 from estimator.pooling import Pooled
 from estimator.render import central, fakes
 from estimator.render.style import PLAIN, Style
@@ -140,7 +141,8 @@ def _block(metric: Metric, windows: Sequence[MetricEstimate], confidence: float,
 
 def _pooled_block(one: Pooled, changed: Changes | None, style: Style) -> str:
     first, last = one.windows[0], one.windows[-1]
-    title = f"{one.metric.name}: {len(one.windows)} windows together, {first} to {last}, {one.reports:,} reports"
+    windows, reports = plural(len(one.windows), "window"), plural(one.reports, "report")
+    title = f"{one.metric.name}: {windows} together, {first} to {last}, {reports}"
     lines = [style.strong(title)]
     lines += [style.row(parts(value), "", share, SHARE_DIGITS, SHARES) for value, share in one.shares[:SHOWN_VALUES]]
     if one.mean is not None:

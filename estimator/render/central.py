@@ -6,6 +6,7 @@ from typing import Any
 
 from estimator.central import ASSUMPTION, Central
 from estimator.metric_estimate import MetricEstimate
+from estimator.plural import plural
 from estimator.render.words import short_loss
 from estimator.report import Composed
 
@@ -25,7 +26,7 @@ def line_of(estimated: MetricEstimate) -> str:
 def composed_lines(composed: tuple[Composed, ...]) -> str:
     """Return a line for each window on its tallies together."""
     return "".join(
-        f"{one.window.text}, {one.tallies} tallies together: "
+        f"{one.window.text}, {plural(one.tallies, 'tally', 'tallies')} together: "
         f"{'nothing holds at this delta' if one.central is None else _words(one.central)}\n"
         for one in composed
     )

@@ -10,6 +10,7 @@ from client_sdk.spec.epsilon import as_float
 from estimator.allocation import Allocation
 from estimator.exposure import Exposure
 from estimator.planning import MetricPlan, Plan
+from estimator.plural import plural
 from estimator.render import central
 from estimator.render.as_json import json_text
 from estimator.render.style import cut
@@ -39,7 +40,7 @@ A month touches 6 ISO weeks at most, a year 54. Life: from the day of the plan o
 def plan_as_table(plan: Plan) -> str:
     """Return the plan as text of 80 columns."""
     part = "" if plan.answering == 1 else f", of which {float(plan.answering):.1%} answer a question in a window"
-    head = f"{plan.wish.population:,} devices{part}\n"
+    head = f"{plural(plan.wish.population, 'device')}{part}\n"
     blocks = ["".join(f"{line.rstrip()}\n" for line in _metric_lines(one)) for one in plan.metrics]
     device = "".join(f"{line.rstrip()}\n" for line in _device_lines(plan))
     notes = "".join(f"{fill(f'note: {note}', WIDTH)}\n" for note in plan.notes)
@@ -123,7 +124,7 @@ def _metric_lines(one: MetricPlan) -> Iterator[str]:
     if one.central is not None:
         label = f"epsilon of the tally, delta {short_loss(one.central.delta)}"
         yield f"  {label:34} {short_loss(one.central.epsilon):>14}"
-    devices = "" if one.needed_devices is None else f" of {one.needed_devices:,} devices"
+    devices = "" if one.needed_devices is None else f" of {plural(one.needed_devices, 'device')}"
     yield f"  {f'reports for an error of {one.wanted:.4g}':34} {one.needed_reports:>14,}{devices}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import subprocess
 import sys
@@ -60,7 +61,11 @@ def test_whatever_is_sent_again_after_a_restore_is_counted_once(registry_file: P
     with running_collector(registry_file, tmp_path / "old") as collector:
         senders = Senders(collector.url)
         wait_until(lambda: len(senders.sent) > 100, what="uploads before the backup")
-        assert run_command([*export, str(tmp_path / "old"), "--to", str(backup)]).returncode == 0
+        written = run_command([*export, str(tmp_path / "old"), "--to", str(backup)])
+        assert (written.returncode, written.stdout) == (0, "")
+        assert re.fullmatch(
+            r"the backup holds \d+ remembered uploads, 1 tally and 0 closed windows", written.stderr.splitlines()[-1]
+        )
         before = len(senders.sent)
         wait_until(lambda: len(senders.sent) > before + 20, what="uploads after the backup")
         senders.stop()

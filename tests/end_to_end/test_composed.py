@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,16 +14,17 @@ from pathlib import Path
 import pytest
 import redis
 
-from client_sdk.spec import Window, WindowKind
+from client_sdk.spec import Verdict, Window, WindowKind
 from collector.embedded import server_program
-from tests.support.collecting import key_entry, report, upload
+from collector.redis_store import RedisStore
+from tests.support.collecting import judged, key_entry, report, upload
 from tests.support.composed import FOLDER, project
-from tests.support.processes import free_port, running_collector, wait_until
+from tests.support.processes import free_port, run_command, running_collector, wait_until
 from tests.support.wire import post
 
 SECRETS = {
     name: f"{name.partition('_')[0].lower()}-secret"
-    for name in ("COLLECTOR_PASSWORD", "REPLICA_PASSWORD", "ADMIN_PASSWORD")
+    for name in ("COLLECTOR_PASSWORD", "BACKUP_PASSWORD", "REPLICA_PASSWORD", "ADMIN_PASSWORD")
 }
 
 
@@ -94,6 +97,36 @@ def test_the_collector_of_the_compose_file_counts_in_its_store(registry_file: Pa
             sent = upload(report(window=Window.of(WindowKind.DAY, time.time()).text))
             assert post(collector.url, sent) == (200, {"accepted": 1, "refused": []})
         assert not list((tmp_path / "unused").iterdir())
+
+
+def test_the_backup_of_the_compose_file_is_taken_and_put_into_an_empty_store(
+    registry_file: Path, tmp_path: Path
+) -> None:
+    words = project("compose.yaml")["services"]["backup"]["command"]
+    export = [str(registry_file) if word == "/etc/hearsay/metrics.toml" else word for word in words]
+    page = (FOLDER.parent / "docs" / "operating.md").read_text(encoding="utf-8")
+    (restored,) = re.findall(r"backup\.ndjson:ro backup (import [^`]*)`", page)
+    url, file = tmp_path / "backup_url", tmp_path / "backup.ndjson"
+    with running_store(tmp_path, "valkey.conf") as port:
+        url.write_text(f"redis://backup:backup-secret@127.0.0.1:{port}\n", encoding="utf-8")
+        counting = RedisStore(f"redis://hearsay:collector-secret@127.0.0.1:{port}")
+        counting.prepare()
+        counting.agree_on_grace(60)
+        assert counting.count(judged(upload())).verdict == Verdict(1)
+        taken = collector_command(url, *export)
+        file.write_text(taken.stdout, encoding="utf-8")
+        with redis.Redis(port=port, username="admin", password=SECRETS["ADMIN_PASSWORD"]) as admin:
+            admin.flushall()
+        put = collector_command(url, *restored.replace("/backup.ndjson", str(file)).split())
+        assert "1 remembered upload and 1 tally are in the store" in put.stdout
+        counting.disconnect()
+
+
+def collector_command(url: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of the collector to its end, for the store that a file names."""
+    done = run_command([sys.executable, "-m", "collector", *words], HEARSAY_REDIS_URL_FILE=str(url))
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 def test_a_node_of_the_compose_files_cluster_starts_on_its_settings(tmp_path: Path) -> None:

@@ -25,9 +25,9 @@ def test_a_closed_window_is_retired_on_request_and_an_open_one_never(registry_fi
         post(collector.url, upload(report(window=day), report("os", 1, day), report("plan", 0, week)))
         assert run_command([*command, "close", *data, "--window", day]).returncode == 0
         rehearsed = run_command([*retire, "--dry-run"])
-        assert rehearsed.stdout == f"{day}: 2 tallies\n2 tallies of 1 closed windows would go\n"
+        assert rehearsed.stdout == f"{day}: 2 tallies\nwould remove 2 tallies of 1 closed window\n"
         assert len(tallies(collector.url)) == 2
-        assert run_command(retire).stdout == f"{day}: 2 tallies\n2 tallies of 1 closed windows are gone\n"
+        assert run_command(retire).stdout == f"{day}: 2 tallies\nremoved 2 tallies of 1 closed window\n"
         assert tallies(collector.url) == []
         assert [tally["window"] for tally in tallies(collector.url, "?preliminary=1")] == [week]
         late = post(collector.url, upload(report(window=day)))

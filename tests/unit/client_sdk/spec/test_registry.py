@@ -198,3 +198,10 @@ def test_any_text_is_a_registry_or_refused_with_a_place_and_never_crashes_the_re
         said = list(metrics)
     assert said
     assert all(said)
+
+
+def test_a_file_that_is_no_toml_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text("schema = 1\napp =\n", encoding="utf-8")
+    with pytest.raises(RegistryError, match=rf"^{path}: is not TOML: .*line 2"):
+        Registry.load(path)
