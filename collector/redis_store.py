@@ -282,14 +282,16 @@ class RedisStore:
                 tally = Tally(metric, edition, window, closed, self._counts(name, symbols))
                 if self.is_indexed(name):  # or it is being retired, and these may be half its counts
                     yield tally
+        self.require_own()  # or a shard may have been lost meanwhile: who reads to the end knows that all was whole
 
     def is_indexed(self, name: str) -> bool:
         """Whether a tally, METRIC:EDITION:WINDOW, is there; if so, its counts were whole when they were read before."""
-        return any(self._ask_shards(lambda shard: ("HEXISTS", keys.of_shard(shard, keys.TALLIES), name)))
+        return any(
+            self._shards.ask(range(self.shards), lambda shard: ("HEXISTS", keys.of_shard(shard, keys.TALLIES), name))
+        )
 
     def _counts(self, name: str, symbols: int) -> tuple[int, ...]:
         counts = [0] * symbols
-        # These are whole shards' if those are the store's own when the index is looked at next.
         for packed in self._shards.ask(range(self.shards), lambda shard: ("GET", keys.tally(shard, name))):
             for symbol, (count,) in enumerate(struct.iter_unpack(">q", packed or b"")):
                 counts[symbol] += count

@@ -111,7 +111,10 @@ class TallyStore(Protocol):
         """Return the names of the windows that have any tally."""
 
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[Tally]:
-        """Yield the tallies of windows that are closed, by metric, edition and window."""
+        """Yield the tallies of windows that are closed, by metric, edition and window.
+
+        They are whole if the end was reached: the error that the store lost a part of them may come last.
+        """
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
         """Return the tallies of windows that are open as of the last look, which is renewed every ``interval_s``.

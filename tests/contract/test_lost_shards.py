@@ -22,7 +22,7 @@ from collector.redis_store import RedisStore
 from collector.shard_names import numbered
 from collector.store import StoreUnavailableError
 from tests.support.cluster import Cluster
-from tests.support.collecting import NOON, REGISTRY, TODAY, judged, of_shard
+from tests.support.collecting import NOON, REGISTRY, TODAY, judged, of_shard, report, upload
 
 WINDOW = Window.parse(TODAY)
 
@@ -143,6 +143,16 @@ def test_a_backup_of_a_store_that_is_emptied_meanwhile_has_no_end(emptied: Empti
     emptied.store.count(judged(of_shard(0)))
     with pytest.raises(StoreUnavailableError, match="has lost shard"):
         list(backup(RedisArchive(emptied.store), None, empty))
+
+
+def test_tallies_of_a_store_that_is_emptied_while_they_are_read_have_no_end(emptied: Emptied) -> None:
+    emptied.store.count(judged(upload(report(), report("os", 2), upload_id="0" * 32)))
+    emptied.store.close(WINDOW)
+    reading = emptied.store.closed_tallies(frozenset({TODAY}))
+    assert next(reading).counts == (0, 1)
+    emptied.empty()
+    with pytest.raises(StoreUnavailableError, match="has lost shard"):
+        list(reading)
 
 
 def test_a_store_that_was_emptied_on_purpose_is_a_new_one_for_who_starts_then(emptied: Emptied) -> None:
