@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 from client_sdk.spec import Registry, RegistryError
 from collector.config import ConfigError, Durability, Promise
+from collector.connection import Connection
 from collector.plural import plural
 from collector.redis_store import RedisStore
 from collector.schema import NAMED_FIELD, SCHEMA_FIELD, require_usable
-from collector.server import Connection, info, setting
+from collector.server import info, setting
 from collector.shard_names import require_facts, shards_to_name
 from collector.store import StoreUnavailableError
 

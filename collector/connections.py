@@ -19,10 +19,11 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector import keys, server
 from collector.config import IN_MEMORY, ConfigError, Promise
+from collector.connection import Connection
 from collector.count_upload import COUNT_UPLOAD
 from collector.plural import plural
 from collector.schema import NAME_FIELD
-from collector.server import Address, Connection
+from collector.server import Address
 
 CONNECT_TIMEOUT_S = 2.0
 ANSWER_TIMEOUT_S = 5.0
@@ -103,7 +104,7 @@ class Connections:
         """Close this thread's connection to a server; another use opens and checks it again."""
         connection = self._own().pop(address, None)
         if connection is not None:
-            connection.disconnect()
+            connection.close()
 
     def drop_all(self) -> None:
         """Close all connections of this thread."""
@@ -117,9 +118,9 @@ class Connections:
     def connect(self, address: Address) -> Connection:
         """Return a new connection to a server, whatever it promises."""
         place = {} if address is None else {"host": address[0], "port": address[1]}
-        connection = self._class(**self._settings | place)
-        connection.connect()
-        return connection
+        opened = self._class(**self._settings | place)
+        opened.connect()
+        return Connection(opened, ANSWER_TIMEOUT_S)
 
     def open(self, address: Address) -> Connection:
         """Return a new connection to a server that keeps the promise and knows the script.
@@ -138,7 +139,7 @@ class Connections:
                 self._require_expected(connection)
             server.ask(connection, "SCRIPT", "LOAD", COUNT_UPLOAD)
         except BaseException:
-            connection.disconnect()
+            connection.close()
             raise
         return connection
 
@@ -172,7 +173,7 @@ class Connections:
         try:
             yield connection
         finally:
-            connection.disconnect()
+            connection.close()
 
     def _host_of(self, address: Address) -> str:
         host: str = self._settings["host"] if address is None else address[0]

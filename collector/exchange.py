@@ -10,9 +10,9 @@ from redis.exceptions import NoScriptError, ReadOnlyError, RedisError, ResponseE
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.config import ConfigError
+from collector.connection import Connection
 from collector.plural import plural
 from collector.request import Request
-from collector.server import Connection
 from collector.store import StoreUnavailableError
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
@@ -48,7 +48,7 @@ def send(connection: Connection, requests: Sequence[Request], batch: Sequence[Se
     for place, is_asking in batch:
         commands += [ASKING] * is_asking
         commands.append(requests[place].command)
-    connection.send_packed_command((b"".join(commands),))
+    connection.send(b"".join(commands))
 
 
 def receive(connection: Connection, batch: Sequence[Sent], copies: int) -> list[Any]:
@@ -63,7 +63,7 @@ def receive(connection: Connection, batch: Sequence[Sent], copies: int) -> list[
     answers = []
     for _, is_asking in batch:
         if is_asking:
-            connection.read_response()
+            connection.receive()
         answers.append(_answer(connection))
     if not copies or _has_copies(connection, copies):
         return answers
@@ -83,7 +83,7 @@ def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:
 def _has_copies(connection: Connection, copies: int) -> bool:
     """Wait until what this connection wrote is on disk here and on so many replicas."""
     for wait_ms in COPIES_WAITS_MS:
-        connection.send_command("WAITAOF", 1, copies, wait_ms)
+        connection.send(Request.of("", "WAITAOF", 1, copies, wait_ms).command)
         answer = _answer(connection)
         if isinstance(answer, RedisError):
             return False
@@ -96,7 +96,7 @@ def _has_copies(connection: Connection, copies: int) -> bool:
 def _answer(connection: Connection) -> Any:  # noqa: ANN401 as redis answers
     """Return the next answer; an error that is one command's alone is an answer too."""
     try:
-        return connection.read_response()
+        return connection.receive()
     except (NoScriptError, ReadOnlyError):
         raise  # a server that was restarted or is no longer the master: connect again
     except ResponseError as error:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 
 from redis.exceptions import RedisError, ResponseError
 
+from collector.connection import Connection
 from collector.connections import Connections
 from collector.exchange import unavailable
-from collector.server import Address, Connection, ask, info, setting
+from collector.server import Address, ask, info, setting
 
 
 class Logs:

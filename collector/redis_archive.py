@@ -12,10 +12,11 @@ from collector.archive_scripts import CUT, PUT, READ_BUCKETS, REMEMBER
 from collector.backup.archive import Cut, Facts, Found, State
 from collector.backup.lines import Bucket, Counts
 from collector.config import ConfigError
+from collector.connection import Connection
 from collector.count_upload import ID_BYTES
 from collector.redis_store import RedisStore
 from collector.schema import GRACE_FIELD, IMPORTED, IMPORTING, SCHEMA_FIELD, SHARDS_FIELD
-from collector.server import Connection, ask, info
+from collector.server import ask, info
 
 COUNTED_MEANWHILE = (
     "a collector counts in the store: stop every collector on it, empty the store, and import the backup again"

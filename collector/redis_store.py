@@ -17,6 +17,7 @@ from redis.exceptions import RedisError
 from client_sdk.spec import Window
 from collector import keys
 from collector.config import ON_DISK, ConfigError, Promise
+from collector.connection import Connection
 from collector.connections import Connections
 from collector.count_upload import count_request, read_answer
 from collector.exchange import unavailable
@@ -35,7 +36,6 @@ from collector.schema import (
     Purpose,
     require_usable,
 )
-from collector.server import Connection
 from collector.shard_names import require_facts, shards_to_name
 from collector.shards import CLUSTER_SHARDS, ONE_SERVER, SHARDS, Command, Layout, Shards
 from collector.store import Counted, Outcome, QuotaExceededError, Snapshot, StoreUnavailableError, Tally
@@ -156,11 +156,11 @@ class RedisStore:
 
         """
         try:
-            self._connections.open(None).disconnect()
+            self._connections.open(None).close()
             servers = self._connections.servers(self.layout.nodes)
             if self._is_cluster:
                 for address in servers:
-                    self._connections.open(address).disconnect()
+                    self._connections.open(address).close()
         except RedisError as error:
             raise unavailable(error) from error
         self.layout = self.layout._replace(nodes=tuple(servers) if self._is_cluster else ())

@@ -21,10 +21,11 @@ from redis.exceptions import (
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.config import ConfigError
+from collector.connection import Connection
 from collector.connections import Connections
 from collector.exchange import Sent, TooFewCopiesError, receive, send, unavailable
 from collector.request import Request
-from collector.server import Address, Connection
+from collector.server import Address
 from collector.store import StoreUnavailableError
 
 ROUNDS = 9
@@ -68,8 +69,8 @@ class Router:
         connection = self._connections.opened(home)
         if connection is not None and not self._copies:
             try:
-                connection.send_packed_command((request.command,))
-                return connection.read_response()
+                connection.send(request.command)
+                return connection.receive()
             except RedisTimeoutError as error:  # another wait as long would be one too many for who waits for us
                 self._connections.drop(home)
                 self._connections.avoid(home)

@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from collector.config import ConfigError, Promise
+from collector.connection import Connection
 from collector.promise import SETTINGS, require_promise
+from collector.request import Request
 
 Address: TypeAlias = tuple[str, int] | None
 """Host and port of a server; None is the server of the URL."""
 
-Connection: TypeAlias = Any
-"""One of redis's connections; they share no public type."""
 
-
-def ask(connection: Connection, *command: str) -> Any:  # noqa: ANN401 as redis answers
+def ask(connection: Connection, *command: str | int) -> Any:  # noqa: ANN401 as redis answers
     """Send one command and return the answer."""
-    connection.send_command(*command)
-    return connection.read_response()
+    connection.send(Request.of("", *command).command)
+    return connection.receive()
 
 
 def info(connection: Connection, section: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.config import ON_DISK
+from collector.connection import Connection
 from collector.connections import AVOIDED_S, Connections
 from collector.request import Request
 from collector.router import ROUNDS, Router
@@ -22,23 +23,20 @@ A, B, C = ("a", 1), ("b", 2), ("c", 3)
 Answers = Callable[[list[bytes]], Any]
 
 
-class Wire:
+class Wire(Connection):
     """A connection to a server that answers as a test says; an answer that is an error is raised."""
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
         self._due: list[Any] = []
 
-    def send_packed_command(self, packed: tuple[bytes]) -> None:
+    def send(self, packed: bytes) -> None:
         reader = hiredis.Reader()
-        reader.feed(packed[0])
+        reader.feed(packed)
         while (command := reader.gets()) is not False:
             self._due.append(self._answers(command))
 
-    def send_command(self, *words: Any) -> None:
-        self._due.append(self._answers([str(word).encode() for word in words]))
-
-    def read_response(self) -> Any:
+    def receive(self) -> Any:
         answer = self._due.pop(0)
         if isinstance(answer, BaseException):
             raise answer
