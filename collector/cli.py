@@ -110,13 +110,18 @@ def serve(bind: str, metrics_bind: str | None, read_token_file: Path | None, **s
 @data_dir_option
 @redis_option
 @cluster_option
-def close(name: str, data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> None:
-    """Close a window early and for good: it takes no further report, and its tallies are final."""
+@durability_option
+@copies_option
+def close(name: str, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
+    """Close a window early and for good: it takes no further report, and its tallies are final.
+
+    --durability and --copies are those of the service: the window is closed where, and as often as, reports are kept.
+    """
     with ErrorsForPeople():
         window = Window.parse(name)
         if window.starts_at > time.time():
             raise ConfigError(f"the window {window} has not begun; only a window that has can be closed")
-        open_store(data_dir, redis_url, is_cluster=is_cluster).close(window)
+        open_store(**store).close(window)
         click.echo(f"window {window} is closed")
 
 

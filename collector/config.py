@@ -129,16 +129,7 @@ class CollectorConfig:
         _require(1 <= self.workers <= 64, f"--workers must be from 1 to 64, not {self.workers}")  # noqa: PLR2004 said in the docstring
         _require(1 <= self.threads <= 256, f"--threads must be from 1 to 256, not {self.threads}")  # noqa: PLR2004 said in the docstring
         _require(not self.is_cluster or self.redis_url is not None, "--cluster needs --redis URL, of any of its nodes")
-        _require(
-            self.durability is not Durability.REPLICATED or self.redis_url is not None,
-            "--durability replicated needs replicas, and the embedded store has none: name a server that has some, or "
-            "a cluster, with --redis URL",
-        )
-        _require(1 <= self.copies <= 5, f"--copies must be from 1 to 5, not {self.copies}")  # noqa: PLR2004 said in the docstring
-        _require(
-            self.copies == 1 or self.durability is Durability.REPLICATED,
-            "--copies is for --durability replicated: give both, or neither",
-        )
+        promised(self.durability, self.copies, self.redis_url)
         for origin in self.cors_origins:
             _require(
                 _is_origin(origin),
@@ -148,7 +139,27 @@ class CollectorConfig:
     @property
     def promise(self) -> Promise:
         """What an acknowledgement promises."""
-        return Promise(self.durability, self.copies if self.durability is Durability.REPLICATED else 0)
+        return promised(self.durability, self.copies, self.redis_url)
+
+
+def promised(durability: Durability, copies: int, redis_url: str | None) -> Promise:
+    """Return what is promised of a store of one's own, or of the embedded one.
+
+    Raises:
+        ConfigError: if it cannot be.
+
+    """
+    _require(
+        durability is not Durability.REPLICATED or redis_url is not None,
+        "--durability replicated needs replicas, and the embedded store has none: name a server that has some, or "
+        "a cluster, with --redis URL",
+    )
+    _require(1 <= copies <= 5, f"--copies must be from 1 to 5, not {copies}")  # noqa: PLR2004 said at CollectorConfig
+    _require(
+        copies == 1 or durability is Durability.REPLICATED,
+        "--copies is for --durability replicated: give both, or neither",
+    )
+    return Promise(durability, copies if durability is Durability.REPLICATED else 0)
 
 
 def _is_origin(text: str) -> bool:

@@ -5,26 +5,30 @@ from __future__ import annotations
 from pathlib import Path
 
 from collector.append_only import STORE_DIR
-from collector.config import IN_MEMORY, ConfigError
+from collector.config import ConfigError, Durability, promised
 from collector.embedded import running_store_url
 from collector.redis_store import RedisStore
 
 
-def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> RedisStore:
-    """Return the store, ready; a command may use one that keeps less than the service promises.
+def open_store(
+    data_dir: Path, redis_url: str | None, *, is_cluster: bool, durability: Durability, copies: int
+) -> RedisStore:
+    """Return the store, ready: what it is told is kept as the service's acknowledgements are.
 
     Args:
         data_dir: directory of a running collector's embedded store, unless ``redis_url`` names another store.
         redis_url: a server, or any node of a cluster; or none.
         is_cluster: whether it is a cluster.
+        durability: where a write is when it is answered.
+        copies: how many replicas have it then, if it is ``replicated``.
 
     Raises:
-        ConfigError: if no collector runs on the directory, or the store cannot be used.
+        ConfigError: if no collector runs on the directory, or the store cannot be used, or not keep that promise.
         StoreUnavailableError: if the store does not answer.
 
     """
-    url = redis_url or running_store_url(data_dir)
-    store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
+    promise = promised(durability, copies, redis_url)
+    store = RedisStore(redis_url or running_store_url(data_dir), promise, is_cluster=is_cluster)
     store.prepare()
     return store
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
 import click
 
 from client_sdk.spec import Window
 from collector.open_store import open_store
-from collector.options import ErrorsForPeople, cluster_option, data_dir_option, redis_option
+from collector.options import (
+    ErrorsForPeople,
+    cluster_option,
+    copies_option,
+    data_dir_option,
+    durability_option,
+    redis_option,
+)
 from collector.plural import plural
 from collector.redis_retirement import RedisRetirement
 from collector.retention import TallyName, before
@@ -22,14 +29,17 @@ from collector.retention import TallyName, before
 @data_dir_option
 @redis_option
 @cluster_option
-def retire(first_kept: str, data_dir: Path, redis_url: str | None, *, is_cluster: bool, dry_run: bool) -> None:
+@durability_option
+@copies_option
+def retire(first_kept: str, *, dry_run: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
     """Remove the tallies of all closed windows that ended before a window, for good.
 
     They stay closed: a report of one that comes later is refused. Windows that are open are left alone, however old.
+    --durability and --copies are those of the service: tallies are gone where, and as often as, reports are kept.
     """
     with ErrorsForPeople():
         window = Window.parse(first_kept)
-        retirement = RedisRetirement(open_store(data_dir, redis_url, is_cluster=is_cluster))
+        retirement = RedisRetirement(open_store(**store))
         names = before(retirement, window)
         if not dry_run:
             retirement.retire(names)

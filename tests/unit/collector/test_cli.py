@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import redis
 from click.testing import CliRunner, Result
 
 from collector.access import Access, Role
@@ -42,6 +43,25 @@ def test_a_setting_that_is_refused_shows_no_token(monkeypatch: pytest.MonkeyPatc
     refused = run("serve", "--registry", "none.toml", "--workers", "0")
     assert (refused.exit_code, "--workers must be" in refused.stderr) == (1, True)
     assert "token" not in refused.stderr
+
+
+@pytest.mark.parametrize("command", [("close", "--window", "2026-11-20"), ("retire", "--before", "2026-11-20")])
+def test_a_command_that_changes_a_store_keeps_the_promise_that_the_service_makes(
+    command: tuple[str, ...], embedded_url: str
+) -> None:
+    store = ("--redis", embedded_url)
+    with redis.Redis.from_url(embedded_url) as client:
+        client.flushall()
+        assert run(*command, *store).exit_code == 0
+        client.config_set("appendfsync", "everysec")
+        try:
+            refused = run(*command, *store)
+            assert (refused.exit_code, "appendfsync always (now everysec)" in refused.stderr) == (1, True)
+            assert run(*command, *store, "--durability", "memory").exit_code == 0
+        finally:
+            client.config_set("appendfsync", "always")
+    alone = run(*command, *store, "--durability", "replicated", "--copies", "1")
+    assert (alone.exit_code, "has 0 replicas in step" in alone.stderr) == (1, True)
 
 
 def test_an_upgrade_of_a_directory_without_a_store_makes_none(tmp_path: Path) -> None:
