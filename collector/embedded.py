@@ -7,6 +7,7 @@ lives under a guardian (see `guardian`).
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import shutil
@@ -23,7 +24,10 @@ from collector import guardian
 from collector.config import ConfigError
 from collector.connections import answers, before_an_answer
 from collector.data_dir import locked
-from collector.mark import Mark, how_to_go_on
+from collector.log_lines import Event
+from collector.mark import Mark, UnnotedError, how_to_go_on
+
+_log = logging.getLogger(__name__)
 
 ADDRESS_FILE = "store.address"
 LOG_FILE = "store.log"
@@ -70,6 +74,7 @@ class EmbeddedStore:
         self._data_dir = data_dir.absolute()
         self._accepts_losses = accepts_losses
         self._mark = Mark(self._data_dir)
+        self._is_noted = True
         self.losses: list[str] = []
         self._lifeline: int | None = None
         self._guardian: subprocess.Popen[bytes] | None = None
@@ -102,19 +107,32 @@ class EmbeddedStore:
             self._guardian.wait()
         (self._data_dir / ADDRESS_FILE).unlink(missing_ok=True)
 
-    def look_after(self) -> None:
+    def look_after(self) -> bool:
         """Start the store again if its guardian was killed, and note how far its file goes. To be run every second.
 
         A dead store alone is the guardian's business.
 
+        Returns:
+            Whether that was noted; if not, the log says once why, and everything else may go on.
+
         Raises:
-            ConfigError: if something acknowledged is lost, or the note cannot be written.
+            ConfigError: if something acknowledged is lost.
 
         """
         if self._guardian is None or self._guardian.poll() is not None:
             self._let_go()
             self._start()
-        self._note()
+        try:
+            self._note()
+        except UnnotedError as error:
+            if self._is_noted:
+                _log.warning("%s: a loss in the store's file would not be seen", error, extra=Event.NOTE_FAILED.extra)
+            self._is_noted = False
+        else:
+            if not self._is_noted:
+                _log.info("how far the store's file goes is noted again", extra=Event.NOTED_AGAIN.extra)
+            self._is_noted = True
+        return self._is_noted
 
     def _note(self) -> None:
         """Note how far the file goes; nothing where the store does not answer."""

@@ -39,12 +39,14 @@ class Health(NamedTuple):
 
     Attributes:
         is_up: whether it answered.
+        is_noted: whether a loss in the embedded store's file would be seen; of another store always.
         open_windows: how many windows with a tally take reports.
         closed_windows: how many are closed.
 
     """
 
     is_up: bool
+    is_noted: bool
     open_windows: int
     closed_windows: int
 
@@ -75,7 +77,7 @@ class Maintenance:
         log: Log,
         *,
         grace_s: int,
-        every_tick: Callable[[], None] = lambda: None,
+        every_tick: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
     ) -> None:
         """Take what to look after; nothing happens before ``start``.
@@ -84,7 +86,7 @@ class Maintenance:
             store: whose windows to close.
             log: what to rewrite.
             grace_s: seconds after its end during which a window still takes reports.
-            every_tick: what else to look after, once a second.
+            every_tick: what else to look after, once a second; returns what Health has as ``is_noted``.
             clock: Unix seconds.
 
         """
@@ -98,7 +100,7 @@ class Maintenance:
         self._closed: frozenset[str] | None = None
         self._closed_before: frozenset[str] = frozenset()
         self._rewritten_at = float("-inf")
-        self.health = Health(is_up=True, open_windows=0, closed_windows=0)
+        self.health = Health(is_up=True, is_noted=True, open_windows=0, closed_windows=0)
 
     def start(self) -> None:
         """Begin."""
@@ -115,7 +117,7 @@ class Maintenance:
         A window that was closed by anybody (the clock, the command line, another collector) is a reason to rewrite.
         """
         try:
-            self._every_tick()
+            self.health = self.health._replace(is_noted=self._every_tick())
             self._look_after_windows()
         finally:  # while a node of a cluster is away no window can close, but the files of the others must not wait
             self._rewrite_when_due(monotonic_s)
@@ -126,7 +128,8 @@ class Maintenance:
         closed = self._closed = self._store.closed_windows()
         for window in sorted(closed - before):
             _log.info("window %s is closed", window, extra=Event.WINDOW_CLOSED.extra)
-        self.health = Health(True, len(self._store.tallied_windows() - closed), len(closed))  # noqa: FBT003 named there
+        opened = self._store.tallied_windows() - closed
+        self.health = self.health._replace(is_up=True, open_windows=len(opened), closed_windows=len(closed))
 
     def _rewrite_when_due(self, monotonic_s: float) -> None:
         closed = self._closed or frozenset()

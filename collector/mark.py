@@ -33,6 +33,10 @@ MARK_FILE = "store.mark"
 CHUNK_BYTES = 2**20
 
 
+class UnnotedError(ConfigError):
+    """The mark cannot be written: what is acknowledged is kept as before, but a loss of it might not be seen."""
+
+
 class Reach(NamedTuple):
     """How far an increment goes.
 
@@ -110,7 +114,8 @@ class Mark:
             sizes: bytes that are on disk and acknowledged, by increment.
 
         Raises:
-            ConfigError: if an increment has become shorter, or the mark cannot be written.
+            UnnotedError: if the mark cannot be written.
+            ConfigError: if an increment has become shorter.
 
         """
         noted = {}
@@ -121,8 +126,11 @@ class Mark:
             with contextlib.suppress(FileNotFoundError):  # as above
                 noted[name] = _extended(self._folder / name, before, size)
         if noted and noted != self._noted:
-            with whole_file(self._file) as file:
-                file.write(json.dumps(noted).encode())
+            try:
+                with whole_file(self._file) as file:
+                    file.write(json.dumps(noted).encode())
+            except ConfigError as error:
+                raise UnnotedError(str(error)) from error
             self._noted = noted
 
     def _refusal(self, losses: list[Loss]) -> ConfigError:

@@ -109,6 +109,9 @@ def _latency(totals: Totals) -> Metric:
 
 def _gauges(health: Health) -> Iterator[Metric]:
     yield GaugeMetricFamily("hearsay_store_up", "Whether the store answered within the last second.", health.is_up)
+    yield GaugeMetricFamily(
+        "hearsay_store_noted", "Whether a loss in the embedded store's file would be seen.", health.is_noted
+    )
     windows = GaugeMetricFamily("hearsay_windows", "Windows that have a tally.", labels=("state",))
     windows.add_metric(("open",), health.open_windows)
     windows.add_metric(("closed",), health.closed_windows)

@@ -70,9 +70,10 @@ def serve(config: CollectorConfig) -> None:
         reloader = Reloader(served, config.registry, config.access_file, board.post)
         retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)
 
-        def look_after() -> None:
-            every_tick()
+        def look_after() -> bool:
+            is_noted = every_tick()
             retention()
+            return is_noted
 
         maintenance = Maintenance(store, store.logs(), grace_s=config.grace_s, every_tick=look_after)
         counts = running.enter_context(_metrics(config, maintenance))
@@ -118,10 +119,10 @@ def load_access(config: CollectorConfig) -> Access:
 
 
 @contextlib.contextmanager
-def _store_url(config: CollectorConfig) -> Iterator[tuple[str, Callable[[], None]]]:
+def _store_url(config: CollectorConfig) -> Iterator[tuple[str, Callable[[], bool]]]:
     """Yield where the store is, and what must be looked after while it is used."""
     if config.redis_url is not None:
-        yield config.redis_url, lambda: None
+        yield config.redis_url, lambda: True
         return
     with EmbeddedStore(config.data_dir) as embedded:
         yield embedded.url, embedded.look_after

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import shutil
@@ -14,16 +15,17 @@ from typing import NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from client_sdk.spec import Verdict
+from client_sdk.spec import GRACE_S, Verdict, Window
 from collector.append_only import MANIFEST, STORE_DIR
 from collector.cli import cli
 from collector.config import ConfigError
 from collector.embedded import EmbeddedStore
 from collector.judge import Judgement
+from collector.maintenance import Maintenance
 from collector.mark import MARK_FILE
 from collector.redis_store import RedisStore
 from collector.store import Counted
-from tests.support.collecting import judged, report, upload
+from tests.support.collecting import TODAY, judged, report, upload
 from tests.support.delivering import Load
 from tests.support.processes import is_running, kill, running_collector, wait_until
 from tests.support.wire import tallies
@@ -82,6 +84,34 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
         shutil.copytree(folder / "data", folder / "killed")
         store.disconnect()
     return Kept(folder / "killed", noted, increment(folder / "killed").stat().st_size, last)
+
+
+def test_a_note_that_cannot_be_written_stops_nothing_and_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "collector")
+    with EmbeddedStore(tmp_path) as embedded:
+        store = RedisStore(embedded.url)
+        store.prepare()
+        due_s = float(Window.parse(TODAY).ends_at + GRACE_S)
+        chores = Maintenance(store, store.logs(), grace_s=GRACE_S, every_tick=embedded.look_after, clock=lambda: due_s)
+        mark = tmp_path / MARK_FILE
+        mark.unlink()
+        mark.mkdir()  # nothing can be written in its place, as on a full disk
+        store.count(judged(upload()))
+        for second in range(2):
+            chores.tick(float(second))
+        assert (store.closed_windows(), chores.health.is_noted, chores.health.closed_windows) == (
+            frozenset({TODAY}),
+            False,
+            1,
+        )
+        mark.rmdir()
+        chores.tick(2.0)
+        assert chores.health.is_noted
+        store.disconnect()
+    told = [getattr(record, "event", "") for record in caplog.records if record.name == "collector.embedded"]
+    assert told == ["note_failed", "noted_again"]
 
 
 def increment(data: Path) -> Path:
