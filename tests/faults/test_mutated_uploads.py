@@ -159,6 +159,7 @@ def store(embedded_url: str) -> Iterator[RedisStore]:
     with redis.Redis.from_url(embedded_url) as client:
         client.flushall()
     store = RedisStore(embedded_url)
+    store.prepare()
     yield store
     store.disconnect()
 
