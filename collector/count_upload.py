@@ -7,7 +7,7 @@ from math import ceil
 
 from client_sdk.spec import MAX_REPORTS, Refusal
 from collector import keys
-from collector.judge import Allowance, Judgement
+from collector.judge import Judgement
 from collector.remembered import REFUSAL_BYTES, pack, unpack
 from collector.request import Request
 from collector.store import Counted, QuotaExceededError
@@ -20,10 +20,10 @@ BUCKET_LEVELS = 8
 
 ID_BYTES = 16
 
-FIRST_REPORT = 9
-"""Index in the script's arguments of what it must know of the first report."""
+FIRST_ADDITION = 10
+"""Index in the script's arguments of what it must know of the first tally that gets reports."""
 
-ARGUMENTS_A_REPORT = 4
+ARGUMENTS_AN_ADDITION = 3
 
 NOT_THE_STORE = "a shard is not one of the store that this collector began with"
 """What the script says of one that was emptied, or put in the place of another."""
@@ -36,10 +36,12 @@ COUNT_UPLOAD = f"""
 --       a script of which not every key is there is told to try again: as the first never is, no upload is judged by
 --       half of what the store remembers
 -- ARGV: the store's name; id; its path through the buckets (octal digits); packed verdict; expiry (Unix seconds,
---       0: do not remember); name and expiry (Unix seconds) of the allowance, its size; all three empty where there is
---       none; then for each report: index in the upload, tally, symbol, number of symbols
+--       0: do not remember); name and expiry (Unix seconds) of the allowance, its size, what the upload is charged; all
+--       four empty where there is none; then for each tally that gets reports: its name, its number of symbols, and
+--       the symbol of each report by its index in the upload, such as {{0: 3, 4: 1}}
 local shard, base = KEYS[1], KEYS[2]
-local name, id, path, verdict, expiry, allowance, allowance_expiry, allowed = unpack(ARGV, 1, {FIRST_REPORT - 1})
+local name, id, path, verdict, expiry, allowance, allowance_expiry, allowed, charge =
+  unpack(ARGV, 1, {FIRST_ADDITION - 1})
 
 -- A shard that was lost forgot what it counted: it must not begin anew while somebody counts on what it held.
 if redis.call('GET', shard .. '{keys.NAME}') ~= name then
@@ -67,22 +69,25 @@ if expiry ~= '0' and tonumber(expiry) <= tonumber(redis.call('TIME')[1]) then
   return redis.error_reply('the clocks of store and collector are days apart: nothing was counted')
 end
 
-local reports = (#ARGV - {FIRST_REPORT - 1}) / {ARGUMENTS_A_REPORT}
-if allowance ~= '' and reports > 0 then
+if allowance ~= '' and charge ~= '0' then
   local quota = shard .. 'quota:' .. allowance .. ':' .. allowance_expiry
-  if (redis.call('GET', quota) or 0) + reports > tonumber(allowed) then return '{chr(OVER_QUOTA)}' end
-  redis.call('INCRBY', quota, reports)
+  if (redis.call('GET', quota) or 0) + charge > tonumber(allowed) then return '{chr(OVER_QUOTA)}' end
+  redis.call('INCRBY', quota, charge)
   redis.call('EXPIREAT', quota, allowance_expiry)
 end
 
-for i = {FIRST_REPORT}, #ARGV, {ARGUMENTS_A_REPORT} do
-  local place, tally, symbol, symbols = unpack(ARGV, i, i + {ARGUMENTS_A_REPORT - 1})
-  local window = string.match(tally, '[^:]+$')
-  if redis.call('SISMEMBER', shard .. 'closed', window) == 1 then
-    verdict = verdict .. string.char(place, place, {REFUSAL_BYTES[Refusal.WINDOW_CLOSED]})
-  elseif redis.call('BITFIELD', shard .. 'tally:' .. tally, 'INCRBY', 'i64', '#' .. symbol, 1)[1] == 1 then
-    redis.call('HSET', shard .. 'tallies', tally, symbols)
-    redis.call('SADD', shard .. 'windows', window)
+local closed = {{}}  -- by window: an upload has reports of few windows, and perhaps many of each
+for i = {FIRST_ADDITION}, #ARGV, {ARGUMENTS_AN_ADDITION} do
+  local tally, symbols, reported = unpack(ARGV, i, i + {ARGUMENTS_AN_ADDITION - 1})
+  local window = string.match(tally, '.*:(.*)')
+  if closed[window] == nil then closed[window] = redis.call('SISMEMBER', shard .. 'closed', window) == 1 end
+  for place, symbol in string.gmatch(reported, '(%d+): (%d+)') do
+    if closed[window] then
+      verdict = verdict .. string.char(place, place, {REFUSAL_BYTES[Refusal.WINDOW_CLOSED]})
+    elseif redis.call('BITFIELD', shard .. 'tally:' .. tally, 'INCRBY', 'i64', '#' .. symbol, 1)[1] == 1 then
+      redis.call('HSET', shard .. 'tallies', tally, symbols)
+      redis.call('SADD', shard .. 'windows', window)
+    end
   end
 end
 
@@ -115,10 +120,10 @@ def count_request(judgement: Judgement, shards: int, name: str) -> Request:
         bucket_path(judgement.upload),
         pack(judgement.reports, judgement.refused),
         judgement.remember_until,
-        *_allowance(judgement.allowance, shards),
+        *_allowance(judgement, shards),
     ]
-    for place, metric, edition, window, symbol, symbols in judgement.additions:
-        arguments += (place, f"{metric}:{edition}:{window}", symbol, symbols)
+    for (tally, symbols), reported in judgement.additions.items():
+        arguments += (tally, symbols, str(reported))
     ids = f"{shard}ids:{judgement.latest_end}:"
     return Request.of(shard, "EVALSHA", COUNT_UPLOAD_SHA, 2, shard, ids, *arguments)
 
@@ -130,13 +135,14 @@ def read_answer(answer: bytes) -> Counted | QuotaExceededError:
     return Counted(unpack(answer[1:]), answer[0] == DUPLICATE)
 
 
-def _allowance(allowance: Allowance | None, shards: int) -> tuple[str | int, str | int, str | int]:
+def _allowance(judgement: Judgement, shards: int) -> tuple[str | int, ...]:
     """Return what a shard must know of an allowance.
 
     Uploads fall evenly on the shards, so each allows its part; but never less than the largest upload needs, for an
     upload lies on one shard.
     """
+    allowance = judgement.allowance
     if allowance is None:
-        return "", "", ""
+        return "", "", "", ""
     allowed = max(ceil(allowance.limit / shards), min(allowance.limit, MAX_REPORTS))
-    return allowance.name, allowance.expires_at, allowed
+    return allowance.name, allowance.expires_at, allowed, judgement.reports - len(judgement.refused)

@@ -19,24 +19,16 @@ A day: a client that saw its window close just before the acknowledgement was lo
 """
 
 
-class Addition(NamedTuple):
-    """One report that counts.
+class Label(NamedTuple):
+    """What a report speaks of, and so which tally it is added to.
 
     Attributes:
-        place: its index in the upload.
-        metric: the metric's name.
-        edition: what the report means.
-        window: the window's name.
-        symbol: the symbol to count.
-        symbols: how many symbols the alphabet has.
+        tally: the tally's name, METRIC:EDITION:WINDOW.
+        symbols: how many symbols the alphabet has; 0 of an unknown metric.
 
     """
 
-    place: int
-    metric: str
-    edition: str
-    window: str
-    symbol: int
+    tally: str
     symbols: int
 
 
@@ -61,7 +53,7 @@ class Judgement(NamedTuple):
     Attributes:
         upload: the upload's id.
         reports: how many reports it has.
-        additions: the reports that count.
+        additions: the reports that count: the symbol of each by its label and its index in the upload.
         refused: index and reason of the others, by rising index.
         latest_end: Unix seconds of the latest end of any window in the upload: a function of its bytes alone, so that
             every attempt looks for the id in the same place.
@@ -73,7 +65,7 @@ class Judgement(NamedTuple):
 
     upload: str
     reports: int
-    additions: tuple[Addition, ...]
+    additions: dict[Label, dict[int, int]]
     refused: tuple[tuple[int, Refusal], ...]
     latest_end: int
     remember_until: int
@@ -86,7 +78,7 @@ class _Ruling(NamedTuple):
     Attributes:
         refusal: why none of them counts, whenever it comes, or none.
         out_of_time: why none of them counts now, or none.
-        symbols: how many symbols the alphabet has; 0 of an unknown metric.
+        label: theirs.
         ends_at: Unix seconds of the window's end.
         remember_until: Unix seconds until which the upload's id is remembered; 0 if the window is not open.
 
@@ -94,7 +86,7 @@ class _Ruling(NamedTuple):
 
     refusal: Refusal | None
     out_of_time: Refusal | None
-    symbols: int
+    label: Label
     ends_at: int
     remember_until: int
 
@@ -150,24 +142,24 @@ def _out_of_time(window: Window, now_s: float, grace_s: int) -> Refusal | None:
 
 
 def _judge(upload: Upload, rule: _Rule, allowance: Allowance | None = None) -> Judgement:
-    additions: list[Addition] = []
+    additions: dict[Label, dict[int, int]] = {}
     refused: list[tuple[int, Refusal]] = []
     latest_end = latest_memory = 0
     for index, (metric, edition, window, symbol) in enumerate(upload.reports):
-        refusal, out_of_time, symbols, ends_at, remember_until = rule(metric, edition, window)
+        refusal, out_of_time, label, ends_at, remember_until = rule(metric, edition, window)
         if ends_at > latest_end:  # noqa: PLR1730 a call of max takes longer, and this is done for every report
             latest_end = ends_at
         if remember_until > latest_memory:  # noqa: PLR1730 as above
             latest_memory = remember_until
         if refusal is None:
-            refusal = Refusal.SYMBOL_OUT_OF_RANGE if symbol >= symbols else out_of_time
-        if refusal is None:
-            additions.append(Addition(index, metric, edition, window, symbol, symbols))
-        else:
+            refusal = Refusal.SYMBOL_OUT_OF_RANGE if symbol >= label.symbols else out_of_time
+        if refusal is not None:
             refused.append((index, refusal))
-    return Judgement(
-        upload.id, len(upload.reports), tuple(additions), tuple(refused), latest_end, latest_memory, allowance
-    )
+        elif label in additions:
+            additions[label][index] = symbol
+        else:
+            additions[label] = {index: symbol}
+    return Judgement(upload.id, len(upload.reports), additions, tuple(refused), latest_end, latest_memory, allowance)
 
 
 _latest: _Second | None = None
@@ -190,8 +182,8 @@ def _rules_of(registry: Registry, now_s: float, grace_s: int) -> _Rule:
         out_of_time = _out_of_time(window, now_s, grace_s)
         remember_until = window.ends_at + grace_s + IDS_OUTLIVE_S if out_of_time is None else 0
         metric = registry.metrics.get(name)
-        symbols = metric.channel.symbols if metric else 0
-        return _Ruling(_refusal(metric, edition, window), out_of_time, symbols, window.ends_at, remember_until)
+        label = Label(f"{name}:{edition}:{window}", metric.channel.symbols if metric else 0)
+        return _Ruling(_refusal(metric, edition, window), out_of_time, label, window.ends_at, remember_until)
 
     return rule
 

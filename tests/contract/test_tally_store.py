@@ -82,9 +82,9 @@ def test_there_are_stores_to_hold_to_the_contract() -> None:
 
 
 def test_every_report_of_an_upload_is_counted(store: TallyStore) -> None:
-    sent = upload(report(symbol=1), report("os", 3), report("os", 3))
-    assert store.count(judged(sent)).verdict == Verdict(3)
-    assert counts(store) == {("dark_mode", TODAY): (0, 1), ("os", TODAY): (0, 0, 0, 2)}
+    sent = upload(report(symbol=1), report("os", 3), report("os", 3), report(symbol=0), report("os", 1))
+    assert store.count(judged(sent)).verdict == Verdict(5)
+    assert counts(store) == {("dark_mode", TODAY): (1, 1), ("os", TODAY): (0, 1, 0, 2)}
 
 
 def test_an_upload_that_comes_again_is_answered_as_the_first_time_and_counted_once(store: TallyStore) -> None:
@@ -126,9 +126,10 @@ def test_sixteen_threads_with_the_same_upload_count_it_once(store: TallyStore) -
 def test_a_closed_window_takes_no_report_and_does_not_take_the_others_with_it(store: TallyStore) -> None:
     store.count(judged(upload()))
     store.close(Window.parse(TODAY))
-    late = upload(report(), report("plan", 0, "2026-W47"), report("os", 8))
+    late = upload(report(), report("plan", 0, "2026-W47"), report("os", 8), report("os", 2), report())
     first = store.count(judged(late)).verdict
-    assert first == Verdict(3, ((0, Refusal.WINDOW_CLOSED), (2, Refusal.SYMBOL_OUT_OF_RANGE)))
+    closed = dict.fromkeys((0, 3, 4), Refusal.WINDOW_CLOSED)
+    assert first == Verdict(5, tuple(sorted({**closed, 2: Refusal.SYMBOL_OUT_OF_RANGE}.items())))
     assert store.count(judged(late)).verdict == first
     store.close(Window.parse("2026-W47"))
     assert counts(store) == {("dark_mode", TODAY): (0, 1), ("plan", "2026-W47"): (1, 0)}

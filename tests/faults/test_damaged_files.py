@@ -129,7 +129,7 @@ def counted(data: Path, more: Judgement | None = None) -> int:
         store = RedisStore(embedded.url)
         store.prepare()
         counted_before = sum(sum(tally.counts) for tally in store._tallies(lambda _: True, closed=False))
-        assert store.count(more) == Counted(Verdict(len(more.additions)), is_duplicate=False)
+        assert store.count(more) == Counted(Verdict(more.reports), is_duplicate=False)
         store.disconnect()
         return counted_before
 

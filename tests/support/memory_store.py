@@ -31,17 +31,19 @@ class MemoryStore:
         if judgement.upload in self._verdicts:
             return Counted(self._verdicts[judgement.upload], is_duplicate=True)
         if judgement.allowance is not None:
-            charged = self._charged.get(judgement.allowance, 0) + len(judgement.additions)
+            charged = self._charged.get(judgement.allowance, 0) + judgement.reports - len(judgement.refused)
             if charged > judgement.allowance.limit:
                 raise QuotaExceededError("over the limit for the test")
             self._charged[judgement.allowance] = charged
         refused = list(judgement.refused)
-        for addition in judgement.additions:
-            if addition.window in self._closed:
-                refused.append((addition.place, Refusal.WINDOW_CLOSED))
+        for label, reported in judgement.additions.items():
+            metric, edition, window = label.tally.split(":")
+            if window in self._closed:
+                refused += ((place, Refusal.WINDOW_CLOSED) for place in reported)
             else:
-                key = (addition.metric, addition.edition, addition.window)
-                self._counts.setdefault(key, [0] * addition.symbols)[addition.symbol] += 1
+                counts = self._counts.setdefault((metric, edition, window), [0] * label.symbols)
+                for symbol in reported.values():
+                    counts[symbol] += 1
         verdict = Verdict(judgement.reports, tuple(sorted(refused)))
         if judgement.remember_until:
             self._verdicts[judgement.upload] = verdict

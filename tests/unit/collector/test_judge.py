@@ -42,8 +42,10 @@ def test_the_cases_cover_every_refusal() -> None:
 
 
 def test_a_refused_report_does_not_take_the_others_with_it() -> None:
-    judgement = judged(upload(report(symbol=7), report("os", 3), report(symbol=7), report("plan", 1, "2026-W47")))
-    assert [addition.place for addition in judgement.additions] == [1, 3]
+    judgement = judged(
+        upload(report(symbol=7), report("os", 3), report("os", 4), report("plan", 1, "2026-W47"), report("os", 0))
+    )
+    assert list(judgement.additions.values()) == [{1: 3, 4: 0}, {3: 1}]
     assert [place for place, _ in judgement.refused] == [0, 2]
 
 
