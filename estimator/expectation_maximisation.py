@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from estimator.histogram import Histogram
 from estimator.intervals import Floats
+from estimator.inverse.grid import GridLaw
 
 SMALL_STEP = 1e-6
 """The shares are found when a step moves no more than this share of the people (ten times more costs accuracy)."""
@@ -67,14 +68,14 @@ def _leapt(histogram: Histogram, seen: Floats, start: Floats, *, smooth: bool) -
             left, seen, shares, once = left[moving], seen[moving], shares[moving], once[moving]
         if left.size == 0:
             break
-        far = _extrapolated(shares, once, stepped(histogram, seen, once, smooth=smooth))
+        far = extrapolated(shares, once, stepped(histogram, seen, once, smooth=smooth))
         shares = stepped(histogram, seen, far, smooth=smooth)
     return found
 
 
-def stepped(histogram: Histogram, frequencies: Floats, shares: Floats, *, smooth: bool) -> Floats:
+def stepped(law: GridLaw, frequencies: Floats, shares: Floats, *, smooth: bool) -> Floats:
     """Return where one step leads from some shares: shape (..., bins)."""
-    reached = shares * histogram.expectations(frequencies / histogram.symbol_law(shares))
+    reached = shares * law.expectations(frequencies / law.symbol_law(shares))
     return smoothed(reached) if smooth else reached
 
 
@@ -101,7 +102,7 @@ def possible(far: Floats, reached: Floats) -> Floats:
     return found
 
 
-def _extrapolated(shares: Floats, once: Floats, twice: Floats) -> Floats:
+def extrapolated(shares: Floats, once: Floats, twice: Floats) -> Floats:
     """Return where steps that shrink by a steady factor would lead."""
     first, change = once - shares, twice - 2 * once + shares
     steady = np.maximum(_length(change), np.finfo(float).tiny)

@@ -20,16 +20,19 @@ reports that look like those of some population, as those of liars who follow th
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from client_sdk.spec import Channel, Label, Metric, Number, Subset
+from estimator.expectation_maximisation import AT_ONCE
+from estimator.grid_range import as_far
 from estimator.intervals import Floats
 from estimator.inverse import inverse_of
 from estimator.inverse.decoders import decoder_of
 from estimator.inverse.grid import grid_law
+from estimator.inverse.protocol import Inverse
 from estimator.likelihood import climbed, maximum_likelihood
 from estimator.positions import positions_of, scale_of
 from estimator.tallies import Counts
@@ -165,35 +168,49 @@ def range_test(channel: Channel, counts: Counts) -> RangeTest:
     statistic = _statistic(counts, law)
     if statistic <= ROUNDING * reports:
         return RangeTest(max(0.0, statistic), 1.0, drawn=0)
-    generator = np.random.default_rng(SEED)
-    drawn_from = _barest_law(channel, counts)
-    as_far = 0
-    for drawn in range(1, DRAWN_AT_MOST + 1):
-        again = generator.multinomial(reports, drawn_from)
-        as_far += _statistic(again, likeliest_law(channel, again)) >= statistic
-        if as_far == CLEAR:
+    drawn_from = law if _is_on_grid(channel) else _barest_law(inverse_of(channel), counts)
+    found = 0
+    for drawn, is_as_far in enumerate(_drawn(channel, reports, drawn_from, statistic), start=1):
+        found += is_as_far
+        if found == CLEAR:
             return RangeTest(statistic, CLEAR / drawn, drawn)
-    return RangeTest(statistic, (as_far + 1) / (DRAWN_AT_MOST + 1), DRAWN_AT_MOST)
+    return RangeTest(statistic, (found + 1) / (DRAWN_AT_MOST + 1), DRAWN_AT_MOST)
+
+
+def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Iterator[bool]:
+    """Yield of each tally that is drawn from a law whether it is as far from the range as the statistic says."""
+    generator = np.random.default_rng(SEED)
+    if not _is_on_grid(channel):
+        for _ in range(DRAWN_AT_MOST):
+            again = generator.multinomial(reports, law)
+            yield _statistic(again, likeliest_law(channel, again)) >= statistic
+        return
+    for first in range(0, DRAWN_AT_MOST, AT_ONCE):
+        some = generator.multinomial(reports, law, size=min(AT_ONCE, DRAWN_AT_MOST - first))
+        yield from as_far(grid_law(channel), channel.inputs, some, statistic).tolist()
 
 
 def likeliest_law(channel: Channel, counts: Counts) -> Floats:
     """Return the law of the symbols, of the channel's range, that makes a tally likeliest; shape (m,), of sum 1."""
-    if decoder_of(channel) is None:
-        inverse = inverse_of(channel)
-        law = inverse.symbol_law(maximum_likelihood(inverse, counts))
-    else:
+    if _is_on_grid(channel):
         operators = grid_law(channel)
         alike = np.full(channel.inputs, 1 / channel.inputs)
         law = operators.symbol_law(climbed(operators, counts, alike))
+    else:
+        inverse = inverse_of(channel)
+        law = inverse.symbol_law(maximum_likelihood(inverse, counts))
     normalised: Floats = law / law.sum()
     return normalised
 
 
-def _barest_law(channel: Channel, counts: Counts) -> Floats:
+def _is_on_grid(channel: Channel) -> bool:
+    """Whether its inputs are the points of a grid, of which only the law of all is known and not the share of each."""
+    return decoder_of(channel) is not None
+
+
+def _barest_law(inverse: Inverse, counts: Counts) -> Floats:
     """Return the likeliest law with shares of 0 where those that are likeliest cannot be told from it; shape (m,)."""
-    if decoder_of(channel) is not None:
-        return likeliest_law(channel, counts)
-    inverse, reports = inverse_of(channel), int(counts.sum())
+    reports = int(counts.sum())
     shares = maximum_likelihood(inverse, counts)
     told = shares > math.sqrt(math.log(max(reports, 2))) * inverse.standard_errors(counts, reports)
     told[shares.argmax()] = True

@@ -9,12 +9,15 @@ from math import comb, factorial, prod
 import numpy as np
 import pytest
 
-from client_sdk.spec import Metric, Registry, Window
+from client_sdk.spec import Channel, Metric, Registry, Window
 from client_sdk.spec.mechanisms.hybrid import Hybrid
 from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.spec.mechanisms.square_wave import SquareWave
+from estimator.grid_range import as_far
 from estimator.intervals import Floats
 from estimator.inverse import inverse_of
 from estimator.inverse.grid import grid_law
+from estimator.likelihood import SLACK
 from estimator.metric_estimate import estimate
 from estimator.poisoning import CLEAR, DRAWN_AT_MOST, extremes_of, likeliest_law, range_test, reach_of
 from estimator.tallies import Counts, Tally
@@ -168,6 +171,23 @@ def test_honest_tallies_of_answers_that_nobody_gives_are_accused_no_more_often_t
     drawn = np.random.default_rng(31).multinomial(1500, law / law.sum(), size=rounds)
     accused = sum(range_test(channel, counts).p_value <= level for counts in drawn)
     assert accused <= rounds * level + 2 * (rounds * level * (1 - level)) ** 0.5
+
+
+@pytest.mark.parametrize("channel", [Hybrid.within(requested(2), points=9), SquareWave.within(requested(1), points=9)])
+def test_many_tallies_of_a_grid_are_as_far_from_its_range_as_one_by_one(channel: Channel) -> None:
+    law = matrix(channel) @ uneven(channel.inputs)
+    tallies = np.random.default_rng(12).multinomial(400, law / law.sum(), size=40)
+    laws = [likeliest_law(channel, counts) for counts in tallies]
+    distances = np.array([2 * xlogy(counts, counts / (400 * one)) for counts, one in zip(tallies, laws, strict=True)])
+    middle = float(np.median(distances))
+    told = np.abs(distances - middle) > 2 * SLACK * channel.inputs  # what is nearer cannot be told apart
+    assert told.sum() > len(tallies) / 2
+    far = as_far(grid_law(channel), channel.inputs, tallies, middle)
+    assert (far == (distances > middle))[told].all()
+
+
+def xlogy(counts: Counts, ratios: Floats) -> float:
+    return float(counts[counts > 0] @ np.log(ratios[counts > 0]))
 
 
 def test_a_tally_within_the_range_passes_without_any_draw() -> None:
