@@ -5,8 +5,11 @@ Tallies of one question share the law of its mechanism, so that many of them are
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -60,5 +63,6 @@ def _together(histogram: Histogram, counts: Counts) -> Iterator[Fit]:
     reports = counts.sum(axis=-1)
     frequencies = counts / reports[:, np.newaxis]
     smoothed, likeliest = (shares_of(histogram, frequencies, smooth=smooth) for smooth in (True, False))
-    for of_tally, likeliest_of_tally, n in zip(smoothed, likeliest, reports.tolist(), strict=True):
-        yield Fit(of_tally, likeliest_of_tally, drawn_anew(histogram, of_tally, n))
+    with ThreadPoolExecutor(os.cpu_count()) as threads:  # numpy keeps no other thread from computing
+        again = threads.map(partial(drawn_anew, histogram), smoothed, reports.tolist())
+        yield from map(Fit, smoothed, likeliest, again)
