@@ -125,7 +125,6 @@ class RedisArchive:
         elsewhere = (self._run(shard, "EXISTS", keys.of_shard(shard, keys.TALLIES)) for shard in self._shards()[1:])
         if not set(self._store.index()).issubset(tallies) or any(elsewhere):
             raise ConfigError(COUNTED_MEANWHILE)
-        self._store.require_own()
         grace = () if grace_s is None else (GRACE_FIELD, grace_s)
         self._tell("HSET", keys.STORE, IMPORTED, digest, *grace)
         self._tell("HDEL", keys.STORE, IMPORTING)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,12 +14,14 @@ import redis
 from client_sdk.spec import Verdict, Window
 from collector import keys
 from collector.backup.export import backup
+from collector.backup.restore import check, restore
 from collector.check import Finding, Level, check_store
 from collector.config import ON_DISK, ConfigError
 from collector.count_upload import NOT_THE_STORE
 from collector.lost_shards import accept_lost_shards
 from collector.redis_archive import RedisArchive
 from collector.redis_store import RedisStore
+from collector.schema import Purpose
 from collector.shard_names import numbered
 from collector.store import StoreUnavailableError
 from tests.support.cluster import Cluster
@@ -143,6 +146,21 @@ def test_a_backup_of_a_store_that_is_emptied_meanwhile_has_no_end(emptied: Empti
     emptied.store.count(judged(of_shard(0)))
     with pytest.raises(StoreUnavailableError, match="has lost shard"):
         list(backup(RedisArchive(emptied.store), None, empty))
+
+
+def test_an_import_into_a_store_that_is_emptied_meanwhile_is_not_finished(emptied: Emptied, tmp_path: Path) -> None:
+    def empty(_: int) -> None:
+        emptied.empty()
+
+    emptied.store.count(judged(of_shard(0)))
+    file = tmp_path / "backup.ndjson"
+    file.write_bytes(b"".join(backup(RedisArchive(emptied.store), None, lambda _: None)))
+    emptied.empty()
+    store = emptied.anew()
+    store.prepare(Purpose.IMPORT)
+    with pytest.raises(StoreUnavailableError, match="has lost shard"):
+        restore(file, check(file), RedisArchive(store), empty)
+    store.disconnect()
 
 
 def test_tallies_of_a_store_that_is_emptied_while_they_are_read_have_no_end(emptied: Emptied) -> None:
