@@ -194,7 +194,7 @@ class Connections:
         self.avoid(address)  # by the other threads, while this one tries
 
     def _require_expected(self, connection: Connection) -> None:
-        """Refuse a server whose store is not the one that was agreed on; of a cluster only one node can tell."""
+        """Refuse a server whose store is not the one that was agreed on; elsewhere its shards tell."""
         try:
             found = server.ask(connection, "HGET", keys.STORE, NAME_FIELD)
         except (AskError, ClusterDownError):  # another node would have to tell, or one that is lost
