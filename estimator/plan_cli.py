@@ -19,6 +19,7 @@ from estimator.horizon import windows_left
 from estimator.options import NumberRange
 from estimator.planning import DELTA, Wish, make_plan
 from estimator.population import MAX_DEVICES
+from estimator.printing import put, put_document
 from estimator.render.planned import ALLOCATION_FORMATS, PLAN_FORMATS
 from estimator.render.statement import statement
 from estimator.rewriting import diff
@@ -126,20 +127,20 @@ def plan(  # noqa: PLR0913 one argument an option
         _check(definitions, None if against is None else _load(against)[1], day)
         return
     if page:
-        click.echo(statement(definitions, day), nl=False)
+        put_document(statement(definitions, day))
         return
     asked = _Asked(_known(definitions, wanted), _known(definitions, weights))
     if population is None:
         raise click.UsageError("say how many devices there are: --population N")
     if total is None:
         made = make_plan(definitions, Wish(population, day, delta, asked.errors))
-        click.echo(PLAN_FORMATS[form](made), nl=False)
+        put(PLAN_FORMATS, form, made)
         return
     try:
         found = allocate(text, int(total * NANOS), _goals(definitions, asked, day), population)
     except PlanError as error:
         raise click.UsageError(str(error)) from error
-    click.echo(ALLOCATION_FORMATS[form](found, diff(registry.name, text, found.text)), nl=False)
+    put(ALLOCATION_FORMATS, form, found, diff(registry.name, text, found.text))
 
 
 def _goals(registry: Registry, asked: _Asked, day: date) -> dict[str, float]:

@@ -13,6 +13,7 @@ from estimator import rehearsal
 from estimator.errors import AnswersError
 from estimator.options import REGISTRY, load_registry
 from estimator.population import MAX_DEVICES, Source, from_shares, read_csv
+from estimator.printing import put
 from estimator.progress import progress
 from estimator.render.rehearsed import FORMATS
 
@@ -61,7 +62,7 @@ def rehearse(  # noqa: PLR0913 one argument an option
     seed = randbits(SEED_BITS) if seed is None else seed
     with progress("rehearsing", rounds * len(source.crowds)) as advance:
         made = rehearsal.rehearse(source, seed=seed, rounds=rounds, after_round=partial(advance, 1))
-    click.echo(FORMATS[form](made), nl=False)
+    put(FORMATS, form, made)
 
 
 def _source(

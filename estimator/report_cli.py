@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -17,11 +16,10 @@ from estimator.errors import MissingLibraryError, OutputError, TalliesError
 from estimator.files import write_whole
 from estimator.keep_cli import keep
 from estimator.options import BETWEEN_0_AND_1, REGISTRY, WindowType, load_registry
+from estimator.printing import put
 from estimator.progress import progress
 from estimator.read_token import TOKEN_VARIABLE, read_token
 from estimator.render import BINARY_FORMATS, FORMATS
-from estimator.render.as_table import as_table
-from estimator.render.style import Style
 from estimator.report import Report, make_report
 from estimator.tallies import Tally, read_file
 from estimator.watch import GREATEST_S, LEAST_S, USUAL_S
@@ -125,7 +123,7 @@ def _put_page(made: Report, registry: Registry, html: Path) -> None:
 
 def _put(made: Report, form: str, output: Path | None) -> None:
     if output is None and form == "table":
-        click.echo(as_table(made, Style.of(sys.stdout)), nl=False, color=True)
+        put(FORMATS, form, made)
         return
     content = BINARY_FORMATS[form](made) if form in BINARY_FORMATS else FORMATS[form](made).encode()
     if output is None:

@@ -11,6 +11,7 @@ from estimator.audit.contests import LEAST_REPORTS
 from estimator.audit.run import audit, chosen, default_reports, windows_played
 from estimator.errors import AuditError
 from estimator.options import REGISTRY, load_registry
+from estimator.printing import put
 from estimator.progress import progress
 from estimator.render.audited import FORMATS, accusation
 
@@ -40,7 +41,7 @@ def audit_command(
             made = audit(questions, reports, after_life=advance)
     except AuditError as error:
         raise click.UsageError(str(error)) from error
-    click.echo(FORMATS[form](made), nl=False)
+    put(FORMATS, form, made)
     for finding in made.accused:
         click.echo(accusation(finding), err=True)
     context.exit(1 if made.accused else 0)

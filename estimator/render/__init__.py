@@ -12,7 +12,7 @@ from estimator.render.as_table import as_table
 from estimator.render.frames import to_parquet
 from estimator.report import Report
 
-FORMATS: Final[dict[str, Callable[[Report], str]]] = {"table": as_table, "json": as_json, "csv": as_csv}
+FORMATS: Final[dict[str, Callable[..., str]]] = {"table": as_table, "json": as_json, "csv": as_csv}
 """What ``--format`` may name; every form ends with a line break."""
 
 BINARY_FORMATS: Final[dict[str, Callable[[Report], bytes]]] = {

@@ -8,9 +8,12 @@ from typing import Final
 from estimator.audit import Audit, Finding
 from estimator.audit.attack import FALSE_ACCUSATION
 from estimator.render.as_json import json_text
-from estimator.render.style import VALUE_WIDTH, cut
+from estimator.render.style import PLAIN, VALUE_WIDTH, Style
 
 ALL: Final = "all metrics"
+
+HALF: Final = 14
+"""Columns for each of two answers."""
 
 HEADING: Final = f"  {'metric':{VALUE_WIDTH}} {'told apart':31} {'claimed':>8} {'proved':>7} {'excess':>7}"
 
@@ -24,13 +27,13 @@ What a row does not prove may still be true: an audit refutes, never confirms.
 """
 
 
-def audit_as_table(made: Audit) -> str:
+def audit_as_table(made: Audit, style: Style = PLAIN) -> str:
     """Return the audit as text of 80 columns, a block a horizon."""
     horizons: dict[str, list[Finding]] = {}
     for finding in made.findings:
         horizons.setdefault(finding.contest.horizon, []).append(finding)
-    blocks = ["".join(_block(horizon, findings)) for horizon, findings in horizons.items()]
-    return "\n".join([*blocks, FOOTNOTES])
+    blocks = ["".join(_block(horizon, findings, style)) for horizon, findings in horizons.items()]
+    return style.shown("\n".join([*blocks, FOOTNOTES]))
 
 
 def audit_as_json(made: Audit) -> str:
@@ -45,7 +48,7 @@ def audit_as_json(made: Audit) -> str:
     )
 
 
-FORMATS: Final[dict[str, Callable[[Audit], str]]] = {"table": audit_as_table, "json": audit_as_json}
+FORMATS: Final[dict[str, Callable[..., str]]] = {"table": audit_as_table, "json": audit_as_json}
 """What ``--format`` may name; every form ends with a line break."""
 
 
@@ -58,7 +61,7 @@ def accusation(finding: Finding) -> str:
     )
 
 
-def _block(horizon: str, findings: list[Finding]) -> Iterator[str]:
+def _block(horizon: str, findings: list[Finding], style: Style) -> Iterator[str]:
     counts = sorted({finding.proof.observations for finding in findings})
     yield f"{horizon}: n = {' to '.join(f'{count:,}' for count in dict.fromkeys((counts[0], counts[-1])))} each\n"
     yield f"{HEADING}\n"
@@ -66,14 +69,13 @@ def _block(horizon: str, findings: list[Finding]) -> Iterator[str]:
         contest, proof = finding.contest, finding.proof
         excess = "none" if proof.detectable is None else f"{proof.detectable:.3f}"
         yield (
-            f"  {cut(contest.metric or ALL):{VALUE_WIDTH}} {_pair(contest.names):31}"
+            f"  {style.cut(contest.metric or ALL, VALUE_WIDTH):{VALUE_WIDTH}} {_pair(contest.names, style):31}"
             f" {proof.claim.epsilon:8.4f} {proof.epsilon:7.4f} {excess:>7}{' *' if finding.accused else ''}\n"
         )
 
 
-def _pair(names: tuple[str, str]) -> str:
-    half = 14
-    return " | ".join(name if len(name) <= half else f"{name[: half - 1]}…" for name in names)
+def _pair(names: tuple[str, str], style: Style) -> str:
+    return " | ".join(style.cut(name, HALF) for name in names)
 
 
 def _document(finding: Finding) -> dict[str, object]:

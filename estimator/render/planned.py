@@ -13,7 +13,7 @@ from estimator.planning import MetricPlan, Plan
 from estimator.plural import plural
 from estimator.render import central
 from estimator.render.as_json import json_text
-from estimator.render.style import cut
+from estimator.render.style import PLAIN, VALUE_WIDTH, Style
 from estimator.render.words import mean_word, mechanism_words, short_loss
 
 NO_BOUND: Final = "no bound"
@@ -33,18 +33,19 @@ Any two histories: epsilon of all reports together, by addition, within the
 ceilings. At delta: but for that chance, by their losses composed; not above it.
 Same times of change: two histories whose permanent answers change together;
 opting out and in again draws such answers anew, and the figure counts again.
-A month touches 6 ISO weeks at most, a year 54. Life: from the day of the plan on.
+A month touches 6 ISO weeks at most, a year 54.
+Life: from the day of the plan on.
 """
 
 
-def plan_as_table(plan: Plan) -> str:
+def plan_as_table(plan: Plan, style: Style = PLAIN) -> str:
     """Return the plan as text of 80 columns."""
     part = "" if plan.answering == 1 else f", of which {float(plan.answering):.1%} answer a question in a window"
     head = f"{plural(plan.wish.population, 'device')}{part}\n"
     blocks = ["".join(f"{line.rstrip()}\n" for line in _metric_lines(one)) for one in plan.metrics]
     device = "".join(f"{line.rstrip()}\n" for line in _device_lines(plan))
     notes = "".join(f"{fill(f'note: {note}', WIDTH)}\n" for note in plan.notes)
-    return "\n".join([head, *blocks, FOOTNOTES, device, DEVICE_FOOTNOTE, *([notes] if notes else [])])
+    return style.shown("\n".join([head, *blocks, FOOTNOTES, device, DEVICE_FOOTNOTE, *([notes] if notes else [])]))
 
 
 def plan_as_json(plan: Plan) -> str:
@@ -60,18 +61,18 @@ def plan_as_json(plan: Plan) -> str:
     return json_text(document)
 
 
-PLAN_FORMATS: Final[dict[str, Callable[[Plan], str]]] = {"table": plan_as_table, "json": plan_as_json}
+PLAN_FORMATS: Final[dict[str, Callable[..., str]]] = {"table": plan_as_table, "json": plan_as_json}
 """What ``--format`` may name; every form ends with a line break."""
 
 
-def allocation_as_table(allocation: Allocation, patch: str) -> str:
+def allocation_as_table(allocation: Allocation, patch: str, style: Style = PLAIN) -> str:
     """Return the errors before and after, then a patch, which ``patch`` finds beneath them."""
     lines = [f"{'':17} {'epsilon':>10} {'error':>11}   {'epsilon':>10} {'error':>11} {'wanted':>11}"]
     for row in allocation.rows:
         before = f"{row.epsilon_before:10.6g} {row.error_before:11.4g}"
-        lines.append(
-            f"{cut(row.name):17} {before} > {row.epsilon_after:10.6g} {row.error_after:11.4g} {row.wanted:11.4g}"
-        )
+        name = style.cut(row.name, VALUE_WIDTH)
+        after = f"{row.epsilon_after:10.6g} {row.error_after:11.4g}"
+        lines.append(f"{name:{VALUE_WIDTH}} {before} > {after} {row.wanted:11.4g}")
     before_worst, after_worst = allocation.worst
     lines.append(f"largest error, in units of what is wanted: {before_worst:.4g} before, {after_worst:.4g} after")
     if allocation.answers_after is not None:
@@ -100,7 +101,7 @@ def allocation_as_json(allocation: Allocation, patch: str) -> str:
     return json_text(document)
 
 
-ALLOCATION_FORMATS: Final[dict[str, Callable[[Allocation, str], str]]] = {
+ALLOCATION_FORMATS: Final[dict[str, Callable[..., str]]] = {
     "table": allocation_as_table,
     "json": allocation_as_json,
 }

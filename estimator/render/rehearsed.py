@@ -13,15 +13,11 @@ from estimator.rehearsal import Coverage, Rehearsal, Rehearsed, compared, holds
 from estimator.render.as_csv import csv_text
 from estimator.render.as_json import document_of, json_text
 from estimator.render.rows import COLUMNS, metric_rows
-from estimator.render.style import VALUE_WIDTH, cut
+from estimator.render.style import PLAIN, VALUE_WIDTH, Style
 from estimator.render.table_lines import lines_of, shown_values
 from estimator.render.words import mechanism_words
 
 CSV_COLUMNS: Final = (*COLUMNS, "truth", "holds", "seed")
-
-HEADING: Final = (
-    f"  {'':{VALUE_WIDTH}} {'truth':>8}  {'estimate ± s.e.':>18}  {'error':>8}  {f'{CONFIDENCE:.0%} interval':^17}"
-)
 
 FOOTNOTES: Final = """\
 error: estimate less truth. *: the interval misses the truth.
@@ -60,13 +56,13 @@ def rehearsal_as_csv(rehearsal: Rehearsal) -> str:
     return csv_text([CSV_COLUMNS, *rows])
 
 
-def rehearsal_as_table(rehearsal: Rehearsal) -> str:
+def rehearsal_as_table(rehearsal: Rehearsal, style: Style = PLAIN) -> str:
     """Return the rehearsal as text of 80 columns."""
     seed = f"seed {rehearsal.seed}\n"
-    return "\n".join([seed, *(_block(rehearsed) for rehearsed in rehearsal.metrics), FOOTNOTES])
+    return style.shown("\n".join([seed, *(_block(rehearsed, style) for rehearsed in rehearsal.metrics), FOOTNOTES]))
 
 
-FORMATS: Final[dict[str, Callable[[Rehearsal], str]]] = {
+FORMATS: Final[dict[str, Callable[..., str]]] = {
     "table": rehearsal_as_table,
     "json": rehearsal_as_json,
     "csv": rehearsal_as_csv,
@@ -80,7 +76,7 @@ def _coverage(coverage: Coverage | None) -> dict[str, float] | None:
     return {"rounds": coverage.rounds, "population": coverage.population, "noise_alone": coverage.noise_alone}
 
 
-def _block(rehearsed: Rehearsed) -> str:
+def _block(rehearsed: Rehearsed, style: Style) -> str:
     estimated = rehearsed.estimated
     metric = estimated.metric
     positions, left_out = shown_values(estimated)
@@ -90,13 +86,21 @@ def _block(rehearsed: Rehearsed) -> str:
     lines = [
         f"{metric.name}: {metric.kind}",
         f"  {mechanism_words(metric)}, reports: {estimated.reports:,}",
-        HEADING,
-        *(f"  {cut(one.label):{VALUE_WIDTH}} {_numbers(one.figure, truth, one.digits)}" for one, truth in shown),
+        _heading(style),
+        *(
+            f"  {style.cut(one.label, VALUE_WIDTH):{VALUE_WIDTH}} {_numbers(one.figure, truth, one.digits, style)}"
+            for one, truth in shown
+        ),
         *([f"  … and {left_out:,} more values; --format json and csv have all"] if left_out else []),
         *_coverage_line("coverage", rehearsed.coverage),
         *_coverage_line("coverage of variance and quantiles", rehearsed.resampled_coverage),
     ]
     return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _heading(style: Style) -> str:
+    estimate, interval = style.shown("estimate ± s.e."), f"{CONFIDENCE:.0%} interval"
+    return f"  {'':{VALUE_WIDTH}} {'truth':>8}  {estimate:>18}  {'error':>8}  {interval:^17}"
 
 
 def _coverage_line(of: str, coverage: Coverage | None) -> list[str]:
@@ -106,12 +110,12 @@ def _coverage_line(of: str, coverage: Coverage | None) -> list[str]:
     return [f"  {rounds}: {coverage.population:.1%} (noise alone: {coverage.noise_alone:.1%})"]
 
 
-def _numbers(one: Estimate | Resampled, truth: float | None, digits: str) -> str:
-    interval = f"{f'{one.low:{digits}} … {one.high:{digits}}':^17}"
+def _numbers(one: Estimate | Resampled, truth: float | None, digits: str, style: Style) -> str:
+    interval = f"{style.shown(f'{one.low:{digits}} … {one.high:{digits}}'):^17}"
     value, deviation = (one.estimate, None) if isinstance(one, Resampled) else (one.unbiased, one.standard_error)
     if truth is None or value is None:
         return f"{'':8}  {'no reports':>18}  {'':8}  {interval}"
-    estimate = f"{value:{digits}}" + ("" if deviation is None else f" ± {deviation:{digits}}")
+    estimate = style.shown(f"{value:{digits}}" + ("" if deviation is None else f" ± {deviation:{digits}}"))
     error_digits = ".3g" if digits.endswith("g") else digits  # the last digits of a mean are not those of its error
     missed = "" if holds(one, truth) else " *"
     return f"{truth:8{digits}}  {estimate:>18}  {value - truth:+8{error_digits}}  {interval}{missed}"

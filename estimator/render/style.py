@@ -145,11 +145,6 @@ PLAIN: Final = Style()
 """Of a file, a pipe, and everything that is no terminal."""
 
 
-def cut(text: str | tuple[str, ...]) -> str:
-    """Return a text that is no wider than a value may be where there is no style."""
-    return PLAIN.cut(text)
-
-
 def _cells(one: Estimate | Resampled, digits: str, unknown: str) -> tuple[str, str, str]:
     """Return the estimate with its error, the interval, and the likeliest figure."""
     interval = f"{one.low:{digits}} … {one.high:{digits}}"
