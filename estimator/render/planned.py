@@ -22,8 +22,8 @@ WIDTH: Final = 80
 
 FOOTNOTES: Final = """\
 Errors are standard errors of the unbiased estimates in one window, for devices
-that are a random sample of a population. Worst: in the population that makes it
-largest. Seen: the 95 % interval of the share lies above 0 with a chance of 80 %.
+that are a random sample of a population. Worst: in the population where it is
+largest. Seen: the 95 % interval of the share lies above 0 in 8 of 10 draws.
 Epsilon of the tally: what a window's tally reveals of a device, if nothing but
 tallies of closed windows is published and all who report are honest.
 """
