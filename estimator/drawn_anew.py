@@ -69,18 +69,20 @@ def _newton(histogram: Histogram, law: Floats, shares: Floats) -> Floats:
 
 def _solved(histogram: Histogram, drawn: Floats, start: Floats, newton: Floats) -> tuple[Floats, NDArray[np.intp]]:
     """Return shares for each tally, shape (tallies, bins), and which of the tallies these do not solve."""
-    found, left = np.empty((len(drawn), start.size)), np.arange(len(drawn))
+    found, seen, left = np.empty((len(drawn), start.size)), drawn, np.arange(len(drawn))
     points, steps = [np.broadcast_to(start, found.shape)], []
     for _ in range(ROUNDS):
-        once = stepped(histogram, drawn[left], points[-1], smooth=True)
+        once = stepped(histogram, seen, points[-1], smooth=True)
         found[left] = once
         steps.append(once - points[-1])
         moving = is_moving(points[-1], once)
-        left = left[moving]
+        points, steps = points[-MEMORY - 1 :], steps[-MEMORY - 1 :]
+        if not moving.all():
+            left, seen, once = left[moving], seen[moving], once[moving]
+            points, steps = ([rows[moving] for rows in kept] for kept in (points, steps))
         if left.size == 0:
             break
-        points, steps = ([rows[moving] for rows in kept[-MEMORY - 1 :]] for kept in (points, steps))
-        points.append(possible(_ahead(points, steps, newton), once[moving]))
+        points.append(possible(_ahead(points, steps, newton), once))
     return found, left
 
 

@@ -12,9 +12,10 @@ how large that is in tallies drawn from the likeliest law (a parametric bootstra
 methods and their application", section 4.2). The likeliest shares lie above 0 by chance where the truth is 0, and
 tallies of such a law keep nearer to the range than honest ones: twice as many of these would be accused as is said. So
 shares that cannot be told from 0 are taken for 0 (Andrews & Soares 2010, "Inference for parameters defined by moment
-inequalities using generalized moment selection"); of numbers on a grid they are left as they are. Drawing ends early
-where the answer is clear (Besag & Clifford 1991, "Sequential Monte Carlo p-values"). To pass proves nothing: made-up
-reports that look like those of some population, as those of liars who follow the protocol do, pass always.
+inequalities using generalized moment selection"); of numbers on a grid they are left as they are, and up to 8 % of
+honest tallies had p <= .05, measured. Drawing ends early where the answer is clear (Besag & Clifford 1991, "Sequential
+Monte Carlo p-values"). To pass proves nothing: made-up reports that look like those of some population, as those of
+liars who follow the protocol do, pass always.
 """
 
 from __future__ import annotations

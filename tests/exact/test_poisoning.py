@@ -9,7 +9,7 @@ from math import comb, factorial, prod
 import numpy as np
 import pytest
 
-from client_sdk.spec import Channel, Metric, Registry, Window
+from client_sdk.spec import Channel, Metric, Window
 from client_sdk.spec.mechanisms.hybrid import Hybrid
 from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.spec.mechanisms.square_wave import SquareWave
@@ -21,72 +21,24 @@ from estimator.likelihood import SLACK
 from estimator.metric_estimate import estimate
 from estimator.poisoning import CLEAR, DRAWN_AT_MOST, extremes_of, likeliest_law, range_test, reach_of
 from estimator.tallies import Counts, Tally
+from tests.support.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, ORDINAL, SET, parsed
 from tests.support.estimator_inverses import CHANNELS, PRECISION, matrix, requested, rounding, uneven, weights
 
-REGISTRY = Registry.parse("""
-schema = 1
-app = { name = "poisoned", owner = "o@example.com" }
-budget = { window = "day", per_window = 99.0, lifetime = 999.0 }
+METRICS = parsed(
+    yes=BOOLEAN | {"epsilon": "ln 3"},
+    colour=CATEGORY | {"values": ["red", "green", "blue", "grey"]},
+    usual=CATEGORY | {"permanent_epsilon": 2, "protects": "history"},
+    mood=ORDINAL,
+    languages=SET,
+    crashes=COUNT | {"max": 4},
+    seconds=NUMBER | {"low": 10, "high": 20},
+    metres=NUMBER | {"low": -1, "high": 1, "mechanism": "hybrid", "epsilon": 2},
+).values()
 
-[metric.yes]
-purpose = "Why?"
-kind = "boolean"
-epsilon = "ln 3"
-
-[metric.colour]
-purpose = "Why?"
-kind = "category"
-values = ["red", "green", "blue", "grey"]
-epsilon = 1.0
-
-[metric.usual]
-purpose = "Why?"
-kind = "category"
-values = ["a", "b", "c"]
-epsilon = 1.0
-permanent_epsilon = 2.0
-protects = "history"
-
-[metric.mood]
-purpose = "Why?"
-kind = "ordinal"
-values = ["bad", "so so", "good"]
-mechanism = "exponential"
-epsilon = 1.0
-
-[metric.languages]
-purpose = "Why?"
-kind = "set"
-values = ["de", "en", "fr"]
-max_items = 2
-epsilon = 1.0
-
-[metric.crashes]
-purpose = "Why?"
-kind = "count"
-max = 4
-statistic = "distribution"
-epsilon = 1.0
-
-[metric.seconds]
-purpose = "Why?"
-kind = "number"
-low = 10
-high = 20
-statistic = "mean"
-epsilon = 0.5
-
-[metric.metres]
-purpose = "Why?"
-kind = "number"
-low = -1
-high = 1
-statistic = "mean"
-mechanism = "hybrid"
-epsilon = 2.0
-""")
-
-METRICS = list(REGISTRY.metrics.values())
+FEW_POINTS: dict[str, Channel] = {
+    "square wave": SquareWave.within(requested(1), points=33),
+    "hybrid": Hybrid.within(requested(1), points=33),
+}
 
 
 def tally(metric: Metric, counts: Counts) -> Tally:
@@ -173,12 +125,26 @@ def test_honest_tallies_of_answers_that_nobody_gives_are_accused_no_more_often_t
     assert accused <= rounds * level + 2 * (rounds * level * (1 - level)) ** 0.5
 
 
-@pytest.mark.parametrize("channel", [Hybrid.within(requested(2), points=9), SquareWave.within(requested(1), points=9)])
-def test_many_tallies_of_a_grid_are_as_far_from_its_range_as_one_by_one(channel: Channel) -> None:
+@pytest.mark.parametrize("name", FEW_POINTS)
+def test_honest_tallies_of_numbers_are_accused_hardly_more_often_than_is_said(name: str) -> None:
+    """Of two answers, where shares are 0: there the test is least exact."""
+    channel, rounds = FEW_POINTS[name], 64
+    law = (matrix(channel)[:, 3] + matrix(channel)[:, 26]) / 2
+    drawn = np.random.default_rng(34).multinomial(2000, law / law.sum(), size=rounds)
+    p_values = np.array([range_test(channel, counts).p_value for counts in drawn])
+    for level, measured in ((0.05, 0.08), (0.5, 0.7)):
+        strays = 2 * (rounds * measured * (1 - measured)) ** 0.5
+        assert np.count_nonzero(p_values <= level) <= rounds * measured + strays
+    assert np.count_nonzero(p_values <= 0.5) >= rounds * 0.5 - rounds**0.5  # 0.5: two standard errors of a half
+
+
+@pytest.mark.parametrize("name", FEW_POINTS)
+def test_many_tallies_of_a_grid_are_as_far_from_its_range_as_one_by_one(name: str) -> None:
+    channel = FEW_POINTS[name]
     law = matrix(channel) @ uneven(channel.inputs)
     tallies = np.random.default_rng(12).multinomial(400, law / law.sum(), size=40)
     laws = [likeliest_law(channel, counts) for counts in tallies]
-    distances = np.array([2 * xlogy(counts, counts / (400 * one)) for counts, one in zip(tallies, laws, strict=True)])
+    distances = np.array([distance(counts, 400 * one) for counts, one in zip(tallies, laws, strict=True)])
     middle = float(np.median(distances))
     told = np.abs(distances - middle) > 2 * SLACK * channel.inputs  # what is nearer cannot be told apart
     assert told.sum() > len(tallies) / 2
@@ -186,8 +152,9 @@ def test_many_tallies_of_a_grid_are_as_far_from_its_range_as_one_by_one(channel:
     assert (far == (distances > middle))[told].all()
 
 
-def xlogy(counts: Counts, ratios: Floats) -> float:
-    return float(counts[counts > 0] @ np.log(ratios[counts > 0]))
+def distance(counts: Counts, expected: Floats) -> float:
+    seen = counts > 0
+    return 2 * float(counts[seen] @ np.log(counts[seen] / expected[seen]))
 
 
 def test_a_tally_within_the_range_passes_without_any_draw() -> None:
