@@ -28,7 +28,9 @@ NOT_CALLED_IN_SPEC = {
 
 ONLY_IMPORTERS = {
     "requests": {"client_sdk/transport.py", "collector/relay/forward.py"},
-    "redis": {f"collector/{name}.py" for name in ("connections", "exchange", "logs", "redis_store", "router")},
+    "redis": {
+        f"collector/{name}.py" for name in ("connection", "connections", "exchange", "logs", "redis_store", "router")
+    },
     "prometheus_client": {"collector/metrics.py"},
 }
 
