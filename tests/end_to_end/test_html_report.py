@@ -223,7 +223,7 @@ def test_the_table_of_differences_has_those_of_the_json_and_says_what_they_mean(
         value = float(line.locator("data").get_attribute("value") or "nan")
         assert value in differences
         is_apart = not differences[value]["low"] <= 0 <= differences[value]["high"]
-        words = line.locator("td").last.inner_text()
+        words = line.locator("td").nth(2).inner_text()
         assert words in ({"differ", "may differ"} if is_apart else {"no difference seen"})
 
 
@@ -350,6 +350,18 @@ def test_hostile_names_are_nothing_but_text(browser: Browser, tmp_path: Path) ->
         assert found.page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
         assert found.complaints == []
         assert found.requests == [file.as_uri()]
+
+
+def test_few_windows_are_named_by_their_days_and_not_by_hours(browser: Browser, tmp_path: Path) -> None:
+    registry = Registry.parse(registry_text(dark_mode=BOOLEAN))
+    report = make_report(registry, decode(tallies(registry, range(3)).splitlines()))
+    file = tmp_path / "report.html"
+    file.write_text(as_html(report, registry), encoding="utf-8")
+    with opened(browser, file) as found:
+        chart = article(found.page, "dark_mode").locator("svg.chart[aria-label*=windows]")
+        ticks = chart.locator("[data-label='x-axis tick label'] text").all_text_contents()
+    assert [re.findall(r"\d+", tick)[0] for tick in ticks] == [str(int(day(number)[-2:])) for number in range(3)]
+    assert not any("AM" in tick or "PM" in tick for tick in ticks)
 
 
 def test_the_policy_refuses_scripts_styles_and_requests_that_are_not_the_pages_own(

@@ -68,7 +68,7 @@ def verdict_of(changes: Changes | None, windows: int) -> Verdict:
 
     """
     if changes is None:
-        brief = "one window" if windows else "no data"
+        brief = "only one window so far" if windows else "no data"
         return Verdict(
             "unknown", brief, "A change shows between two closed windows with reports; there are not two yet."
         )

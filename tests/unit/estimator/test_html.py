@@ -124,7 +124,7 @@ def test_a_change_is_told_from_chance_and_from_silence() -> None:
     assert "of 3 comparisons one is often as clear by chance" in verdict_of(of_values, 2).words
     assert verdict((600, 400), (601, 399)) == "same"
     assert verdict((20, 20), (6000, 4000)) == "unknown"
-    assert verdict_of(None, 1).brief == "one window"
+    assert verdict_of(None, 1).brief == "only one window so far"
     assert verdict_of(None, 0).brief == "no data"
 
 

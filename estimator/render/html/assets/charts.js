@@ -73,13 +73,14 @@ function overTime(question, group, row, width) {
     `${sentence(point.name, point.one, group.percent)}\n${whole(question.n[point.slot])} reports` +
     `${point.preliminary ? ", preliminary" : ""}${point.few ? ", too few to join" : ""}`;
   const missing = points.length - known.length;
+  const ticks = Math.max(2, Math.floor(width / 110));
   return captioned(
     `${group.labels[row]} over time`,
     svg(`${group.labels[row]} in ${known.length} windows; the numbers are in the table below.`, width, {
       height: 220,
       marginLeft: 60,
       clip: true,
-      x: { type: "utc", label: null, ticks: Math.max(2, Math.floor(width / 110)), domain: d3.extent(points, (point) => point.date), inset: 6 },
+      x: { type: "utc", label: null, ticks: points.length <= ticks ? points.map((point) => point.date) : ticks, domain: d3.extent(points, (point) => point.date), inset: 6 },
       y: axis(group.percent, {
         grid: true, nice: true, domain: [d3.min(framing, (point) => point.one.low), d3.max(framing, (point) => point.one.high)],
       }),
