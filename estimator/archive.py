@@ -26,6 +26,9 @@ from client_sdk.spec import Window, WindowError
 from estimator.errors import BusyError, OutputError
 from estimator.files import write_through
 
+OF_A_COLLECTOR: Final = ("appendonlydir", "store.log", "store.address", "store.mark")
+"""What lies in the data directory of a collector's embedded store, which a job must not write to."""
+
 LOCK: Final = ".lock"
 PART: Final = ".part-"
 REPORT: Final = "report.json"
@@ -49,9 +52,11 @@ class Archive:
 
         Raises:
             BusyError: if another run is at work.
-            OutputError: if the folder cannot be made or written to.
+            OutputError: if the folder cannot be made or written to, or is a collector's.
 
         """
+        if any((self.folder / name).exists() for name in OF_A_COLLECTOR):
+            raise OutputError(f"{self.folder} is a collector's data directory; name a folder of its own for reports")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with (self.folder / LOCK).open("wb") as lock:

@@ -1,4 +1,4 @@
-"""The command line: parse, call, print, exit code (0 done, 1 no tallies, or an accusation; 2 usage)."""
+"""The command line: parse, call, print, exit code (0 done; 1 no tallies or estimates, or an accusation; 2 usage)."""
 
 from __future__ import annotations
 

@@ -14,13 +14,13 @@ from estimator.asked import Asked
 from estimator.covariance import MOST_VALUES
 from estimator.errors import MissingLibraryError, OutputError, TalliesError
 from estimator.files import write_whole
-from estimator.keep_cli import keep
+from estimator.keep_cli import Kept, keep
 from estimator.options import BETWEEN_0_AND_1, REGISTRY, WindowType, load_registry
 from estimator.printing import put
 from estimator.progress import progress
 from estimator.read_token import TOKEN_VARIABLE, read_token
 from estimator.render import BINARY_FORMATS, FORMATS
-from estimator.report import Report, make_report
+from estimator.report import Report, Selection, make_report
 from estimator.tallies import Tally, read_file
 from estimator.watch import GREATEST_S, LEAST_S, USUAL_S
 
@@ -79,8 +79,9 @@ BYTES_OF_A_MB = 10**6
 def report(**options: Any) -> None:  # noqa: ANN401 what click read, by the names of `Asked`
     """Print estimates, standard errors and confidence intervals of every metric and window.
 
-    With --out the exit status is 0 if a window was written, 3 if there was nothing new, 4 if some windows were written
-    and others failed, and 1 if all failed.
+    The exit status is 1 if no tally could be had, or none of a closed window could be estimated, and 3 if there was
+    none of a closed window. With --out it is 0 if a window was written, 3 if there was nothing new, 4 if some windows
+    were written and others failed, and 1 if all failed.
     """
     asked = Asked(**options)
     for is_made, sentence in asked.mistakes():
@@ -104,6 +105,13 @@ def report(**options: Any) -> None:  # noqa: ANN401 what click read, by the name
     _name_skipped(made)
     if asked.covariance:
         _name_too_large(made)
+    _put_all(made, registry, asked)
+    status = _status(made, tallies, asked.selection)
+    if status:
+        raise SystemExit(status)
+
+
+def _put_all(made: Report, registry: Registry, asked: Asked) -> None:
     try:
         if asked.html is not None:
             _put_page(made, registry, asked.html)
@@ -111,6 +119,14 @@ def report(**options: Any) -> None:  # noqa: ANN401 what click read, by the name
             _put(made, asked.printed, asked.output)
     except (OutputError, MissingLibraryError) as error:
         raise click.ClickException(str(error)) from error
+
+
+def _status(made: Report, tallies: list[Tally], selection: Selection) -> Kept:
+    """Return how a report ended that was printed: for cron one without any estimate is none, as with --out."""
+    if made.metrics:
+        return Kept.WROTE
+    is_failed = any(selection.spans(tally.window) and (tally.closed or selection.preliminary) for tally in tallies)
+    return Kept.FAILED if is_failed else Kept.NOTHING_NEW
 
 
 def _put_page(made: Report, registry: Registry, html: Path) -> None:

@@ -146,12 +146,23 @@ def test_windows_are_chosen(registry: Path, tallies: Path) -> None:
     assert [one["window"] for one in document["metrics"]] == ["2026-11-19"]
 
 
-@pytest.mark.parametrize("content", [b"", line("os", [1, 2, 3, 4], edition="0" * 12)])
-def test_nothing_to_report_is_said(registry: Path, tallies: Path, content: bytes) -> None:
+OTHER = line("os", [1, 2, 3, 4], edition="0" * 12)
+OPEN = line("os", [1, 2, 3, 4], closed=False)
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "status"),
+    [(b"", (), 3), (OPEN, (), 3), (OTHER, (), 1), (OPEN + OTHER, (), 1), (OTHER, ("--to", "2020-01-01"), 3)],
+    ids=["none", "open", "of another registry", "both", "not wanted"],
+)
+def test_nothing_to_report_is_said_and_is_an_exit_status(
+    registry: Path, tallies: Path, content: bytes, options: tuple[str, ...], status: int
+) -> None:
     tallies.write_bytes(content)
-    result = _run("--registry", registry, "--tallies", tallies)
-    assert (result.exit_code, result.stdout[:27]) == (0, "There is nothing to report:")
-    assert _json(_run("--registry", registry, "--tallies", tallies, "--format", "json"))["metrics"] == []
+    result = _run("--registry", registry, "--tallies", tallies, *options)
+    assert (result.exit_code, result.stdout[:27]) == (status, "There is nothing to report:")
+    printed = _run("--registry", registry, "--tallies", tallies, "--format", "json", *options)
+    assert (printed.exit_code, json.loads(printed.stdout)["metrics"]) == (status, [])
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from client_sdk.spec import Registry
+from collector.embedded import EmbeddedStore
 from estimator import load_report
-from estimator.archive import Archive
+from estimator.archive import OF_A_COLLECTOR, Archive
 from estimator.cli import command
 from estimator.files import write_through
 from estimator.report import Report, make_report
@@ -257,3 +258,17 @@ def test_a_lock_is_given_back_and_a_window_is_one_by_its_name(out: Path) -> None
     for _ in range(2):
         with archive.locked():
             assert archive.windows() == []
+
+
+@pytest.mark.parametrize("name", OF_A_COLLECTOR)
+def test_the_data_directory_of_a_collector_is_refused_and_left_as_it_is(out: Path, name: str) -> None:
+    out.mkdir()
+    (out / name).touch()
+    refused = _keep(out, MORE)
+    assert (refused.exit_code, "is a collector's data directory; name a folder" in refused.stderr) == (FAILED, True)
+    assert [path.name for path in out.iterdir()] == [name]
+
+
+def test_what_is_taken_for_a_collectors_is_what_lies_there(tmp_path: Path) -> None:
+    with EmbeddedStore(tmp_path):
+        assert {path.name for path in tmp_path.iterdir()} >= set(OF_A_COLLECTOR)
