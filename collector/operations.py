@@ -119,8 +119,13 @@ class Operation:
     problems: tuple[Problem, ...] = ()
 
 
-PROBLEMS_OF_ALL = (Problem.BAD_REQUEST, Problem.INTERNAL_ERROR)
-"""What any operation may answer."""
+PROBLEMS_OF_ALL = (
+    Problem.BAD_REQUEST,
+    Problem.INTERNAL_ERROR,
+    Problem.TOO_MANY_REQUESTS,
+    Problem.COLLECTOR_UNAVAILABLE,
+)
+"""What any operation may answer; the last two by the proxy that stands before a collector."""
 
 PROBLEMS_OF_NONE = (Problem.NOT_FOUND, Problem.METHOD_NOT_ALLOWED)
 """What is answered where there is no such operation."""
@@ -134,8 +139,8 @@ _PROBLEMS_OF_A_BODY = (
 
 _PROBLEMS_OF_AN_UPLOAD = tuple(BY_CODE[code] for code in Malformed if code not in MALFORMED_ANSWERS)
 
-_PROBLEMS_OF_A_RELAY = (Problem.BODY_TOO_SLOW, Problem.RELAY_FULL, Problem.COLLECTOR_UNAVAILABLE)
-"""What a relay answers that stands in a collector's place: devices cannot tell them apart."""
+_PROBLEMS_OF_A_RELAY = (Problem.BODY_TOO_SLOW, Problem.RELAY_FULL)
+"""What a relay answers too that stands in a collector's place: devices cannot tell them apart."""
 
 OPERATIONS = (
     Operation(

@@ -88,6 +88,12 @@ class Problem(Enum):
         "The key has too little left of its reports of the day; nothing was counted; send the same upload again later.",
         "Retry-After",
     )
+    TOO_MANY_REQUESTS = (
+        "too_many_requests",
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "Too many requests come from this address; send the same upload again later.",
+        "Retry-After",
+    )
     INTERNAL_ERROR = (
         "internal_error",
         HTTPStatus.INTERNAL_SERVER_ERROR,
@@ -109,7 +115,7 @@ class Problem(Enum):
     COLLECTOR_UNAVAILABLE = (
         "collector_unavailable",
         HTTPStatus.SERVICE_UNAVAILABLE,
-        "The relay has no answer of the collector; send the same upload again later: it is counted once.",
+        "Relay or proxy has no answer of the collector; send the same upload again later: it is counted once.",
         "Retry-After",
     )
 

@@ -11,6 +11,7 @@ import ssl
 import time
 from collections import Counter
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 from threading import Thread
 
@@ -19,6 +20,8 @@ import pytest
 from client_sdk import Recorded, Registry, Telemetry
 from client_sdk.outcome import Reply, Transient, judge
 from client_sdk.spec import MAX_UPLOAD_BYTES, Upload, Window, WindowKind
+from collector.headers import NOT_KEPT
+from collector.problem import Problem, ProblemError
 from tests.support.collecting import REGISTRY_TEXT, report, upload
 from tests.support.processes import RunningCollector, running_collector, wait_until
 from tests.support.proxy import Proxy, another_address, running_proxy
@@ -139,6 +142,36 @@ def test_without_a_collector_there_is_a_503_that_says_when_to_come_again(certifi
             status, headers, body = proxy.ask("POST", "/v1/reports", b"{}", address=another_address(), headers=JSON)
     assert (status, json.loads(body)["code"]) == (503, "collector_unavailable")
     assert judge(Reply(status, headers["Retry-After"], body), 1, time.time()) == Transient(5.0)
+
+
+def test_what_nginx_answers_by_itself_is_as_the_collector_would_say_it_and_any_page_may_read_it(
+    proxy: Proxy, certificates: Certificates
+) -> None:
+    asking = JSON | {"Origin": "https://app.example.com"}
+    address, large = another_address(), bytes(MAX_UPLOAD_BYTES + 1)
+    many = (proxy.ask("GET", "/healthz", address=address, headers=asking) for _ in range(1000))
+    answers = [
+        proxy.ask("GET", "/nothing", address=another_address(), headers=asking),
+        proxy.ask("POST", "/v1/reports", large, address=another_address(), headers=asking),
+        next(answer for answer in many if answer[0] == HTTPStatus.TOO_MANY_REQUESTS),
+    ]
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        with running_proxy([f"http://127.0.0.1:{nobody.getsockname()[1]}"], certificates) as alone:
+            answers.append(alone.ask("POST", "/v1/reports", b"{}", address=another_address(), headers=asking))
+    own = (Problem.NOT_FOUND, Problem.BODY_TOO_LARGE, Problem.TOO_MANY_REQUESTS, Problem.COLLECTOR_UNAVAILABLE)
+    for problem, (status, headers, body) in zip(own, answers, strict=True):
+        expected = ProblemError(problem).response()
+        assert (status, json.loads(body)) == (expected.status_code, expected.json)
+        assert {name: headers[name] for name, _ in NOT_KEPT if name != "Server"} == {
+            name: value for name, value in NOT_KEPT if name != "Server"
+        }
+        assert headers["Access-Control-Allow-Origin"] == "*"
+        assert ("Retry-After" in headers) is ("Retry-After" in problem.headers)
+    _, headers, _ = proxy.ask("GET", "/healthz", address=another_address(), headers=asking)
+    passed_on = {name.lower(): value for name, value in headers.items()}
+    assert all(passed_on[name.lower()] == value for name, value in NOT_KEPT if name != "Server")
+    assert "access-control-allow-origin" not in passed_on
 
 
 def test_only_what_devices_and_jobs_need_is_served(proxy: Proxy) -> None:

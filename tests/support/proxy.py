@@ -84,7 +84,8 @@ class Proxy:
         with contextlib.closing(connection):
             connection.request(method, path, body, dict(headers or {}))
             answer = connection.getresponse()
-            return answer.status, dict(answer.getheaders()), answer.read()
+            all_of = {name: ", ".join(answer.headers.get_all(name, ())) for name in answer.headers}
+            return answer.status, all_of, answer.read()
 
     def post(self, _: str, upload: Upload) -> tuple[int, Any]:
         """Post an upload as a device of its own; return status and document, status 0 where there was no answer."""
