@@ -19,7 +19,7 @@ from collector.embedded import server_program
 from collector.redis_store import RedisStore
 from tests.support.collecting import judged, key_entry, report, upload
 from tests.support.composed import FOLDER, project
-from tests.support.processes import free_port, run_command, running_collector, wait_until
+from tests.support.processes import free_port, run_command, running_collector, started, wait_until
 from tests.support.wire import post
 
 SECRETS = {
@@ -63,7 +63,7 @@ def running_store(folder: Path, configuration: str) -> Iterator[int]:
     command = [server_program(), str(folder / configuration)]
     if "cluster" in configuration:  # its second port would be the first and 10,000, which may be none
         command += ["--cluster-port", str(free_port())]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    process = started(command, stdout=subprocess.DEVNULL)
     try:
         with redis.Redis(port=files.port) as anybody:
             wait_until(lambda: answers(anybody) or process.poll() is not None, what="the store")

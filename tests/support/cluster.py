@@ -13,7 +13,7 @@ import redis
 
 from collector import keys
 from collector.embedded import server_program
-from tests.support.processes import free_port, kill, wait_until
+from tests.support.processes import free_port, kill, started, wait_until
 
 SLOTS = 16_384
 
@@ -55,7 +55,7 @@ class Node:
     def start(self) -> None:
         """Start it on what its folder holds, and wait until it answers."""
         self.folder.mkdir(exist_ok=True)
-        self.process = subprocess.Popen(
+        self.process = started(
             [
                 *(server_program(), "--port", str(self.port), "--dir", str(self.folder)),
                 *("--cluster-port", str(free_port()), *SETTINGS),

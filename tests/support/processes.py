@@ -12,11 +12,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from collector.guardian import _end_with_parent
 
 START_DEADLINE_S = 60.0
 """A loaded two-core machine starts everything within seconds; a minute means that it never will."""
 
 READ_TOKEN = "read-token-of-the-tests"  # noqa: S105 a test's own
+
+
+def started(command: Sequence[str], **settings: Any) -> subprocess.Popen[bytes]:
+    """Start a server that the kernel ends with the thread that started it, even if the tests are killed (Linux)."""
+    return subprocess.Popen(command, preexec_fn=_end_with_parent, **settings)  # noqa: PLW1509 one system call
 
 
 def free_port() -> int:
