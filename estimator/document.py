@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
-from client_sdk.spec import Label, Window
+from client_sdk.spec import Label, Metric, Window
 from client_sdk.spec.epsilon import as_float
 from client_sdk.spec.exact import float_ceiling
 from estimator.central import Central
@@ -30,6 +30,28 @@ if TYPE_CHECKING:
 SCHEMA: Final = 2
 """The number of the schema that JSON, CSV and Parquet follow. A field that is added, removed or changes its meaning
 makes another number: readers refuse what they do not know."""
+
+
+class _Facts(TypedDict):
+    """What every document says of a question, as its attributes are named."""
+
+    metric: str
+    edition: str
+    kind: str
+    mechanism: str
+    epsilon: float
+    delta: float
+
+
+def _facts_of(metric: Metric) -> _Facts:
+    return _Facts(
+        metric=metric.name,
+        edition=metric.edition,
+        kind=metric.kind,
+        mechanism=metric.channel.name,
+        epsilon=as_float(metric.epsilon_nanos),
+        delta=float_ceiling(metric.delta),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +105,10 @@ class MetricDocument:
     @classmethod
     def of(cls, found: MetricEstimate) -> MetricDocument:
         """Return what an estimate says, without its definition."""
-        metric = found.metric
         return cls(
-            metric=metric.name,
-            edition=metric.edition,
+            **_facts_of(found.metric),
             window=found.window,
             closed=found.closed,
-            kind=metric.kind,
-            mechanism=metric.channel.name,
-            epsilon=as_float(metric.epsilon_nanos),
-            delta=float_ceiling(metric.delta),
             reports=found.reports,
             shares=None if found.shares is None else tuple(found.shares),
             mean=found.mean,
@@ -141,15 +157,9 @@ class PooledDocument:
     @classmethod
     def of(cls, found: Pooled) -> PooledDocument:
         """Return what pooled windows say, without their definition."""
-        metric = found.metric
         return cls(
-            metric=metric.name,
-            edition=metric.edition,
+            **_facts_of(found.metric),
             windows=found.windows,
-            kind=metric.kind,
-            mechanism=metric.channel.name,
-            epsilon=as_float(metric.epsilon_nanos),
-            delta=float_ceiling(metric.delta),
             reports=found.reports,
             shares=found.shares,
             mean=found.mean,
