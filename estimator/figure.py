@@ -76,6 +76,12 @@ class Shares:
     likeliest: Floats
     shrunken: Floats
 
+    @classmethod
+    def unknown(cls, labels: Sequence[Label]) -> Shares:
+        """Return what is known of values without any report."""
+        nothing = np.zeros(0)
+        return cls(labels, np.zeros(len(labels)), np.ones(len(labels)), nothing, nothing, nothing, nothing)
+
     def __len__(self) -> int:
         """How many values there are."""
         return len(self.labels)

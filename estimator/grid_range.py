@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from estimator.climb import SLACK
 from estimator.expectation_maximisation import MAX_LEAPS, extrapolated, stepped
 from estimator.intervals import Floats
 from estimator.inverse.grid import GridLaw
-from estimator.likelihood import SLACK
 from estimator.tallies import Counts
 
 

@@ -43,6 +43,9 @@ Z = NormalDist().inv_cdf(TAIL)
 
 Floats = NDArray[np.float64]
 
+Reports = int | NDArray[np.int64]
+"""n: of one tally, or of many, shape (tallies, 1), beside counts or shares of shape (tallies, k)."""
+
 _Number = TypeVar("_Number", float, Floats)
 
 NEAR_ONE = 1e-4
@@ -64,7 +67,7 @@ def z_of(family: int) -> float:
 
 
 def score_intervals(
-    shares: Floats, own: Floats | float, other: Floats | float, reports: int, family: int = 1
+    shares: Floats, own: Floats | float, other: Floats | float, reports: Reports, family: int = 1
 ) -> tuple[Floats, Floats]:
     """Return the shares that a score test does not reject, not clipped.
 
@@ -75,7 +78,7 @@ def score_intervals(
     return _solved(shares, own, other, z_of(family) ** 2 / reports)
 
 
-def _solved(shares: Floats, own: Floats | float, other: Floats | float, scale: float) -> tuple[Floats, Floats]:
+def _solved(shares: Floats, own: Floats | float, other: Floats | float, scale: Floats | float) -> tuple[Floats, Floats]:
     """Return between which shares (estimate - share)**2 is at most ``scale`` times the variance of one report."""
     centre = shares + scale * (own - other) / 2
     half_width = np.sqrt(np.maximum(0.0, centre**2 - (1 + scale) * (shares**2 - scale * other)))
@@ -83,7 +86,7 @@ def _solved(shares: Floats, own: Floats | float, other: Floats | float, scale: f
 
 
 def bounded_intervals(  # noqa: PLR0913, PLR0917 as score_intervals, and the span
-    shares: Floats, own: Floats | float, other: Floats | float, span: Floats | float, reports: int, family: int = 1
+    shares: Floats, own: Floats | float, other: Floats | float, span: Floats | float, reports: Reports, family: int = 1
 ) -> tuple[Floats, Floats]:
     """Return intervals that hold at every truth, whatever the law of what a report adds, not clipped.
 
@@ -100,29 +103,33 @@ def bounded_intervals(  # noqa: PLR0913, PLR0917 as score_intervals, and the spa
     return low, np.maximum(low, high)
 
 
-def hoeffding_half_width(span: Floats | float, reports: int, family: int = 1) -> Floats | float:
+def hoeffding_half_width(span: Floats | float, reports: Reports, family: int = 1) -> Floats | float:
     """Return how far a mean of bounded contributions may stray (Hoeffding 1963, theorem 2), at every truth."""
-    return span * math.sqrt(-math.log(tail_of(family)) / (2 * reports))
+    half_width: Floats | float = span * np.sqrt(-math.log(tail_of(family)) / (2 * reports))
+    return half_width
 
 
-def binomial_intervals(counts: NDArray[np.int64], reports: int, family: int = 1) -> tuple[Floats, Floats]:
-    """Return the lower and the upper ends of the intervals of many counts of the same n.
+def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
+    """Return the lower and the upper ends of the intervals of many counts.
 
     Args:
-        counts: each from 0 to ``reports``.
+        counts: each from 0 to ``reports``, shape (..., k).
         reports: n; with 0 every interval is everything.
         family: how many intervals shall hold together; with 1 they are those of `binomial_interval`.
 
     """
-    if family > 1 and reports > 0:
-        return _simultaneous(counts, reports, tail_of(family))
-    low, high = np.zeros(counts.size), np.ones(counts.size)
-    plain = (counts > FEW) & (counts < reports - FEW) & (reports >= EXACT_BELOW)
-    if plain.any():
-        many = counts[plain].astype(np.float64)
-        low[plain], high[plain] = _wilson_lower(many, reports), 1 - _wilson_lower(reports - many, reports)
-    for count in set(counts[~plain].tolist()):
-        low[counts == count], high[counts == count] = binomial_interval(count, reports)
+    low, high = np.zeros(counts.shape), np.ones(counts.shape)
+    trials = np.broadcast_to(reports, counts.shape)
+    if family > 1:
+        for row in np.ndindex(counts.shape[:-1]):
+            low[row], high[row] = _simultaneous(counts[row], int(trials[row][0]), tail_of(family))
+        return low, high
+    plain = (counts > FEW) & (counts < trials - FEW) & (trials >= EXACT_BELOW)
+    many, of = counts[plain].astype(np.float64), trials[plain].astype(np.float64)
+    low[plain], high[plain] = _wilson_lower(many, of), 1 - _wilson_lower(of - many, of)
+    few = [binomial_interval(*one) for one in zip(counts[~plain].tolist(), trials[~plain].tolist(), strict=True)]
+    if few:
+        low[~plain], high[~plain] = zip(*few, strict=True)
     return low, high
 
 
@@ -143,6 +150,8 @@ def binomial_interval(count: int, reports: int) -> tuple[float, float]:
 
 def _simultaneous(counts: NDArray[np.int64], reports: int, tail: float) -> tuple[Floats, Floats]:
     """Return the ends of Clopper & Pearson, each of which is missed with at most the chance of one tail."""
+    if reports == 0:
+        return np.zeros(counts.size), np.ones(counts.size)
     distinct, where = np.unique(counts, return_inverse=True)
     low = _far_lower(distinct, reports, tail)
     high = 1 - _far_lower(reports - distinct[::-1], reports, tail)[::-1]
@@ -205,7 +214,7 @@ def _clopper_pearson_lower(count: int, reports: int, at_most_before: float = TAI
     return below
 
 
-def _wilson_lower(count: _Number, reports: int) -> _Number:
+def _wilson_lower(count: _Number, reports: _Number | int) -> _Number:
     frequency = count / reports
     centre = frequency + Z * Z / (2 * reports)
     half_width = Z * (frequency * (1 - frequency) / reports + (Z / (2 * reports)) ** 2) ** 0.5

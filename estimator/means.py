@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol
@@ -36,8 +35,8 @@ class Spoken(Protocol):
     def most_squares(self) -> tuple[float, float]:
         """The ends, at the means 0 and 1, of a line that is nowhere below the expected square of an answer."""
 
-    def least_variance(self, mean: float) -> float:
-        """Return the least variance that one report's answer has where the true mean is ``mean``, from 0 to 1."""
+    def least_variance(self, means: Floats) -> Floats | float:
+        """Return the least variance that one report's answer has where the true mean is one of these, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +72,7 @@ class Contrast:
         """Return that of positions from 0 to 1, k of them: the next window of the same metric has the same."""
         return Contrast.of(inverse, np.array(positions))
 
-    def least_variance(self, mean: float) -> float:  # noqa: ARG002 the same for every mean
+    def least_variance(self, means: Floats) -> float:  # noqa: ARG002 the same for every mean
         """Return the floor."""
         return self.floor
 
@@ -96,7 +95,14 @@ class Mean(NamedTuple):
 
 
 def mean_of(spoken: Spoken, counts: Counts, reports: int, family: int = 1) -> Mean:
-    """Return the mean on a scale from 0 to 1, of people sampled at random.
+    """Return the mean of one tally, as `means_of`; with 0 reports everything is possible."""
+    if reports == 0:
+        return Mean(None, None, 0.0, 1.0)
+    return means_of(spoken, counts[np.newaxis], np.array([[reports]]), family)[0]
+
+
+def means_of(spoken: Spoken, counts: Counts, reports: Counts, family: int = 1) -> list[Mean]:
+    """Return the mean of each tally on a scale from 0 to 1, of people sampled at random.
 
     * From 50 reports on, if they are enough, the interval is the normal one. Its variance is that of the answers that
       were observed, but never less than the least that the mechanism has at the estimated mean: at a large epsilon the
@@ -105,22 +111,19 @@ def mean_of(spoken: Spoken, counts: Counts, reports: int, family: int = 1) -> Me
 
     Args:
         spoken: what a symbol speaks for.
-        counts: the count of each symbol.
-        reports: n, their sum; with 0 everything is possible.
+        counts: the count of each symbol, shape (tallies, m).
+        reports: n, their sum, at least 1, shape (tallies, 1).
         family: how many intervals shall hold together.
 
     """
-    if reports == 0:
-        return Mean(None, None, 0.0, 1.0)
     shares = counts / reports
-    mean = float(shares @ spoken.answers)
-    possible = min(1.0, max(0.0, mean))
-    observed = float(shares @ (spoken.answers - mean) ** 2) * reports / max(1, reports - 1)
-    error = math.sqrt(max(observed, spoken.least_variance(possible)) / reports)
-    ends = (mean - z_of(family) * error, mean + z_of(family) * error)
-    if reports < max(EXACT_BELOW, spoken.enough):
-        at_0, at_1 = spoken.most_squares
-        lows, highs = bounded_intervals(np.array([mean]), at_1, at_0, np.ptp(spoken.answers), reports, family)
-        ends = float(lows[0]), float(highs[0])
-    low, high = (min(1.0, max(0.0, end)) for end in ends)
-    return Mean(mean, error, low, high)
+    means = (shares * spoken.answers).sum(axis=1, keepdims=True)
+    strays = (shares * (spoken.answers - means) ** 2).sum(axis=1, keepdims=True)
+    observed = strays * reports / np.maximum(1, reports - 1)
+    errors = np.sqrt(np.maximum(observed, spoken.least_variance(np.clip(means, 0.0, 1.0))) / reports)
+    reach = z_of(family) * errors
+    at_0, at_1 = spoken.most_squares
+    safe = bounded_intervals(means, at_1, at_0, np.ptp(spoken.answers), reports, family)
+    is_few = reports < max(EXACT_BELOW, spoken.enough)
+    ends = np.clip(np.where(is_few, safe, (means - reach, means + reach)), 0.0, 1.0)
+    return [Mean(*one) for one in np.hstack([means, errors, *ends]).tolist()]

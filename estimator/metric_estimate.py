@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -26,12 +27,10 @@ from estimator.inverse import inverse_of
 from estimator.inverse.decoders import decoder_of
 from estimator.inverse.protocol import Inverse
 from estimator.joint import Joint, intervals_of, joint_of
-from estimator.likelihood import maximum_likelihood
-from estimator.means import Contrast, mean_of
 from estimator.poisoning import Fakes, fakes_of
 from estimator.positions import positions_of
 from estimator.ratios import Ratios
-from estimator.shrinkage import FEWEST, shrunken_shares
+from estimator.shares_and_means import has_shares, shares_and_means
 from estimator.tallies import Counts, Tally
 
 NOTHING = np.zeros(0)
@@ -62,6 +61,10 @@ class Wanted:
 
 
 PLAIN = Wanted()
+
+AT_ONCE: Final = 2**14
+"""Symbols of all tallies that are estimated side by side. More would be no quicker, but bring matrices so large that
+BLAS has threads for them, which wait for each other where processors are busy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,20 +150,31 @@ def estimate(metric: Metric, tally: Tally, wanted: Wanted = PLAIN) -> MetricEsti
 
 
 def estimates(metric: Metric, tallies: Sequence[Tally], wanted: Wanted = PLAIN) -> Iterator[MetricEstimate]:
-    """Yield what each tally of the metric's own edition tells; histograms are fitted many at once.
+    """Yield what each tally of the metric's own edition tells, in their order; many are estimated side by side.
 
     Raises:
         UnfitTallyError: if a tally is not of the channel's alphabet.
 
     """
-    symbols = metric.channel.symbols
-    histogram = _histogram_of(metric)
+    found, histogram = _but_for_histograms(metric, tallies, wanted), _histogram_of(metric)
     if histogram is None:
-        yield from (_alone(metric, tally, tally.dense(symbols), wanted) for tally in tallies)
+        yield from found
         return
-    for tally, fit in zip(tallies, fits_of(histogram, (tally.dense(symbols) for tally in tallies)), strict=True):
-        found = _alone(metric, tally, tally.dense(symbols), wanted)
-        yield _with_histogram(found, histogram, fit, wanted)
+    fits = fits_of(histogram, (tally.dense(metric.channel.symbols) for tally in tallies))
+    for one, fit in zip(found, fits, strict=True):
+        yield _with_histogram(one, histogram, fit, wanted)
+
+
+def _but_for_histograms(metric: Metric, tallies: Sequence[Tally], wanted: Wanted) -> Iterator[MetricEstimate]:
+    family = _family(metric) if wanted.simultaneous else 1
+    at_once = max(1, AT_ONCE // metric.channel.symbols)
+    for first in range(0, len(tallies), at_once):
+        some = tallies[first : first + at_once]
+        counts = np.array([tally.dense(metric.channel.symbols) for tally in some])
+        figures = shares_and_means(metric, counts, np.array([[tally.reports] for tally in some]), family)
+        for tally, of_tally, (shares, mean) in zip(some, counts, figures, strict=True):
+            found = MetricEstimate(metric, tally.window, tally.closed, tally.reports, shares, mean)
+            yield _with_more(found, of_tally, wanted)
 
 
 def _histogram_of(metric: Metric) -> Histogram | None:
@@ -171,18 +185,6 @@ def _histogram_of(metric: Metric) -> Histogram | None:
     return Histogram.of(metric.channel, domain)
 
 
-def _alone(metric: Metric, tally: Tally, counts: Counts, wanted: Wanted) -> MetricEstimate:
-    """Return all that a tally tells, but for a histogram."""
-    found = MetricEstimate(metric, tally.window, tally.closed, tally.reports)
-    if wanted.central_delta is not None:
-        found = replace(found, central=central_of(metric, tally.reports, wanted.central_delta, closed=tally.closed))
-    found = _estimated(found, counts, wanted)
-    if wanted.fakes is not None and tally.reports > 0:
-        labels = None if found.shares is None else found.shares.labels
-        found = replace(found, fakes=fakes_of(metric, counts, labels, found.unbiased, wanted.fakes))
-    return found
-
-
 def _with_histogram(found: MetricEstimate, histogram: Histogram, fit: Fit | None, wanted: Wanted) -> MetricEstimate:
     distribution = distribution_of(histogram, fit, simultaneous=wanted.simultaneous)
     assert found.mean is not None  # noqa: S101 numbers on a grid have one
@@ -190,46 +192,45 @@ def _with_histogram(found: MetricEstimate, histogram: Histogram, fit: Fit | None
     return replace(found, clusters=clusters_of_histogram(histogram, fit)) if wanted.clusters and fit else found
 
 
-def _estimated(found: MetricEstimate, counts: Counts, wanted: Wanted) -> MetricEstimate:
-    metric, domain = found.metric, found.metric.domain
-    decoder = decoder_of(metric.channel)
-    if decoder is not None:
-        assert isinstance(domain, Number)  # noqa: S101 such channels are for numbers only
-        mean = Estimate(*mean_of(decoder, counts, found.reports), likeliest=None)
-        return replace(found, mean=mean.between(float(domain.low), float(domain.high)))
-    inverse = inverse_of(metric.channel)
-    if isinstance(domain, Number) and domain.size is None:
-        ends = _shares((0, 1), inverse, counts, found.reports)
-        (_, (_, high)) = ends
-        return replace(found, mean=high.between(float(domain.low), float(domain.high)))
-    return _of_values(found, inverse, counts, wanted)
+def _family(metric: Metric) -> int:
+    """Return how many intervals there are of what one tally tells; those of a histogram are held together elsewhere."""
+    domain, size = metric.domain, metric.channel.inputs
+    if not has_shares(metric):
+        return 1
+    shares = 1 if size == 2 else size  # noqa: PLR2004 of two shares one is the rest
+    ratios = intervals_of(domain) if isinstance(domain, Cross) else size - 1 if isinstance(domain, Filled) else 0
+    return shares + (positions_of(metric) is not None) + ratios
 
 
-def _of_values(found: MetricEstimate, inverse: Inverse, counts: Counts, wanted: Wanted) -> MetricEstimate:
-    """Return what a channel tells each input of which stands for an answer."""
-    domain, reports = found.metric.domain, found.reports
-    size = found.metric.channel.inputs
-    positions = positions_of(found.metric)
-    family = 1
-    if wanted.simultaneous:
-        family = (1 if size == 2 else size) + (positions is not None)  # noqa: PLR2004 of two shares one is the rest
-        family += intervals_of(domain) if isinstance(domain, Cross) else 0
-        family += size - 1 if isinstance(domain, Filled) else 0
-    shares = _shares(domain.labels, inverse, counts, reports, family)
-    mean = None if positions is None else _mean(positions, inverse, shares.likeliest, counts, reports, family)
-    if wanted.clusters and reports:
-        found = replace(found, clusters=clusters_of_values(found.metric, inverse, counts, shares.likeliest))
-    if isinstance(domain, Subset):
-        shares = shares.of_members(domain.labels, domain.max_items)
-    found = replace(found, shares=shares, mean=mean)
-    is_filled = isinstance(domain, Filled) and size <= MOST_VALUES
-    is_joint = isinstance(domain, Cross) and wanted.joint
-    if reports == 0 or size > MOST_VALUES or not (wanted.covariance or is_filled or is_joint):
+def _with_more(found: MetricEstimate, counts: Counts, wanted: Wanted) -> MetricEstimate:
+    """Return what a tally tells with what is wanted of it as a whole."""
+    metric, shares = found.metric, found.shares
+    if wanted.central_delta is not None:
+        found = replace(found, central=central_of(metric, found.reports, wanted.central_delta, closed=found.closed))
+    if found.reports == 0:
         return found
+    if shares is not None:
+        found = _with_more_of_shares(found, shares, inverse_of(metric.channel), counts, wanted)
+    if wanted.fakes is not None:
+        labels = None if shares is None else shares.labels
+        found = replace(found, fakes=fakes_of(metric, counts, labels, found.unbiased, wanted.fakes))
+    return found
+
+
+def _with_more_of_shares(
+    found: MetricEstimate, shares: Shares, inverse: Inverse, counts: Counts, wanted: Wanted
+) -> MetricEstimate:
+    metric, domain, reports = found.metric, found.metric.domain, found.reports
+    if wanted.clusters:
+        found = replace(found, clusters=clusters_of_values(metric, inverse, counts, shares.likeliest))
+    is_joint, is_filled = isinstance(domain, Cross) and wanted.joint, isinstance(domain, Filled)
+    if metric.channel.inputs > MOST_VALUES or not (wanted.covariance or is_joint or is_filled):
+        return found
+    family = _family(metric) if wanted.simultaneous else 1
     covariance = covariance_of(inverse, counts, reports)
     if isinstance(domain, Cross) and wanted.joint:
         found = replace(found, joint=joint_of(domain, shares.unbiased, covariance, reports, family))
-    if isinstance(domain, Filled) and is_filled:
+    if isinstance(domain, Filled):
         answered = _answered(shares, covariance, reports, family)
         found = replace(found, answered=tuple(zip(domain.answered.labels, answered, strict=True)))
     return replace(found, covariance=covariance) if wanted.covariance else found
@@ -241,22 +242,3 @@ def _answered(shares: Shares, covariance: Floats, reports: int, family: int) -> 
     ratios = Ratios.of(shares.unbiased[:answers], covariance[:answers, :answers], 1, answers)
     z = z_of(family) if reports >= EXACT_BELOW else math.inf
     return [ratios.estimate(0, answer, z) for answer in range(answers)]
-
-
-def _shares(labels: Sequence[Label], inverse: Inverse, counts: Counts, reports: int, family: int = 1) -> Shares:
-    lows, highs = inverse.intervals(counts, reports, family)
-    if reports == 0:
-        return Shares(labels, lows, highs, NOTHING, NOTHING, NOTHING, NOTHING)
-    unbiased, errors = inverse.shares(counts, reports), inverse.standard_errors(counts, reports)
-    shrunken = shrunken_shares(unbiased, errors) if unbiased.size >= FEWEST else NOTHING
-    return Shares(labels, lows, highs, unbiased, errors, maximum_likelihood(inverse, counts), shrunken)
-
-
-def _mean(  # noqa: PLR0913, PLR0917 what shares were estimated from
-    positions: Floats, inverse: Inverse, likeliest: Floats, counts: Counts, reports: int, family: int
-) -> Estimate:
-    least, greatest = float(positions.min()), float(positions.max())
-    weights = (positions - least) / (greatest - least)
-    mean = mean_of(Contrast.remembered(inverse, tuple(weights.tolist())), counts, reports, family)
-    at_most = float(weights @ likeliest) if likeliest.size else None
-    return Estimate(*mean, likeliest=at_most).between(least, greatest)

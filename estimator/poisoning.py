@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from client_sdk.spec import Channel, Label, Metric, Number, Subset
+from estimator.climb import climbed
 from estimator.expectation_maximisation import AT_ONCE
 from estimator.grid_range import as_far
 from estimator.intervals import Floats
@@ -34,7 +35,7 @@ from estimator.inverse import inverse_of
 from estimator.inverse.decoders import decoder_of
 from estimator.inverse.grid import grid_law
 from estimator.inverse.protocol import Inverse
-from estimator.likelihood import climbed, maximum_likelihood
+from estimator.likelihood import maximum_likelihood
 from estimator.positions import positions_of, scale_of
 from estimator.tallies import Counts
 

@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+import numpy as np
+
 from client_sdk.spec import Channel, Label, Metric
 from client_sdk.spec.mechanisms.permanent import Permanent
 from estimator.changes import difference
@@ -128,7 +130,7 @@ def _least_noise(one: MetricEstimate, position: float) -> float:
     channel = one.metric.channel
     decoder = decoder_of(channel)
     if decoder is not None:
-        return decoder.least_variance(position)
+        return float(decoder.least_variance(np.array(position)))
     gap, _ = _first_step(channel)
     inverse = inverse_of(channel.instantaneous if isinstance(channel, Permanent) else channel)
     return max(0.0, Contrast.of(inverse, scale_of(one.metric)).floor) / gap**2

@@ -12,6 +12,7 @@ or to sum over many rare values.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -39,42 +40,56 @@ AT_ONCE = 2**14
 
 
 def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
-    """Return the shares of the least expected squared error, on the simplex, shape (k,).
+    """Return the shares of the least expected squared error, on the simplex, shape (..., k).
 
     Args:
-        shares: unbiased estimates, shape (k,), of at least `FEWEST` values.
+        shares: unbiased estimates, shape (..., k), of at least `FEWEST` values.
         errors: their standard errors, above 0.
 
     """
-    sizes = _sizes(shares, errors)
-    some = slice(None, None, -(-shares.size // ENOUGH))
-    weights = _weights(shares[some], errors[some], sizes)
-    means = [_means(*part, sizes, weights) for part in _parts(shares, errors)]
-    return nearest_shares(np.concatenate(means))
+    rows, errors_of_rows = shares.reshape(-1, shares.shape[-1]), errors.reshape(-1, shares.shape[-1])
+    usual = _medians(errors_of_rows)
+    largest = np.maximum(rows.max(axis=1, keepdims=True), usual)
+    steps = np.ceil(np.log(largest / (LEAST_SIZE * usual)) / np.log(RATIO))[:, 0]
+    shrunken = np.empty_like(rows)
+    for number in np.unique(steps):  # tallies whose mixtures are of equally many sizes side by side
+        alike = steps == number
+        ratios = np.append(0.0, RATIO ** np.arange(number + 1))
+        shrunken[alike] = _of_sizes(rows[alike], errors_of_rows[alike], LEAST_SIZE * usual[alike] * ratios)
+    return nearest_shares(shrunken).reshape(shares.shape)
+
+
+def _medians(errors: Floats) -> Floats:
+    """Return the median of each row, shape (tallies, 1)."""
+    rising, middle = np.sort(errors), (errors.shape[-1] - 1) / 2
+    medians: Floats = (rising[:, [math.floor(middle)]] + rising[:, [math.ceil(middle)]]) / 2
+    return medians
+
+
+def _of_sizes(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
+    """Return the mean of each share given its estimate, shape (tallies, k); sizes have shape (tallies, sizes).
+
+    The sizes are 0 and from far below the noise to the largest estimate, each a ratio larger than the one before.
+    """
+    some = slice(None, None, -(-shares.shape[-1] // ENOUGH))
+    weights = _weights(shares[:, some], errors[:, some], sizes)
+    return np.concatenate([_means(*part, sizes, weights) for part in _parts(shares, errors)], axis=-1)
 
 
 def _weights(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
-    """Return how usual each size is."""
+    """Return how usual each size is, shape (tallies, 1, sizes)."""
     likelihoods = [_likelihoods(*part, sizes) for part in _parts(shares, errors)]
-    weights = np.full(sizes.size, 1 / sizes.size)
+    weights = np.full((len(sizes), 1, sizes.shape[-1]), 1 / sizes.shape[-1])
     for _ in range(ROUNDS):
-        chances = [weights * (of_part.T @ (1 / (of_part @ weights))) for of_part in likelihoods]
-        weights = np.sum(chances, axis=0) / shares.size
+        chances = [weights * (1 / (weights @ np.swapaxes(one, 1, 2)) @ one) for one in likelihoods]
+        weights = np.sum(chances, axis=0) / shares.shape[-1]
     return weights
 
 
 def _parts(shares: Floats, errors: Floats) -> Iterator[tuple[Floats, Floats]]:
-    for first in range(0, shares.size, AT_ONCE):
+    for first in range(0, shares.shape[-1], AT_ONCE):
         part = slice(first, first + AT_ONCE)
-        yield shares[part], errors[part]
-
-
-def _sizes(shares: Floats, errors: Floats) -> Floats:
-    """Return 0 and sizes from far below the noise to the largest estimate, each a ratio larger than the one before."""
-    usual = float(np.median(errors))
-    largest = max(float(shares.max()), usual)
-    steps = int(np.ceil(np.log(largest / (LEAST_SIZE * usual)) / np.log(RATIO)))
-    return np.concatenate([[0.0], LEAST_SIZE * usual * RATIO ** np.arange(steps + 1)])
+        yield shares[:, part], errors[:, part]
 
 
 def _spreads(sizes: Floats) -> Floats:
@@ -84,16 +99,18 @@ def _spreads(sizes: Floats) -> Floats:
 
 def _likelihoods(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
     """Return how likely each estimate is, given each size of its share; of every estimate the largest is 1."""
-    variances = errors[:, None] ** 2 + _spreads(sizes) ** 2
-    logarithms = -((shares[:, None] - sizes) ** 2) / (2 * variances) - np.log(variances) / 2
-    likelihoods: Floats = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
+    sizes = sizes[:, np.newaxis]
+    variances = errors[..., np.newaxis] ** 2 + _spreads(sizes) ** 2
+    logarithms = -((shares[..., np.newaxis] - sizes) ** 2) / (2 * variances) - np.log(variances) / 2
+    likelihoods: Floats = np.exp(logarithms - logarithms.max(axis=-1, keepdims=True))
     return likelihoods
 
 
 def _means(shares: Floats, errors: Floats, sizes: Floats, weights: Floats) -> Floats:
     """Return the mean of each share given its estimate."""
-    noise, spread = errors[:, None] ** 2, _spreads(sizes) ** 2
-    of_size = (shares[:, None] * spread + sizes * noise) / (noise + spread)
     likelihoods = _likelihoods(shares, errors, sizes) * weights
-    means: Floats = (likelihoods * of_size).sum(axis=1) / likelihoods.sum(axis=1)
+    noise, sizes = errors[..., np.newaxis] ** 2, sizes[:, np.newaxis]
+    spread = _spreads(sizes) ** 2
+    of_size = (shares[..., np.newaxis] * spread + sizes * noise) / (noise + spread)
+    means: Floats = (likelihoods * of_size).sum(axis=-1) / likelihoods.sum(axis=-1)
     return means

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from client_sdk.spec import COIN_SCALE
 from client_sdk.spec.mechanisms.cyclic_design import PAIR, CyclicDesign
-from estimator.intervals import EXACT_BELOW, FEW, Floats, binomial_intervals, score_intervals
+from estimator.intervals import EXACT_BELOW, FEW, Floats, Reports, binomial_intervals, score_intervals
 from estimator.inverse.protocol import Inverse
 from estimator.inverse.support import Balanced, Block, Support
 from estimator.simplex import nearest_shares
@@ -50,14 +50,22 @@ class Shifts:
         return cls(channel.inputs, np.fft.rfft(indicators))
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return the sum of the scores of the symbols whose block holds each value, shape (k,)."""
-        spectra = np.fft.rfft(scores.reshape(-1, self.inputs))
-        return np.fft.irfft((spectra * self.blocks).sum(axis=0), n=self.inputs)
+        """Return the sum of the scores of the symbols whose block holds each value, shape (..., k)."""
+        return self.gathered(scores, self.blocks)
 
     def of_symbols(self, shares: Floats) -> Floats:
-        """Return the sum of the shares of the values that each symbol's block holds, shape (m,)."""
-        spectra = np.fft.rfft(shares) * self.blocks.conj()
-        return np.fft.irfft(spectra, n=self.inputs).ravel()
+        """Return the sum of the shares of the values that each symbol's block holds, shape (..., m)."""
+        return self.spread(shares, self.blocks)
+
+    def gathered(self, scores: Floats, weights: Spectra) -> Floats:
+        """Return the sum of all symbols' scores, (..., m), each with its weight for a value: shape (..., k)."""
+        spectra = np.fft.rfft(scores.reshape(*scores.shape[:-1], -1, self.inputs))
+        return np.fft.irfft((spectra * weights).sum(axis=-2), n=self.inputs)
+
+    def spread(self, shares: Floats, weights: Spectra) -> Floats:
+        """Return the sum of all values' shares, (..., k), each with its weight for a symbol: shape (..., m)."""
+        spectra = np.fft.rfft(shares)[..., np.newaxis, :] * weights.conj()
+        return np.fft.irfft(spectra, n=self.inputs).reshape(*shares.shape[:-1], -1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,14 +108,12 @@ class LeastSquares:
         mean_squares = block.others * squares.sum() + gap * near
         return cls(block, shifts, weights, mean_squares, own, float(held.min()), float(held.max()))
 
-    def shares(self, counts: Counts, reports: int) -> Floats:
-        """Return the unbiased estimate of each value's share, shape (k,)."""
-        inputs = self.shifts.inputs
-        spectra = np.fft.rfft(counts.reshape(-1, inputs) / reports)
-        return np.fft.irfft((spectra * self.weights).sum(axis=0), n=inputs)
+    def shares(self, counts: Counts, reports: Reports) -> Floats:
+        """Return the unbiased estimate of each value's share, shape (..., k)."""
+        return self.shifts.gathered(counts / reports, self.weights)
 
-    def standard_errors(self, counts: Counts, reports: int) -> Floats:
-        """Return the standard error of each estimated share, shape (k,), for people sampled at random.
+    def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
+        """Return the standard error of each estimated share, shape (..., k), for people sampled at random.
 
         It is that of the population on the simplex nearest to the estimate, exactly; so it is above 0.
         """
@@ -117,40 +123,39 @@ class LeastSquares:
         errors: Floats = np.sqrt((squares - shares**2) / reports)
         return errors
 
-    def intervals(self, counts: Counts, reports: int, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' confidence intervals, each of shape (k,), within 0..1.
+    def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
+        """Return the ends of the shares' confidence intervals, each of shape (..., k), within 0..1.
 
         A share has many populations, of different variance. From 50 reports on the interval holds the shares that a
         score test does not reject, with the largest variance over all populations that have the share. Where few
         reports hold a value, it is that of the support count, which is binomial in every population, with the
         worst one for either end: the confidence is kept at every truth.
         """
-        if reports < EXACT_BELOW or reports * self.other_least < FEW:
-            low, high = self._conservative(counts, reports, family)
-        else:
-            own, other = self.mean_squares[0], self.mean_squares[1:].max()
-            low, high = score_intervals(self.shares(counts, reports), own, other, reports, family)
+        own, other = self.mean_squares[0], self.mean_squares[1:].max()
+        low, high = score_intervals(self.shares(counts, reports), own, other, reports, family)
+        few = np.less(reports, max(EXACT_BELOW, FEW / self.other_least))
+        if few.any():
+            low, high = np.where(few, self._conservative(counts, reports, family), (low, high))
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (m,), in a population of such shares."""
+        """Return the probability of each symbol, shape (..., m), in a population of such shares."""
         return self.block.symbol_law(self.shifts, shares)
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return what each input, shape (k,), expects of a score of the symbol."""
+        """Return what each input, shape (..., k), expects of a score of the symbol."""
         return self.block.expectations(self.shifts, scores)
 
     def contrast(self, weights: Floats) -> Floats:
         """Return what a report of each symbol adds to the estimate of a weighted sum of shares."""
-        spectra = np.fft.rfft(weights) * self.weights.conj()
-        return np.fft.irfft(spectra, n=self.shifts.inputs).ravel()
+        return self.shifts.spread(weights, self.weights)
 
     def extremes(self) -> tuple[Floats, Floats]:
         """Return the least and the most that a report adds to each estimate; shape (1,): every block has all shifts."""
         added = np.fft.irfft(self.weights, n=self.shifts.inputs)
         return added.min(keepdims=True).ravel(), added.max(keepdims=True).ravel()
 
-    def _conservative(self, counts: Counts, reports: int, family: int) -> tuple[Floats, Floats]:
+    def _conservative(self, counts: Counts, reports: Reports, family: int) -> tuple[Floats, Floats]:
         supports = np.rint(self.shifts.of_values(counts.astype(np.float64))).astype(np.int64)
         low, high = binomial_intervals(supports, reports, family)
         return (

@@ -38,13 +38,14 @@ class Decoder:
         """The ends, at the means 0 and 1, of a line that is nowhere below the expected square of an answer."""
         return line_above(np.linspace(0.0, 1.0, self.squares.size), self.squares)
 
-    def least_variance(self, mean: float) -> float:
-        """Return the least variance that one report's answer has where the true mean is ``mean``, from 0 to 1.
+    def least_variance(self, means: Floats) -> Floats:
+        """Return the least variance that one report's answer has where the true mean is one of these, from 0 to 1.
 
         The expected square is convex in the input, so the least is that of a population that answers alike.
         """
         points = np.linspace(0.0, 1.0, self.squares.size)
-        return float(np.interp(mean, points, self.squares)) - mean * mean
+        least: Floats = np.interp(means, points, self.squares) - means * means
+        return least
 
 
 def floats(exact: Iterable[Fraction]) -> Floats:

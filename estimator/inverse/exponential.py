@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from client_sdk.spec.mechanisms.exponential import TOTAL, Exponential
-from estimator.intervals import EXACT_BELOW, FEW, Floats, bounded_intervals, score_intervals
+from estimator.intervals import EXACT_BELOW, FEW, Floats, Reports, bounded_intervals, score_intervals
 from estimator.simplex import nearest_shares
 from estimator.tallies import Counts
 
@@ -39,13 +39,13 @@ class Table:
         decoder = np.linalg.solve(weighted @ law.T, weighted)
         return cls(law, decoder, law @ decoder.T**2)
 
-    def shares(self, counts: Counts, reports: int) -> Floats:
-        """Return the unbiased estimate of each value's share, shape (k,)."""
-        shares: Floats = self.decoder @ (counts / reports)
+    def shares(self, counts: Counts, reports: Reports) -> Floats:
+        """Return the unbiased estimate of each value's share, shape (..., k)."""
+        shares: Floats = (counts / reports) @ self.decoder.T
         return shares
 
-    def standard_errors(self, counts: Counts, reports: int) -> Floats:
-        """Return the standard error of each estimated share, shape (k,), for people sampled at random.
+    def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
+        """Return the standard error of each estimated share, shape (..., k), for people sampled at random.
 
         It is that of the population on the simplex nearest to the estimate, exactly; so it is above 0.
         """
@@ -53,23 +53,19 @@ class Table:
         errors: Floats = np.sqrt((shares @ self.mean_squares - shares**2) / reports)
         return errors
 
-    def intervals(self, counts: Counts, reports: int, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' confidence intervals, each of shape (k,), within 0..1.
+    def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
+        """Return the ends of the shares' confidence intervals, each of shape (..., k), within 0..1.
 
         From 50 reports on those that a score test does not reject, with the largest variance over all populations that
         have the share. Of fewer reports, or where few of a symbol are expected, which a score test does not bear (at
         epsilon 8 and 100 reports its interval holds some truths in 84 %), those that hold at every truth.
         """
-        if reports == 0:
-            return np.zeros(len(self.law)), np.ones(len(self.law))
         shares = self.shares(counts, reports)
         own = np.diagonal(self.mean_squares)
         other = (self.mean_squares - np.diag(own)).max(axis=0)
-        if reports < EXACT_BELOW or reports * self.law.min() < FEW:
-            span: Floats = np.ptp(self.decoder, axis=1)
-            low, high = bounded_intervals(shares, own, other, span, reports, family)
-        else:
-            low, high = score_intervals(shares, own, other, reports, family)
+        safe = bounded_intervals(shares, own, other, np.ptp(self.decoder, axis=1), reports, family)
+        score = score_intervals(shares, own, other, reports, family)
+        low, high = np.where(reports < max(EXACT_BELOW, FEW / self.law.min()), safe, score)
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
     def contrast(self, weights: Floats) -> Floats:
@@ -82,13 +78,13 @@ class Table:
         return self.decoder.min(axis=1), self.decoder.max(axis=1)
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (m,), in a population of such shares."""
+        """Return the probability of each symbol, shape (..., m), in a population of such shares."""
         law: Floats = shares @ self.law
         return law
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return what each input, shape (k,), expects of a score of the symbol."""
-        expected: Floats = self.law @ scores
+        """Return what each input, shape (..., k), expects of a score of the symbol."""
+        expected: Floats = scores @ self.law.T
         return expected
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from client_sdk.spec.mechanisms.permanent import Permanent
-from estimator.intervals import Floats
+from estimator.intervals import Floats, Reports
 from estimator.inverse.protocol import Inverse
 from estimator.inverse.support import Support
 from estimator.tallies import Counts
@@ -38,17 +38,17 @@ class TwoStep:
         """How much of a true share arrives in that of permanent answers: p - q."""
         return self.keep - self.lie
 
-    def shares(self, counts: Counts, reports: int) -> Floats:
-        """Return the unbiased estimate of each value's share, shape (k,)."""
+    def shares(self, counts: Counts, reports: Reports) -> Floats:
+        """Return the unbiased estimate of each value's share, shape (..., k)."""
         shares: Floats = (self.second.shares(counts, reports) - self.lie) / self.gap
         return shares
 
-    def standard_errors(self, counts: Counts, reports: int) -> Floats:
-        """Return the standard error of each estimated share, shape (k,), for people sampled at random."""
+    def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
+        """Return the standard error of each estimated share, shape (..., k), for people sampled at random."""
         errors: Floats = self.second.standard_errors(counts, reports) / self.gap
         return errors
 
-    def intervals(self, counts: Counts, reports: int, family: int = 1) -> tuple[Floats, Floats]:
+    def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' confidence intervals: those of permanent answers, mapped and clipped."""
         low, high = (
             np.clip((end - self.lie) / self.gap, 0.0, 1.0) for end in self.second.intervals(counts, reports, family)
@@ -66,13 +66,13 @@ class TwoStep:
         return (least - self.lie) / self.gap, (most - self.lie) / self.gap
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (m,), in a population of such shares."""
-        return self.second.symbol_law(self.lie * shares.sum() + self.gap * shares)
+        """Return the probability of each symbol, shape (..., m), in a population of such shares."""
+        return self.second.symbol_law(self.lie * shares.sum(axis=-1, keepdims=True) + self.gap * shares)
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return what each input, shape (k,), expects of a score of the symbol."""
+        """Return what each input, shape (..., k), expects of a score of the symbol."""
         of_permanent = self.second.expectations(scores)
-        expected: Floats = self.lie * of_permanent.sum() + self.gap * of_permanent
+        expected: Floats = self.lie * of_permanent.sum(axis=-1, keepdims=True) + self.gap * of_permanent
         return expected
 
 

@@ -52,13 +52,13 @@ class Orthogonality:
         return cls(channel.inputs, prime, firsts, multiples)
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return the sum of the scores of the points orthogonal to each input, shape (k,)."""
-        return self._sums(scores)[: self.inputs]
+        """Return the sum of the scores of the points orthogonal to each input, shape (..., k)."""
+        return self._sums(scores)[..., : self.inputs]
 
     def of_symbols(self, shares: Floats) -> Floats:
-        """Return the sum of the shares of the inputs orthogonal to each point, shape (m,)."""
-        scores = np.zeros(self.firsts[-1])
-        scores[: self.inputs] = shares
+        """Return the sum of the shares of the inputs orthogonal to each point, shape (..., m)."""
+        scores = np.zeros((*shares.shape[:-1], self.firsts[-1]))
+        scores[..., : self.inputs] = shares
         return self._sums(scores)
 
     def _sums(self, scores: Floats) -> Floats:
@@ -70,16 +70,18 @@ class Orthogonality:
         """
         prime = self.prime
         to_be_orthogonal = [-pow(factor, -1, prime) % prime for factor in range(1, prime)]
-        sums = np.zeros(1)
+        populations = scores.shape[:-1]
+        sums = np.zeros((*populations, 1))
         for digits in range(1, len(self.firsts) - 1):
             first, end = self.firsts[digits : digits + 2]
             multiples = self.multiples[:first]
-            spectrum = np.fft.fftn(scores[first:end].reshape((prime,) * digits)).ravel()
-            by_product = np.fft.irfft(spectrum[multiples[:, : prime // 2 + 1]], n=prime)
-            larger = np.empty(end)
-            larger[:first] = by_product[:, 0] + sums
-            larger[first] = scores[:first].sum()
-            larger[first:][multiples[:, 1:]] = by_product[:, to_be_orthogonal] + sums[:, None]
+            affine = scores[..., first:end].reshape(*populations, *(prime,) * digits)
+            spectra = np.fft.fftn(affine, axes=range(-digits, 0)).reshape(*populations, -1)
+            by_product = np.fft.irfft(spectra[..., multiples[:, : prime // 2 + 1]], n=prime)
+            larger = np.empty((*populations, end))
+            larger[..., :first] = by_product[..., 0] + sums
+            larger[..., first] = scores[..., :first].sum(axis=-1)
+            larger[..., first + multiples[:, 1:]] = by_product[..., to_be_orthogonal] + sums[..., np.newaxis]
             sums = larger
         return sums
 

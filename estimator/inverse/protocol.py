@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from estimator.intervals import Floats
+from estimator.intervals import Floats, Reports
 from estimator.tallies import Counts
 
 
 class Inverse(Protocol):
-    """The inverse of a channel of k inputs and m symbols; arrays in, arrays out, whatever k is."""
+    """The inverse of a channel of k inputs and m symbols; arrays in, arrays out, of one tally or of many at once."""
 
     def __hash__(self) -> int:
         """Inverses are kept, and what is made of them is kept by them."""
 
-    def shares(self, counts: Counts, reports: int) -> Floats:
-        """Return the unbiased estimate of each input's share, shape (k,).
+    def shares(self, counts: Counts, reports: Reports) -> Floats:
+        """Return the unbiased estimate of each input's share, shape (..., k).
 
         It may lie outside 0..1 and is never clipped: clipping would bias it.
 
         Args:
-            counts: of each symbol, shape (m,).
+            counts: of each symbol, shape (..., m).
             reports: n, their sum, at least 1.
 
         """
 
-    def standard_errors(self, counts: Counts, reports: int) -> Floats:
-        """Return the standard error of each estimated share, shape (k,), above 0, for people sampled at random."""
+    def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
+        """Return the standard error of each estimated share, shape (..., k), above 0, for people sampled at random."""
 
-    def intervals(self, counts: Counts, reports: int, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the lower and the upper ends of the shares' confidence intervals, each of shape (k,), within 0..1.
+    def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
+        """Return the lower and the upper ends of the shares' confidence intervals, each of shape (..., k), within 0..1.
 
-        No interval is empty; of no report each is everything. With a family of more than one interval, all of it
-        holds together with the confidence that one has by itself otherwise.
+        No interval is empty. With a family of more than one interval, all of it holds together with the confidence
+        that one has by itself otherwise.
         """
 
     def contrast(self, weights: Floats) -> Floats:
@@ -48,7 +48,7 @@ class Inverse(Protocol):
         """
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (m,), in a population of such shares, shape (k,)."""
+        """Return the probability of each symbol, shape (..., m), in a population of such shares, shape (..., k)."""
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return what each input, shape (k,), expects of a score of the symbol, shape (m,): the law's adjoint."""
+        """Return what each input, shape (..., k), expects of a score of the symbol, (..., m): the law's adjoint."""

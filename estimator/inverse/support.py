@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
-from estimator.intervals import Floats, binomial_intervals
+from estimator.intervals import Floats, Reports, binomial_intervals
 from estimator.tallies import Counts
 
 FEW_SYMBOLS = 2**8
@@ -23,6 +23,9 @@ FEW_SYMBOLS = 2**8
 
 REMEMBERED = 16
 """Tables that are kept for the next window of the same metric."""
+
+
+Numbers = TypeVar("Numbers", Floats, Counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +50,20 @@ class Support:
         object.__setattr__(self, "slope", 1 / (self.own - self.other))
         object.__setattr__(self, "intercept", -self.other * self.slope)
 
-    def shares(self, counts: Counts, reports: int) -> Floats:
-        """Return the unbiased estimate of each value's share, shape (k,).
+    def shares(self, counts: Counts, reports: Reports) -> Floats:
+        """Return the unbiased estimate of each value's share, shape (..., k).
 
         It may lie outside 0..1 and is never clipped: clipping would bias it.
 
         Args:
-            counts: the support count of each value, shape (k,).
+            counts: the support count of each value, shape (..., k).
             reports: n, at least 1.
 
         """
         return float(self.slope) * (counts / reports) + float(self.intercept)
 
-    def standard_errors(self, counts: Counts, reports: int) -> Floats:
-        """Return the standard error of each estimated share, shape (k,), for people sampled at random.
+    def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
+        """Return the standard error of each estimated share, shape (..., k), for people sampled at random.
 
         It is sqrt(P (1 - P) / n) / (p - q) at the frequency of support P that was observed, moved into q..p, which
         holds every possible one; so it is above 0 even if no report, or every report, supports the value.
@@ -69,7 +72,7 @@ class Support:
         errors: Floats = float(self.slope) * np.sqrt(frequency * (1 - frequency) / reports)
         return errors
 
-    def intervals(self, counts: Counts, reports: int, family: int = 1) -> tuple[Floats, Floats]:
+    def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' confidence intervals: those of the support's probability, mapped and clipped.
 
         None is empty: where a whole interval lies beyond an end of 0..1, that end remains.
@@ -90,13 +93,13 @@ class Support:
         return np.array([float(self.intercept)]), np.array([float(self.slope + self.intercept)])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, where each supports the value it names, shape (k,)."""
+        """Return the probability of each symbol, where each supports the value it names, shape (..., k)."""
         law: Floats = float(self.other) + float(self.own - self.other) * shares
         return law
 
     def expectations(self, scores: Floats) -> Floats:
         """Return what each input expects of a score of the symbol, where each symbol supports the value it names."""
-        expected: Floats = float(self.other) * scores.sum() + float(self.own - self.other) * scores
+        expected: Floats = float(self.other) * _sum(scores) + float(self.own - self.other) * scores
         return expected
 
 
@@ -107,16 +110,16 @@ class Incidence(Protocol):
         """Tables of who supports what are kept by these."""
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return for each value, shape (k,), the sum of the scores, shape (m,), of the symbols that support it."""
+        """Return for each value, shape (..., k), the sum of the scores, (..., m), of the symbols that support it."""
 
     def of_symbols(self, shares: Floats) -> Floats:
-        """Return for each symbol, shape (m,), the sum of the shares, shape (k,), of the values that it supports."""
+        """Return for each symbol, shape (..., m), the sum of the shares, (..., k), of the values that it supports."""
 
 
 @lru_cache(maxsize=REMEMBERED)
 def _table(incidence: Incidence, symbols: int) -> Floats:
     """Return 1 where a symbol supports a value and else 0, shape (k, m)."""
-    table: Floats = np.rint([incidence.of_values(unit) for unit in np.eye(symbols)]).T
+    table: Floats = np.rint(incidence.of_values(np.eye(symbols))).T
     return table
 
 
@@ -128,13 +131,13 @@ class Block:
     others: float
 
     def symbol_law(self, incidence: Incidence, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (m,), in a population of such shares."""
-        law: Floats = self.others * shares.sum() + (self.supporting - self.others) * incidence.of_symbols(shares)
+        """Return the probability of each symbol, shape (..., m), in a population of such shares."""
+        law: Floats = self.others * _sum(shares) + (self.supporting - self.others) * incidence.of_symbols(shares)
         return law
 
     def expectations(self, incidence: Incidence, scores: Floats) -> Floats:
-        """Return what each input, shape (k,), expects of a score of the symbol."""
-        expected: Floats = self.others * scores.sum() + (self.supporting - self.others) * incidence.of_values(scores)
+        """Return what each input, shape (..., k), expects of a score of the symbol."""
+        expected: Floats = self.others * _sum(scores) + (self.supporting - self.others) * incidence.of_values(scores)
         return expected
 
 
@@ -153,15 +156,15 @@ class Balanced:
     block: Block
     incidence: Incidence
 
-    def shares(self, counts: Counts, reports: int) -> Floats:
-        """Return the unbiased estimate of each value's share, shape (k,)."""
+    def shares(self, counts: Counts, reports: Reports) -> Floats:
+        """Return the unbiased estimate of each value's share, shape (..., k)."""
         return self.support.shares(self.support_counts(counts), reports)
 
-    def standard_errors(self, counts: Counts, reports: int) -> Floats:
-        """Return the standard error of each estimated share, shape (k,), for people sampled at random."""
+    def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
+        """Return the standard error of each estimated share, shape (..., k), for people sampled at random."""
         return self.support.standard_errors(self.support_counts(counts), reports)
 
-    def intervals(self, counts: Counts, reports: int, family: int = 1) -> tuple[Floats, Floats]:
+    def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' confidence intervals: those of binomial support counts."""
         return self.support.intervals(self.support_counts(counts), reports, family)
 
@@ -176,20 +179,26 @@ class Balanced:
         return self.support.extremes()
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (m,), in a population of such shares."""
+        """Return the probability of each symbol, shape (..., m), in a population of such shares."""
         return self.block.symbol_law(self.incidence, shares)
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return what each input, shape (k,), expects of a score of the symbol."""
+        """Return what each input, shape (..., k), expects of a score of the symbol."""
         return self.block.expectations(self.incidence, scores)
 
     def support_counts(self, counts: Counts) -> Counts:
-        """Return how many reports support each value, shape (k,).
+        """Return how many reports support each value, shape (..., k).
 
         The transform's sums are rounded to the integers that they are; beyond some 10**13 reports the last digits
         are no longer exact, which is far below the noise.
         """
-        table = _table(self.incidence, counts.size) if counts.size <= FEW_SYMBOLS else None
-        floats = counts.astype(np.float64)
-        sums = np.rint(self.incidence.of_values(floats) if table is None else table @ floats)
-        return np.clip(sums, 0, counts.sum()).astype(np.int64)
+        symbols, floats = counts.shape[-1], counts.astype(np.float64)
+        table = _table(self.incidence, symbols) if symbols <= FEW_SYMBOLS else None
+        sums = np.rint(self.incidence.of_values(floats) if table is None else floats @ table.T)
+        return np.clip(sums, 0, _sum(counts)).astype(np.int64)
+
+
+def _sum(values: Numbers) -> Numbers:
+    """Return the sum of each row, beside which the row can stand: shape (..., k) to (..., 1)."""
+    summed: Numbers = values.sum(axis=-1, keepdims=True)
+    return summed

@@ -13,11 +13,12 @@ from client_sdk.spec.epsilon import RequestedEpsilon
 from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
+from estimator.climb import ROUNDING, SLACK
 from estimator.intervals import Floats
 from estimator.inverse import inverse_of
 from estimator.inverse.cyclic_design import LeastSquares
 from estimator.inverse.support import Balanced
-from estimator.likelihood import ROUNDING, SLACK, maximum_likelihood
+from estimator.likelihood import maximum_likelihood
 from estimator.simplex import nearest_shares
 from tests.support.estimator_inverses import PRECISION, matrix, solved, uneven
 

@@ -13,11 +13,11 @@ from client_sdk.spec import Channel, Metric, Window
 from client_sdk.spec.mechanisms.hybrid import Hybrid
 from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.spec.mechanisms.square_wave import SquareWave
+from estimator.climb import SLACK
 from estimator.grid_range import as_far
 from estimator.intervals import Floats
 from estimator.inverse import inverse_of
 from estimator.inverse.grid import grid_law
-from estimator.likelihood import SLACK
 from estimator.metric_estimate import estimate
 from estimator.poisoning import CLEAR, DRAWN_AT_MOST, extremes_of, likeliest_law, range_test, reach_of
 from estimator.tallies import Counts, Tally

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
@@ -10,10 +12,14 @@ from hypothesis import strategies as st
 
 from client_sdk.spec import Window
 from estimator.figure import Estimate
-from estimator.intervals import binomial_interval
+from estimator.intervals import EXACT_BELOW, binomial_interval
+from estimator.metric_estimate import Wanted
 from estimator.render import FORMATS
+from estimator.render.as_json import document_of
 from estimator.report import Selection, make_report
 from estimator.tallies import decode
+from tests.support import every_kind
+from tests.support.estimator_inverses import PRECISION
 from tests.support.tallies import REGISTRY, line
 
 
@@ -63,3 +69,28 @@ def test_an_interval_is_not_upside_down_however_many_reports_there_are(reports: 
     for count in (0, 1, reports // 3, reports - 1, reports):
         low, high = binomial_interval(count, reports)
         assert 0 <= low <= high <= 1
+
+
+def members_of(document: object, place: str = "") -> Iterator[tuple[str, object]]:
+    if isinstance(document, dict | list | tuple):
+        members = document.items() if isinstance(document, dict) else enumerate(document)
+        for name, member in members:
+            yield from members_of(member, f"{place}.{name}")
+    else:
+        yield place, document
+
+
+@pytest.mark.parametrize("reports", [0, 1, 60, 3000])
+def test_tallies_side_by_side_tell_what_each_tells_alone(reports: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def told() -> tuple[dict[str, float], dict[str, object]]:
+        wanted = Wanted(covariance=True, simultaneous=reports > EXACT_BELOW)
+        made = make_report(every_kind.REGISTRY, decode(every_kind.tallies(reports).splitlines()), wanted=wanted)
+        members = dict(members_of(document_of(made)))
+        numbers = {place: one for place, one in members.items() if isinstance(one, float)}
+        return numbers, {place: one for place, one in members.items() if place not in numbers}
+
+    numbers, others = told()
+    monkeypatch.setattr("estimator.metric_estimate.AT_ONCE", 1)
+    numbers_alone, others_alone = told()
+    assert numbers == pytest.approx(numbers_alone, rel=math.sqrt(PRECISION), abs=math.sqrt(PRECISION))
+    assert others == others_alone
