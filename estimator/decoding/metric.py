@@ -23,7 +23,8 @@ from estimator.distribution import Distribution
 from estimator.document import MetricDocument
 from estimator.figure import Estimate
 from estimator.joint import Difference, Group, Independence, Joint
-from estimator.poisoning import Fakes, Move, RangeTest
+from estimator.poisoning import Fakes, Move
+from estimator.range_test import RangeTest
 
 QUESTION = ("metric", "edition", "kind", "mechanism", "epsilon", "delta", "reports")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from estimator.poisoning import Fakes, RangeTest
+from estimator.poisoning import Fakes
+from estimator.range_test import RangeTest
 
 FOOTNOTE = """\
 made-up reports: down and up say how far at most they could have moved what is

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from estimator.cli import command
 from estimator.metric_estimate import Wanted
-from estimator.poisoning import DRAWN_AT_MOST
+from estimator.range_test import DRAWN_AT_MOST
 from estimator.render import FORMATS
 from estimator.report import Report, Selection, make_report
 from estimator.tallies import decode

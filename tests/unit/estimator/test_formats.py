@@ -44,7 +44,7 @@ SLOW_FOR = {
     "fakes": (b'"dark_mode"', b'"mood"'),
     "clusters": (b'"crashes"', b'"steps"', b'"both"'),
 }
-"""A central epsilon takes a tenth of a second, and a test of a tally up to some: a few metrics are enough."""
+"""A central epsilon takes a tenth of a second, and so does a test of a tally: a few metrics are enough."""
 
 CELLS: dict[type, Callable[[str], object]] = {str: str, bool: lambda cell: cell == "true", int: int, float: float}
 """How a field of CSV is read, by the type of its column."""
