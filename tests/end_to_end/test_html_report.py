@@ -45,8 +45,8 @@ class Written:
         return found
 
 
-def write(folder: Path, registry: str, lines: bytes, *options: str) -> Written:
-    """Write both by one call of the command."""
+def write(folder: Path, registry: str, lines: bytes, *options: str, status: int = 0) -> Written:
+    """Write both by one call of the command, which is to end with a status."""
     (folder / "metrics.toml").write_text(registry, encoding="utf-8")
     (folder / "tallies.ndjson").write_bytes(lines)
     file = folder / "report.html"
@@ -54,7 +54,7 @@ def write(folder: Path, registry: str, lines: bytes, *options: str) -> Written:
     done = CliRunner().invoke(
         command, [*map(str, arguments), "--html", str(file), "--format", "json", *options], catch_exceptions=False
     )
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == status, done.output
     return Written(file, json.loads(done.stdout))
 
 
@@ -384,17 +384,20 @@ def test_the_policy_refuses_scripts_styles_and_requests_that_are_not_the_pages_o
 def test_a_page_without_much_says_so(browser: Browser, tmp_path: Path, lines: bytes) -> None:
     metric = every_kind.REGISTRY.metric("dark_mode")
     line = {"metric": "dark_mode", "edition": metric.edition, "window": SHOWN, "closed": True, "reports": 1}
-    written = {
-        b"": b"",
-        b"one report": json.dumps(line | {"counts": [0, 1]}).encode(),
-        b"none that fits": json.dumps(line | {"counts": [0, 1], "edition": "0" * 12}).encode(),
+    written, words, status = {
+        b"": (b"", "no closed window has a tally", 3),
+        b"one report": (
+            json.dumps(line | {"counts": [0, 1]}).encode(),
+            "Too few reports to conclude: with 1 report",
+            0,
+        ),
+        b"none that fits": (
+            json.dumps(line | {"counts": [0, 1], "edition": "0" * 12}).encode(),
+            "every tally was left out",
+            1,
+        ),
     }[lines]
-    words = {
-        b"": "no closed window has a tally",
-        b"one report": "Too few reports to conclude: with 1 report",
-        b"none that fits": "every tally was left out",
-    }[lines]
-    page = write(tmp_path, every_kind.REGISTRY_TEXT, written)
+    page = write(tmp_path, every_kind.REGISTRY_TEXT, written, status=status)
     with opened(browser, page.file) as found:
         found.show_everything()
         assert words in found.page.inner_text("main")
