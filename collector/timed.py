@@ -21,9 +21,18 @@ def with_latency(application: WSGIApplication, counters: Counters) -> WSGIApplic
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         began_ns = time.perf_counter_ns()
         try:
-            return application(environ, start_response)
+            return _whole(application(environ, start_response))
         finally:
             name = _NAMES.get((environ["REQUEST_METHOD"], environ["PATH_INFO"]), OTHER)
             counters.observe(name, time.perf_counter_ns() - began_ns)
 
     return answer
+
+
+def _whole(body: Iterable[bytes]) -> list[bytes]:
+    """Return the parts of a body: of a list the server knows that it is all, and sends it together with the head."""
+    try:
+        return list(body)
+    finally:
+        if hasattr(body, "close"):
+            body.close()
