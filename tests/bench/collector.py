@@ -118,11 +118,11 @@ def rate(registry: Registry, port: int) -> float:
 
 
 @contextlib.contextmanager
-def ours(folder: Path) -> Iterator[tuple[int, int]]:
-    """Run the collector with its extra route; yield port and worker."""
+def ours(folder: Path, *options: str) -> Iterator[tuple[int, int]]:
+    """Run the collector with its extra route, and options of `serve`; yield port and worker."""
     port = free_port()
     command = [sys.executable, "-m", "tests.bench.server", "serve", "--registry", str(REGISTRY)]
-    command += ["--bind", f"127.0.0.1:{port}", "--data-dir", str(folder / "ours")]
+    command += ["--bind", f"127.0.0.1:{port}", "--data-dir", str(folder / "ours"), *options]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, env={**os.environ, "HEARSAY_READ_TOKEN": "bench"}
     ) as process:
