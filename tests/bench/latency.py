@@ -60,10 +60,10 @@ def measure_latency() -> str:
     took = " and ".join(f"{spread(taken)} with {threads} threads" for threads, taken in capacities.items())
     return (
         "## Latency\n\n"
-        f"One worker, asked at Poisson times for {SECONDS:.0f} s on {CONNECTIONS} connections; milliseconds from the time\n"
-        "when a request was to be sent, whatever was in its way; `appendfsync always`;\n"
-        f"{ROUNDS} rounds of all in turn, median (range). {per_s:,.0f} requests a second are {LOAD:.0%} of what it could\n"
-        f"take with {DEFAULT_THREADS} threads, as was just measured: {took} uploads a second.\n\n"
+        f"One worker, asked at Poisson times for {SECONDS:.0f} s on {CONNECTIONS} connections; milliseconds from the\n"
+        "time when a request was to be sent, whatever was in its way; `appendfsync always`;\n"
+        f"{ROUNDS} rounds of all in turn, median (range). {per_s:,.0f} requests a second are {LOAD:.0%} of what\n"
+        f"it could take with {DEFAULT_THREADS} threads, as was just measured: {took} uploads a second.\n\n"
         "Empty POSTs at the same times, and writes of an upload's size that one process brings to the same disk\n"
         "with nothing else to do, show what of it is the machine's. While uploads came, its host kept from it\n"
         f"{spread([found.stolen for found in rounds], 2)} of its {os.cpu_count()} cores.\n\n"
