@@ -63,7 +63,7 @@ def store(embedded_url: str) -> Iterator[RedisStore]:
 
 @pytest.fixture
 def kept(embedded_url: str, administrator: redis.Redis) -> Iterator[RedisStore]:
-    """The store with one upload, as the user sees it that takes backups."""
+    """The store with an upload, of which one window is closed, as the user sees it that takes backups."""
     counting = RedisStore(embedded_url)
     count_one(counting)
     counting.disconnect()
@@ -76,7 +76,8 @@ def kept(embedded_url: str, administrator: redis.Redis) -> Iterator[RedisStore]:
 def count_one(store: RedisStore) -> None:
     store.prepare()
     store.agree_on_grace(60)
-    assert store.count(judged(upload())).verdict == Verdict(1)
+    assert store.count(judged(upload(report(), report("plan", 0, "2026-W47")))).verdict == Verdict(2)
+    store.close(Window.parse(TODAY))
 
 
 def use(store: RedisStore) -> None:
