@@ -26,18 +26,23 @@ class Deadline:
     def kept(self) -> Iterator[None]:
         """Hold the exchange that the context is to its time.
 
+        Where no thread is to be had it has the socket's own limits only. Python 3.12 starts none once the main thread
+        has ended, as in a program that asks for a flush at its exit, or whose other threads go on.
+
         Raises:
             TimeoutError: if it took longer, whatever else came of it: an answer that was cut short may look whole.
 
         """
         timer = threading.Timer(self._limit_s, self._cut)
         timer.daemon = True
-        timer.start()
+        with contextlib.suppress(RuntimeError):
+            timer.start()
         try:
             yield
         finally:
             timer.cancel()
-            timer.join()
+            if timer.ident is not None:
+                timer.join()
             if self._connection is not None:
                 self._connection.close()
             if self._is_over:

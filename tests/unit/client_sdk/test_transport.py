@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -116,6 +117,16 @@ def test_a_reply_that_drips_is_none_at_the_deadline(drips: str, monkeypatch: pyt
         scheme = "https" if drips == "handshake" else "http"
         assert HttpTransport(f"{scheme}://127.0.0.1:{server.port}").post(b"{}") is None
         wait_until(lambda: server.gone == 1, what="its connection to end")
+
+
+def test_an_upload_is_sent_where_no_thread_is_to_be_had(
+    server: AnsweringServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: threading.Timer) -> None:
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+    monkeypatch.setattr(threading.Timer, "start", refuse)
+    assert HttpTransport(server.url).post(b"{}") == Reply(200, None, b"{}")
 
 
 def test_an_empty_reply_has_an_empty_body(server: AnsweringServer) -> None:
