@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from client_sdk.spec import GRACE_S, Verdict, Window
-from collector.append_only import MANIFEST, STORE_DIR
+from collector.append_only import MANIFEST, STORE_DIR, increments_in, sequence_of
 from collector.cli import cli
 from collector.config import ConfigError
 from collector.embedded import EmbeddedStore
@@ -299,6 +299,7 @@ def test_a_collector_that_loses_its_power_under_load_goes_on_after_a_torn_tail_a
     with running_collector(registry_file, data) as collector:
         load = Load(collector.url, SENDERS, MOST_UPLOADS_EACH)
         load.wait_for(100)
+        wait_until(lambda: is_rewritten(data), what="the rewrite that every start begins with")
         before = note(data)
         wait_until(lambda: note(data) > before, what="the next note")
         store, workers = collector.store_pid(), collector.worker_pids()
@@ -319,6 +320,11 @@ def test_a_collector_that_loses_its_power_under_load_goes_on_after_a_torn_tail_a
         load.wait_for(load.acknowledged + 100)
         load.end()
         assert sum(sum(tally["counts"]) for tally in tallies(collector.url, "?preliminary=1")) == load.acknowledged
+
+
+def is_rewritten(data: Path) -> bool:
+    """Whether the first rewrite of a new store is over: its files stay the same for minutes from then on."""
+    return [sequence_of(name) for name in increments_in(data / STORE_DIR)] == [2]
 
 
 def note(data: Path) -> tuple[str, int]:
