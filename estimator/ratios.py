@@ -104,7 +104,8 @@ class Ratios:
         distance = np.maximum(share - less_share, np.finfo(float).eps)
         variance, less_variance = (self._covariance(group, group, outcome) for group in (more, less))
         correlation = self._covariance(more, less, outcome) / np.sqrt(variance * less_variance)
-        low, high = np.zeros(distance.size), np.minimum(self._emptiest(more), self._emptiest(less))
+        emptiest = np.minimum(self._emptiest(more), self._emptiest(less))
+        low, high = np.zeros(distance.size), np.maximum(Z, (1 - SETTLED) * emptiest)  # at it an interval has no ends
         z = np.full(distance.size, Z)  # first, so that p-value and interval lie on the same side of their level
         for _ in range(MOST_STEPS):
             down, up = share - self._fieller(more, outcome, z)[0], self._fieller(less, outcome, z)[1] - less_share

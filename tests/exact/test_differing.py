@@ -83,6 +83,14 @@ def test_two_groups_that_are_just_alike_have_the_p_value_1() -> None:
     assert table.p_values(*places) == [pytest.approx(1.0)]
 
 
+def test_a_difference_that_only_an_empty_group_could_explain_has_a_p_value() -> None:
+    generator = np.random.default_rng(6)
+    for _ in range(60):  # of some the search ends where a group could be empty, and its interval has no ends
+        truth = generator.dirichlet(np.ones(12)).reshape(4, 3)
+        p_values = joint_of(drawn(FOUND, "pair_3", 100, truth, generator)).p_values
+        assert all(0 < p_value <= 1 for p_value in p_values)
+
+
 def test_of_two_answers_both_have_the_p_value_of_the_first_and_count_once() -> None:
     one = drawn(FOUND, "pair_1", 5000, np.full((3, 2), 1 / 6), np.random.default_rng(1))
     joint = joint_of(one)

@@ -228,6 +228,11 @@ def test_a_target_that_is_no_folder_is_a_plain_error(out: Path, block: Callable[
     assert "cannot be used: File exists; name a folder" in result.stderr
 
 
+def test_a_target_that_cannot_be_looked_into_is_a_plain_error(out: Path) -> None:
+    result = _keep(out.with_name("x" * 300), FIRST)
+    assert (result.exit_code, "cannot be used: File name too long; name a folder" in result.stderr) == (FAILED, True)
+
+
 def test_a_system_without_locks_is_told_so(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("estimator.archive", "estimator.index", "estimator.windows"):
         monkeypatch.delitem(sys.modules, module)
