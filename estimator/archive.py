@@ -57,7 +57,9 @@ class Archive:
         """
         try:
             if any((self.folder / name).exists() for name in OF_A_COLLECTOR):
-                raise OutputError(f"{self.folder} is a collector's data directory; name a folder of its own for reports")
+                raise OutputError(
+                    f"{self.folder} is a collector's data directory; name a folder of its own for reports"
+                )
             self.folder.mkdir(parents=True, exist_ok=True)
             with (self.folder / LOCK).open("wb") as lock:
                 _lock(lock.fileno(), self.folder)
