@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from client_sdk.spec import Window
+from collector.config import ConfigError
 from collector.judge import is_due_to_close
 from collector.log_lines import Event
 from collector.store import StoreUnavailableError, TallyStore
@@ -38,7 +39,7 @@ class Health(NamedTuple):
     """What was last seen of the store.
 
     Attributes:
-        is_up: whether it answered.
+        is_up: whether it answered, and had lost nothing that was acknowledged.
         is_noted: whether a loss in the embedded store's file would be seen; of another store always.
         open_windows: how many windows with a tally take reports.
         closed_windows: how many are closed.
@@ -147,7 +148,8 @@ class Maintenance:
             try:
                 self.tick(time.monotonic())
             except Exception as error:  # noqa: BLE001 whatever it is, the next second may be better
-                is_up = not isinstance(error, StoreUnavailableError)
+                # The embedded store is refused where it has lost something: it may not even run then.
+                is_up = not isinstance(error, (StoreUnavailableError, ConfigError))
                 if not failing:
                     _log.warning("maintenance waits: %s", error, extra={} if is_up else Event.STORE_DOWN.extra)
                 failing = True

@@ -113,6 +113,18 @@ def test_maintenance_goes_on_after_whatever_fails(caplog: pytest.LogCaptureFixtu
     assert [record.getMessage() for record in caplog.records] == ["maintenance waits: down"]
 
 
+def test_a_store_that_is_refused_is_not_up() -> None:
+    def refuse() -> bool:
+        raise ConfigError("a part of what was acknowledged is lost")
+
+    chores = Maintenance(used_store(), Log(), grace_s=GRACE_S, every_tick=refuse)
+    chores.start()
+    try:
+        wait_until(lambda: not chores.health.is_up, what="the refusal to be seen")
+    finally:
+        chores.stop()
+
+
 def test_the_log_is_rewritten_although_windows_cannot_be_looked_after() -> None:
     store, log = used_store(), Log()
     chores = Maintenance(store, log, grace_s=GRACE_S, clock=lambda: 0.0)
