@@ -14,7 +14,7 @@ from collector.config import ConfigError, Durability, Promise
 from collector.connection import Connection
 from collector.plural import plural
 from collector.redis_store import RedisStore
-from collector.schema import NAMED_FIELD, SCHEMA_FIELD, require_usable
+from collector.schema import NAMED_FIELD, SCHEMA_FIELD, SHARDS_FIELD, require_usable
 from collector.server import info, setting
 from collector.shard_names import require_facts, shards_to_name
 from collector.store import StoreUnavailableError
@@ -154,7 +154,7 @@ def _content(store: RedisStore, registry: Registry | None) -> Iterator[Finding]:
     facts = store.facts()
     try:
         require_facts(facts, borne)
-        if SCHEMA_FIELD not in facts:
+        if SHARDS_FIELD not in facts:  # the schema comes first: a first start may have been broken off after it
             yield Finding(Level.OK, "schema", "the store is new")
             return
         require_usable(facts)

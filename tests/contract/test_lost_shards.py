@@ -184,6 +184,16 @@ def test_a_store_that_was_emptied_on_purpose_is_a_new_one_for_who_starts_then(em
     store.disconnect()
 
 
+def test_a_store_whose_first_start_was_broken_off_is_new(emptied: Emptied) -> None:
+    emptied.empty()
+    store = emptied.anew()
+    store.tell("HSET", keys.STORE, "schema", 1)
+    assert said(store, Level.OK) == ["the store is new"]
+    store.prepare()
+    assert said(store, Level.FAILED) == []
+    store.disconnect()
+
+
 def test_shards_of_a_store_from_before_names_get_them_at_the_next_start(emptied: Emptied) -> None:
     emptied.store.count(judged(of_shard(0)))
     emptied.store.tell("HDEL", keys.STORE, "named")
