@@ -1,6 +1,6 @@
 """Histograms of tallies that are drawn anew from the law that was fitted: how far estimates stray by chance.
 
-All of them lie around the shares that were fitted, where a step of expectation maximisation is nearly linear. Its
+All of them lie around the same shares, where a step of expectation maximisation is nearly linear. Its
 derivative there is found once, and each tally is solved by Newton's steps with it. By what a tally's own derivative
 differs from it is learnt on the way, from the last few steps (Anderson 1965, "Iterative procedures for nonlinear
 integral equations"; Walker & Ni 2011, "Anderson acceleration for fixed-point iterations", section 2). The few tallies
@@ -48,11 +48,12 @@ def drawn_anew(histogram: Histogram, shares: Floats, reports: int) -> Floats:
     law = histogram.symbol_law(shares)
     law /= law.sum()
     drawn = np.random.default_rng(SEED).multinomial(reports, law, size=RESAMPLES) / reports
-    newton = _newton(histogram, law, shares)
+    middle = shares_of(histogram, law, smooth=True, start=shares)  # smoothing moves shares off what they make likely
+    newton = _newton(histogram, law, middle)
     found = np.empty((RESAMPLES, histogram.bins))
     for first in range(0, RESAMPLES, AT_ONCE):
         part = slice(first, first + AT_ONCE)
-        found[part], unsolved = _solved(histogram, drawn[part], shares, newton)
+        found[part], unsolved = _solved(histogram, drawn[part], middle, newton)
         if unsolved.size:
             found[first + unsolved] = shares_of(histogram, drawn[first + unsolved], smooth=True, start=shares)
     return found
@@ -61,8 +62,9 @@ def drawn_anew(histogram: Histogram, shares: Floats, reports: int) -> Floats:
 def _newton(histogram: Histogram, law: Floats, shares: Floats) -> Floats:
     """Return what makes of a step near some shares, a row, all the way that is left: shape (bins, bins)."""
     one_bin = np.eye(histogram.bins)
-    told = histogram.table / np.sqrt(law)
-    derivative = smoothed(one_bin - (told @ told.T) * shares)
+    fitted = shares @ histogram.table
+    told = histogram.table * (np.sqrt(law) / fitted)
+    derivative = smoothed(one_bin * (histogram.table @ (law / fitted)) - (told @ told.T) * shares)
     all_the_way: Floats = np.linalg.inv(one_bin - derivative).astype(np.float64)
     return all_the_way
 

@@ -227,3 +227,18 @@ def test_tallies_drawn_anew_are_all_solved_as_one_by_one(reports: int) -> None:
     one_by_one = shares_of(bins, drawn[:10], smooth=True)
     between = np.abs(np.cumsum(found[:10] - one_by_one, axis=1)).sum(axis=1) / BINS
     assert between.max() < min(map(distance, one_by_one)) / 20
+
+
+def test_tallies_of_people_who_answer_alike_need_no_slow_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Smoothing moves their shares the most, so that Newton's steps must begin where it leads."""
+    channel, slow = wave("1"), []
+
+    def counted(bins: Histogram, frequencies: Floats, *, smooth: bool, start: Floats) -> Floats:
+        slow.append(frequencies.ndim)
+        return shares_of(bins, frequencies, smooth=smooth, start=start)
+
+    monkeypatch.setattr("estimator.drawn_anew.shares_of", counted)
+    bins = histogram(channel)
+    law = bins.symbol_law(np.eye(BINS)[BINS // 3])
+    drawn_anew(bins, shares_of(bins, law / law.sum(), smooth=True), REPORTS)
+    assert slow == [1], "only where all of them lie around, and no tally"
