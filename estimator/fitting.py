@@ -13,6 +13,7 @@ from functools import partial
 from itertools import islice
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from estimator.drawn_anew import drawn_anew
 from estimator.expectation_maximisation import AT_ONCE, shares_of
@@ -59,10 +60,14 @@ def fits_of(histogram: Histogram, tallies: Iterable[Counts]) -> Iterator[Fit | N
 
 
 def _together(histogram: Histogram, counts: Counts) -> Iterator[Fit]:
-    """Yield the histograms of tallies with reports, shape (tallies, symbols)."""
+    """Return the histograms of tallies with reports, shape (tallies, symbols).
+
+    Each thread is one core's work: BLAS, which would start threads of its own in each for its small matrices, would
+    take twice as long.
+    """
     reports = counts.sum(axis=-1)
     frequencies = counts / reports[:, np.newaxis]
-    smoothed, likeliest = (shares_of(histogram, frequencies, smooth=smooth) for smooth in (True, False))
-    with ThreadPoolExecutor(os.cpu_count()) as threads:  # numpy keeps no other thread from computing
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as threads:
+        smoothed, likeliest = (shares_of(histogram, frequencies, smooth=smooth) for smooth in (True, False))
         again = threads.map(partial(drawn_anew, histogram), smoothed, reports.tolist())
-        yield from map(Fit, smoothed, likeliest, again)
+        return iter([*map(Fit, smoothed, likeliest, again)])
