@@ -21,7 +21,7 @@ from tests.support.processes import RunningCollector, cpu_seconds, free_port, wa
 
 REGISTRY = Path(__file__).parents[2] / "examples" / "health" / "metrics.toml"
 
-ROUNDS = 5
+ROUNDS = 9
 REQUESTS = 4000
 SAME_RATE_PER_S = 1000.0
 """About a third of what one worker can take: both kinds of request find it equally busy, and equally cold."""
