@@ -46,6 +46,8 @@ class Deadline:
 
     def watching(self, pool: Any) -> Any:  # noqa: ANN401 a pool of urllib3's, which is not imported here
         """Return a pool of connections, whose new ones this deadline holds."""
+        if "ConnectionCls" in vars(pool):  # as it was returned for the exchange before
+            return pool
         watch = self._watch
 
         class Watched(type(pool).ConnectionCls):  # type: ignore[misc] # the class is an argument's
