@@ -55,11 +55,11 @@ def fits_of(histogram: Histogram, tallies: Iterable[Counts]) -> Iterator[Fit | N
     left = iter(tallies)
     while some := [*islice(left, AT_ONCE)]:
         told = [counts for counts in some if counts.any()]
-        fits = _together(histogram, np.array(told)) if told else iter(())
+        fits = iter(_together(histogram, np.array(told)) if told else ())
         yield from (next(fits) if counts.any() else None for counts in some)
 
 
-def _together(histogram: Histogram, counts: Counts) -> Iterator[Fit]:
+def _together(histogram: Histogram, counts: Counts) -> list[Fit]:
     """Return the histograms of tallies with reports, shape (tallies, symbols).
 
     Each thread is one core's work: BLAS, which would start threads of its own in each for its small matrices, would
@@ -70,4 +70,4 @@ def _together(histogram: Histogram, counts: Counts) -> Iterator[Fit]:
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as threads:
         smoothed, likeliest = (shares_of(histogram, frequencies, smooth=smooth) for smooth in (True, False))
         again = threads.map(partial(drawn_anew, histogram), smoothed, reports.tolist())
-        return iter([*map(Fit, smoothed, likeliest, again)])
+        return [*map(Fit, smoothed, likeliest, again)]
