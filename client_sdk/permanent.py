@@ -1,5 +1,11 @@
 """Permanent answers: drawn once for all by a PRF of the device's secret, and charged where that is what is promised.
 
+Different answers have independent permanent ones. So all reports tell two histories apart by the permanent epsilon
+times the different answers at most if both have one *pattern*: where two windows have equal answers in the one, they
+have in the other, and each permanent answer speaks in the same windows of both. Other histories are told apart by more
+and more, for in which windows one permanent answer speaks can be found out in time; also those that change at the same
+times, such as a, b, a, b and a, b, c, b.
+
 A true answer becomes a permanent one before the ledger is asked. Of each answer that was charged the ledger's file
 holds a tag, which without the secret says nothing, and beside it the permanent symbol in the clear, which says of the
 answer what its permanent epsilon allows. The secret is in the same file: whoever reads both can find out which answers
@@ -61,7 +67,7 @@ def permanent_answer(definition: Metric, channel: Permanent, answer: object, sec
 
     A number is rounded to an end of its range by an offset that is drawn once a metric, so that it keeps its end, and
     with it the permanent answer, while it drifts a little (Ding, Kulkarni & Yekhanin 2017, section 3.2, alpha-point
-    rounding).
+    rounding). Which of its values share an end depends on their distance; a pattern of numbers bounds nothing.
 
     Raises:
         OutsideDomainError: without the answer, if it is outside the domain.
@@ -79,7 +85,8 @@ def admit(
     """Return the permanent answer to report from, or none if the ceilings do not allow any.
 
     Where different answers are what is charged, so many as are declared are paid for with the first one; when there
-    are more, the last one that was paid for answers for all others, so that silence never depends on an answer.
+    are more, the last one that was paid for answers for all others, so that silence never depends on an answer. Which
+    one speaks depends on the pattern alone; where one is paid for it is the first, whatever the history.
 
     Raises:
         LedgerBusyError: if the secret was replaced since the answer was made; record again.

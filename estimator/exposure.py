@@ -1,8 +1,8 @@
 """What a device reveals at most: in a window, a month, a year and its life.
 
-Two figures for permanent answers: two histories of any kind are told apart by all reports; two that change at the same
-times, by the permanent answers that differ. Sums are exact integers, bounded by the ceilings as the ledger keeps them;
-an answer that is charged once for good (``protects = "pattern"``) has no ceiling on its reports.
+Two figures where answers are charged once for good (``protects = "pattern"``): two histories of any kind are told apart
+by all reports, on which there is no ceiling; two of one pattern, whose answers are equal in the same windows, by the
+permanent answers that differ. Sums are exact integers, bounded by the ceilings as the ledger keeps them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Exposure:
     Attributes:
         horizon: how long.
         any_nanos: epsilon of any two histories, in billionths.
-        pattern_nanos: epsilon of two histories that change at the same times; the same, where no answer is permanent.
+        pattern_nanos: epsilon of two histories of one pattern, the answers of all metrics that keep none being any; none
+            also where no metric keeps patterns: then nothing is claimed of them.
         tight: epsilon of any two histories at ``delta``; never more than by plain addition.
         delta: at which.
 
@@ -60,14 +61,21 @@ def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -
     possible = [Counted(metric, most_reports(registry, metric, horizon, today)) for metric in registry.metrics.values()]
     charged, free = _by_charge(possible)
     together, _ = _by_charge(counted(registry, horizon, today))
-    unbounded = sum(one.any_nanos for one in free)
-    any_nanos = min(most, sum(one.any_nanos for one in together)) + unbounded
-    pattern = min(most, sum(one.pattern_nanos for one in charged)) + sum(one.pattern_nanos for one in free)
-    pattern = min(pattern, any_nanos, registry.budget.lifetime_nanos)  # permanent answers are charged, too: once
+    free_nanos = sum(one.any_nanos for one in free)
+    any_nanos = min(most, sum(one.any_nanos for one in together)) + free_nanos
     left = delta - _deltas(registry, charged)
-    tight = math.inf if left <= 0 or math.isinf(unbounded) else _tight(charged, together, free, most, left)
+    tight = math.inf if left <= 0 or math.isinf(free_nanos) else _tight(charged, together, free, most, left)
     least = min(tight, math.inf if math.isinf(any_nanos) else as_float(int(any_nanos)))
-    return Exposure(horizon, _whole(any_nanos), _whole(pattern), None if math.isinf(least) else least, delta)
+    pattern = _pattern_nanos(registry, charged, free, most)
+    return Exposure(horizon, _whole(any_nanos), pattern, None if math.isinf(least) else least, delta)
+
+
+def _pattern_nanos(registry: Registry, charged: list[Counted], free: list[Counted], most: int) -> int | None:
+    if not any(metric.keeps_patterns for metric in registry.metrics.values()):
+        return None
+    kept = sum(one.pattern_nanos for one in free if one.metric.keeps_patterns)
+    paid = min(min(most, sum(one.any_nanos for one in charged)) + kept, registry.budget.lifetime_nanos)
+    return _whole(paid + sum(one.any_nanos for one in free if not one.metric.keeps_patterns))
 
 
 def _by_charge(made: list[Counted]) -> tuple[list[Counted], list[Counted]]:
@@ -88,7 +96,8 @@ def _tight(charged: list[Counted], together: list[Counted], free: list[Counted],
         delta: what is left of it for the losses.
 
     """
-    reports, besides = _by_loss(charged), _by_loss(free)
+    reports, besides = _by_loss(charged), _by_loss([one for one in free if not one.speaks_once])
+    spoken = as_float(int(sum(one.any_nanos for one in free if one.speaks_once)))
     charges = {_pure(one.metric): one.metric.charge_nanos for one in charged}
     bounds = [bounded_epsilon(reports, charges, most, besides, delta)]
     if len(reports) == 1 and len(together) == len(charged):
@@ -98,7 +107,7 @@ def _tight(charged: list[Counted], together: list[Counted], free: list[Counted],
     composed = {loss: reports.get(loss, 0) + besides.get(loss, 0) for loss in (*reports, *besides)}
     if max(composed.values(), default=0) <= MOST_COMPOSED:
         bounds.append(composed_epsilon({loss: int(number) for loss, number in composed.items()}, delta))
-    return min(bounds)
+    return min(bounds) + spoken
 
 
 def _by_loss(made: list[Counted], *, worst: bool = False) -> dict[Loss, float]:

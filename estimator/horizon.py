@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from client_sdk.spec import Metric, Registry, Strategy, Window, WindowKind
+from client_sdk.spec.metric import Protects
 
 
 class Horizon(StrEnum):
@@ -44,17 +45,22 @@ class Counted:
     @property
     def any_nanos(self) -> float:
         """What its reports reveal of any two histories; may be infinite."""
-        return math.inf if self.reports is None else self.reports * self.metric.epsilon_nanos
+        added = math.inf if self.reports is None else self.reports * self.metric.epsilon_nanos
+        return min(added, self.metric.reserve_nanos) if self.speaks_once else added
 
     @property
     def pattern_nanos(self) -> float:
-        """What they reveal of two histories that change at the same times."""
+        """What they reveal of two histories of one pattern; as of any two, where the device keeps no patterns."""
         metric = self.metric
-        if not metric.permanent_nanos:
+        if not metric.keeps_patterns:
             return self.any_nanos
-        values = metric.max_values or metric.channel.inputs
-        values = values if self.reports is None else min(values, self.reports)
+        values = metric.max_values if self.reports is None else min(metric.max_values, self.reports)
         return min(self.any_nanos, values * metric.permanent_nanos)
+
+    @property
+    def speaks_once(self) -> bool:
+        """Whether one permanent answer speaks for a whole history: then its epsilon bounds all reports."""
+        return self.metric.protects is Protects.PATTERN and self.metric.max_values == 1
 
 
 def windows_left(metric: Metric, today: date) -> int | None:

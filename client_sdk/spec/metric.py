@@ -27,7 +27,12 @@ class Protects(StrEnum):
     """Any two histories: every report is charged."""
 
     PATTERN = "pattern"
-    """Two histories that change at the same times: every different answer is charged."""
+    """Two histories of one pattern: so many different answers as are declared are charged, once.
+
+    They have one pattern if wherever two windows have equal answers in the one, they have in the other: a, b, a, b and
+    c, a, c, a do; a, b, c, b has another one, although it changes at the same times. The pattern is not protected.
+    Of numbers, which are rounded, only those that never change are kept together (`Metric.keeps_patterns`).
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,14 @@ class Metric:
     def reserve_nanos(self) -> int:
         """What is charged once, with the first report, in billionths."""
         return self.max_values * self.permanent_nanos if self.protects is Protects.PATTERN else 0
+
+    @property
+    def keeps_patterns(self) -> bool:
+        """Whether no two histories of one pattern are told apart by more than what is charged once.
+
+        Not where answers are rounded: two numbers that differ may share an end, and with it the permanent answer.
+        """
+        return self.protects is Protects.PATTERN and len(self.domain.labels) > 0
 
     def has_expired(self, window: Window) -> bool:
         """Whether a window begins after the last day on which the metric is asked."""

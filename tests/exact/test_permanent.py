@@ -1,4 +1,4 @@
-"""What any number of reports reveals of a whole history of answers: both declared figures, by enumeration."""
+"""What any number of reports reveals of any two histories of answers, by enumeration; patterns: `test_pattern`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from tests.support.permanents import (
     asking,
     channel_of,
     law_of_reports,
-    pattern,
-    reports_through_the_ledger,
     worst_ratio,
 )
 from tests.support.series import ln_bounds
@@ -77,19 +75,6 @@ def test_any_two_histories_differ_by_the_epsilon_of_each_report_at_most(
     assert worst <= channel.worst_ratio**reports
 
 
-@pytest.mark.parametrize(("values", "reports", "epsilon", "permanent"), CASES)
-def test_two_histories_of_one_pattern_differ_by_the_permanent_epsilon_of_each_value_at_most(
-    values: int, reports: int, epsilon: str, permanent: str
-) -> None:
-    channel = channel_of(metric_of(values, epsilon, permanent))
-    found = laws(values, reports, epsilon, permanent)
-    alike = [pair for pair in product(found, repeat=2) if pattern(pair[0]) == pattern(pair[1])]
-    assert len(alike) > len(found)
-    for history, other in alike:
-        bound = channel.permanent.worst_ratio ** len(set(history))
-        assert worst_ratio(found[history], found[other]) <= bound
-
-
 @pytest.mark.parametrize(("values", "reports", "epsilon", "permanent"), [case for case in CASES if case[1] > 1])
 def test_what_was_reported_before_does_not_make_the_next_report_reveal_more(
     values: int, reports: int, epsilon: str, permanent: str
@@ -126,24 +111,3 @@ def test_both_figures_are_declared_rounded_up(values: int, epsilon: str, permane
     ):
         low, high = ln_bounds(ratio)
         assert low * NANOS <= declared < high * NANOS + 1
-
-
-@pytest.mark.parametrize("max_values", [1, 2])
-def test_through_the_ledger_what_is_charged_bounds_what_is_revealed(max_values: int) -> None:
-    """With as many values as are charged at most, beyond which the last one answers: three reports of yes and no."""
-    registry = asking(2, more=f'protects = "pattern"\nmax_values = {max_values}')
-    channel = channel_of(registry.metric("m"))
-    found = {
-        history: exact_law(partial(reports_through_the_ledger, registry, history))
-        for history in product(range(2), repeat=3)
-    }
-    for history, other in product(found, repeat=2):
-        assert all(len(reports) == 3 for reports in found[history])
-        assert worst_ratio(found[history], found[other]) <= channel.worst_ratio**3
-        if max_values == 1 or pattern(history) == pattern(other):
-            bound = channel.permanent.worst_ratio ** min(len(set(history)), max_values)
-            assert worst_ratio(found[history], found[other]) <= bound
-    if max_values == 2:
-        assert found == laws(2, 3, "1", "2")
-    else:
-        assert found[0, 1, 0] == found[0, 0, 0]

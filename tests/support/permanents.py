@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from fractions import Fraction
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from client_sdk import prf
+from client_sdk import forgetting, prf
 from client_sdk.agenda import Agenda
 from client_sdk.ledger_file import open_memory
+from client_sdk.new_ledger import SECRET_BYTES
 from client_sdk.permanent import Secret, permanent_answer
 from client_sdk.results import Recorded
-from client_sdk.spec import Coins, Metric, Registry, Window
+from client_sdk.spec import COIN_SCALE, Coins, Metric, Registry, Window
 from client_sdk.spec.mechanisms.permanent import Permanent
 from tests.support.clients import DAY_S, NOON, ask
 from tests.support.coins import exact_law
@@ -46,15 +49,15 @@ def channel_of(metric: Metric) -> Permanent:
 
 
 class RandomFunction:
-    """What a PRF looks like to those who do not know the secret: fresh coins for each label, the same for ever."""
+    """What a PRF looks like to those who do not know the secret: fresh coins for each secret and label, for ever."""
 
     def __init__(self, coins: Coins) -> None:
         self._coins = coins
         self._known: dict[tuple[Any, ...], bool | int] = {}
 
-    def __call__(self, _: bytes, *labels: str) -> _Labelled:
-        """Return the coins of some labels."""
-        return _Labelled(self, labels)
+    def __call__(self, secret: bytes, *labels: str) -> Coins:
+        """Return the coins of a secret and some labels."""
+        return _Labelled(self, (secret, *labels))
 
     def once(self, key: tuple[Any, ...], toss: Callable[[Coins], bool | int]) -> bool | int:
         """Return how a coin falls, tossed when it is first asked for."""
@@ -64,7 +67,7 @@ class RandomFunction:
 
 
 class _Labelled:
-    def __init__(self, function: RandomFunction, labels: tuple[str, ...]) -> None:
+    def __init__(self, function: RandomFunction, labels: tuple[bytes | str, ...]) -> None:
         self._function, self._labels, self._tossed = function, labels, 0
 
     def bernoulli(self, numerator: int) -> bool:
@@ -76,6 +79,32 @@ class _Labelled:
     def _toss(self, toss: Callable[[Coins], bool | int]) -> bool | int:
         self._tossed += 1
         return self._function.once((self._labels, self._tossed), toss)
+
+
+OFFSETS = 16
+"""Places at which an offset of `GridOffsets` may lie."""
+
+
+class GridOffsets(RandomFunction):
+    """The same, but for offsets of numbers: one draw decides which numbers are below, as one word of the PRF does."""
+
+    def __call__(self, secret: bytes, *labels: str) -> Coins:
+        """Return the coins of a secret and some labels."""
+        return _Offset(self, secret) if labels[0] == prf.OFFSET else super().__call__(secret, *labels)
+
+
+class _Offset:
+    def __init__(self, function: RandomFunction, secret: bytes) -> None:
+        self._function, self._secret = function, secret
+
+    def bernoulli(self, numerator: int) -> bool:
+        """Compare with the offset; exact for numerators that are multiples of the grid's step."""
+        place, rest = divmod(numerator * OFFSETS, COIN_SCALE)
+        assert rest == 0, "this number lies between two offsets of the grid"
+        return self._function.once((self._secret, prf.OFFSET), lambda coins: coins.below(OFFSETS)) < place
+
+    def below(self, bound: int) -> int:
+        raise AssertionError(f"an offset is compared, not drawn below {bound}")
 
 
 def reports_of(
@@ -94,29 +123,52 @@ def law_of_reports(metric: Metric, history: Sequence[int]) -> Law:
     return exact_law(partial(reports_of, metric, [answer_of(metric, value) for value in history]))
 
 
-def reports_through_the_ledger(registry: Registry, history: Sequence[int], coins: Coins) -> tuple[int, ...]:
-    """Return the reports of a device, one a day, made, charged and queued by the SDK; those of silent days lack."""
-    metric = registry.metric("m")
+FORGET = "forget"
+"""Stands in a history where the user opts out and in again."""
+
+
+def reports_through_the_ledger(
+    registry: Registry,
+    history: Sequence[int | str],
+    coins: Coins,
+    later: Mapping[int, Registry] = MappingProxyType({}),
+) -> tuple[int, ...]:
+    """Return the reports of a device, one a day, made, charged and queued by the SDK; those of silent days lack.
+
+    Args:
+        registry: with one metric, ``m``.
+        history: input symbols, and `FORGET`.
+        coins: for everything.
+        later: registries that come with updates of the app, by the day.
+
+    """
+    reports: list[int] = []
     with pytest.MonkeyPatch.context() as patch, closing(open_memory("acme")) as connection:
         patch.setattr(prf, "PrfCoins", RandomFunction(coins))
-        agenda = Agenda(registry, coins)
         for day, value in enumerate(history):
-            instant_s = agenda.begin(connection, NOON + day * DAY_S)
-            made = agenda.made(connection, metric, answer_of(metric, value))
-            window = Window.of(metric.window, instant_s)
-            assert agenda.report(connection, metric, made, window, instant_s) in (
-                Recorded.QUEUED,
-                Recorded.OUT_OF_BUDGET,
-            )
-        return tuple(symbol for (symbol,) in connection.execute("SELECT symbol FROM queue ORDER BY id"))
+            registry = later.get(day, registry)
+            if isinstance(value, str):
+                reports += _queued(connection)
+                forgetting.wipe(connection)
+                renewed = (bytes([day]) * SECRET_BYTES,)
+                connection.execute("UPDATE device SET secret = ?, generation = generation + 1", renewed)
+            else:
+                _record(connection, Agenda(registry, coins), registry.metric("m"), value, NOON + day * DAY_S)
+        return (*reports, *_queued(connection))
+
+
+def _record(connection: sqlite3.Connection, agenda: Agenda, metric: Metric, value: int, clock_s: float) -> None:
+    instant_s = agenda.begin(connection, clock_s)
+    made = agenda.made(connection, metric, answer_of(metric, value))
+    recorded = agenda.report(connection, metric, made, Window.of(metric.window, instant_s), instant_s)
+    assert recorded in (Recorded.QUEUED, Recorded.OUT_OF_BUDGET)
+
+
+def _queued(connection: sqlite3.Connection) -> list[int]:
+    return [symbol for (symbol,) in connection.execute("SELECT symbol FROM queue ORDER BY id")]
 
 
 def worst_ratio(law: Law, other: Law) -> Fraction:
     """Return the largest ratio of what one law gives to what the other gives."""
     assert law.keys() == other.keys()
     return max(law[reports] / other[reports] for reports in law)
-
-
-def pattern(history: Sequence[int]) -> tuple[int, ...]:
-    """Return when a history takes which value again: the first place of each of its values."""
-    return tuple(history.index(value) for value in history)
