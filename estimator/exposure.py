@@ -30,8 +30,8 @@ class Exposure:
     Attributes:
         horizon: how long.
         any_nanos: epsilon of any two histories, in billionths.
-        pattern_nanos: epsilon of two histories of one pattern, the answers of all metrics that keep none being any; none
-            also where no metric keeps patterns: then nothing is claimed of them.
+        pattern_nanos: epsilon of two histories of one pattern, where the answers of metrics that keep none may be any;
+            none also where no metric keeps patterns: then nothing is claimed of them.
         tight: epsilon of any two histories at ``delta``; never more than by plain addition.
         delta: at which.
 
@@ -91,7 +91,7 @@ def _tight(charged: list[Counted], together: list[Counted], free: list[Counted],
         charged: what could be reported, within the ceiling.
         together: the same, or of drawn questions the dearest; each of these counts as the worst channel of its
             epsilon, because another one that was drawn may tell more than it at a smaller epsilon.
-        free: what is reported without a charge.
+        free: what is reported without a charge; where one permanent answer speaks for all, its epsilon is added.
         most: the ceiling, in billionths.
         delta: what is left of it for the losses.
 
@@ -107,7 +107,7 @@ def _tight(charged: list[Counted], together: list[Counted], free: list[Counted],
     composed = {loss: reports.get(loss, 0) + besides.get(loss, 0) for loss in (*reports, *besides)}
     if max(composed.values(), default=0) <= MOST_COMPOSED:
         bounds.append(composed_epsilon({loss: int(number) for loss, number in composed.items()}, delta))
-    return min(bounds) + spoken
+    return math.nextafter(min(bounds) + spoken, math.inf) if spoken else min(bounds)
 
 
 def _by_loss(made: list[Counted], *, worst: bool = False) -> dict[Loss, float]:

@@ -16,13 +16,16 @@ LENGTHS = (WindowKind.DAY, WindowKind.WEEK, WindowKind.MONTH)
 
 
 def warnings(registry: Registry, today: date) -> list[str]:
-    """Return a line for each metric that is asked in vain, or for which nobody answers."""
+    """Return a line for each metric that is asked in vain, for which nobody answers, or of which nothing is kept."""
     found = []
     for name, metric in registry.metrics.items():
         if metric.expires is not None and metric.expires < today:
             found.append(f"metric.{name}: expired on {metric.expires}; remove it, or set a later day")
         if not metric.owner:
             found.append(f"metric.{name}: has no owner; name one here or in [app]")
+        if metric.protects is Protects.PATTERN and metric.max_values > 1 and not metric.keeps_patterns:
+            rounded = f"a {metric.kind} that changes, for it is rounded"
+            found.append(f'metric.{name}: protects = "pattern" keeps nothing of {rounded}; say protects = "history"')
     return found
 
 
@@ -72,7 +75,7 @@ def _of_metric(old: Metric, new: Metric) -> Iterator[str]:
         raised = f"{_shown(new.permanent_nanos)} from {_shown(old.permanent_nanos)}"
         yield f"permanent_epsilon was raised to {raised}"
     if old.protects is Protects.HISTORY and new.protects is Protects.PATTERN:
-        yield 'protects was "history"; now reports are no longer charged, and when an answer changes may show'
+        yield 'protects was "history"; now reports are no longer charged, and which answers are equal can be found out'
     if old.max_values and new.max_values > old.max_values:
         yield f"max_values was raised to {new.max_values} from {old.max_values}"
     if old.expires is not None and (new.expires is None or new.expires > old.expires):

@@ -31,10 +31,16 @@ tallies of closed windows is published and all who report are honest.
 DEVICE_FOOTNOTE: Final = """\
 Any two histories: epsilon of all reports together, by addition, within the
 ceilings. At delta: but for that chance, by their losses composed; not above it.
-Same times of change: two histories whose permanent answers change together;
-opting out and in again draws such answers anew, and the figure counts again.
 A month touches 6 ISO weeks at most, a year 54.
 Life: from the day of the plan on.
+"""
+
+PATTERN_FOOTNOTE: Final = """\
+One pattern: two histories in which the same windows have equal answers: where
+two windows agree in one of them, they agree in the other. So of questions with
+protects = "pattern", but for numbers; of all others any two. The pattern itself
+is not protected, and that answers change at the same times is not enough.
+Opting out and in again draws such answers anew, and the figure counts again.
 """
 
 
@@ -44,8 +50,9 @@ def plan_as_table(plan: Plan, style: Style = PLAIN) -> str:
     head = f"{plural(plan.wish.population, 'device')}{part}\n"
     blocks = ["".join(f"{line.rstrip()}\n" for line in _metric_lines(one)) for one in plan.metrics]
     device = "".join(f"{line.rstrip()}\n" for line in _device_lines(plan))
+    about_device = DEVICE_FOOTNOTE + PATTERN_FOOTNOTE * _keeps_patterns(plan)
     notes = "".join(f"{fill(f'note: {note}', WIDTH)}\n" for note in plan.notes)
-    return style.shown("\n".join([head, *blocks, FOOTNOTES, device, DEVICE_FOOTNOTE, *([notes] if notes else [])]))
+    return style.shown("\n".join([head, *blocks, FOOTNOTES, device, about_device, *([notes] if notes else [])]))
 
 
 def plan_as_json(plan: Plan) -> str:
@@ -132,10 +139,19 @@ def _metric_lines(one: MetricPlan) -> Iterator[str]:
 def _device_lines(plan: Plan) -> Iterator[str]:
     (delta,) = {one.delta for one in plan.exposures}
     yield "A device reveals at most (epsilon)"
-    yield f"  {'within a':10} {'any two histories':>20} {f'at delta {delta:g}':>18} {'same times of change':>22}"
+    yield f"  {'within a':10} {'any two histories':>20} {f'at delta {delta:g}':>18}{_last(plan, 'one pattern')}"
     for one in plan.exposures:
         numbers = (_bound(one.any_nanos), NO_BOUND if one.tight is None else f"{one.tight:.4f}")
-        yield f"  {one.horizon:10} {numbers[0]:>20} {numbers[1]:>18} {_bound(one.pattern_nanos):>22}"
+        yield f"  {one.horizon:10} {numbers[0]:>20} {numbers[1]:>18}{_last(plan, _bound(one.pattern_nanos))}"
+
+
+def _last(plan: Plan, text: str) -> str:
+    """Return the last column, which is there only where something is claimed of histories of one pattern."""
+    return f" {text:>22}" if _keeps_patterns(plan) else ""
+
+
+def _keeps_patterns(plan: Plan) -> bool:
+    return any(metric.keeps_patterns for metric in plan.registry.metrics.values())
 
 
 def _bound(nanos: int | None) -> str:
@@ -176,6 +192,6 @@ def _exposure_document(one: Exposure) -> dict[str, Any]:
         "within": one.horizon.value,
         "any_two_histories": any_two,
         "any_two_histories_at_delta": one.tight,
-        "same_times_of_change": pattern,
+        "one_pattern": pattern,
         "delta": one.delta,
     }

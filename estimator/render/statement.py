@@ -119,9 +119,10 @@ def _yearly(metric: Metric, year: Counted, everything: Exposure) -> Iterator[str
     reports = "" if year.reports is None else f" (at most {year.reports})"
     what = "whatever your answers were" if metric.permanent_nanos else "taken together"
     yield f"* A year of answers{reports}, {what}: even odds become {odds(min(bounds))}"
-    if metric.permanent_nanos:
-        same = "if only answers differ, and not the days on which they change"
-        yield f"* A year of answers, {same}: even odds become {odds(min(year.pattern_nanos, *bounds))}"
+    if year.pattern_nanos < min(bounds):
+        same = f"which {metric.window}s had the same answer"
+        yield f"* A year of answers, for somebody who knew before {same}: even odds become {odds(year.pattern_nanos)}"
+        yield f"* {same.capitalize()} is not protected: it can be found out in time"
 
 
 def _together(budget: Budget, by_horizon: dict[Horizon, Exposure], paid_once: Sequence[str]) -> Iterator[str]:
@@ -140,6 +141,6 @@ def _together(budget: Budget, by_horizon: dict[Horizon, Exposure], paid_once: Se
     if budget.strategy is Strategy.PACE:
         yield f"* Not every {budget.window} is answered, so that what is allowed lasts until the last question ends"
     if paid_once:
-        named = ", ".join(paid_once)
-        yield f"* Of {named} the device adds up how many different answers it has given, and not how often"
+        named = ", ".join(map(escaped, paid_once))
+        yield f"* For {named} the device adds up one sum with the first answer, and nothing for later ones"
     yield "* The device itself adds up what it has given away, and stays silent when its limit is reached"

@@ -32,7 +32,7 @@ def _facts(metric: Metric, windows: Sequence[MetricEstimate], central: Central |
         yield "Delta of a report", f"at most {short_loss(float_ceiling(metric.delta))}"
     if metric.permanent_nanos:
         permanent = as_float(metric.permanent_nanos)
-        yield "Epsilon of all reports of one answer", f"{permanent:.9f}{_odds(permanent)}"
+        yield "Epsilon of all reports of an answer that never changes", f"{permanent:.9f}{_odds(permanent)}"
     if central is not None:
         loss = f"epsilon {short_loss(central.epsilon)} at delta {short_loss(central.delta)}"
         yield "If only tallies are published", f"{loss}; it holds if the reports counted are honest"

@@ -114,11 +114,8 @@ def test_tight_figures_are_the_composition_and_never_above_the_sum() -> None:
 PERMANENT: dict[str, Field] = {"epsilon": 0.5, "permanent_epsilon": 1}
 
 
-def test_permanent_answers_have_two_figures() -> None:
+def test_what_is_charged_once_has_two_figures() -> None:
     budget = {"per_window": 2, "lifetime": 40}
-    history = _by_horizon(_registry(budget, a=BOOLEAN | PERMANENT | {"protects": "history"}))
-    assert history[Horizon.LIFE].any_nanos == 40 * NANOS
-    assert [history[horizon].pattern_nanos for horizon in Horizon] == [NANOS // 2, *[2 * NANOS] * 3]
     pattern = _by_horizon(_registry(budget, a=CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 2}))
     any_two = [pattern[horizon].any_nanos for horizon in Horizon]
     assert any_two == [NANOS // 2, 31 * NANOS // 2, 183 * NANOS, None]
@@ -127,6 +124,46 @@ def test_permanent_answers_have_two_figures() -> None:
     year = pattern[Horizon.YEAR].tight
     assert year is not None
     assert year < 183
+
+
+@pytest.mark.parametrize("budget", [{}, {"strategy": "sample", "answers": 1}])
+def test_where_every_report_is_charged_nothing_is_claimed_of_patterns(budget: dict[str, object]) -> None:
+    history = BOOLEAN | PERMANENT | {"protects": "history"}
+    found = _by_horizon(_registry({"per_window": 2, "lifetime": 40} | budget, a=history, b=BOOLEAN | {"epsilon": 0.5}))
+    assert found[Horizon.LIFE].any_nanos == 40 * NANOS
+    assert {one.pattern_nanos for one in found.values()} == {None}
+
+
+def test_of_a_number_nothing_is_claimed_but_of_any_two_histories() -> None:
+    """Beside a question that keeps patterns a number reveals what its reports add up to: 366 of 0.5."""
+    once = PERMANENT | {"protects": "pattern", "max_values": 2}
+    budget = {"per_window": 4, "lifetime": 40}
+    alone = _by_horizon(_registry(budget, a=NUMBER | once))
+    assert {one.pattern_nanos for one in alone.values()} == {None}
+    both = _by_horizon(_registry(budget, a=NUMBER | once, b=BOOLEAN | once))
+    assert both[Horizon.YEAR].pattern_nanos == 183 * NANOS + 2 * NANOS
+    assert both[Horizon.LIFE].pattern_nanos is None
+
+
+def test_other_questions_may_have_any_histories_beside_those_of_one_pattern() -> None:
+    once = PERMANENT | {"protects": "pattern", "max_values": 2}
+    history = BOOLEAN | PERMANENT | {"protects": "history"}
+    found = _by_horizon(_registry({"per_window": 4, "lifetime": 40}, a=history, b=BOOLEAN | once))
+    assert found[Horizon.MONTH].pattern_nanos == 31 * NANOS // 2 + 2 * NANOS
+    assert found[Horizon.LIFE].pattern_nanos == 40 * NANOS
+
+
+def test_where_one_permanent_answer_speaks_for_all_it_bounds_any_two_histories() -> None:
+    first = CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 1}
+    found = _by_horizon(_registry({"per_window": 2, "lifetime": 40}, a=first))
+    assert [found[horizon].any_nanos for horizon in Horizon] == [NANOS // 2, *[NANOS] * 3]
+    assert [found[horizon].tight for horizon in Horizon] == [0.5, 1, 1, 1]
+    beside = _by_horizon(_registry({"per_window": 2, "lifetime": 40}, a=first, b=BOOLEAN))
+    alone = _by_horizon(_registry({"per_window": 2, "lifetime": 40}, b=BOOLEAN))
+    year, without = beside[Horizon.YEAR].tight, alone[Horizon.YEAR].tight
+    assert year is not None
+    assert without is not None
+    assert without + 1 <= year < 41
 
 
 def test_of_drawn_questions_the_dearest_stand_for_all() -> None:
@@ -146,14 +183,6 @@ def test_of_drawn_questions_one_that_tells_more_at_a_smaller_epsilon_is_allowed_
     year = _by_horizon(_registry(budget, a=many, b=BOOLEAN | {"epsilon": 0.9}))[Horizon.YEAR].tight
     assert year is not None
     assert year >= composed_epsilon({Loss.worst(0.9): 366}, 1e-6)
-
-
-def test_of_drawn_questions_all_permanent_answers_count() -> None:
-    budget = {"per_window": 1, "lifetime": 4000, "strategy": "sample", "answers": 1}
-    permanent = BOOLEAN | {"epsilon": 0.5, "permanent_epsilon": 1, "protects": "history"}
-    found = _by_horizon(_registry(budget, a=permanent, b=permanent, c=permanent))
-    assert found[Horizon.YEAR].pattern_nanos == 3 * 2 * NANOS
-    assert found[Horizon.WINDOW].pattern_nanos == NANOS // 2
 
 
 def test_who_paces_answers_in_as_many_windows_as_last_until_the_end() -> None:

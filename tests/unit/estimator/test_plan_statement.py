@@ -88,14 +88,46 @@ def test_every_question_says_what_why_who_until_when_and_how_often() -> None:
     assert "A year of answers (at most 366)" in once
 
 
-def test_of_permanent_answers_any_two_histories_come_first() -> None:
-    _, theme, _, once = _page().split("\n## ")[1:5]
-    for block in (theme, once):
-        lines = [line for line in block.splitlines() if "A year of answers" in line]
-        assert ["whatever your answers were" in line for line in lines] == [True, False]
-    assert "more than a million to 1" in once
-    assert "not the days on which they change: even odds become at most 7.4 to 1" in once
+def _yearly(fields: dict[str, Field]) -> list[str]:
+    """Return what the page says of a year of a question, and of what is not protected."""
+    _, block = _page(registry_text(m=fields)).split("\n## ")[:2]
+    return [line for line in block.splitlines() if "A year of answers" in line or "protected" in line]
+
+
+PERMANENT: dict[str, Field] = {"epsilon": 0.9, "permanent_epsilon": 1}
+
+
+def test_of_answers_that_are_charged_once_any_two_histories_come_first_and_then_those_of_one_pattern() -> None:
+    whatever, known, not_protected = _yearly(CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 3})
+    assert "(at most 366), whatever your answers were: even odds become more than a million to 1" in whatever
+    assert "who knew before which days had the same answer: even odds become at most 21 to 1" in known
+    assert not_protected == "* Which days had the same answer is not protected: it can be found out in time"
     assert "there is no bound" in _page()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        BOOLEAN | PERMANENT | {"protects": "history"},
+        CATEGORY | PERMANENT | {"protects": "history", "window": "week"},
+        NUMBER | PERMANENT | {"protects": "history"},
+        NUMBER | PERMANENT | {"protects": "pattern", "max_values": 2},
+    ],
+)
+def test_of_histories_and_of_numbers_nothing_is_said_but_of_any_two(fields: dict[str, Field]) -> None:
+    (line,) = _yearly(fields)
+    assert "whatever your answers were" in line
+
+
+def test_where_one_permanent_answer_speaks_for_all_its_odds_hold_whatever_the_answers_were() -> None:
+    (line,) = _yearly(CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 1})
+    assert line.endswith("whatever your answers were: even odds become at most 2.8 to 1")
+
+
+def test_the_page_never_speaks_of_when_answers_change() -> None:
+    """Histories that change at the same times were promised too much."""
+    assert "change at" not in _page()
+    assert "they change" not in _page()
 
 
 def test_how_questions_are_chosen_is_said() -> None:
