@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, cycle, islice
 
 from client_sdk.spec import Metric, Number, Registry
 from client_sdk.spec.epsilon import as_float
 from client_sdk.spec.exact import float_ceiling
 from estimator.audit.attack import LEAST_OBSERVATIONS, Claim
-from estimator.audit.extremes import Answer, extremes
+from estimator.audit.extremes import Answer, beside, extremes
 from estimator.audit.play import Life
+from estimator.horizon import Counted
 
 MONTH = 30
 """Windows of the longest horizon."""
@@ -22,6 +23,10 @@ LEAST_REPORTS = LEAST_OBSERVATIONS * MONTH
 
 REPORTS_A_WINDOW = 6
 """Of one answer for one window of all metrics: such a window needs a device of its own, and costs so much more."""
+
+
+APART = f"{MONTH} windows, not kept together"
+"""The horizon of histories that permanent answers do not keep together; each report that differs counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +121,30 @@ def months(metric: Metric, answers: Sequence[Answer], lives: Sequence[Life]) -> 
 
 
 def patterns(metric: Metric, answers: Sequence[Answer], lives: Sequence[Life]) -> Iterator[Contest]:
-    """Yield months of permanent answers that change at the same times, and of one that rounding must keep."""
+    """Yield months of permanent answers: what their epsilon keeps together, and what nothing does but report by report.
+
+    Kept together are histories of one pattern and, of numbers, those that never change. Not kept together are numbers
+    of one pattern, which rounding breaks, and other histories that change at the same times, of three values or more.
+    """
     first, second, *between = answers
-    turns = [_life(metric, [*pair] * (MONTH // 2)) for pair in ((first, second), (second, first))]
-    names = (f"{first.name}, {second.name}", f"{second.name}, {first.name}")
-    yield Contest(metric.name, f"{MONTH} windows, in turns", names, (turns[0], turns[1]), permanent_claim_of(metric, 2))
-    if isinstance(metric.domain, Number):
+    if isinstance(metric.domain, Number) and not metric.domain.labels:
         names, pair = (first.name, between[0].name), (lives[0], lives[2])
         yield Contest(metric.name, f"{MONTH} windows, all between", names, pair, permanent_claim_of(metric, 1))
+        near = (between[0], beside(metric.domain, between[0]))
+        yield _in_turns(metric, APART, (near, (first, second)), _claim_of_any(metric, MONTH))
+        return
+    one_pattern = ((first, second), (second, first))
+    yield _in_turns(metric, f"{MONTH} windows, one pattern", one_pattern, permanent_claim_of(metric, 2))
+    if between:
+        same_times = ((first, between[0]) * 2, (first, between[0], second, between[0]))
+        yield _in_turns(metric, APART, same_times, _claim_of_any(metric, len(range(2, MONTH, 4))))
+
+
+def _in_turns(metric: Metric, horizon: str, turns: tuple[Sequence[Answer], Sequence[Answer]], claim: Claim) -> Contest:
+    """Return a contest of two months in which a few answers take turns."""
+    lives = tuple(_life(metric, list(islice(cycle(answers), MONTH))) for answers in turns)
+    names = tuple(", ".join(answer.name for answer in answers) for answers in turns)
+    return Contest(metric.name, horizon, (names[0], names[1]), (lives[0], lives[1]), claim)
 
 
 def windows(registry: Registry) -> Iterator[Contest]:
@@ -146,8 +167,14 @@ def claim_of(charged: Sequence[Metric]) -> Claim:
 
 
 def permanent_claim_of(metric: Metric, different: int) -> Claim:
-    """Return what is claimed of two months of so many different permanent answers that change at the same times."""
-    return Claim(as_float(min(MONTH * metric.epsilon_nanos, different * metric.permanent_nanos)))
+    """Return what is claimed of two months of one pattern that have so many different answers."""
+    speaking = min(different, metric.max_values or different)
+    return Claim(as_float(min(MONTH * metric.epsilon_nanos, speaking * metric.permanent_nanos)))
+
+
+def _claim_of_any(metric: Metric, differing: int) -> Claim:
+    """Return what is claimed of any two histories of which so many answers differ."""
+    return Claim(as_float(int(Counted(metric, differing).any_nanos)))
 
 
 def _life(metric: Metric, answers: Sequence[Answer]) -> Life:

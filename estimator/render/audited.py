@@ -7,6 +7,7 @@ from typing import Final
 
 from estimator.audit import Audit, Finding
 from estimator.audit.attack import FALSE_ACCUSATION
+from estimator.audit.contests import APART
 from estimator.render.as_json import json_text
 from estimator.render.style import PLAIN, VALUE_WIDTH, Style
 
@@ -18,12 +19,19 @@ HALF: Final = 14
 HEADING: Final = f"  {'metric':{VALUE_WIDTH}} {'told apart':31} {'claimed':>8} {'proved':>7} {'excess':>7}"
 
 FOOTNOTES: Final = f"""\
-claimed: epsilon, what the device charges for the reports that differ.
+claimed: epsilon of the reports that differ, one by one; of answers that never
+change, or of one pattern (equal in the same windows), of permanent answers.
 proved: the true epsilon is at least that, all rows together with all but a
 chance of {FALSE_ACCUSATION:.0e}. *: more than is claimed; the claim is refuted.
 excess: had it been exceeded by so much, that would have been proved about
 every other time; none: n is too small to refute the claim by such an event.
 What a row does not prove may still be true: an audit refutes, never confirms.
+"""
+
+APART_FOOTNOTE: Final = """\
+not kept together: histories that only change at the same times, and numbers
+that change. No permanent answer bounds what is found out of them, nor any
+ceiling where protects = "pattern": each report that differs adds its epsilon.
 """
 
 
@@ -33,7 +41,7 @@ def audit_as_table(made: Audit, style: Style = PLAIN) -> str:
     for finding in made.findings:
         horizons.setdefault(finding.contest.horizon, []).append(finding)
     blocks = ["".join(_block(horizon, findings, style)) for horizon, findings in horizons.items()]
-    return style.shown("\n".join([*blocks, FOOTNOTES]))
+    return style.shown("\n".join([*blocks, FOOTNOTES + APART_FOOTNOTE * (APART in horizons)]))
 
 
 def audit_as_json(made: Audit) -> str:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
 import pytest
 
 from client_sdk import Registry, new_ledger, prf
-from client_sdk.spec import Upload
+from client_sdk.spec import Metric, Upload
 from client_sdk.spec.mechanisms.randomized_response import RandomizedResponse
 from estimator.audit import run
 from estimator.audit.attack import FALSE_ACCUSATION, LEAST_OBSERVATIONS, Claim, attack, level_of
-from estimator.audit.contests import LEAST_REPORTS, MONTH, scenes
+from estimator.audit.contests import APART, LEAST_REPORTS, MONTH, Contest, scenes
 from estimator.audit.extremes import extremes
 from estimator.audit.observation import observe, tabulate
 from estimator.audit.play import INSTALLED, Life, MakeDevice, play, without_ceilings
 from estimator.audit.run import Audit, audit, chosen, default_reports, windows_played
 from tests.support.audits import LEAKS, NeverNoised, RepeatedCoins, SeededCoins, seeded, table_of
-from tests.support.definitions import BOOLEAN, CATEGORY, NUMBER, metric_of, registry_text
+from tests.support.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, metric_of, registry_text
+from tests.support.histories import changes, places
 from tests.support.permanent_mutants import PERMANENT_MUTANTS
 
 SEED = 3
@@ -192,14 +194,54 @@ def test_a_right_sdk_is_not_accused_of_its_permanent_answers(monkeypatch: pytest
         if finding.contest.horizon.startswith(f"{MONTH} windows")
     }
     each, permanent = PERMANENT.metric("theme").epsilon_nanos / 1e9, PERMANENT.metric("theme").permanent_nanos / 1e9
-    horizons = ("all differ", "one differs", "in turns")
+    horizons = ("all differ", "one differs", "not kept together")
     assert claims.keys() == {
         *((metric, f"{MONTH} windows, {horizon}") for metric in ("theme", "load") for horizon in horizons),
+        ("theme", f"{MONTH} windows, one pattern"),
         ("load", f"{MONTH} windows, all between"),
     }
     assert claims["theme", f"{MONTH} windows, all differ"] == pytest.approx(permanent)
-    assert claims["theme", f"{MONTH} windows, in turns"] == pytest.approx(2 * permanent)
+    assert claims["theme", f"{MONTH} windows, one pattern"] == pytest.approx(2 * permanent)
     assert claims["theme", f"{MONTH} windows, one differs"] == pytest.approx(each)
+    assert claims["theme", APART] == pytest.approx(7 * each)
+    assert claims["load", APART] == pytest.approx(MONTH * PERMANENT.metric("load").epsilon_nanos / 1e9)
+
+
+def contests_of(metric: Metric) -> dict[str, Contest]:
+    registry = replace(PERMANENT, metrics={"m": metric})
+    return {one.horizon: one for scene in scenes(registry, LEAST_REPORTS) for one in scene.contests}
+
+
+def answers_of(life: Life) -> list[object]:
+    return [answers["m"] for answers in life.answers]
+
+
+def test_what_is_not_kept_together_changes_at_the_same_times_and_has_no_one_pattern() -> None:
+    theme = metric_of(CATEGORY | {"permanent_epsilon": 1, "protects": "pattern", "max_values": 3})
+    contest = contests_of(theme)[APART]
+    assert contest.names == ("a, b, a, b", "a, b, c, b")
+    one, other = ([theme.domain.labels.index(answer) for answer in answers_of(life)] for life in contest.lives)  # type: ignore[call-overload] # labels
+    assert changes(one) == changes(other)
+    assert places(one, 3) != places(other, 3)
+
+
+def test_numbers_that_are_nearly_equal_are_not_kept_together_with_the_ends() -> None:
+    size = metric_of(NUMBER | {"high": 1, "permanent_epsilon": 1, "protects": "pattern", "max_values": 2})
+    contest = contests_of(size)[APART]
+    assert contest.names == ("0.5, 0.5000001", "0, 1")
+    assert [set(answers_of(life)) for life in contest.lives] == [{Fraction(1, 2), Fraction(5000001, 10**7)}, {0, 1}]
+    clicks = metric_of(COUNT | {"statistic": "mean", "permanent_epsilon": 1, "protects": "history"})
+    assert contests_of(clicks)[APART].names == ("4, 5", "0, 9")
+
+
+def test_of_two_values_nothing_that_changes_at_the_same_times_is_told_apart() -> None:
+    assert APART not in contests_of(metric_of(BOOLEAN | {"permanent_epsilon": 1, "protects": "history"}))
+
+
+def test_where_one_permanent_answer_speaks_for_all_every_month_is_within_its_epsilon() -> None:
+    once = metric_of(CATEGORY | {"permanent_epsilon": 1, "protects": "pattern", "max_values": 1})
+    claims = {horizon: contest.claim.epsilon for horizon, contest in contests_of(once).items()}
+    assert claims[APART] == claims[f"{MONTH} windows, one pattern"] == pytest.approx(1)
 
 
 def test_an_sdk_whose_permanent_answers_never_lie_is_accused_by_a_month(monkeypatch: pytest.MonkeyPatch) -> None:
