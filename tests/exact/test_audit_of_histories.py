@@ -55,10 +55,12 @@ def reports_of_devices(metric: Metric, history: History, devices: int, generator
 
 def rows_of(metric: Metric, answers: list[object], generator: np.random.Generator) -> Rows:
     """Return what the devices of one life report, of numbers in the exact proportions of the offsets."""
-    if metric.domain.labels:
-        history = [list(metric.domain.labels).index(answer) for answer in answers]  # type: ignore[arg-type]
+    labels: list[object] = list(metric.domain.labels)
+    if labels:
+        history = [labels.index(answer) for answer in answers]
         return reports_of_devices(metric, history, DEVICES, generator)
-    numbers = [Fraction(answer) for answer in answers]  # type: ignore[arg-type] # numbers
+    numbers = [Fraction(answer) for answer in answers if isinstance(answer, int | Fraction)]
+    assert len(numbers) == MONTH
     ways = list(rounded(metric, numbers))
     shares = generator.multinomial(DEVICES, [float(weight) for weight, _ in ways])
     parts = [reports_of_devices(metric, ends, n, generator) for n, (_, ends) in zip(shares.tolist(), ways, strict=True)]

@@ -99,9 +99,10 @@ class _Offset:
 
     def bernoulli(self, numerator: int) -> bool:
         """Compare with the offset; exact for numerators that are multiples of the grid's step."""
-        place, rest = divmod(numerator * OFFSETS, COIN_SCALE)
-        assert rest == 0, "this number lies between two offsets of the grid"
-        return self._function.once((self._secret, prf.OFFSET), lambda coins: coins.below(OFFSETS)) < place
+        assert numerator * OFFSETS % COIN_SCALE == 0, "this number lies between two offsets of the grid"
+        offset = int(self._function.once((self._secret, prf.OFFSET), lambda coins: coins.below(OFFSETS)))
+        is_below: bool = offset * COIN_SCALE < numerator * OFFSETS
+        return is_below
 
     def below(self, bound: int) -> int:
         raise AssertionError(f"an offset is compared, not drawn below {bound}")
