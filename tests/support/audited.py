@@ -59,7 +59,7 @@ HISTORIES: dict[str, tuple[Metric, tuple[Sequence[object], Sequence[object]], in
     "the same coins for all answers": (THREE, ("ababa", "babab"), 2),
     "a permanent answer that never lies": (YES_OR_NO, ([False] * 2, [True] * 2), 1),
 }
-"""What shows a wrong permanent answer: a metric, two histories that change at the same times, how many answers each."""
+"""What shows a wrong permanent answer: a metric, two histories of one pattern, how many different answers each has."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _of_table(name: str) -> Audited:
 
 
 def _of_history(metric: Metric, histories: Sequence[Sequence[object]], different: int, make: MakeFunction) -> Audited:
-    """Two histories of permanent answers that change at the same times, with so many different answers."""
+    """Two histories of permanent answers of one pattern, with so many different answers."""
     found = [exact_law(partial(reports_of, metric, history, function=make)) for history in histories]
     claimed = min(len(histories[0]) * metric.epsilon_nanos, different * metric.permanent_nanos)
     return Audited(found, [(0, 1)], Claim(as_float(claimed)))
