@@ -11,11 +11,10 @@ estimation", section IV (the channel of a design); Ye & Barg 2018 (all subsets: 
 from __future__ import annotations
 
 import struct
-from bisect import bisect_right
 from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import shake_256
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from client_sdk.spec.channel import COIN_SCALE, PURE, Coins
 from client_sdk.spec.epsilon import RequestedEpsilon
@@ -25,19 +24,6 @@ PAIR = 2
 
 WORDS_OF = b"hearsay cyclic design 1"
 """What the words of pseudo-random base blocks are a digest of, before k, d and i as 8 bytes each, big-endian."""
-
-
-class _Block(NamedTuple):
-    """A base block.
-
-    Attributes:
-        members: d values, rising.
-        lies_below: for each member how many values below it are no members, rising.
-
-    """
-
-    members: tuple[int, ...]
-    lies_below: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +48,7 @@ class CyclicDesign:
     block_size: int
     base_blocks: int
     keep_numerator: int
-    _blocks: dict[int, _Block] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _orders: dict[int, tuple[int, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, block_size: int, base_blocks: int) -> CyclicDesign:
@@ -99,7 +85,7 @@ class CyclicDesign:
         64-bit big-endian integers, one a value, of the SHAKE-256 of `WORDS_OF`, k, d and the index; of equal words that
         of the lower value is the smaller.
         """
-        return self._block(index).members
+        return self._order(index)[: self.block_size]
 
     def probability(self, symbol: int, given: int) -> Fraction:
         """Return P(symbol | given)."""
@@ -119,20 +105,22 @@ class CyclicDesign:
         keep = coins.bernoulli(self.keep_numerator)
         kept = coins.below(self.block_size)
         lie = coins.below(self.inputs - self.block_size)
-        block = self._block(index)
-        member, other = block.members[kept], lie + bisect_right(block.lies_below, lie)
-        return index * self.inputs + (value - (member if keep else other)) % self.inputs
+        element = self._order(index)[kept if keep else self.block_size + lie]
+        return index * self.inputs + (value - element) % self.inputs
 
-    def _block(self, index: int) -> _Block:
-        """Return a base block, derived when it is first needed: a device reports a few, of a hundred."""
-        block = self._blocks.get(index)
-        if block is None:
+    def _order(self, index: int) -> tuple[int, ...]:
+        """Return all values, first the members of a base block, rising, then the others, rising.
+
+        It is derived when it is first needed: a device reports a few base blocks, of a hundred.
+        """
+        order = self._orders.get(index)
+        if order is None:
             members = (0, index + 1) if self.block_size == PAIR else self._smallest_words(index)
-            block = _Block(members, tuple(member - rank for rank, member in enumerate(members)))
-            self._blocks[index] = block
-        return block
+            others = sorted(set(range(self.inputs)).difference(members))
+            order = self._orders[index] = (*members, *others)
+        return order
 
-    def _smallest_words(self, index: int) -> tuple[int, ...]:
+    def _smallest_words(self, index: int) -> list[int]:
         seed = WORDS_OF + struct.pack(">3Q", self.inputs, self.block_size, index)
         words = struct.unpack(f">{self.inputs}Q", shake_256(seed).digest(8 * self.inputs))
-        return tuple(sorted(sorted(range(self.inputs), key=words.__getitem__)[: self.block_size]))
+        return sorted(sorted(range(self.inputs), key=words.__getitem__)[: self.block_size])

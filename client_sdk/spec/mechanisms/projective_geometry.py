@@ -106,14 +106,18 @@ class ProjectiveGeometry:
         All coordinates but the pivot of the value (its leading 1) are free: those of a point of PG(t-2, q) for a kept
         answer, any for a lie; the pivot then makes the product with the value 0 or 1. Every point that is not
         orthogonal has exactly one vector of product 1, so that nothing is rejected.
+
+        The points that come after those of PG(t-2, q) are a 1 and any t - 1 digits: a lie is one of these, without the
+        1, so that the same steps make the free coordinates in either case.
         """
         keep = coins.bernoulli(self.keep_numerator)
-        kept = self._number(coins.below(self._firsts[-2]))
+        kept = coins.below(self._firsts[-2])
         lie = coins.below(self._powers[-2])
+        free = self._number(kept if keep else self._firsts[-2] + lie) % self._powers[-2]
         after_pivot = bisect_right(self._firsts, value) - 1
         tail = value - self._firsts[after_pivot]
         scale = self._powers[after_pivot]
-        before, after = divmod(kept if keep else lie, scale)
+        before, after = divmod(free, scale)
         pivot = ((not keep) - self._product(tail, after)) % self.prime
         return self._point((before * self.prime + pivot) * scale + after)
 
