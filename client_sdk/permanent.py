@@ -14,6 +14,7 @@ occurred.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk import ledger, prf
@@ -65,17 +66,12 @@ def secret_of(connection: sqlite3.Connection) -> Secret:
 def permanent_answer(definition: Metric, channel: Permanent, answer: object, secret: Secret) -> PermanentAnswer:
     """Return the permanent answer of a true one; the same for the same, as long as the secret is.
 
-    A number is rounded to an end of its range by an offset that is drawn once a metric, so that it keeps its end, and
-    with it the permanent answer, while it drifts a little (Ding, Kulkarni & Yekhanin 2017, section 3.2, alpha-point
-    rounding). Which of its values share an end depends on their distance; a pattern of numbers bounds nothing.
-
     Raises:
         OutsideDomainError: without the answer, if it is outside the domain.
 
     """
     labels = (definition.name, definition.edition)
-    value = definition.encode(answer, prf.PrfCoins(secret.key, prf.OFFSET, *labels))
-    symbol = channel.permanent.perturb(value, prf.PrfCoins(secret.key, prf.PERMANENT, *labels, str(value)))
+    value, symbol = channel.settle(partial(definition.encode, answer), partial(prf.PrfCoins, secret.key), *labels)
     return PermanentAnswer(symbol, prf.derive(secret.key, prf.TAG, *labels, str(value)), secret.generation)
 
 

@@ -11,11 +11,12 @@ import hmac
 import struct
 
 from client_sdk.spec.channel import COIN_SCALE
+from client_sdk.spec.mechanisms import permanent
 
 SCHEME = "hearsay prf 1"
 """What the coins are made for; another version of the scheme makes others."""
 
-PERMANENT, OFFSET, TAG, PARTICIPATION = "permanent answer", "rounding offset", "charged value", "participation"
+PERMANENT, OFFSET, TAG, PARTICIPATION = permanent.PERMANENT, permanent.OFFSET, "charged value", "participation"
 """What coins and tags are used for."""
 
 _WORD_BYTES = 8

@@ -15,12 +15,19 @@ many reports the permanent answer may be known, and then the next report of anot
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from client_sdk.spec.channel import PURE, Channel, Coins, epsilon_nanos
 from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+
+OFFSET, PERMANENT = "rounding offset", "permanent answer"
+"""What a permanent answer is made with, each of them coins of its own."""
+
+CoinsOf = Callable[..., Coins]
+"""From labels to the coins that a device tosses once for all for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,23 @@ class Permanent:
             ),
             Fraction(0),
         )
+
+    def settle(self, encode: Callable[[Coins], int], coins_of: CoinsOf, *labels: str) -> tuple[int, int]:
+        """Return the input symbol of an answer and its permanent answer; run on the device.
+
+        A number is rounded to an end of its range by an offset that is drawn once a metric, so that it keeps its end,
+        and with it the permanent answer, while it drifts a little (Ding, Kulkarni & Yekhanin 2017, section 3.2,
+        alpha-point rounding). Which of its values share an end depends on their distance, so that a pattern of numbers
+        bounds nothing.
+
+        Args:
+            encode: from the coins of the offset to the input symbol of the answer.
+            coins_of: the device's; the same coins for the same labels.
+            labels: of the metric: no other one shares its coins.
+
+        """
+        value = encode(coins_of(OFFSET, *labels))
+        return value, self.permanent.perturb(value, coins_of(PERMANENT, *labels, str(value)))
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return the first report of a device; later ones come from the same permanent answer."""
