@@ -8,11 +8,13 @@ import click
 
 from client_sdk.spec import Registry, UnknownMetricError
 from estimator.audit.contests import LEAST_REPORTS
+from estimator.audit.exact import laws_walked, prove, requests_of
 from estimator.audit.run import audit, chosen, default_reports, windows_played
 from estimator.errors import AuditError
 from estimator.options import REGISTRY, load_registry
 from estimator.printing import put
 from estimator.progress import progress
+from estimator.render import proved
 from estimator.render.audited import FORMATS, accusation
 
 MAX_REPORTS = 10**7
@@ -27,14 +29,25 @@ MAX_REPORTS = 10**7
     type=click.IntRange(LEAST_REPORTS, MAX_REPORTS),
     help="Reports of each answer; by default as many as take a few minutes.",
 )
+@click.option("--exact", is_flag=True, help="Prove instead: walk every path of coins through what perturbs an answer.")
 @click.option("--metric", "names", metavar="NAME", multiple=True, help="Only this metric; may be repeated.")
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True)
 @click.pass_context
-def audit_command(
-    context: click.Context, *, registry: Path, reports: int | None, names: tuple[str, ...], form: str
+def audit_command(  # noqa: PLR0913 the options of the command
+    context: click.Context, *, registry: Path, reports: int | None, exact: bool, names: tuple[str, ...], form: str
 ) -> None:
     """Try to refute the installed SDK's claims of privacy; exit with 1 if one is refuted."""
+    if exact and reports is not None:
+        raise click.UsageError("--reports is for samples; --exact walks all paths, so leave it out")
     questions = _questions(registry, names)
+    refuted = _exact(questions, registry, form) if exact else _sampled(questions, reports, form)
+    for sentence in refuted:
+        click.echo(sentence, err=True)
+    context.exit(1 if refuted else 0)
+
+
+def _sampled(questions: Registry, reports: int | None, form: str) -> list[str]:
+    """Attack and print; return what is refuted, in sentences."""
     reports = reports or default_reports(questions)
     try:
         with progress("auditing", windows_played(questions, reports)) as advance:
@@ -42,9 +55,19 @@ def audit_command(
     except AuditError as error:
         raise click.UsageError(str(error)) from error
     put(FORMATS, form, made)
-    for finding in made.accused:
-        click.echo(accusation(finding), err=True)
-    context.exit(1 if made.accused else 0)
+    return [accusation(finding) for finding in made.accused]
+
+
+def _exact(questions: Registry, registry: Path, form: str) -> list[str]:
+    """Prove and print; return what is refuted, in sentences."""
+    requests = requests_of(registry.read_text(encoding="utf-8"))
+    try:
+        with progress("proving", laws_walked(questions)) as advance:
+            made = prove(questions, requests, after_law=advance)
+    except AuditError as error:
+        raise click.UsageError(str(error)) from error
+    put(proved.FORMATS, form, made)
+    return [sentence for proof in made.refused for sentence in proved.refusals(proof)]
 
 
 def _questions(registry: Path, names: tuple[str, ...]) -> Registry:

@@ -136,7 +136,7 @@ def _of_history(metric: Metric, histories: Sequence[Sequence[object]], different
     return Audited(found, [(0, 1)], Claim(as_float(claimed)))
 
 
-_RIGHT_CHANNELS: dict[str, Channel] = {
+RIGHT_CHANNELS: dict[str, Channel] = {
     "k-ary": K_ARY,
     "binary": BINARY,
     "pairs": PAIRS,
@@ -148,7 +148,7 @@ _RIGHT_CHANNELS: dict[str, Channel] = {
     "square wave": SQUARE_WAVE,
 }
 
-_WRONG_CHANNELS: dict[str, Channel] = {
+WRONG_CHANNELS: dict[str, Channel] = {
     **{f"k-ary: {name}": make(K_ARY) for name, make in mutants.CHANNEL_MUTANTS.items()},
     **{f"binary: {name}": make(BINARY) for name, make in mutants.BINARY_MUTANTS.items()},
     **{f"pairs: {name}": mutant for name, mutant in design_mutants.cyclic(PAIRS).items()},
@@ -164,14 +164,14 @@ with _tables() as _named:
     _TABLES = tuple(name for name in _named if name)
 
 RIGHT: dict[str, Callable[[], Audited]] = {
-    **{name: partial(_of_channel, channel) for name, channel in _RIGHT_CHANNELS.items()},
+    **{name: partial(_of_channel, channel) for name, channel in RIGHT_CHANNELS.items()},
     "table": partial(_of_table, ""),
     "set": partial(_of_set, SETS, right_report),
     **{f"permanent: {name}": partial(_of_history, *shown, RandomFunction) for name, shown in HISTORIES.items()},
 }
 
 MUTANTS: dict[str, Callable[[], Audited]] = {
-    **{name: partial(_of_channel, channel) for name, channel in _WRONG_CHANNELS.items()},
+    **{name: partial(_of_channel, channel) for name, channel in WRONG_CHANNELS.items()},
     **{f"table: {name}": partial(_of_table, name) for name in _TABLES},
     **{f"set: {name}": partial(_of_set, SETS, report) for name, report in SET_MUTANTS.items()},
     **{f"rounding: {name}": partial(_of_rounding, way, K_ARY) for name, way in ROUNDING_MUTANTS.items()},

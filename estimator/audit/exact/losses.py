@@ -1,0 +1,90 @@
+"""How far laws are apart, exactly: the least ratio for a delta, and the least delta for a ratio.
+
+Of two laws P and Q and a ratio r, delta is the hockey-stick divergence, the sum over symbols of max(0, P - r Q); a pair
+(ln r, delta) is a promise that holds (Dwork & Roth 2014, definition 2.4) exactly where that is at most delta, in both
+directions and for every two laws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import permutations
+from math import lcm
+
+from estimator.audit.exact.paths import Chances
+
+Ratio = Fraction | None
+"""Of chances; none where something never happens under one law and does under another."""
+
+Rows = list[list[int]]
+"""The chances of laws over one denominator: a row a law, a column a symbol that any of them gives."""
+
+NEVER = Fraction(0)
+
+
+def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
+    """Return the least ratio, at least 1, which no two laws exceed but for a delta."""
+    if not delta:
+        return _largest(laws)
+    rows, total = _rows(laws)
+    ratio = Fraction(1)
+    for first, second in _pairs(rows):
+        exceeded = _least(first, second, delta * total, ratio)
+        if exceeded is None:
+            return None
+        ratio = exceeded
+    return ratio
+
+
+def least_delta(laws: Sequence[Chances[int]], ratio: Fraction) -> Fraction:
+    """Return the most by which an event of one law exceeds ``ratio`` times what it has under another."""
+    if (largest := _largest(laws)) is not None and largest <= ratio:
+        return NEVER
+    rows, total = _rows(laws)
+    return max(Fraction(_surplus(*pair, *ratio.as_integer_ratio()), ratio.denominator * total) for pair in _pairs(rows))
+
+
+def _largest(laws: Sequence[Chances[int]]) -> Ratio:
+    largest = Fraction(1)
+    for symbol in set().union(*laws):
+        column = [law.get(symbol, NEVER) for law in laws]
+        least = min(column)
+        if not least:
+            return None
+        largest = max(largest, max(column) / least)
+    return largest
+
+
+def _rows(laws: Sequence[Chances[int]]) -> tuple[Rows, int]:
+    total = lcm(*{chance.denominator for law in laws for chance in law.values()})
+    symbols = sorted(set().union(*laws))
+    return [[int(law.get(symbol, NEVER) * total) for symbol in symbols] for law in laws], total
+
+
+def _pairs(rows: Rows) -> list[tuple[list[int], list[int]]]:
+    """Return every ordered pair of rows, the farthest apart first: after them few need a second look."""
+    places = sorted(permutations(range(len(rows)), 2), key=lambda pair: -abs(pair[0] - pair[1]))
+    return [(rows[first], rows[second]) for first, second in places]
+
+
+def _surplus(first: list[int], second: list[int], numerator: int, denominator: int) -> int:
+    surplus = (p * denominator - q * numerator for p, q in zip(first, second, strict=True))
+    return sum(one for one in surplus if one > 0)
+
+
+def _least(first: list[int], second: list[int], allowed: Fraction, ratio: Fraction) -> Ratio:
+    """Return the least ratio, at least the given one, at which the surplus is allowed; by Newton's method.
+
+    The surplus is convex in the ratio and made of straight pieces: each step goes to where the piece at hand crosses,
+    never beyond the root, and the last one is exact.
+    """
+    while True:
+        numerator, denominator = ratio.as_integer_ratio()
+        if _surplus(first, second, numerator, denominator) <= allowed * denominator:
+            return ratio
+        worse = [(p, q) for p, q in zip(first, second, strict=True) if p * denominator > q * numerator]
+        p, q = sum(pair[0] for pair in worse), sum(pair[1] for pair in worse)
+        if not q:
+            return None
+        ratio = (p - allowed) / q

@@ -1,0 +1,118 @@
+"""Walks the laws of one step, and holds each against what is declared of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from operator import index
+from typing import TypeVar
+
+from client_sdk.spec import Channel, Coins
+from estimator.audit.exact.answers import Answer
+from estimator.audit.exact.losses import least_delta, least_ratio
+from estimator.audit.exact.paths import Chances, law_of
+from estimator.audit.exact.proof import Claim, Proof, Walked
+from estimator.audit.exact.request import Request
+
+T = TypeVar("T", bound=Hashable)
+
+
+def integer(outcome: object) -> int:
+    """Return an outcome as the integer that it is, decided if it is a draw."""
+    return index(outcome)  # type: ignore[arg-type] # what is none raises, and the audit says so
+
+
+@dataclass(slots=True)
+class Walk:
+    """A step, and what was found on its paths.
+
+    Attributes:
+        step: what it is, in words.
+        channel: which input becomes which symbol.
+        after_law: called with 1 after each law.
+
+    """
+
+    step: str
+    channel: Channel
+    after_law: Callable[[int], object]
+    _laws: list[Chances[int]] = field(default_factory=list)
+    _inputs: set[int] = field(default_factory=set)
+    _coins: set[int] = field(default_factory=set)
+    _paths: int = 0
+    _rows: dict[int, Chances[int]] = field(default_factory=dict)
+    _mismatches: list[str] = field(default_factory=list)
+
+    def encoded(self, procedure: Callable[[Coins], int], answer: Answer, coins: int) -> None:
+        """Walk how an answer becomes an input, which takes so many coins."""
+        law = law_of(procedure, integer)
+        self.compare("an answer", law.chances, answer.inputs)
+        if law.coins != {coins}:
+            self._mismatches.append(f"an answer takes {numbers(law.coins)} coins to become an input, not {coins}")
+
+    def reported(self, procedure: Callable[[Coins], int], answer: Answer, coins: int = 0) -> None:
+        """Walk how an answer, or an input that takes so many coins less, becomes a symbol."""
+        law, declared = law_of(procedure, integer), self.declared(answer)
+        self.compare("a report", law.chances, declared)
+        chances = declared if law.chances == declared else law.chances  # a million chances need not be kept twice
+        self.add(chances, answer, law.paths, {coins + walked for walked in law.coins})
+
+    def add(self, chances: Chances[int], answer: Answer, paths: int, coins: set[int]) -> None:
+        """Take a law whose inputs and coins are those of an answer."""
+        self._laws.append(chances)
+        self._inputs.update(answer.inputs)
+        self._paths += paths
+        self._coins |= coins
+        self.after_law(1)
+
+    def declared(self, answer: Answer) -> Chances[int]:
+        """Return the declared law of an answer: the mixture of those of its inputs."""
+        if len(answer.inputs) == 1:
+            return self._row(*answer.inputs)
+        mixture: defaultdict[int, Fraction] = defaultdict(Fraction)
+        for place, share in answer.inputs.items():
+            for symbol, chance in self._row(place).items():
+                mixture[symbol] += share * chance
+        return mixture
+
+    def compare(self, what: str, walked: Chances[T], declared: Chances[T]) -> None:
+        """Remember the first law that is not the declared one."""
+        if walked == declared:
+            return
+        none = Fraction(0)
+        off = {each: walked.get(each, none) - declared.get(each, none) for each in walked.keys() | declared.keys()}
+        worst = max(off, key=lambda each: abs(off[each]))
+        self._mismatches.append(
+            f"{what} has not the declared law: of {len(off)} chances that of {worst} is {float(off[worst]):+.3g} off it"
+        )
+
+    def proof(self, metric: str, claimed_nanos: int, request: Request | None) -> Proof:
+        """Return what all laws together prove, beside what is claimed, and no more than which is asked for."""
+        channel = self.channel
+        claim = Claim(claimed_nanos, channel.worst_ratio, channel.delta)
+        ratio, delta = least_ratio(self._laws, claim.delta), least_delta(self._laws, claim.ratio)
+        if (ratio, delta) != (claim.ratio, claim.delta):
+            self._mismatches.append("epsilon or delta of the law is not the declared one, to the last digit")
+        if request and (ratio is None or ratio > request.odds or delta > request.delta):
+            self._mismatches.append("more is revealed than the definition asks for")
+        if len(self._coins) != 1:
+            self._mismatches.append(f"{numbers(self._coins)} coins are asked for: the number tells how they fell")
+        walked = Walked(len(self._inputs), len(self._laws), self._paths, frozenset(self._coins))
+        mismatches = tuple(dict.fromkeys(self._mismatches))
+        return Proof(
+            metric, self.step, channel.name, channel.inputs, channel.symbols, walked, claim, ratio, delta, mismatches
+        )
+
+    def _row(self, place: int) -> Chances[int]:
+        row = self._rows.get(place)
+        if row is None:
+            chances = ((symbol, self.channel.probability(symbol, place)) for symbol in range(self.channel.symbols))
+            row = self._rows[place] = {symbol: chance for symbol, chance in chances if chance}
+        return row
+
+
+def numbers(found: set[int] | frozenset[int]) -> str:
+    """Return a few numbers as words."""
+    return " or ".join(map(str, sorted(found)))

@@ -1,0 +1,151 @@
+"""The exact audit accepts every right mechanism and refuses every mutant, each put into the place of the SDK's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from fractions import Fraction
+from functools import cache, partial
+from typing import Any
+
+import pytest
+
+from client_sdk.spec import Boolean, Category, Channel, Coins, Domain, Metric, Number, Registry, WindowKind
+from client_sdk.spec.mechanisms.exponential import Exponential
+from client_sdk.spec.mechanisms.permanent import CoinsOf, Permanent
+from estimator.audit.exact import Proof, prove
+from estimator.audit.exact.request import Request, Requests
+from tests.exact.test_audit_of_mutants import UNSEEN
+from tests.support import audited, noise_mutants
+from tests.support.audited import EPSILON, HISTORIES, PIECEWISE, RIGHT_CHANNELS, SETS, WRONG_CHANNELS
+from tests.support.definitions import BOOLEAN, registry_text
+from tests.support.permanent_mutants import PERMANENT_MUTANTS, MakeFunction
+from tests.support.rounding_mutants import ROUNDING_MUTANTS, Rounding
+from tests.support.set_checks import SET_MUTANTS, Report, right_report
+from tests.support.utilities import ASYMMETRIC
+
+TABLE = Exponential.within(EPSILON, ASYMMETRIC)
+NONE = "none"
+"""What lists of mutants call the right way that stands beside the wrong ones."""
+
+
+class Rounds(Number):
+    """A number whose positions are rounded in another way."""
+
+    way: Rounding
+
+    def encode(self, answer: object, inputs: int, coins: Coins) -> int:
+        assert isinstance(answer, Fraction)
+        return type(self).way((answer - self.low) / (self.high - self.low) * (inputs - 1), inputs, coins)
+
+
+class Reports(Metric):
+    """A metric whose answers are reported in another way."""
+
+    way: Callable[[object, Coins], int]
+
+    def perturb(self, answer: object, coins: Coins) -> int:
+        return type(self).way(answer, coins)
+
+
+class Settles(Permanent):
+    """Two steps of which the first has other coins."""
+
+    make: MakeFunction
+
+    def settle(self, encode: Callable[[Coins], int], coins_of: CoinsOf, *labels: str) -> tuple[int, int]:
+        return super().settle(encode, partial(_function(type(self).make, coins_of), b""), *labels)
+
+
+@cache
+def _function(make: MakeFunction, coins_of: CoinsOf) -> Callable[..., Coins]:
+    """Return the coins of one device, whose fresh coins are those of a label that nobody else uses."""
+    return make(coins_of("fresh"))
+
+
+def asking(channel: Channel) -> Metric:
+    """Return a metric of a kind that a channel suits."""
+    values = tuple(f"v{place}" for place in range(channel.inputs))
+    grids = ("laplace", "gaussian", "piecewise", "square-wave")
+    domain: Domain = Category(values) if channel.inputs > 2 else Boolean()
+    if channel.name in grids:
+        domain = Number(Fraction(0), Fraction(9), "mean")
+    return Metric("m", "Why?", domain, channel, WindowKind.DAY)
+
+
+def rounding(way: Rounding) -> Metric:
+    domain = type("Rounds", (Rounds,), {"way": staticmethod(way)})(Fraction(0), Fraction(9), "mean")
+    return Metric("m", "Why?", domain, PIECEWISE, WindowKind.DAY)
+
+
+def reporting(right: Metric, way: Report) -> Metric:
+    given = {each.name: getattr(right, each.name) for each in fields(right) if each.init}
+    made: Metric = type("Reports", (Reports,), {"way": staticmethod(partial(way, right))})(**given)
+    return made
+
+
+def settling(right: Metric, make: MakeFunction) -> Metric:
+    channel = right.channel
+    assert isinstance(channel, Permanent)
+    kind: Any = type("Settles", (Settles,), {"make": staticmethod(make)})
+    return replace(right, channel=kind(channel.permanent, channel.instantaneous))
+
+
+RIGHT: dict[str, Metric] = {
+    **{name: asking(channel) for name, channel in RIGHT_CHANNELS.items()},
+    "table": asking(TABLE),
+    "set": SETS,
+    "set by way of another": reporting(SETS, right_report),
+    **{f"permanent: {name}": metric for name, (metric, *_) in HISTORIES.items()},
+    **{f"{name}: right": asking(channel) for name, channel in WRONG_CHANNELS.items() if name.endswith(NONE)},
+}
+
+TABLES = {f"table: {name}": asking(channel) for name, channel in noise_mutants.of_tables(TABLE).items()}
+
+MUTANTS: dict[str, Metric] = {
+    **{name: asking(channel) for name, channel in WRONG_CHANNELS.items() if not name.endswith(NONE)},
+    **{name: metric for name, metric in TABLES.items() if not name.endswith(NONE)},
+    **{f"set: {name}": reporting(SETS, way) for name, way in SET_MUTANTS.items()},
+    **{f"rounding: {name}": rounding(way) for name, way in ROUNDING_MUTANTS.items()},
+    **{f"permanent: {name}": settling(HISTORIES[name][0], make) for name, make in PERMANENT_MUTANTS.items()},
+}
+
+
+def proofs(name: str, metric: Metric) -> tuple[Proof, ...]:
+    """Prove what a metric reveals; all channels but the hand-made Gaussian one are of one request."""
+    request = Request(EPSILON.odds)
+    requests = {} if name.startswith(("gaussian", "permanent")) else {metric.name: Requests(request)}
+    return prove(replace(ONE, metrics={metric.name: metric}), requests).proofs
+
+
+ONE = Registry.parse(registry_text(m=BOOLEAN))
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_mechanism_is_as_claimed_to_the_last_digit(name: str) -> None:
+    for proof in proofs(name, RIGHT[name]):
+        assert proof.mismatches == ()
+        assert not proof.is_refused
+        assert (proof.ratio, proof.delta) == (proof.claim.ratio, proof.claim.delta)
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_is_refused(name: str) -> None:
+    assert any(proof.is_refused for proof in proofs(name, MUTANTS[name]))
+
+
+def test_what_no_sample_sees_is_seen() -> None:
+    for name in UNSEEN:
+        assert any(proof.exceeded for proof in proofs(name, MUTANTS[name])), name
+
+
+def test_every_wrong_device_that_the_sampling_audit_plays_is_played_here() -> None:
+    assert set(MUTANTS) == {name for name in audited.MUTANTS if not name.endswith(NONE)}
+    assert len(MUTANTS) > 100
+
+
+def test_a_mutant_that_reveals_less_than_it_says_is_refused_for_what_it_declares() -> None:
+    name = "k-ary: epsilon declared too high"
+    (proof,) = proofs(name, MUTANTS[name])
+    assert not proof.exceeded
+    assert proof.mismatches
