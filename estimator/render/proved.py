@@ -29,9 +29,9 @@ Every path of coins was walked through the installed SDK, in exact fractions.
 as claimed: every symbol has the declared chance, epsilon and delta (claimed |
 proved) are those of the law to the last digit, and all paths ask for as many
 coins. claimed: rounded up to 1e-9; proved: rounded up to 1e-14.
-inputs: of many a sample is walked that has the worst pair, by the mechanism's
-symmetry. Numbers between two points and sets are mixtures of inputs, which
-tell no more than those do. estimator/audit/exact/answers.py has the arguments.
+sample: of many inputs only some are walked, among them the worst pair, by the
+mechanism's symmetry. Sets and numbers between two points are mixtures of
+inputs, which tell no more than those. docs/planning.md has the arguments.
 Not walked: the system's random numbers, the ledger, and how reports are sent;
 audit without --exact attacks these, too.
 """
@@ -71,9 +71,10 @@ def _rows(proof: Proof, style: Style) -> Iterator[str]:
         f"  {style.cut(proof.metric, VALUE_WIDTH):{VALUE_WIDTH}} {inputs:>12} {proof.symbols:7,}"
         f" {proof.walked.paths:8,} {_nanos(proof.claim.nanos):>12} {_epsilon(proof.ratio):>17}\n"
     )
-    verdict = "refused *" if proof.is_refused else "as claimed"
+    verdict = "as claimed" if proof.is_whole else "sample as claimed"
+    verdict = "refused *" if proof.is_refused else verdict
     deltas = f"{_delta(proof.claim.delta)} | {_delta(proof.delta)}"
-    yield f"    {proof.step} by {proof.mechanism}, delta {deltas}: {verdict}\n"
+    yield f"    {proof.step}: {proof.mechanism}, delta {deltas}: {verdict}\n"
 
 
 def _nanos(nanos: int) -> str:

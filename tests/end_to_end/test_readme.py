@@ -182,10 +182,18 @@ def test_rehearsing_works_as_the_readme_says(folder: Path, address: str) -> None
 
 
 def test_auditing_works_as_the_readme_says(folder: Path, address: str) -> None:
-    (audit,) = (line for line in commands() if "audit" in line.split())
+    audit, _ = (line for line in commands() if "audit" in line.split())
     shown = Shell(folder, address).run(audit)
     assert "one report: n = 600 each" in shown
     assert "30 windows, one differs" in shown
+
+
+def test_proving_prints_what_the_page_shows_to_the_last_digit(folder: Path, address: str) -> None:
+    _, exact = (line for line in commands() if "audit" in line.split())
+    of_readme, of_health = (sample for sample in samples("text") if "proved epsilon" in sample)
+    assert Shell(folder, address).run(exact) == of_readme
+    health = exact.replace("metrics.toml", "examples/health/metrics.toml")
+    assert Shell(ROOT, address).run(health) == of_health
 
 
 def test_planning_works_as_the_readme_says(folder: Path, address: str) -> None:

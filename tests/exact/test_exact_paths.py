@@ -61,7 +61,7 @@ STEPS: dict[str, Callable[[int, int], object]] = {
 
 Program = list[tuple[str, int]]
 
-programs = st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(-7, 30)), min_size=1, max_size=5)
+programs = st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(-7, 30)), min_size=1, max_size=4)
 
 
 def run(program: Program, bound: int, coins: Coins) -> int:
@@ -75,8 +75,8 @@ def run(program: Program, bound: int, coins: Coins) -> int:
     return value  # type: ignore[return-value] # an integer or a draw
 
 
-@settings(derandomize=True, max_examples=400, deadline=None)
-@given(programs, st.integers(1, 40))
+@settings(derandomize=True, max_examples=120, deadline=None)
+@given(programs, st.integers(1, 24))
 def test_whatever_is_done_with_a_draw_the_law_is_that_of_all_values_one_by_one(program: Program, bound: int) -> None:
     law = law_of(partial(run, program, bound), integer)
     paths = list(exact_paths(lambda coins: int(run(program, bound, coins))))
@@ -215,7 +215,7 @@ def test_a_sample_of_inputs_holds_a_pair_that_no_other_exceeds(name: str, monkey
     """Of small channels all inputs can be walked, and a sample that is as small as that of the largest ones."""
     monkeypatch.setattr(answers, "MOST_PATHS", 1)
     channel = RIGHT_CHANNELS[name]
-    laws = [exact_law(partial(channel.perturb, value)) for value in inputs_of(channel)]
+    laws = [exact_law(partial(channel.perturb, value)) for value in inputs_of(channel, all_inputs=False)]
     assert len(laws) == min(LEAST_INPUTS, channel.inputs)
     assert least_ratio(laws, channel.delta) == channel.worst_ratio
     assert least_delta(laws, channel.worst_ratio) == channel.delta
@@ -223,8 +223,8 @@ def test_a_sample_of_inputs_holds_a_pair_that_no_other_exceeds(name: str, monkey
 
 def test_a_sample_is_as_large_as_it_may_be_and_the_same_each_time() -> None:
     hybrid = GREAT[1]
-    inputs = inputs_of(hybrid)
-    assert inputs == inputs_of(hybrid)
+    inputs = inputs_of(hybrid, all_inputs=False)
+    assert inputs == inputs_of(hybrid, all_inputs=False)
     assert list(inputs) == sorted(set(inputs))
     assert {0, 1, hybrid.inputs // 2, hybrid.inputs - 2, hybrid.inputs - 1} <= set(inputs)
     assert MOST_PATHS - 6 * hybrid.symbols < len(inputs) * hybrid.symbols <= MOST_PATHS

@@ -76,11 +76,11 @@ class Answer:
         return cls(place, {place: Fraction(1)})
 
 
-def inputs_of(channel: Channel) -> tuple[int, ...]:
-    """Return the inputs of a channel that are walked, rising."""
+def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
+    """Return the inputs of a channel that are walked, rising: a sample, unless it is small or all are wanted."""
     every, last = channel.inputs, channel.inputs - 1
     size = max(LEAST_INPUTS, MOST_PATHS // channel.symbols)
-    if size >= every:
+    if all_inputs or size >= every:
         return tuple(range(every))
     ends = {0, 1, last // 2, last - 1, last}
     drawn = np.random.default_rng(SEED).choice(every, size, replace=False).tolist()
@@ -99,16 +99,40 @@ def answers_of(metric: Metric, inputs: tuple[int, ...]) -> list[Answer]:
     return [Answer(labels[place], {place: Fraction(1)}) for place in inputs]
 
 
-def whole_reports(metric: Metric, answers: list[Answer]) -> list[Answer]:
-    """Return the answers that are walked all the way to the report, beside the inputs of the channel by themselves.
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is walked of a metric.
 
-    Rounding a number is slow, in exact fractions, for each of a thousand paths: all numbers are walked up to the
-    input, but only mixtures and those at the ends of the range beyond it.
+    Attributes:
+        encoded: answers up to the input that they become.
+        reported: answers all the way to the report.
+        rows: inputs from there to the report that none of these answers stands for alone.
+
     """
-    if not isinstance(metric.domain, Number):
-        return answers
-    last = metric.channel.inputs - 1
-    return [answer for answer in answers if len(answer.inputs) > 1 or answer.inputs.keys() & {0, 1, last - 1, last}]
+
+    encoded: list[Answer]
+    reported: list[Answer]
+    rows: list[int]
+
+    @classmethod
+    def of(cls, metric: Metric, inputs: tuple[int, ...]) -> Plan:
+        """Return what is walked of a metric so that all of some inputs are.
+
+        Rounding a number is slow, in exact fractions, for each of a thousand paths: all numbers are walked up to the
+        input, but only mixtures and those at the ends of the range beyond it.
+        """
+        answers, last = answers_of(metric, inputs), metric.channel.inputs - 1
+        reported = answers
+        if isinstance(metric.domain, Number):
+            ends = {0, 1, last - 1, last}
+            reported = [answer for answer in answers if len(answer.inputs) > 1 or answer.inputs.keys() & ends]
+        alone = {place for answer in reported if len(answer.inputs) == 1 for place in answer.inputs}
+        return cls(answers, reported, [place for place in inputs if place not in alone])
+
+    @property
+    def laws(self) -> int:
+        """How many laws of reports are walked."""
+        return len(self.reported) + len(self.rows)
 
 
 def coins_of_encoding(metric: Metric) -> int:

@@ -82,6 +82,11 @@ class Proof:
         """Whether anything is not as it is claimed or declared."""
         return self.exceeded or bool(self.mismatches)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether every input was walked."""
+        return self.walked.inputs == self.inputs
+
 
 @dataclass(frozen=True, slots=True)
 class ExactAudit:

@@ -15,13 +15,10 @@ from functools import partial
 from itertools import pairwise
 
 from client_sdk.spec import Coins, Metric
-from client_sdk.spec.channel import epsilon_nanos
 from client_sdk.spec.mechanisms.permanent import Permanent
-from estimator.audit.exact.answers import Answer, answers_of, inputs_of
+from estimator.audit.exact.answers import Answer
 from estimator.audit.exact.ideal import IdealFunction
 from estimator.audit.exact.paths import Chances, law_of
-from estimator.audit.exact.proof import Proof
-from estimator.audit.exact.request import Request
 from estimator.audit.exact.walk import Walk, integer
 
 MOST_SETTLED = 2**10
@@ -31,9 +28,8 @@ Settled = tuple[int, ...]
 """Input and permanent answer of one answer, and then of another."""
 
 
-def settling(metric: Metric, channel: Permanent, request: Request | None, after_law: Callable[[int], object]) -> Proof:
-    """Prove what the permanent answers of a metric reveal of one answer that does not change."""
-    answers = answers_of(metric, inputs_of(channel.permanent))
+def settling(metric: Metric, channel: Permanent, answers: list[Answer], after_law: Callable[[int], object]) -> Walk:
+    """Walk how answers are settled: what permanent answers reveal of one answer that does not change."""
     walk = Walk("permanent answer", channel.permanent, after_law)
     for answer in answers:
         law = law_of(partial(_settle, metric, channel, (answer, answer)), _settled)
@@ -43,7 +39,7 @@ def settling(metric: Metric, channel: Permanent, request: Request | None, after_
         for first, second in _different(answers):
             pair = law_of(partial(_settle, metric, channel, (first, second)), _settled)
             walk.compare("a pair of answers", pair.chances, _declared(walk, first, second))
-    return walk.proof(metric.name, epsilon_nanos(channel.permanent), request)
+    return walk
 
 
 def _different(answers: list[Answer]) -> Iterator[tuple[Answer, Answer]]:
