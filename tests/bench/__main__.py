@@ -19,6 +19,7 @@ from tests.bench.bulk import measure_bulk
 from tests.bench.channels import measure_channels
 from tests.bench.collector import measure_collector
 from tests.bench.estimator import measure_estimator
+from tests.bench.exact import measure_exact
 from tests.bench.fresh import measure_fresh
 from tests.bench.held import measure_held
 from tests.bench.html import measure_html
@@ -46,6 +47,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "estimator": measure_estimator,
     "html": measure_html,
     "amplification": measure_amplification,
+    "exact": measure_exact,
     "channels": measure_channels,
     "peers": measure_peers,
     "fresh": measure_fresh,
