@@ -44,7 +44,7 @@ def audit_command(  # noqa: PLR0913 the options of the command
     names: tuple[str, ...],
     form: str,
 ) -> None:
-    """Try to refute the installed SDK's claims of privacy; exit with 1 if one is refuted."""
+    """Try to refute the installed SDK's claims of privacy, or prove them; exit with 1 if one is refuted."""
     if exact and reports is not None:
         raise click.UsageError("--reports is for samples; --exact walks all paths, so leave it out")
     if all_inputs and not exact:

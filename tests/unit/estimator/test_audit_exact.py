@@ -17,11 +17,11 @@ from client_sdk.spec.mechanisms.randomized_response import RandomizedResponse
 from estimator.audit.exact import answers, laws_walked, prove, requests_of
 from estimator.audit.exact.answers import answers_of, inputs_of
 from estimator.cli import command
-from tests.support.definitions import BOOLEAN, CATEGORY, COUNT, GAUSSIAN, NUMBER, SET, metric_of, registry_text
+from tests.support.definitions import BOOLEAN, CATEGORY, COUNT, GAUSSIAN, NUMBER, SET, Field, metric_of, registry_text
 from tests.support.every_kind import REGISTRY, REGISTRY_TEXT
 from tests.support.series import ln_bounds
 
-PERMANENT = {"permanent_epsilon": 2, "protects": "history"}
+PERMANENT: dict[str, Field] = {"permanent_epsilon": 2, "protects": "history"}
 
 
 @pytest.fixture
