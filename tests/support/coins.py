@@ -83,8 +83,8 @@ class Path(Generic[T]):
 class ExhaustiveCoins:
     """Plays one path: the given choices first, then always the first possible outcome.
 
-    It is the oracle of the product's own walk (`estimator.audit.exact.paths`), and shares nothing with it: every draw is
-    decided when it is made, value by value.
+    It is the oracle of the product's own walk (`estimator.audit.exact.paths`), and shares nothing with it: every draw
+    is decided when it is made, value by value.
     """
 
     def __init__(self, choices: Sequence[int]) -> None:
