@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 from client_sdk.spec import Registry, Window
+from estimator.bounds import Bounds
 from estimator.document import ReportDocument
 from estimator.metric_estimate import Wanted
 from estimator.report import Selection, make_report
@@ -43,7 +44,7 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
         clusters: of numbers, scales and pairs, too.
 
     Raises:
-        TalliesError: if the tallies cannot be read.
+        TalliesError: if the tallies cannot be read, or are too many to be estimated at once.
         ValueError: if ``central_delta`` or ``fakes`` is not between 0 and 1.
         WindowError: if ``first`` or ``last`` is no window.
 
@@ -52,7 +53,8 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
         if part is not None and not 0 < part < 1:
             raise ValueError(f"{name} must be above 0 and below 1")
     selection = Selection(_window(first), _window(last), preliminary)
-    read = read_file(Path(tallies)) if isinstance(tallies, str | PathLike) else tallies
+    bounds = Bounds.of(registry, selection.spans)
+    read = read_file(Path(tallies), bounds) if isinstance(tallies, str | PathLike) else tallies
     wanted = Wanted(simultaneous, covariance, central_delta, pool, fakes=fakes, clusters=clusters)
     return ReportDocument.of(make_report(registry, read, selection, wanted))
 

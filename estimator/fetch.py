@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
-from http.client import HTTPException, HTTPMessage
-from io import BytesIO
+from http.client import HTTPException, HTTPMessage, HTTPResponse, IncompleteRead
 from threading import Thread
 from typing import IO
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from estimator.bounds import Bounds
 from estimator.errors import CollectorDownError, TalliesError
 from estimator.read_token import TOKEN_VARIABLE
-from estimator.tallies import Tally, decode
+from estimator.tallies import EVERYTHING, PIECE_BYTES, Tally, read
 
 TIMEOUT_S = 60.0
 """Seconds without a byte: a collector sums the shards of every tally before it sends the first line."""
@@ -42,7 +44,7 @@ class Fetched:
     """What a collector answered.
 
     Attributes:
-        tallies: in its order.
+        tallies: those that are wanted, in its order.
         snapshot_at: when it looked at the windows that are still open, in UTC; none where it was not asked to, or does
             not say so.
 
@@ -52,18 +54,21 @@ class Fetched:
     snapshot_at: datetime | None = None
 
 
-def fetch(collector: str, token: str, *, preliminary: bool, timeout_s: float = TIMEOUT_S) -> Fetched:
+def fetch(
+    collector: str, token: str, *, preliminary: bool, bounds: Bounds = EVERYTHING, timeout_s: float = TIMEOUT_S
+) -> Fetched:
     """Read the tallies of a collector.
 
     Args:
         collector: its URL, ``http://`` or ``https://``.
         token: its read token.
         preliminary: whether to ask for the snapshot of open windows, too.
+        bounds: what is read.
         timeout_s: seconds without a byte after which it counts as down.
 
     Raises:
         CollectorDownError: if it cannot be reached, breaks off, is too slow, or cannot answer now.
-        TalliesError: if it refuses, or answers with something that is no NDJSON of tallies.
+        TalliesError: if it refuses, or answers with something that is no NDJSON of tallies, or with too many.
 
     """
     if not _is_url(collector):
@@ -72,11 +77,11 @@ def fetch(collector: str, token: str, *, preliminary: bool, timeout_s: float = T
 
     def ask() -> None:
         try:
-            answer.set_result(_fetched(collector, token, preliminary=preliminary, timeout_s=timeout_s))
+            answer.set_result(_fetched(collector, token, bounds, preliminary=preliminary, timeout_s=timeout_s))
         except BaseException as error:  # noqa: BLE001 whoever waits for the answer gets it
             answer.set_exception(error)
 
-    Thread(target=ask, daemon=True).start()  # left alone if it is too slow: no socket has a limit for a whole answer
+    Thread(target=ask, daemon=True).start()  # left alone if it is too slow: no socket has a limit for a whole head
     try:
         return answer.result(LIMIT_S)
     except TimeoutError:
@@ -86,37 +91,51 @@ def fetch(collector: str, token: str, *, preliminary: bool, timeout_s: float = T
         ) from None
 
 
-def _fetched(collector: str, token: str, *, preliminary: bool, timeout_s: float) -> Fetched:
+def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, timeout_s: float) -> Fetched:
     url = f"{collector.rstrip('/')}/v1/tallies{'?preliminary=1' if preliminary else ''}"
     request = Request(url, headers={"Authorization": f"Bearer {token}"})  # noqa: S310 the scheme was checked above
     try:
         with build_opener(_NoRedirect).open(request, timeout=timeout_s) as response:
-            body = response.read()  # reading line by line would take an answer that was cut short for whole
-            return Fetched(_decoded(body, collector), _instant(response.headers.get(SNAPSHOT_TAKEN)))
+            tallies = _read(response, collector, bounds)
+            return Fetched(tallies, _instant(response.headers.get(SNAPSHOT_TAKEN)))
     except HTTPError as error:
         with error:
             raise _refusal(collector, error.code) from None
     except URLError as error:
         raise CollectorDownError(f"{collector} cannot be reached: {error.reason}; is the collector running?") from None
-    except (OSError, HTTPException) as error:
-        problem = str(error) or type(error).__name__
+    except IncompleteRead:
+        raise CollectorDownError(f"{collector} broke off in the middle of its tallies; try again") from None
+    except HTTPException:  # which would show what was answered
+        raise CollectorDownError(f"{collector} does not answer in HTTP; is it the URL of a collector?") from None
+    except OSError as error:
+        problem = error.strerror or str(error) or type(error).__name__
         raise CollectorDownError(f"reading from {collector} failed: {problem}; try again") from None
 
 
-def _decoded(body: bytes, collector: str) -> list[Tally]:
+def _read(response: HTTPResponse, collector: str, bounds: Bounds) -> list[Tally]:
     try:
-        return decode(BytesIO(body))
+        return read(_pieces(response, time.monotonic() + LIMIT_S), bounds)
     except TalliesError as error:
         raise TalliesError(f"{collector} answered with something else than tallies: {error}") from None
+
+
+def _pieces(response: HTTPResponse, until: float) -> Iterator[bytes]:
+    """Yield a body as it comes; nobody waits any more for what comes later than the monotonic clock's ``until``."""
+    while piece := response.read1(PIECE_BYTES):
+        if time.monotonic() > until:
+            raise TimeoutError
+        yield piece
+    if response.length:  # http.client takes a connection that ends too early for the end
+        raise IncompleteRead(b"", response.length)
 
 
 def _instant(text: str | None) -> datetime | None:
     """Return an instant with its zone (RFC 3339); none where there is none, or it is not one."""
     try:
         instant = None if text is None else datetime.fromisoformat(text)
-    except ValueError:
+        return None if instant is None or instant.tzinfo is None else instant.astimezone(UTC)
+    except (ValueError, OverflowError):  # the zone of the first or the last day of all years may leave them
         return None
-    return None if instant is None or instant.tzinfo is None else instant.astimezone(UTC)
 
 
 def _is_url(text: str) -> bool:

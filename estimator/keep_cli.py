@@ -25,15 +25,17 @@ class Kept(IntEnum):
     PARTLY_FAILED = 4
 
 
-def keep(folder: Path, registry: Registry, tallies: Sequence[Tally], selection: Selection, wanted: Wanted) -> Kept:
-    """Write the report of every closed window that has none yet, and say so.
+def keep(  # noqa: PLR0913, PLR0917 where to, from what, and when
+    folder: Path, registry: Registry, tallies: Sequence[Tally], selection: Selection, wanted: Wanted, now_s: float
+) -> Kept:
+    """Write the report of every closed window that has none yet at a time in Unix seconds, and say so.
 
     Raises:
         click.ClickException: if the folder cannot be used.
 
     """
     try:
-        return _keep(folder, registry, tallies, selection, wanted)
+        return _keep(folder, registry, tallies, selection, wanted, now_s)
     except BusyError as error:
         click.echo(str(error), err=True)
         return Kept.NOTHING_NEW
@@ -41,7 +43,9 @@ def keep(folder: Path, registry: Registry, tallies: Sequence[Tally], selection: 
         raise click.ClickException(str(error)) from error
 
 
-def _keep(folder: Path, registry: Registry, tallies: Sequence[Tally], selection: Selection, wanted: Wanted) -> Kept:
+def _keep(  # noqa: PLR0913, PLR0917 as above
+    folder: Path, registry: Registry, tallies: Sequence[Tally], selection: Selection, wanted: Wanted, now_s: float
+) -> Kept:
     try:
         from estimator.archive import Archive  # noqa: PLC0415 not every system has its locks
         from estimator.index import write_index  # noqa: PLC0415 as above
@@ -55,7 +59,7 @@ def _keep(folder: Path, registry: Registry, tallies: Sequence[Tally], selection:
     with archive.locked():
         missing = missing_windows(archive, tallies, selection)
         with progress("estimating", sum(map(len, missing.values()))) as advance:
-            ran = write_windows(archive, registry, missing, wanted, advance)
+            ran = write_windows(archive, registry, missing, wanted, now_s, advance)
         write_index(archive)
     for window in ran.wrote:
         click.echo(f"wrote {archive.path(window)}")

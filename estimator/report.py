@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from client_sdk.spec import Metric, Registry, Window
+from estimator.bounds import FEWER
 from estimator.central import Central, together
 from estimator.changes import Changes, changes_of
+from estimator.covariance import MOST_VALUES
 from estimator.differing import corrected_differences
-from estimator.errors import UnfitTallyError
+from estimator.errors import TalliesError, UnfitTallyError
 from estimator.intervals import CONFIDENCE
 from estimator.metric_estimate import PLAIN, MetricEstimate, Wanted, estimates
 from estimator.pooling import Pooled, pooled
@@ -39,6 +42,12 @@ class Selection:
 
 
 EVERYTHING_CLOSED = Selection()
+
+NUMBERS_A_SHARE: Final = 8
+"""Estimate, standard error, interval, likeliest and shrunken share, and what they are called."""
+
+MOST_NUMBERS: Final = 2**25
+"""Of all estimates of a report: as text some gigabytes. One window of every question is always estimated."""
 
 POPULATION = "sampled"
 """Standard errors and intervals speak of a population from which the devices are a random sample."""
@@ -120,6 +129,9 @@ def make_report(
         wanted: what is wanted of each tally.
         advance: called with the number of tallies that are done.
 
+    Raises:
+        TalliesError: if they are too many to be estimated at once.
+
     """
     of_metrics: dict[str, list[Tally]] = {}
     skipped: list[Skipped] = []
@@ -133,6 +145,7 @@ def make_report(
             advance(1)
         else:
             of_metrics.setdefault(tally.metric, []).append(tally)
+    _check_numbers(registry, of_metrics, wanted)
     estimated: list[MetricEstimate] = []
     for name, of_metric in of_metrics.items():
         for found in estimates(registry.metrics[name], of_metric, wanted):
@@ -157,6 +170,25 @@ def _composed(estimated: Iterable[MetricEstimate], delta: float | None) -> tuple
             windows.setdefault(one.window, []).append((one.metric, one.reports))
     ordered = sorted(windows.items(), key=lambda item: (item[0].starts_at, item[0].text))
     return tuple(Composed(window, len(tallies), together(tallies, delta)) for window, tallies in ordered)
+
+
+def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]], wanted: Wanted) -> None:
+    """Refuse tallies whose estimates would take more memory than is bounded: a short line may stand for many shares.
+
+    Raises:
+        TalliesError: saying what would help.
+
+    """
+    numbers = {name: _numbers(registry.metrics[name], wanted) for name in of_metrics}
+    every = sum(len(tallies) * numbers[name] for name, tallies in of_metrics.items())
+    if every > max(MOST_NUMBERS, sum(numbers.values())):
+        raise TalliesError(f"the estimates of these tallies would be {every:,} numbers, too many at once; {FEWER}")
+
+
+def _numbers(metric: Metric, wanted: Wanted) -> int:
+    inputs = metric.channel.inputs
+    is_squared = wanted.covariance and inputs <= MOST_VALUES
+    return NUMBERS_A_SHARE * inputs + (inputs**2 if is_squared else 0)
 
 
 def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +12,7 @@ import click
 
 from client_sdk.spec import Registry
 from estimator.asked import Asked
+from estimator.bounds import Bounds
 from estimator.covariance import MOST_VALUES
 from estimator.errors import MissingLibraryError, OutputError, TalliesError
 from estimator.files import write_whole
@@ -94,13 +96,16 @@ def report(**options: Any) -> None:  # noqa: ANN401 what click read, by the name
         watch_collector(registry, asked.collector or "", asked.selection, asked.wanted, asked.watch_s)
         return
     try:
-        tallies, snapshot_at = _read(asked)
+        tallies, snapshot_at = _read(asked, Bounds.of(registry, asked.selection.spans))
     except TalliesError as error:
         raise click.ClickException(str(error)) from error
     if asked.out is not None:
-        raise SystemExit(keep(asked.out, registry, tallies, asked.selection, asked.wanted))
-    with progress("estimating", len(tallies)) as advance:
-        made = make_report(registry, tallies, asked.selection, asked.wanted, advance)
+        raise SystemExit(keep(asked.out, registry, tallies, asked.selection, asked.wanted, time.time()))
+    try:
+        with progress("estimating", len(tallies)) as advance:
+            made = make_report(registry, tallies, asked.selection, asked.wanted, advance)
+    except TalliesError as error:
+        raise click.ClickException(str(error)) from error
     made = replace(made, snapshot_at=snapshot_at)
     _name_skipped(made)
     if asked.covariance:
@@ -148,13 +153,13 @@ def _put(made: Report, form: str, output: Path | None) -> None:
         write_whole(output, content)
 
 
-def _read(asked: Asked) -> tuple[list[Tally], datetime | None]:
+def _read(asked: Asked, bounds: Bounds) -> tuple[list[Tally], datetime | None]:
     """Return the tallies, and when the collector looked at them, if it says so."""
     if asked.tallies is not None:
-        return read_file(asked.tallies), None
+        return read_file(asked.tallies, bounds), None
     from estimator.fetch import fetch  # noqa: PLC0415 a file of tallies needs no HTTP
 
-    fetched = fetch(asked.collector or "", read_token(), preliminary=asked.preliminary)
+    fetched = fetch(asked.collector or "", read_token(), preliminary=asked.preliminary, bounds=bounds)
     return fetched.tallies, fetched.snapshot_at
 
 

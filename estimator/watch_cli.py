@@ -9,6 +9,7 @@ from dataclasses import replace
 import click
 
 from client_sdk.spec import Registry
+from estimator.bounds import Bounds
 from estimator.errors import TalliesError
 from estimator.fetch import fetch
 from estimator.metric_estimate import Wanted
@@ -26,10 +27,10 @@ def watch_collector(registry: Registry, collector: str, selection: Selection, wa
         click.ClickException: if the collector answers, but not with tallies.
 
     """
-    token = read_token()
+    token, bounds = read_token(), Bounds.of(registry, selection.spans)
 
     def look() -> str:
-        read = fetch(collector, token, preliminary=True)
+        read = fetch(collector, token, preliminary=True, bounds=bounds)
         made = replace(make_report(registry, read.tallies, selection, wanted), snapshot_at=read.snapshot_at)
         return as_table(made, Style.of(sys.stdout)) + _skipped(made)
 

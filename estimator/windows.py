@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
-from client_sdk.spec import HearsayError, Registry, Window
+from client_sdk.spec import CLOCK_SKEW_S, HearsayError, Registry, Window
 from estimator.archive import REPORT, Archive
 from estimator.document import ReportDocument
 from estimator.errors import MissingLibraryError, UnfitTallyError
@@ -17,6 +18,8 @@ from estimator.render.frames import to_parquet
 from estimator.render.html import as_html
 from estimator.report import Report, Selection, make_report
 from estimator.tallies import Tally
+
+NOT_BEGUN: Final = "it has not begun; see whether the clocks of this machine and of the collector are right"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,26 +49,34 @@ def missing_windows(archive: Archive, tallies: Iterable[Tally], selection: Selec
     }
 
 
-def write_windows(
+def write_windows(  # noqa: PLR0913, PLR0917 what of, where to, and when
     archive: Archive,
     registry: Registry,
     windows: dict[Window, list[Tally]],
     wanted: Wanted,
+    now_s: float,
     advance: Callable[[int], object] = lambda _: None,
 ) -> Ran:
     """Write the report of every one of these windows; one that cannot be made keeps no other from being made.
+
+    A window that has not begun is none that devices can have reported in. It is not written: a folder that is there
+    stays, and would keep the true one out.
 
     Args:
         archive: which is locked.
         registry: the definitions.
         windows: the tallies of each.
         wanted: what is wanted of each tally.
+        now_s: Unix seconds.
         advance: called with the number of tallies that are done.
 
     """
     wrote: list[Window] = []
     failed: list[tuple[Window, str]] = []
     for window, tallies in windows.items():
+        if window.starts_at > now_s + CLOCK_SKEW_S:
+            failed.append((window, NOT_BEGUN))
+            continue
         try:
             archive.write(window, _files_of(registry, tallies, wanted, advance))
             wrote.append(window)

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 from client_sdk.spec import Metric, Registry, Window, WindowKind
+from estimator.bounds import FEWER
 from estimator.changes import changes_of
 from estimator.differing import corrected_differences
+from estimator.errors import OutputError
 from estimator.intervals import EXACT_BELOW
 from estimator.metric_estimate import MetricEstimate
 from estimator.pooling import pooled
 from estimator.render.html.groups import independence_of
 from estimator.render.html.questions import Question, first_shown, question_of, unasked
 from estimator.report import Composed, Report, Skipped
+
+MOST_PLACES: Final = 50_000
+"""Places for a window of a question: fifty questions on each of a thousand days, some 60 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,11 @@ def page_of(report: Report, registry: Registry) -> Page:
         report: what the tallies tell.
         registry: with the questions, also those of which there is no tally.
 
+    Raises:
+        OutputError: if it would be too large, because windows lie far apart.
+
     """
+    _check_size(report.metrics)
     by_metric = _corrected(report.metrics)
     calendars = _calendars(report.metrics)
     changes = {one.metric: one for one in changes_of(report.metrics)}
@@ -120,6 +129,28 @@ def page_of(report: Report, registry: Registry) -> Page:
         snapshot=_snapshot(report),
         calendars=calendars,
     )
+
+
+def _check_size(estimates: Sequence[MetricEstimate]) -> None:
+    """Refuse a page that would be large for its gaps: each question has a place for each window of the calendar.
+
+    Raises:
+        OutputError: saying what would help.
+
+    """
+    places = 0
+    for kind in WindowKind:
+        of_kind = [one for one in estimates if one.window.kind is kind]
+        if of_kind:
+            starts = [one.window.starts_at for one in of_kind]
+            shortest_s = min(one.window.ends_at - one.window.starts_at for one in of_kind)
+            windows = (max(starts) - min(starts)) // shortest_s + 1
+            places += windows * len({one.metric.name for one in of_kind})
+    if places > MOST_PLACES:
+        raise OutputError(
+            f"a page of {_span(estimates)} would have {places:,} places for windows, and may have {MOST_PLACES:,};"
+            f" {FEWER}"
+        )
 
 
 def _corrected(estimates: Iterable[MetricEstimate]) -> dict[Metric, list[MetricEstimate]]:

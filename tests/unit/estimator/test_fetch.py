@@ -88,7 +88,10 @@ def test_when_open_windows_were_looked_at_is_read_if_the_collector_says_it(colle
     assert fetch(collector, TOKEN, preliminary=False).snapshot_at is None
 
 
-@pytest.mark.parametrize("text", [None, "", "yesterday", "2026-11-20T12:00:00"])
+NO_INSTANTS = [None, "", "yesterday", "2026-11-20T12:00:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"]
+
+
+@pytest.mark.parametrize("text", NO_INSTANTS)
 def test_an_instant_that_is_none_is_not_known(text: str | None) -> None:
     assert _instant(text) is None
 
@@ -106,8 +109,8 @@ def test_a_wrong_token_is_said_to_be_one_and_not_shown(collector: str) -> None:
         ("nowhere", "status 404"),
         ("narrow", "does not let the token"),
         ("page", "answered with something else than tallies: line 1 is not a tally"),
-        ("cut", "failed: IncompleteRead"),
-        ("noise", "failed: no HTTP"),
+        ("cut", "broke off in the middle of its tallies"),
+        ("noise", "does not answer in HTTP; is it the URL of a collector?"),
     ],
 )
 def test_an_answer_that_is_no_tallies_is_said_to_be_none(collector: str, path: str, problem: str) -> None:

@@ -9,12 +9,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from client_sdk.spec import Registry
+from client_sdk.spec import Registry, Window
 from collector.embedded import EmbeddedStore
 from estimator import load_report
 from estimator.archive import OF_A_COLLECTOR, Archive
@@ -43,8 +44,12 @@ MORE = FIRST + line("dark_mode", "2026-11-20") + line("weekly", "2026-W47") + li
 UNFIT = line("os", "2026-11-18", edition="0" * 12)
 
 
+NOON = Window.parse("2026-11-21").starts_at + 43_200
+
+
 @pytest.fixture
-def out(tmp_path: Path) -> Path:
+def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("estimator.report_cli.time", SimpleNamespace(time=lambda: NOON))
     (tmp_path / "metrics.toml").write_text(REGISTRY_TEXT)
     return tmp_path / "reports"
 
@@ -71,6 +76,13 @@ def test_every_closed_window_gets_a_folder_in_every_form(out: Path) -> None:
         assert {path.name for path in (out / window).iterdir()} == FILES
         report = load_report(out / window / "report.json")
         assert {one.window.text for one in report.metrics} == {window}
+
+
+def test_a_window_that_has_not_begun_is_not_written_so_that_it_can_be_once_it_is_over(out: Path) -> None:
+    early = _keep(out, FIRST + line("dark_mode", "2026-11-22") + line("dark_mode", "9998-12-31"))
+    assert early.exit_code == PARTLY
+    assert early.stderr.count("it has not begun; see whether the clocks") == 2
+    assert folders(out) == {"2026-11-19"}
 
 
 def test_a_second_run_has_nothing_to_do_and_touches_nothing(out: Path) -> None:

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from estimator.bounds import MOST_REPORTS
 from estimator.errors import TalliesError, UnfitTallyError
-from estimator.tallies import MAX_COUNT, decode, read_file
+from estimator.tallies import decode, read_file
 from tests.support.tallies import line
 
 SOUND = line("dark_mode", [3, 4])
@@ -35,8 +36,11 @@ WRONG = {
     "a count that is true": line("dark_mode", [3, 4], counts=[True, 6]),
     "a count that is no integer": line("dark_mode", [3, 4], counts=[3.0, 4]),
     "a negative count": line("dark_mode", [-1, 8]),
-    "a count beyond 64 bits": line("dark_mode", [MAX_COUNT + 1, 0]),
-    "a sum beyond 64 bits": line("dark_mode", [MAX_COUNT, 1]),
+    "a count beyond 53 bits": line("dark_mode", [MOST_REPORTS + 1, 0]),
+    "a sum beyond 53 bits": line("dark_mode", [MOST_REPORTS, 1]),
+    "a sum beyond 64 bits": line("dark_mode", [2**62, 2**62]),
+    "an object in it": SOUND.replace(b"true", b"{}"),
+    "a list in it": line("dark_mode", [3, 4], symbols=[0, 1], closed=[]),
     "a sum that is not reports": line("dark_mode", [3, 4], reports=8),
     "reports that are true": line("dark_mode", [0, 1], reports=True),
     "symbols that fall": line("dark_mode", [3, 4], symbols=[1, 0]),
@@ -64,8 +68,8 @@ def test_a_tally_is_read_as_it_was_written() -> None:
 
 
 def test_the_largest_tally_is_exact() -> None:
-    (tally,) = decode([line("dark_mode", [MAX_COUNT - 1, 1])])
-    assert tally.dense(2).tolist() == [MAX_COUNT - 1, 1]
+    (tally,) = decode([line("dark_mode", [MOST_REPORTS - 1, 1])])
+    assert tally.dense(2).tolist() == [MOST_REPORTS - 1, 1]
 
 
 def test_a_sparse_tally_has_zeros_where_nothing_was_counted() -> None:
