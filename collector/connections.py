@@ -36,6 +36,15 @@ AVOIDED_S = 2.0
 Measured = TypeVar("Measured")
 
 
+class _OfAThread(dict[Address, Connection]):
+    """The connections of one thread, which end with it, and not when they happen to be collected."""
+
+    def __del__(self) -> None:
+        """Close them."""
+        for connection in self.values():
+            connection.close()
+
+
 class Connections:
     """Opens connections to a store's servers, and keeps one a thread and server."""
 
@@ -182,7 +191,7 @@ class Connections:
     def _own(self) -> dict[Address, Connection]:
         connections: dict[Address, Connection] | None = getattr(self._thread, "connections", None)
         if connections is None:
-            connections = self._thread.connections = {}
+            connections = self._thread.connections = _OfAThread()
         return connections
 
     def _require_not_avoided(self, address: Address) -> None:

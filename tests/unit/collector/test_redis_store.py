@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections.abc import Iterator
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -369,3 +370,18 @@ def test_two_readers_at_once_share_the_first_look(store: RedisStore, client: Any
 def test_the_embedded_store_keeps_no_receive_times(client: Any) -> None:
     expected = {"slowlog-log-slower-than": "-1", "aof-timestamp-enabled": "no", "maxmemory-policy": "noeviction"}
     assert {name: client.config_get(name)[name] for name in expected} == expected
+
+
+def test_a_thread_that_ends_closes_its_connections(store: RedisStore) -> None:
+    opened: list[Any] = []
+
+    def count() -> None:
+        store.count(judged(upload()))
+        opened.extend(store._connections._own().values())
+
+    thread = Thread(target=count)
+    thread.start()
+    thread.join()
+    assert len(opened) == 1
+    wait_until(lambda: opened[0]._socket.fileno() == -1, what="the connection of the ended thread to be closed")
+    store.count(judged(upload()))
