@@ -11,6 +11,8 @@ from collector.embedded import EmbeddedStore
 from tests.support.cluster import Cluster, running_cluster
 from tests.support.collecting import REGISTRY_TEXT
 
+pytest_plugins = ["tests.support.temporary"]
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rounds", type=int, default=1, help="how often each fault is injected")

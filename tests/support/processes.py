@@ -28,10 +28,19 @@ def started(command: Sequence[str], **settings: Any) -> subprocess.Popen[bytes]:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
+    """Return a port that nobody listens on, and that the kernel gives to nobody who does not ask for it by its number.
+
+    A connection to itself, ended by the side that listened, stays in TIME_WAIT for a minute: until then no socket that
+    asks for any port gets this one, in whatever process, while a server that sets SO_REUSEADDR may have it.
+    """
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(1)
+        port: int = listener.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            listener.accept()[0].close()
+            client.recv(1)
     return port
 
 

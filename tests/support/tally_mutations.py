@@ -34,6 +34,9 @@ COUNTS: Final = (0, 1, 7, 50, 10**9, 2**31, 2**32, 2**52, 2**53 - 1, 2**53, 2**6
 
 SPARSE_FROM: Final = 100
 
+LONG: Final = 10_000
+"""Bytes of a text that is not repeated often: it is the reader whose memory is to be tried."""
+
 
 def sound_text(seeded: Random) -> bytes:
     """Return one tally to some, each on a line."""
@@ -88,7 +91,7 @@ def rename(text: bytes, seeded: Random) -> bytes:
 
 
 def repeat_lines(text: bytes, seeded: Random) -> bytes:
-    return text * seeded.choice((2, 2, 1000))
+    return text * (2 if len(text) > LONG else seeded.choice((2, 1000)))
 
 
 def fill_a_list(text: bytes, seeded: Random) -> bytes:

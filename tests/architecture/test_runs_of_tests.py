@@ -1,0 +1,55 @@
+"""A run of the tests has a temporary folder of its own, and fails if it leaves something there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+LEAVES = """\
+import tempfile
+def test_that_leaves_a_folder():
+    tempfile.mkdtemp(prefix="forgotten-")
+"""
+
+CLEANS_UP = """\
+import os, pathlib, tempfile
+def test_that_cleans_up(tmp_path):
+    with tempfile.TemporaryDirectory() as folder:
+        assert pathlib.Path(folder).parent == pathlib.Path(os.environ["TMPDIR"])
+        assert pathlib.Path(os.environ["TMPDIR"]) not in tmp_path.parents
+"""
+
+
+def run(test: str, folder: Path, workers: int) -> subprocess.CompletedProcess[str]:
+    (folder / "test_of_the_run.py").write_text(test)
+    options = ("--numprocesses", str(workers), "-p", "tests.support.temporary", "-p", "no:cacheprovider")
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", *options, "--rootdir", str(folder), str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(folder), "PYTEST_DEBUG_TEMPROOT": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_run_that_leaves_something_in_its_temporary_folder_fails_and_names_it(tmp_path: Path, workers: int) -> None:
+    ended = run(LEAVES, tmp_path, workers)
+    assert ended.returncode == pytest.ExitCode.TESTS_FAILED
+    assert "1 passed" in ended.stdout
+    assert "left in the temporary folder of this run: forgotten-" in ended.stdout
+    assert not list(tmp_path.glob("t-*"))
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_run_that_leaves_nothing_there_passes(tmp_path: Path, workers: int) -> None:
+    ended = run(CLEANS_UP, tmp_path, workers)
+    assert (ended.returncode, "left in" in ended.stdout) == (0, False), ended.stdout
+    assert not list(tmp_path.glob("t-*"))
