@@ -98,7 +98,7 @@ def use(store: RedisStore) -> None:
     names = [TallyName(t.metric, t.edition, t.window) for t in store.closed_tallies(store.closed_windows())]
     RedisRetirement(store).retire(names)
     assert store.tallied_windows() == frozenset()
-    wait_until(store.logs().rewrite_log, deadline_s=1, what="a rewrite to begin")
+    wait_until(store.logs().rewrite_log, what="a rewrite to begin")
     assert not store.logs().log_rewrite_failed()
     assert not [finding for finding in check_store(store, ON_DISK, REGISTRY) if finding.level is Level.FAILED]
 

@@ -23,7 +23,7 @@ def test_the_notebook_is_kept_without_what_a_run_adds() -> None:
 
 def test_the_notebook_runs() -> None:
     notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call] # of its library
-    NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(NOTEBOOK.parent)}}).execute()
+    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(NOTEBOOK.parent)}}).execute()
     shown = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     text = "".join(output.get("text", "") or output["data"]["text/plain"] for output in shown)
     assert "(20, 0.95)" in text

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from estimator.keep_cli import Kept
-from tests.support.processes import wait_until
+from tests.support.processes import START_DEADLINE_S, wait_until
 from tests.support.tallies import REGISTRY, REGISTRY_TEXT
 
 WINDOWS = [(date(2024, 9, 1) + timedelta(day)).isoformat() for day in range(40)]
@@ -48,7 +48,7 @@ def test_a_killed_job_leaves_whole_windows_and_the_next_one_finishes(tmp_path: P
     assert 0 < len(before) < len(WINDOWS)
     assert not (reports / "index.json").exists()
 
-    assert job(tmp_path).wait(60) == Kept.WROTE
+    assert job(tmp_path).wait(START_DEADLINE_S) == Kept.WROTE
     assert finished() == set(WINDOWS)
     whole = sorted(path.name for path in (reports / WINDOWS[-1]).iterdir())
     assert all(files == whole for files in before.values())

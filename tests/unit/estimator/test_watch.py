@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from estimator.cli import command
 from estimator.errors import CollectorDownError, TalliesError
 from estimator.watch import Watch
-from tests.support.processes import wait_until
+from tests.support.processes import START_DEADLINE_S, wait_until
 from tests.support.tallies import REGISTRY_TEXT, line
 
 TOKEN = "sesame"  # noqa: S105 a test's token
@@ -135,7 +135,7 @@ def test_a_running_collection_is_watched_until_ctrl_c(collector: str, registry: 
             lambda: b"Ctrl-C ends" in output.read_bytes() or watching.poll() is not None, what="the first picture"
         )
         watching.send_signal(signal.SIGINT)
-        assert watching.wait(30) == 0
+        assert watching.wait(START_DEADLINE_S) == 0
     finally:
         watching.kill()
         watching.wait()
