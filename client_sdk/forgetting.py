@@ -21,7 +21,7 @@ OVER = ""
 
 def wipe(connection: sqlite3.Connection) -> None:
     """Delete everything but what was spent and the present windows' charges; none of them holds an answer."""
-    for table in ("queue", "uploads", "history", "drops", "permanents", "counts"):
+    for table in ("queue", "uploads", "retries", "history", "drops", "permanents", "counts"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 the names are those above
     connection.execute("UPDATE charges SET reported = 1")  # no slot is filled in for who has opted out
     connection.execute("UPDATE device SET secret = NULL")

@@ -78,6 +78,7 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
     connection = new_ledger.connect(f"{path.as_uri()}?mode=rw")
     try:
         _check(connection, path, app)
+        new_ledger.add_retries(connection)
         if create:
             _renew_secret(connection)
     except BaseException:

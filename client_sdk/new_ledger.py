@@ -71,6 +71,15 @@ COMMIT;
 """
 
 
+_RETRIES = """
+CREATE TABLE IF NOT EXISTS retries (
+    upload TEXT PRIMARY KEY, due REAL NOT NULL, not_before REAL NOT NULL, tried REAL,
+    failures INTEGER NOT NULL, refusals INTEGER NOT NULL
+) WITHOUT ROWID
+"""
+"""A ledger of an earlier version gets it when it is opened: an upload without a row there is due."""
+
+
 def connect(place: str) -> sqlite3.Connection:
     """Return a connection that is durable and overwrites what it deletes."""
     import sqlite3  # noqa: PLC0415 importing the SDK must stay quick
@@ -112,8 +121,14 @@ def fill(connection: sqlite3.Connection, app: str, inode: str | None) -> None:
     number would not tell more, and changes when some file systems are mounted again.
     """
     connection.executescript(_SCHEMA)
+    add_retries(connection)
     row = (app, draw_secret(), inode, None if inode is None else host.identify(app))
     connection.execute("INSERT INTO device VALUES (?, ?, ?, ?, 1, 0)", row)
+
+
+def add_retries(connection: sqlite3.Connection) -> None:
+    """Add the table that tells when uploads are sent again, where there is none."""
+    connection.execute(_RETRIES)
 
 
 def _give_name(passing: Path, path: Path) -> None:

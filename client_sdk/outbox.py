@@ -3,6 +3,9 @@
 Each function is one step of a transaction that the caller has begun. A report waits in the queue; it is put into an
 upload, whose body is stored before it is first sent, so that every attempt sends the same bytes with the same id; the
 upload is forgotten once it is settled. Settling twice (two processes may send one upload) changes nothing.
+
+What the collector answers to an upload changes nothing but when that upload is sent again, and what becomes of its own
+reports. A report that it refuses for now never joins others again: it would name its device to whoever refused it.
 """
 
 from __future__ import annotations
@@ -10,30 +13,45 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from client_sdk.results import HistoryEntry
+from client_sdk import retries
+from client_sdk.outcome import Uniform
+from client_sdk.results import HistoryEntry, ReportOutcome, outcome_named
+from client_sdk.retries import Retry
 from client_sdk.spec.report import MAX_REPORTS, Report, Upload, Verdict
 from client_sdk.spec.window import GRACE_S, Window
 
 if TYPE_CHECKING:
     import sqlite3
 
+    from client_sdk.spec.refusal import Refusal
+
 MAX_WAITING = 1000
 """Reports in the queue: ten daily metrics fill it in a hundred days, and after three days offline their windows are
 closed anyway. Above it something is wrong, and the host's disk must not pay for it."""
 
-MAX_UNDER_WAY = 8
-"""Uploads that are sent and not settled: one that never gets through must not hold up the others. Where one a day does
-not, each is given up after four days, so that there is always room for more; half a megabyte at most."""
+MAX_UNDER_WAY = 512
+"""Uploads that are not settled: two of the largest, refused report by report, or a hundred thousand bytes. Each ends
+by its own time, so that only a fault gets there; new ones are never kept back, because an answer would decide when they
+leave and what they hold."""
+
+MAX_SENT_ALONE = 4
+"""How often a report that was refused for now is sent again. About one a day of the four that a day's report has: a
+registry that the collector gets a day or two late finds most reports, and one who refuses for ever sees each four times
+more, alone."""
+
+STARVED_S = 86_400
+"""After a day an upload that is due takes the turn of a new one: a program that lives for a second, and has news every
+time, would otherwise never send it."""
 
 MAX_LATE_ATTEMPTS = 40
 """Attempts to deliver an upload after its windows are closed by the device's clock, which may be wrong for a while:
-with the back-off they take four hours."""
+with the back-off they take most of a day."""
 
 _NEXT_TURN = "(SELECT COALESCE(MAX(turn), 0) + 1 FROM uploads)"
 
-UNSETTLED, ACCEPTED, REJECTED = "no answer yet", "accepted", "rejected"
+REJECTED = "rejected"
 QUEUE_FULL, TOO_LATE, UNANSWERED, NO_LONGER_ASKED = "queue_full", "too_late", "unanswered", "no_longer_asked"
-"""Reasons to drop a report, beside ``rejected`` and the codes of final refusals."""
+"""Reasons to drop a report, beside the codes of refusals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,65 +90,68 @@ def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0) 
     _count(connection, QUEUE_FULL, dropped)
 
 
-def next_parcel(connection: sqlite3.Connection, now_s: float) -> Parcel | None:
-    """Return the upload to send next: a new one of waiting reports while there is room, else the least recently tried.
+def new_parcel(connection: sqlite3.Connection, now_s: float) -> Parcel | None:
+    """Make an upload of reports that wait and were never sent.
 
     The reports are chosen and ordered at random, so that their order tells nothing.
 
     Returns:
-        The upload, or none if nothing waits.
+        The upload; none if no such report waits, or an upload that was sent before has waited for a day and is to go
+        in its place.
 
     """
     _give_up(connection, now_s)
-    if connection.execute("SELECT COUNT(*) FROM uploads").fetchone()[0] < MAX_UNDER_WAY:
-        waiting = connection.execute(
-            "SELECT id, deadline, metric, edition, window, symbol FROM queue WHERE release <= ?", (now_s,)
-        ).fetchall()
-        if waiting:
-            return _pack(connection, waiting)
-    row = connection.execute("SELECT id, body FROM uploads ORDER BY turn LIMIT 1").fetchone()
-    if row is None:
+    waiting = connection.execute(
+        "SELECT id, deadline, metric, edition, window, symbol FROM queue WHERE release <= ?", (now_s,)
+    ).fetchall()
+    if not waiting or retries.are_due(connection, now_s - STARVED_S):
         return None
-    upload_id, body = row
-    connection.execute(
+    return _pack(connection, waiting, now_s)
+
+
+def has_news(connection: sqlite3.Connection, now_s: float) -> bool:
+    """Whether reports wait that were never sent, and may leave."""
+    return connection.execute("SELECT 1 FROM queue WHERE release <= ?", (now_s,)).fetchone() is not None
+
+
+def same_parcel(connection: sqlite3.Connection, retry: Retry, now_s: float) -> Parcel | None:
+    """Return an upload to send again, or none if it was settled, or tried by another process, since it was planned."""
+    _give_up(connection, now_s)
+    if not retries.claim(connection, retry, now_s):
+        return None
+    (body,) = connection.execute(
         f"UPDATE uploads SET turn = {_NEXT_TURN},"  # noqa: S608 a constant
-        " late_attempts = CASE WHEN deadline <= ?2 THEN late_attempts + 1 ELSE 0 END WHERE id = ?1",
-        (upload_id, now_s),
-    )
-    return Parcel(upload_id, body, len(Upload.decode(body).reports))
+        " late_attempts = CASE WHEN deadline <= ?2 THEN late_attempts + 1 ELSE 0 END WHERE id = ?1 RETURNING body",
+        (retry.upload, now_s),
+    ).fetchone()
+    return Parcel(retry.upload, body, len(Upload.decode(body).reports))
 
 
-def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now_s: float) -> bool:
-    """Take note of the collector's verdict; reports that it may accept later go back into the queue, unchanged.
+def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now_s: float, uniform: Uniform) -> None:
+    """Take note of the collector's verdict; each report that it may accept later is sent again, unchanged and alone.
 
     Whether a window is closed is for the collector to say: this device's clock may be wrong. It decides only about
     reports that the collector refuses for another reason, and would refuse for ever.
-
-    Returns:
-        Whether reports went back.
-
     """
     refused = dict(verdict.refused)
-    retried = False
+    before = retries.refusals(connection, upload_id)
     for index, report in enumerate(_take(connection, upload_id)):
         refusal = refused.get(index)
-        _note(connection, report, refusal.value if refusal else ACCEPTED)
+        _note(connection, report, refusal or ReportOutcome.ACCEPTED)
         if refusal is None:
             continue
-        if not refusal.retryable:
-            _count(connection, refusal.value, 1)
-        elif _deadline(report) <= now_s:
+        if refusal.retryable and _deadline(report) <= now_s:
             _count(connection, TOO_LATE, 1)
+        elif refusal.retryable and before < MAX_SENT_ALONE:
+            _send_alone(connection, report, before, now_s, uniform)
         else:
-            enqueue(connection, report)
-            retried = True
-    return retried
+            _count(connection, refusal.value, 1)
 
 
 def reject(connection: sqlite3.Connection, upload_id: str) -> None:
     """Drop an upload that the collector will never take."""
     for report in _take(connection, upload_id):
-        _note(connection, report, REJECTED)
+        _note(connection, report, ReportOutcome.REJECTED)
         _count(connection, REJECTED, 1)
 
 
@@ -162,7 +183,7 @@ def waiting(connection: sqlite3.Connection) -> int:
 def history(connection: sqlite3.Connection) -> list[HistoryEntry]:
     """Return every report that has left the device, by window and metric."""
     rows = connection.execute("SELECT metric, edition, window, symbol, outcome FROM history ORDER BY window, metric")
-    return [HistoryEntry(*row) for row in rows]
+    return [HistoryEntry(*report, outcome_named(outcome)) for *report, outcome in rows]
 
 
 def dropped(connection: sqlite3.Connection) -> dict[str, int]:
@@ -170,19 +191,44 @@ def dropped(connection: sqlite3.Connection) -> dict[str, int]:
     return dict(connection.execute("SELECT reason, reports FROM drops ORDER BY reason").fetchall())
 
 
-def _pack(connection: sqlite3.Connection, waiting: list[tuple[int, int, str, str, str, int]]) -> Parcel:
+def _pack(connection: sqlite3.Connection, waiting: list[tuple[int, int, str, str, str, int]], now_s: float) -> Parcel:
     import secrets  # noqa: PLC0415 importing the SDK must stay quick
 
     secrets.SystemRandom().shuffle(waiting)
     chosen = waiting[:MAX_REPORTS]
-    upload = Upload(secrets.token_hex(16), tuple(Report(*row[2:]) for row in chosen))
-    body = upload.encode()
-    latest = max(deadline for _, deadline, *_ in chosen)
-    connection.execute(f"INSERT INTO uploads VALUES (?, ?, ?, {_NEXT_TURN}, 0)", (upload.id, body, latest))  # noqa: S608
+    parcel = _put_under_way(connection, tuple(Report(*row[2:]) for row in chosen))
+    retries.begin(connection, parcel.id, now_s)
     connection.executemany("DELETE FROM queue WHERE id = ?", [row[:1] for row in chosen])
-    for report in upload.reports:
-        _note(connection, report, UNSETTLED)
-    return Parcel(upload.id, body, len(chosen))
+    for _, _, *report in chosen:
+        _note(connection, Report(*report), ReportOutcome.SENT)
+    return parcel
+
+
+def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, now_s: float, uniform: Uniform) -> None:
+    """Put a report that was refused for now into an upload of its own, to leave at a random instant of its own.
+
+    What is left until its window closes is shared out among the attempts that are left.
+    """
+    share_s = (_deadline(report) - now_s) / (MAX_SENT_ALONE - refusals)
+    parcel = _put_under_way(connection, (report,))
+    retries.refuse(connection, parcel.id, now_s + uniform(0.0, share_s), refusals + 1)
+
+
+def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) -> Parcel:
+    """Store a new upload; above the bound, those whose windows close first are dropped and counted."""
+    import secrets  # noqa: PLC0415 importing the SDK must stay quick
+
+    upload = Upload(secrets.token_hex(16), reports)
+    body = upload.encode()
+    latest = max(map(_deadline, reports))
+    connection.execute(f"INSERT INTO uploads VALUES (?, ?, ?, {_NEXT_TURN}, 0)", (upload.id, body, latest))  # noqa: S608
+    excess = connection.execute(
+        "SELECT id FROM uploads WHERE id <> ? ORDER BY deadline DESC, turn DESC LIMIT -1 OFFSET ?",
+        (upload.id, MAX_UNDER_WAY - 1),
+    ).fetchall()
+    for (upload_id,) in excess:
+        _count(connection, QUEUE_FULL, len(_take(connection, upload_id)))
+    return Parcel(upload.id, body, len(reports))
 
 
 def _take(connection: sqlite3.Connection, upload_id: str) -> tuple[Report, ...]:
@@ -191,6 +237,7 @@ def _take(connection: sqlite3.Connection, upload_id: str) -> tuple[Report, ...]:
     if row is None:
         return ()
     connection.execute("DELETE FROM uploads WHERE id = ?", (upload_id,))
+    retries.end(connection, upload_id)
     return Upload.decode(row[0]).reports
 
 
@@ -208,10 +255,10 @@ def _deadline(report: Report) -> int:
     return Window.parse(report.window).ends_at + GRACE_S
 
 
-def _note(connection: sqlite3.Connection, report: Report, outcome: str) -> None:
+def _note(connection: sqlite3.Connection, report: Report, outcome: ReportOutcome | Refusal) -> None:
     connection.execute(
         "INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?, ?)",
-        (report.metric, report.edition, report.window, report.symbol, outcome),
+        (report.metric, report.edition, report.window, report.symbol, outcome.value),
     )
 
 

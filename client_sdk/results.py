@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from client_sdk.spec.errors import HearsayError
+from client_sdk.spec.refusal import Refusal
 
 
 class Recorded(StrEnum):
@@ -45,6 +46,30 @@ class Recorded(StrEnum):
     """This ``Telemetry`` is closed."""
 
 
+class ReportOutcome(StrEnum):
+    """What became of a report that has left the device, beside the codes of refusals (`client_sdk.spec.Refusal`)."""
+
+    SENT = "sent"
+    """There is no answer yet."""
+
+    ACCEPTED = "accepted"
+    """The collector has counted it."""
+
+    REJECTED = "rejected"
+    """The collector has rejected the whole upload that it was in."""
+
+
+_OUTCOMES: dict[str, ReportOutcome | Refusal] = {
+    **{outcome.value: outcome for outcome in (*ReportOutcome, *Refusal)},
+    "no answer yet": ReportOutcome.SENT,  # so ledgers of earlier versions say
+}
+
+
+def outcome_named(text: str) -> str:
+    """Return the outcome that a ledger holds; a later version's word as it is."""
+    return _OUTCOMES.get(text, text)
+
+
 class LedgerError(HearsayError):
     """The ledger cannot be read or written. The message says why and what to do; it never holds an answer."""
 
@@ -66,8 +91,7 @@ class HistoryEntry:
         edition: 12 hex digits: what the report means.
         window: the window that it speaks of.
         symbol: the perturbed answer that was sent, from 0.
-        outcome: ``sent`` (not answered yet), ``accepted``, ``rejected`` (with its whole upload), or the code of the
-            latest refusal (`client_sdk.spec.Refusal`).
+        outcome: a `ReportOutcome`, or the latest `client_sdk.spec.Refusal` of the report; each is its code as a text.
 
     """
 

@@ -177,16 +177,20 @@ class ScriptedTransport:
 
     def __init__(self, *answers: Answer) -> None:
         self.bodies: list[bytes] = []
-        self._answers = answers or (accept,)
+        self._answers = list(answers or (accept,))
 
     @property
     def uploads(self) -> list[Upload]:
         """Every attempt, in order."""
         return [Upload.decode(body) for body in self.bodies]
 
+    def answer(self, *answers: Answer) -> None:
+        """Go on with another script."""
+        self._answers = list(answers)
+
     def post(self, body: bytes) -> Reply | None:
         """Note the body and answer."""
-        answer = self._answers[min(len(self.bodies), len(self._answers) - 1)]
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
         reply = answer(Upload.decode(body))
         self.bodies.append(body)
         return reply

@@ -41,7 +41,7 @@ def test_wiping_leaves_nothing_but_charges_and_the_app(connection: sqlite3.Conne
     connection.execute("INSERT INTO counts VALUES ('m', ?, ?, 3)", (EDITION, TODAY))
     for number in range(3):
         outbox.enqueue(connection, Report(f"m{number}", EDITION, TODAY, 1))
-    parcel = outbox.next_parcel(connection, NOON)
+    parcel = outbox.new_parcel(connection, NOON)
     assert parcel is not None
     outbox.reject(connection, parcel.id)
     outbox.enqueue(connection, Report("m4", EDITION, TODAY, 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -14,10 +15,22 @@ from client_sdk.agenda import Agenda
 from client_sdk.coins import SystemCoins
 from client_sdk.keeper import READ, Keeper
 from client_sdk.ledger_file import open_memory
-from client_sdk.outcome import Reply, Uniform
+from client_sdk.outcome import BACKOFF_BASE_S, Reply, Uniform
 from client_sdk.spec import Refusal, Report, Upload
-from client_sdk.uploader import SPREAD_S, Uploader, jitter
-from tests.support.clients import NOON, Answer, ScriptedTransport, accept, many, nothing, problem, refuse, status
+from client_sdk.uploader import APART_S, SPREAD_S, Uploader, jitter
+from tests.support.clients import (
+    DAY_S,
+    NOON,
+    Answer,
+    ScriptedTransport,
+    SetClock,
+    accept,
+    many,
+    nothing,
+    problem,
+    refuse,
+    status,
+)
 from tests.support.processes import wait_until
 
 REPORT = Report("dark_mode", "0123456789ab", "2026-11-20", 1)
@@ -94,16 +107,71 @@ def test_every_retry_sends_the_same_bytes_with_the_same_id() -> None:
         assert len(set(phone.transport.bodies)) == 1
 
 
-def test_what_was_queued_meanwhile_leaves_first_and_does_not_change_a_retry() -> None:
+def test_what_is_new_leaves_at_its_own_time_and_takes_no_unanswered_upload_along() -> None:
     with device(nothing, accept, uniform=in_days) as phone:
         phone.queue()
-        assert phone.uploader.flush(0.0) is False
-        wait_until(lambda: len(phone.transport.bodies) == 1, what="the first attempt")
+        assert phone.uploader.flush(LONG_S) is False
         phone.queue(OTHER)
+        assert phone.uploader.flush(LONG_S) is False
+        assert [upload.reports for upload in phone.transport.uploads] == [(REPORT,), (OTHER,)]
+        assert phone.waiting() == 1
+
+
+def test_an_unanswered_upload_is_sent_again_apart_from_others() -> None:
+    spread = dict[float, float]()
+
+    def far(low: float, high: float) -> float:
+        return spread.get(high, low)
+
+    with device(nothing, accept, uniform=far) as phone:
+        spread[APART_S] = 0.5
+        phone.queue()
+        assert phone.uploader.flush(0.0) is False
+        wait_until(lambda: len(phone.transport.bodies) == 2, what="the same upload, which nothing keeps apart")
+        spread[BACKOFF_BASE_S] = APART_S
+        phone.transport.answer(nothing, accept)
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is False
+        phone.queue(OTHER)
+        before_s = time.monotonic()
+        assert phone.uploader.flush(0.0) is False
+        wait_until(lambda: len(phone.transport.bodies) == 4, what="the other upload")
         assert phone.uploader.flush(LONG_S) is True
-        first, other, again = phone.transport.bodies
-        assert first == again
-        assert Upload.decode(other).reports == (OTHER,)
+        assert time.monotonic() - before_s >= spread[APART_S]
+        assert [upload.reports for upload in phone.transport.uploads[2:]] == [(REPORT,), (OTHER,), (REPORT,)]
+
+
+def test_flush_says_at_once_that_nothing_more_can_be_sent_in_its_time() -> None:
+    with device(nothing, uniform=in_days) as phone:
+        phone.queue()
+        before_s = time.monotonic()
+        assert phone.uploader.flush(LONG_S) is False
+        assert time.monotonic() - before_s < LONG_S
+
+
+def test_an_upload_that_was_due_for_a_day_takes_the_turn_of_what_is_new() -> None:
+    clock = SetClock()
+    with device(nothing, uniform=in_days, clock=clock) as first:
+        first.queue()
+        assert first.uploader.flush(LONG_S) is False
+        first.uploader.stop()
+        clock.now_s += 1e6 + 2 * DAY_S
+        first.queue(OTHER)
+        second = Uploader(
+            first.keeper,
+            first.transport,
+            Agenda(many(1), SystemCoins()),
+            clock=clock,
+            allowed=lambda: True,
+            uniform=in_days,
+        )
+        first.transport.answer(accept)
+        assert second.flush(LONG_S) is False
+        assert [upload.reports for upload in first.transport.uploads] == [(REPORT,), (REPORT,)]
+        assert second.flush(LONG_S) is True
+        assert first.transport.uploads[-1].reports == (OTHER,)
+        second.stop()
+        second.join(LONG_S)
 
 
 @pytest.mark.parametrize("refusal", [Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION])
@@ -116,11 +184,15 @@ def test_refused_for_now_is_sent_again_unchanged_under_a_new_id(refusal: Refusal
         assert phone.dropped() == {}
 
 
-def test_refused_for_now_waits_for_a_back_off() -> None:
-    with device(refuse(Refusal.UNKNOWN_METRIC), uniform=in_days) as phone:
+def test_no_flush_hurries_what_was_refused_for_now() -> None:
+    with device(refuse(Refusal.UNKNOWN_METRIC), accept, uniform=in_days) as phone:
         phone.queue()
-        assert phone.uploader.flush(0.3) is False
-        wait_until(lambda: phone.waiting() == 1 and len(phone.transport.bodies) == 1, what="the refusal")
+        for _ in range(3):
+            assert phone.uploader.flush(LONG_S) is False
+        phone.queue(OTHER)
+        assert phone.uploader.flush(LONG_S) is False
+        assert [upload.reports for upload in phone.transport.uploads] == [(REPORT,), (OTHER,)]
+        assert phone.waiting() == 1
 
 
 def test_refused_for_good_is_not_sent_again(caplog: pytest.LogCaptureFixture) -> None:
@@ -162,6 +234,7 @@ def test_an_upload_that_always_fails_holds_up_no_other() -> None:
         phone.uploader.notify()
         wait_until(lambda: bool(phone.transport.bodies), what="the first attempt")
         phone.queue(OTHER)
+        phone.uploader.notify()
         wait_until(
             lambda: any(upload.reports == (OTHER,) for upload in phone.transport.uploads), what="the other upload"
         )
@@ -238,7 +311,8 @@ def test_the_back_off_grows_until_an_upload_gets_through() -> None:
     ceilings: list[float] = []
 
     def note(low: float, high: float) -> float:
-        ceilings.append(high)
+        if high not in (APART_S, SPREAD_S):
+            ceilings.append(high)
         return low
 
     with device(nothing, nothing, nothing, nothing, accept, nothing, accept, uniform=note) as phone:
@@ -251,10 +325,18 @@ def test_the_back_off_grows_until_an_upload_gets_through() -> None:
 def test_flush_does_not_cut_short_what_the_collector_asked_for() -> None:
     with device(status(503, "3000"), accept) as phone:
         phone.queue()
-        assert phone.uploader.flush(0.3) is False
-        wait_until(lambda: phone.uploader._not_before_s > 0, what="the collector's answer")
-        assert phone.uploader.flush(0.3) is False
+        assert phone.uploader.flush(LONG_S) is False
+        assert phone.uploader.flush(LONG_S) is False
         assert len(phone.transport.bodies) == 1
+
+
+def test_what_the_collector_asked_for_one_upload_holds_up_no_other() -> None:
+    with device(status(503, "3000"), accept) as phone:
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is False
+        phone.queue(OTHER)
+        assert phone.uploader.flush(LONG_S) is False
+        assert [upload.reports for upload in phone.transport.uploads] == [(REPORT,), (OTHER,)]
 
 
 def test_a_report_waits_for_a_random_instant_before_it_leaves() -> None:
