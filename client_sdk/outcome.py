@@ -27,8 +27,9 @@ collector who says so."""
 BACKOFF_BASE_S = 1.0
 """The first retry comes within a second: most failures are a lost packet or a restart."""
 
-BACKOFF_CEILING_S = 900.0
-"""A quarter of an hour: a million devices that come back at random within it are a thousand a second."""
+BACKOFF_CEILING_S = 3600.0
+"""An hour: a million devices that come back at random within it are three hundred a second. Each upload has a back-off
+of its own, so that a device whose four uploads of four days fail asks eight times an hour."""
 
 RETRY_AFTER_CEILING_S = 3600.0
 """The longest wait that a server can ask for: more would let a mistaken header silence devices for good."""

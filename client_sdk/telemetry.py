@@ -67,6 +67,7 @@ class Telemetry:
         clock: Callable[[], float] = time.time,
         coins: Coins = _SYSTEM_COINS,
         upload_key: str | None = None,
+        allow_plain_http: bool = False,
         transport: Transport | None = None,
         on_budget: OnBudget | None = None,
         warn_at: Sequence[float] = WARN_AT,
@@ -82,6 +83,8 @@ class Telemetry:
             clock: Unix seconds.
             coins: where randomness comes from; anything but the default is for tests.
             upload_key: the secret that the collector asks of this app; the same on every device.
+            allow_plain_http: whether ``collector`` may be an http URL of another machine, so that whoever is on the way
+                can read what is sent, and answer it; for networks of your own. This machine's own is always allowed.
             transport: how uploads travel; HTTP by default, and only that sends ``upload_key``. What its ``post(body)``
                 returns is a `client_sdk.Reply`, or none if nothing came back.
             on_budget: called with a fraction and a `BudgetStatus` when so much of the lifetime budget is spent: once a
@@ -91,7 +94,8 @@ class Telemetry:
 
         Raises:
             ValueError: if ``collector`` is no http or https URL, or has a query, a fragment, blanks or a user name; if
-                ``upload_key`` is not of printable ASCII without blanks; or if a fraction is not above 0, or above 1.
+                it is an http URL of another machine and ``allow_plain_http`` is not given; if ``upload_key`` is not of
+                printable ASCII without blanks; or if a fraction is not above 0, or above 1.
             TypeError: if ``consent`` is no bool.
 
         """
@@ -100,7 +104,7 @@ class Telemetry:
         self._registry = registry
         self._path = None if data_dir is None else Path(data_dir).absolute() / ledger_file.FILE_NAME
         self._coins = coins
-        self._transport = transport or HttpTransport(collector, upload_key)
+        self._transport = transport or HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
         self._closed = False
         self._agenda = Agenda(registry, coins)
         watch = None if on_budget is None else BudgetWatch(registry, on_budget, warn_at)
@@ -207,10 +211,13 @@ class Telemetry:
     def flush(self, timeout_s: float = 5.0) -> bool:
         """Send now what waits instead of in the background.
 
-        It cuts a back-off short; a pause that the collector asked for still holds. It never raises.
+        It sends what is new, in uploads of its own. Where nothing is new it cuts a back-off short: of one upload that
+        was not answered, because several at once would be seen to come from one device. A pause that the collector
+        asked for still holds, and a report that was refused for now keeps its own time. It never raises.
 
         Returns:
-            Whether nothing waits any more but for its window to end; false at the latest after ``timeout_s`` seconds.
+            Whether nothing waits any more but for its window to end; false as soon as nothing more can be sent within
+            ``timeout_s`` seconds.
 
         """
         timeout_s = min(timeout_s, threading.TIMEOUT_MAX) if timeout_s > 0 else 0.0  # not a number is not above 0
@@ -248,7 +255,7 @@ class Telemetry:
 
         The reasons: ``queue_full``, ``no_longer_asked`` (a new registry came before it was sent), ``too_late`` (refused
         for the time being, until its window closed), ``unanswered`` (sent again and again, also after it closed),
-        ``rejected`` (with its whole upload), and the codes of final refusals.
+        ``rejected`` (with its whole upload), and the codes of refusals that were final or came too often.
 
         Raises:
             LedgerError: if the ledger cannot be read, or this is closed.

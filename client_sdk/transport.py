@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import urlsplit
 
 from client_sdk import forks
 from client_sdk.outcome import Reply
+from client_sdk.spec.base_url import is_base_url, is_readable_on_the_way
 
 if TYPE_CHECKING:
     import requests
@@ -47,17 +47,23 @@ class HttpTransport:
     Each upload has a connection of its own: a lasting one would link uploads, and a child process would share it.
     """
 
-    def __init__(self, collector: str, upload_key: str | None = None) -> None:
+    def __init__(self, collector: str, upload_key: str | None = None, *, allow_plain_http: bool = False) -> None:
         """Take the collector's address, such as ``https://telemetry.example.com``, and the secret that it asks for.
 
         Raises:
             ValueError: if the address is no http or https URL, or one with a query, a fragment, blanks or a user name;
-                or if the secret is not of printable ASCII without blanks.
+                if it is one without TLS to another machine, unless that is allowed; or if the secret is not of
+                printable ASCII without blanks.
 
         """
-        if not _is_base_url(collector):  # not shown: it may hold a password
+        if not is_base_url(collector):  # not shown: it may hold a password
             raise ValueError(
                 "collector must be a URL such as https://telemetry.example.com, without query, fragment, blanks or user"
+            )
+        if is_readable_on_the_way(collector) and not allow_plain_http:
+            raise ValueError(
+                "collector must be an https:// URL, unless it is on this machine: anybody on the way could read "
+                "reports and upload_key, and answer in the collector's name; allow_plain_http=True allows that"
             )
         if upload_key is not None and not _is_token(upload_key):  # not shown: it is a secret
             raise ValueError("upload_key must be printable ASCII without blanks")
@@ -117,12 +123,3 @@ def _read(response: requests.Response) -> bytes:
 
 def _is_token(text: str) -> bool:
     return bool(text) and text.isascii() and text.isprintable() and " " not in text
-
-
-def _is_base_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        well_formed = parts.scheme in ("https", "http") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port or an IPv6 address that is none
-        return False
-    return well_formed and text.isprintable() and not any(mark in text for mark in " ?#@\\")

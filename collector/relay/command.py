@@ -17,6 +17,9 @@ KEY_VARIABLE = "HEARSAY_RELAY_KEY"
 
 @click.command()
 @click.option("--to", "collector", metavar="URL", required=True, help="The collector's base URL.")
+@click.option(
+    "--allow-plain-http", is_flag=True, help="Hand on over http to another machine; whoever is on the way can read it."
+)
 @click.option("--key-file", type=click.Path(path_type=Path), help="A file that holds the relay key.")
 @click.option("--bind", default="127.0.0.1:8081", show_default=True, metavar="HOST:PORT", help="Where to listen.")
 @click.option(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
+from client_sdk.spec.base_url import is_base_url, is_readable_on_the_way
 from collector.config import TOKEN, ConfigError
 from collector.log_lines import LogFormat
 
@@ -32,6 +32,7 @@ class RelayConfig:
         gather_s: seconds for which a batch gathers at most, above 0.
         held: uploads that are held at once, at most.
         log_format: how lines on standard error are written.
+        allow_plain_http: whether the collector's URL may be of http and of another machine.
 
     """
 
@@ -42,11 +43,17 @@ class RelayConfig:
     gather_s: float = DEFAULT_GATHER_S
     held: int = DEFAULT_HELD
     log_format: LogFormat = LogFormat.TEXT
+    allow_plain_http: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""
-        if not _is_base_url(self.collector):  # not shown: it may hold a password
+        if not is_base_url(self.collector):  # not shown: it may hold a password
             raise ConfigError("--to must be a URL such as https://telemetry.example.com, without user, query or blanks")
+        if is_readable_on_the_way(self.collector) and not self.allow_plain_http:
+            raise ConfigError(
+                "--to must be an https:// URL, unless it is on this machine: anybody on the way could read the relay "
+                "key and the uploads; --allow-plain-http sends them nevertheless"
+            )
         if not TOKEN.fullmatch(self.key):
             raise ConfigError("the relay key must be printable ASCII without blanks")
         if not 1 <= self.port <= 65_535:  # noqa: PLR2004 what TCP has
@@ -55,12 +62,3 @@ class RelayConfig:
             raise ConfigError(f"--gather must be above 0 and at most {MAX_GATHER_S} seconds, not {self.gather_s}")
         if not 1 <= self.held <= MAX_HELD:
             raise ConfigError(f"--held must be from 1 to {MAX_HELD}, not {self.held}")
-
-
-def _is_base_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        well_formed = parts.scheme in ("https", "http") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port or an IPv6 address that is none
-        return False
-    return well_formed and text.isprintable() and not any(mark in text for mark in " ?#@\\")

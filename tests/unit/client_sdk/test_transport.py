@@ -156,7 +156,35 @@ def test_a_collector_that_is_no_base_address_is_refused_and_not_shown(collector:
 
 @pytest.mark.parametrize(
     "collector",
-    ["http://localhost:8080", "https://example.com:443/a/b/", "https://[::1]:8443", "https://m\u00fcn.example"],
+    [
+        *(
+            "http://localhost:8080",
+            "http://App.Localhost",
+            "http://127.0.0.1:9",
+            "http://127.8.9.1",
+            "http://[::1]:8080",
+        ),
+        *("https://example.com:443/a/b/", "https://[::1]:8443", "https://m\u00fcn.example"),
+    ],
 )
 def test_a_collector_that_is_a_base_address_is_taken(collector: str) -> None:
     assert HttpTransport(collector)._url == f"{collector.rstrip('/')}/v1/reports"
+
+
+ELSEWHERE = [
+    *("http://example.com", "http://10.0.0.1:8080", "http://127.0.0.1.example.com", "http://localhost.example.com"),
+    *(
+        "http://127.example.com",
+        "http://notlocalhost",
+        "http://[::2]",
+        "http://[::ffff:10.0.0.1]",
+        "HTTP://example.com",
+    ),
+]
+
+
+@pytest.mark.parametrize("collector", ELSEWHERE)
+def test_a_collector_elsewhere_is_not_spoken_to_without_tls_unless_that_is_said(collector: str) -> None:
+    with pytest.raises(ValueError, match="must be an https:// URL, unless it is on this machine"):
+        HttpTransport(collector)
+    assert HttpTransport(collector, allow_plain_http=True)._url == f"{collector}/v1/reports"

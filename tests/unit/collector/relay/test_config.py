@@ -47,3 +47,11 @@ def test_a_setting_that_cannot_work_is_refused_by_name_and_no_secret_is_shown(
 def test_gathering_and_asking_the_collector_fit_into_what_a_device_waits() -> None:
     assert CONNECT_TIMEOUT_S + READ_TIMEOUT_S <= DEADLINE_S
     assert MAX_GATHER_S + DEADLINE_S <= ANSWER_DEADLINE_S
+
+
+def test_a_collector_elsewhere_is_not_spoken_to_without_tls_unless_that_is_said() -> None:
+    elsewhere = GOOD | {"collector": "http://10.0.0.1:8080"}
+    with pytest.raises(ConfigError, match="--to must be an https:// URL, unless it is on this machine"):
+        RelayConfig(**elsewhere)
+    assert RelayConfig(**elsewhere, allow_plain_http=True).collector == "http://10.0.0.1:8080"
+    assert RelayConfig(**GOOD | {"collector": "http://127.0.0.1:8080"}).collector == "http://127.0.0.1:8080"
