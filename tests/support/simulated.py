@@ -8,7 +8,7 @@ import math
 import random
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 from unittest import mock
@@ -51,6 +51,7 @@ class SimulatedDevice:
     Attributes:
         now_s: the present instant, in Unix seconds.
         requests: what was sent.
+        during_exchange: done while an answer is waited for.
 
     """
 
@@ -58,6 +59,7 @@ class SimulatedDevice:
         """Begin at noon; the answers are given in turn, and each kind of wait has random numbers of its own."""
         self.now_s = NOON
         self.requests: list[Request] = []
+        self.during_exchange: Callable[[], None] = lambda: None
         self._answers = itertools.cycle(answers)
         self._processes = -1
         self._seed = seed
@@ -105,6 +107,7 @@ class SimulatedDevice:
         """Answer an attempt."""
         upload = Upload.decode(body)
         self.requests.append(Request(self.now_s, body, upload, self._apart_s, self._processes))
+        self.during_exchange()
         return next(self._answers)(upload)
 
     def history(self) -> list[HistoryEntry]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from client_sdk import outbox
 from client_sdk.outcome import Reply
 from client_sdk.spec import GRACE_S, Refusal, Report, Upload, Verdict, Window
+from client_sdk.uploader import SPREAD_S
 from tests.support.clients import DAY_S, NOON, Answer, accept, nothing, problem, refuse, status
 from tests.support.simulated import SimulatedDevice, of_new_reports, simulated
 
@@ -158,3 +159,22 @@ def test_when_new_reports_leave_and_with_which_others_does_not_depend_on_any_ans
             device.run_until(NOON + 7 * DAY_S + 1)
             sent.append(of_new_reports(device.requests))
     assert sent[0] == sent[1]
+
+
+@settings(derandomize=True, deadline=None, max_examples=20)
+@given(SEEDS)
+def test_what_became_due_while_an_answer_was_held_back_has_another_random_instant(seed: int) -> None:
+    with simulated([nothing, accept], seed) as device:
+        ended_s = []
+
+        def hold() -> None:
+            if len(device.requests) == 2:  # the first upload's second attempt
+                device.record(Report("m1", EDITION, WINDOWS[0], 0))
+                device.now_s += SPREAD_S
+                ended_s.append(device.now_s)
+
+        device.during_exchange = hold
+        device.record(Report("m0", EDITION, WINDOWS[0], 0))
+        device.run_until(NOON + DAY_S)
+        news = next(request for request in device.requests if request.upload.reports[0].metric == "m1")
+        assert ended_s[0] < news.at_s <= ended_s[0] + SPREAD_S
