@@ -183,7 +183,10 @@ def waiting(connection: sqlite3.Connection) -> int:
 def history(connection: sqlite3.Connection) -> list[HistoryEntry]:
     """Return every report that has left the device, by window and metric."""
     rows = connection.execute("SELECT metric, edition, window, symbol, outcome FROM history ORDER BY window, metric")
-    return [HistoryEntry(*report, outcome_named(outcome)) for *report, outcome in rows]
+    return [
+        HistoryEntry(metric, edition, window, symbol, outcome_named(outcome))
+        for metric, edition, window, symbol, outcome in rows
+    ]
 
 
 def dropped(connection: sqlite3.Connection) -> dict[str, int]:
@@ -199,8 +202,8 @@ def _pack(connection: sqlite3.Connection, waiting: list[tuple[int, int, str, str
     parcel = _put_under_way(connection, tuple(Report(*row[2:]) for row in chosen))
     retries.begin(connection, parcel.id, now_s)
     connection.executemany("DELETE FROM queue WHERE id = ?", [row[:1] for row in chosen])
-    for _, _, *report in chosen:
-        _note(connection, Report(*report), ReportOutcome.SENT)
+    for row in chosen:
+        _note(connection, Report(*row[2:]), ReportOutcome.SENT)
     return parcel
 
 

@@ -110,7 +110,7 @@ def test_refused_for_now_is_sent_again_unchanged_in_a_new_upload_of_its_own(conn
     outbox.enqueue(connection, report(4))
     assert Upload.decode(new_parcel(connection).body).reports == (report(4),)
     *alone, _ = [Upload.decode(same(connection, retry).body) for retry in retries.pending(connection)]
-    assert [upload.reports for upload in alone] == [(one,) for one in refused]
+    assert [upload.reports for upload in alone] == [(each,) for each in refused]
     assert len({upload.id for upload in alone} | {first.id}) == len(reports)
     assert outbox.dropped(connection) == {}
 
@@ -132,7 +132,7 @@ def test_refused_for_now_again_and_again_is_dropped_by_its_code(connection: sqli
     for _ in range(outbox.MAX_SENT_ALONE):
         settle(connection, parcel.id, REFUSED_FOR_NOW)
         assert outbox.dropped(connection) == {}
-        parcel = same(connection, *retries.pending(connection))
+        parcel = same(connection, retries.pending(connection)[0])
     settle(connection, parcel.id, REFUSED_FOR_NOW)
     assert (outbox.waiting(connection), outbox.dropped(connection)) == (0, {"unknown_metric": 1})
     assert [entry.outcome for entry in outbox.history(connection)] == [Refusal.UNKNOWN_METRIC]
@@ -141,7 +141,7 @@ def test_refused_for_now_again_and_again_is_dropped_by_its_code(connection: sqli
 def test_the_latest_refusal_is_in_history_until_there_is_another_answer(connection: sqlite3.Connection) -> None:
     outbox.enqueue(connection, report(1))
     settle(connection, new_parcel(connection).id, REFUSED_FOR_NOW)
-    parcel = same(connection, *retries.pending(connection))
+    parcel = same(connection, retries.pending(connection)[0])
     assert [entry.outcome for entry in outbox.history(connection)] == ["unknown_metric"]
     settle(connection, parcel.id, Verdict(1))
     assert [entry.outcome for entry in outbox.history(connection)] == ["accepted"]
