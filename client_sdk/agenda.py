@@ -1,4 +1,13 @@
-"""What is due by the calendar: slots when a window begins; fill-ins and counts when one has ended."""
+"""What is due by the calendar: slots and what fills them when a window begins, counts when one has ended.
+
+The law of questions that are filled in: in any order of registries, what is sent for a window is the same whether or
+not anything was recorded. *What* is which metric, edition and window, and from when on it may leave. *Whether or not*
+compares two devices whose apps run and look at the clock at the same instants.
+
+It holds because nothing is decided by an answer: a slot gets its report, of no answer, in the transaction that opens
+it. From then on an answer can only take the place of the symbol in that report; registries, clocks and opting out meet
+the same reports on every device.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from client_sdk import counting, ledger, outbox, participation
 from client_sdk.counting import Counted, Counters
-from client_sdk.ledger import Cost, Periods
+from client_sdk.ledger import Cost, Periods, Slot
 from client_sdk.permanent import PermanentAnswer, admit, permanent_answer, secret_of
 from client_sdk.results import LedgerError, Recorded
 from client_sdk.spec.channel import Coins
@@ -44,7 +53,6 @@ class Agenda:
         self._registry = registry
         self._coins = coins
         self._generation: int | None = None
-        self._asked = frozenset((metric.name, metric.edition) for metric in registry.metrics.values())
         self._kinds = {
             metric.window for metric in registry.metrics.values() if participation.has_slots(registry, metric)
         }
@@ -74,12 +82,11 @@ class Agenda:
             self.counters.clear()
         self._generation = generation
         instant_s = ledger.instant(connection, clock_s)
+        outbox.drop_held(connection, lambda *key: self._asked(*key) is not None)
         for kind in sorted(self._kinds):
             self._open_slots(connection, Window.of(kind, instant_s), instant_s)
-        self._report_counts(connection, instant_s)  # before their windows are filled in
-        outbox.drop_held(connection, self._asked)
-        if self._kinds:
-            self._fill_in(connection, instant_s)
+        self._fill_in(connection, instant_s)
+        self._report_counts(connection, instant_s)
         return instant_s
 
     def next_s(self, connection: sqlite3.Connection, clock_s: float) -> float | None:
@@ -98,7 +105,7 @@ class Agenda:
         *,
         held: bool = False,
     ) -> Recorded:
-        """Charge and queue the report of a window.
+        """Charge and queue the report of a window, or answer in the one that waits where nothing was recorded.
 
         Args:
             connection: within a write transaction.
@@ -112,22 +119,27 @@ class Agenda:
         if definition.has_expired(window):  # the ledger's time may be ahead of the clock that was asked before
             return Recorded.EXPIRED
         key = (definition.name, definition.edition, window.text)
-        if ledger.is_reported(connection, key):
+        slot = ledger.slot(connection, key)
+        if slot is None and participation.has_slots(self._registry, definition):
+            return Recorded.NOT_ASKED
+        if slot is Slot.REPORTED:
             return Recorded.ALREADY_RECORDED
         periods = Periods.at(self._registry.budget, instant_s)
-        if not ledger.is_charged(connection, key):
-            if participation.has_slots(self._registry, definition):
-                return Recorded.NOT_ASKED
-            if not ledger.charge(connection, key, Cost.of_report(definition), self._registry.budget, periods):
-                return Recorded.OUT_OF_BUDGET
-        symbol = self._symbol(connection, definition, made, periods)
+        symbol = None
+        if slot is not None or ledger.charge(
+            connection, key, Cost.of_report(definition), self._registry.budget, periods
+        ):
+            symbol = self._symbol(connection, definition, made, periods)
         if symbol is None:
             ledger.discharge(connection, key)
             return Recorded.OUT_OF_BUDGET
-        release_s = 0
-        if held or definition.fill is not None:
-            release_s = window.ends_at + self._coins.below(RELEASE_SPREAD_S)
-        return ledger.report(connection, Report(*key, symbol), release_s)
+        report = Report(*key, symbol)
+        if slot is Slot.FILLED:
+            return ledger.answer(connection, report)
+        return ledger.report(connection, report, self._release_s(window) if held else 0)
+
+    def _release_s(self, window: Window) -> int:
+        return window.ends_at + self._coins.below(RELEASE_SPREAD_S)
 
     def _symbol(self, connection: sqlite3.Connection, definition: Metric, made: Made, periods: Periods) -> int | None:
         if not isinstance(made, PermanentAnswer):
@@ -144,22 +156,26 @@ class Agenda:
         periods = Periods.at(self._registry.budget, instant_s)
         for definition in participation.drawn(connection, self._registry, window, secret_of(connection).key):
             key = (definition.name, definition.edition, window.text)
-            if not ledger.is_charged(connection, key):
+            if ledger.slot(connection, key) is None:
                 ledger.charge(connection, key, Cost.of_report(definition), self._registry.budget, periods)
 
     def _fill_in(self, connection: sqlite3.Connection, instant_s: float) -> None:
-        """Report what is to be reported of windows that ended without an answer, and let go of the other slots."""
-        for key in ledger.unreported(connection):
-            name, edition, text = key
-            window, definition = Window.parse(text), self._registry.metrics.get(name)
-            if instant_s < window.ends_at:
-                continue
-            is_asked = definition is not None and definition.edition == edition and definition.fill is not None
-            if definition is None or not is_asked:
+        """Give every open slot that is filled in its report, however late; let go of others whose window is over."""
+        for key in ledger.open_slots(connection):
+            window, definition = Window.parse(key[2]), self._asked(*key)
+            if definition is not None and definition.fill is not None:
+                made = self.made(connection, definition, definition.fill.answer)
+                symbol = self._symbol(connection, definition, made, Periods.at(self._registry.budget, instant_s))
+                assert symbol is not None  # noqa: S101 only what is paid for with the first answer may have none
+                ledger.fill(connection, Report(*key, symbol), self._release_s(window))
+            elif window.ends_at <= instant_s:
                 ledger.close_slot(connection, key)
-            else:  # however late: what was recorded is sent then, too
-                made = self.made(connection, definition, definition.fill.answer if definition.fill else None)
-                self.report(connection, definition, made, window, window.ends_at - 1)
+
+    def _asked(self, name: str, edition: str, window: str) -> Metric | None:
+        """Return the metric of a slot or a report, if it is asked in that window still."""
+        definition = self._registry.metrics.get(name)
+        is_asked = definition is not None and definition.edition == edition
+        return definition if is_asked and not definition.has_expired(Window.parse(window)) else None
 
     def _report_counts(self, connection: sqlite3.Connection, instant_s: float) -> None:
         for counted in self.counters.ended(self._registry, instant_s):

@@ -98,15 +98,15 @@ class Keeper:
             raise job.error
         return job.result
 
-    def prepare(self) -> None:
-        """Open the ledger soon, without waiting for it.
+    def prepare(self, work: Work = lambda _: None, *, begin: str = READ) -> None:
+        """Open the ledger soon and do some work, without waiting for it.
 
         Raises:
             LedgerError: if no thread can be started; ``problem`` says the same.
 
         """
         self._start()
-        self._jobs.put(_Job(lambda _: None, READ))
+        self._jobs.put(_Job(work, begin))
 
     def pause(self, pause: forks.Pause) -> None:
         """Close the connection soon and open none until the pause is over."""

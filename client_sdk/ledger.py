@@ -2,11 +2,12 @@
 
 Each function is one step of a transaction that the caller has begun. A charge and its report become durable together or
 not at all. The key of a charge, (metric, edition, window), is also what makes it one report a metric and window. A
-charge without a report is a slot: paid for because its window began, whatever is recorded in it.
+charge that is made because its window began, whatever is recorded in it, is a slot.
 """
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk import outbox
@@ -27,6 +28,15 @@ correction of a sound clock; farther back, the days that it would live through a
 
 Key = tuple[str, str, str]
 """Metric, edition and window of a charge."""
+
+
+class Slot(IntEnum):
+    """How a charge stands: whether it has its report, and whether that holds an answer."""
+
+    OPEN = 0
+    REPORTED = 1
+    FILLED = 2
+    """Its report waits, and says that nothing was recorded, until something is."""
 
 
 class Periods(NamedTuple):
@@ -94,20 +104,31 @@ def charge(connection: sqlite3.Connection, key: Key, cost: Cost, budget: Budget,
     return allowed
 
 
-def is_charged(connection: sqlite3.Connection, key: Key) -> bool:
-    """Whether there is a charge."""
-    return _row(connection, key) is not None
-
-
-def is_reported(connection: sqlite3.Connection, key: Key) -> bool:
-    """Whether a charge has its report."""
-    return _row(connection, key) == (1,)
+def slot(connection: sqlite3.Connection, key: Key) -> Slot | None:
+    """Return how a charge stands, or none if there is none."""
+    query = "SELECT reported FROM charges WHERE metric = ? AND edition = ? AND window = ?"
+    row = connection.execute(query, key).fetchone()
+    return None if row is None else Slot(row[0])
 
 
 def report(connection: sqlite3.Connection, made: Report, release_s: int) -> Recorded:
     """Queue the report of a charge that has none; it leaves when ``release_s`` has come."""
     close_slot(connection, (made.metric, made.edition, made.window))
     outbox.enqueue(connection, made, release_s)
+    return Recorded.QUEUED
+
+
+def fill(connection: sqlite3.Connection, of_no_answer: Report, release_s: int) -> None:
+    """Queue what a slot reports if nothing is recorded; it leaves when ``release_s`` has come."""
+    _set(connection, (of_no_answer.metric, of_no_answer.edition, of_no_answer.window), Slot.FILLED)
+    outbox.enqueue(connection, of_no_answer, release_s)
+
+
+def answer(connection: sqlite3.Connection, made: Report) -> Recorded:
+    """Let the report that fills a slot say what was recorded; when it leaves, and whether, does not change."""
+    if not outbox.answer(connection, made):
+        return Recorded.NOT_ASKED
+    close_slot(connection, (made.metric, made.edition, made.window))
     return Recorded.QUEUED
 
 
@@ -118,13 +139,13 @@ def discharge(connection: sqlite3.Connection, key: Key) -> None:
 
 def close_slot(connection: sqlite3.Connection, key: Key) -> None:
     """Take note that a charge needs no report any more."""
-    connection.execute("UPDATE charges SET reported = 1 WHERE metric = ? AND edition = ? AND window = ?", key)
+    _set(connection, key, Slot.REPORTED)
 
 
-def unreported(connection: sqlite3.Connection) -> list[Key]:
+def open_slots(connection: sqlite3.Connection) -> list[Key]:
     """Return the slots that have no report."""
-    rows = connection.execute("SELECT metric, edition, window FROM charges WHERE reported = 0").fetchall()
-    return [(metric, edition, window) for metric, edition, window in rows]
+    query = "SELECT metric, edition, window FROM charges WHERE reported = 0"
+    return [(metric, edition, window) for metric, edition, window in connection.execute(query).fetchall()]
 
 
 def spent_nanos(connection: sqlite3.Connection, periods: Periods) -> tuple[int, int, int]:
@@ -196,10 +217,9 @@ def _check_sane(clock_s: float) -> None:
         raise ClockError("the device's clock names an instant that no collector takes; set it") from None
 
 
-def _row(connection: sqlite3.Connection, key: Key) -> tuple[int] | None:
-    query = "SELECT reported FROM charges WHERE metric = ? AND edition = ? AND window = ?"
-    row: tuple[int] | None = connection.execute(query, key).fetchone()
-    return row
+def _set(connection: sqlite3.Connection, key: Key, slot: Slot) -> None:
+    query = "UPDATE charges SET reported = ? WHERE metric = ? AND edition = ? AND window = ?"
+    connection.execute(query, (slot, *key))
 
 
 def _float_floor(nanos: int) -> float:

@@ -10,6 +10,7 @@ reports. A report that it refuses for now never joins others again: it would nam
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 MAX_WAITING = 1000
 """Reports in the queue: ten daily metrics fill it in a hundred days, and after three days offline their windows are
-closed anyway. Above it something is wrong, and the host's disk must not pay for it."""
+closed anyway. Above it something is wrong, and the host's disk must not pay for it. Reports that are held back until
+their window has ended have as much room of their own: what is recorded must not push out what is filled in."""
 
 MAX_UNDER_WAY = 512
 """Uploads that are not settled: two of the largest, refused report by report, or a hundred thousand bytes. Each ends
@@ -84,8 +86,9 @@ def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0) 
         (report.metric, report.edition, report.window, report.symbol, _deadline(report), release_s),
     )
     dropped = connection.execute(
-        "DELETE FROM queue WHERE id IN (SELECT id FROM queue ORDER BY deadline DESC, id DESC LIMIT -1 OFFSET ?)",
-        (MAX_WAITING,),
+        "DELETE FROM queue WHERE id IN (SELECT id FROM queue WHERE (release > 0) = ?2"
+        " ORDER BY deadline DESC, id DESC LIMIT -1 OFFSET ?1)",
+        (MAX_WAITING, release_s > 0),
     ).rowcount
     _count(connection, QUEUE_FULL, dropped)
 
@@ -161,17 +164,25 @@ def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:
     return [] if earliest is None else [int(earliest)]
 
 
-def drop_held(connection: sqlite3.Connection, asked: frozenset[tuple[str, str]]) -> None:
-    """Drop and count the reports held back of questions that are no longer asked, by metric and edition.
+def answer(connection: sqlite3.Connection, report: Report) -> bool:
+    """Let a report that waits, and has not left yet, say something else; return whether there is one.
 
-    Nothing is filled in for such a question; a report that left would tell that something had been recorded.
+    What has left stays as it is when it comes back into the queue: two reports of one window would be paid for once.
     """
-    held = connection.execute("SELECT DISTINCT metric, edition FROM queue WHERE release > 0").fetchall()
-    for metric, edition in set(held) - asked:
-        dropped = connection.execute(
-            "DELETE FROM queue WHERE release > 0 AND metric = ? AND edition = ?", (metric, edition)
-        ).rowcount
-        _count(connection, NO_LONGER_ASKED, dropped)
+    changed = connection.execute(
+        "UPDATE queue SET symbol = ?4 WHERE metric = ?1 AND edition = ?2 AND window = ?3"
+        " AND NOT EXISTS (SELECT 1 FROM history WHERE metric = ?1 AND edition = ?2 AND window = ?3)",
+        (report.metric, report.edition, report.window, report.symbol),
+    )
+    return changed.rowcount > 0
+
+
+def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str], bool]) -> None:
+    """Drop and count the reports held back of questions that are no longer asked, by metric, edition and window."""
+    held = connection.execute("SELECT id, metric, edition, window FROM queue WHERE release > 0").fetchall()
+    dropped = [(row_id,) for row_id, *key in held if not is_asked(*key)]
+    connection.executemany("DELETE FROM queue WHERE id = ?", dropped)
+    _count(connection, NO_LONGER_ASKED, len(dropped))
 
 
 def waiting(connection: sqlite3.Connection) -> int:

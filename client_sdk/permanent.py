@@ -93,7 +93,7 @@ def admit(
     if definition.protects is not Protects.PATTERN:
         return answer.symbol
     reserve = (definition.name, definition.edition, f"generation {answer.generation}, {definition.max_values} values")
-    if not ledger.is_charged(connection, reserve):
+    if ledger.slot(connection, reserve) is None:
         paid = ledger.paid_nanos(connection, definition.name, definition.edition, f"generation {answer.generation}, ")
         cost = Cost(max(0, definition.reserve_nanos - paid))  # more values may have been declared meanwhile
         if not ledger.charge(connection, reserve, cost, budget, periods):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from client_sdk import counting, ledger
 from client_sdk.agenda import Agenda, Made
-from client_sdk.keeper import READ
+from client_sdk.keeper import READ, WRITE
+from client_sdk.ledger import Slot
 from client_sdk.permanent import Secret, secret_of
 from client_sdk.process import Processes
 from client_sdk.results import LedgerBusyError, LedgerError, Recorded
@@ -43,6 +44,19 @@ class Recorder:
         self._processes = processes
         self._agenda = agenda
         self._clock = clock
+
+    def prepare(self) -> None:
+        """Open the ledger soon, and do what is due by the calendar: an app that runs for a moment takes part, too.
+
+        Raises:
+            LedgerError: if no thread can be started, or the clock cannot be believed.
+
+        """
+        keeper = self._processes.current.keeper
+        if self._agenda.looks_ahead:
+            keeper.prepare(partial(self._begin, clock_s=self.instant()), begin=WRITE)
+        else:
+            keeper.prepare()
 
     def secret(self) -> Secret | Recorded:
         """Return the device's secret, or why there is none; for answers that are perturbed with it."""
@@ -106,15 +120,18 @@ class Recorder:
 
     def _begun(self, connection: sqlite3.Connection, definition: Metric, work: _Work, clock_s: float) -> Recorded:
         """Do what is due, then the work, in the keeper's thread; not if the user opted out while it waited."""
-        if not self._processes.consent:
+        instant_s = self._begin(connection, clock_s)
+        if instant_s is None:
             return Recorded.NO_CONSENT
-        instant_s = self._agenda.begin(connection, clock_s)
         return work(connection, Window.of(definition.window, instant_s), instant_s)
+
+    def _begin(self, connection: sqlite3.Connection, clock_s: float) -> float | None:
+        return self._agenda.begin(connection, clock_s) if self._processes.consent else None
 
     def _count(
         self, connection: sqlite3.Connection, window: Window, _instant_s: float, definition: Metric, by: int
     ) -> Recorded:
-        if ledger.is_reported(connection, (definition.name, definition.edition, window.text)):
+        if ledger.slot(connection, (definition.name, definition.edition, window.text)) is Slot.REPORTED:
             return Recorded.ALREADY_RECORDED
         if definition.persist:
             counting.add_persistent(connection, definition, window, by)

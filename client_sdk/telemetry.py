@@ -113,9 +113,10 @@ class Telemetry:
         )
         self._recorder = Recorder(registry, self._processes, self._agenda, clock)
         weakref.finalize(self, self._processes.end).atexit = False  # then all threads end anyway
-        if consent and self._path is not None:
+        if consent and (self._path is not None or self._agenda.looks_ahead):
             with contextlib.suppress(LedgerError):  # `problem` says it
-                self._processes.current.keeper.prepare()
+                self._recorder.prepare()
+        if consent and self._path is not None:
             self._processes.current.uploader.notify()
         elif consent and self._agenda.looks_ahead:
             self._processes.current.uploader.expect()

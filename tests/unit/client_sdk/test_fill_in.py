@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk import Recorded, ledger
+from client_sdk import Recorded, ledger, outbox
 from client_sdk.agenda import RELEASE_SPREAD_S, Agenda
 from client_sdk.ledger_file import open_memory
-from client_sdk.spec import GRACE_S, Metric, Registry, Window, WindowKind
+from client_sdk.spec import GRACE_S, Metric, Refusal, Registry, Verdict, Window, WindowKind
 from tests.support.clients import (
     DAY_S,
     FILLED,
@@ -63,12 +63,17 @@ def test_real_and_filled_reports_leave_after_the_window_by_the_same_law(
     assert dict(released) == dict.fromkeys("mn", TODAY.ends_at + coins.below(RELEASE_SPREAD_S))
 
 
-def test_nothing_is_filled_in_before_the_window_has_ended(connection: sqlite3.Connection) -> None:
+def test_a_slot_has_its_report_from_the_transaction_on_that_opens_it_and_none_leaves_before_the_windows_end(
+    connection: sqlite3.Connection,
+) -> None:
     agenda = Agenda(FILLED, SteadyCoins(0.5))
     agenda.begin(connection, NOON)
+    before = queue(connection)
     agenda.begin(connection, TODAY.ends_at - 1)
-    assert queue(connection) == []
-    assert len(ledger.unreported(connection)) == 2
+    assert queue(connection) == before
+    assert [window for window, _, _ in before] == [TODAY.text] * 2
+    assert outbox.next_parcel(connection, TODAY.ends_at - 1) is None
+    assert ledger.open_slots(connection) == []
 
 
 @pytest.mark.parametrize("later_s", [0, GRACE_S - 1, GRACE_S, 9 * DAY_S])
@@ -79,19 +84,25 @@ def test_a_device_that_was_off_fills_in_however_late_as_what_was_recorded_is_sen
     agenda.begin(connection, NOON)
     agenda.begin(connection, TODAY.ends_at + later_s)
     reported = [window for window, _, _ in queue(connection)]
-    assert reported == [TODAY.text] * 2
-    assert {window for _, _, window in ledger.unreported(connection)} == {
-        Window.of(WindowKind.DAY, TODAY.ends_at + later_s).text
-    }
+    assert reported == [TODAY.text] * 2 + [Window.of(WindowKind.DAY, TODAY.ends_at + later_s).text] * 2
 
 
-def test_an_answer_that_comes_after_its_window_was_filled_in_changes_nothing(connection: sqlite3.Connection) -> None:
+@pytest.mark.parametrize("comes_back", [False, True], ids=["on its way", "refused for the time being"])
+def test_an_answer_that_comes_after_its_report_has_left_changes_nothing(
+    connection: sqlite3.Connection, *, comes_back: bool
+) -> None:
+    """Else two reports of one window would be paid for once."""
     agenda, metric = Agenda(FILLED, SteadyCoins(0.5)), FILLED.metric("m")
     agenda.begin(connection, NOON)
-    agenda.begin(connection, TODAY.ends_at)
+    parcel = outbox.next_parcel(connection, TODAY.ends_at + RELEASE_SPREAD_S)
+    assert parcel is not None
+    if comes_back:
+        refused = tuple((index, Refusal.UNKNOWN_EDITION) for index in range(parcel.reports))
+        assert outbox.settle(connection, parcel.id, Verdict(parcel.reports, refused), TODAY.ends_at)
+    before = queue(connection)
     made = agenda.made(connection, metric, True)  # noqa: FBT003 the answer
-    assert agenda.report(connection, metric, made, TODAY, TODAY.ends_at) is Recorded.ALREADY_RECORDED
-    assert len(queue(connection)) == 2
+    assert agenda.report(connection, metric, made, TODAY, TODAY.ends_at) is Recorded.NOT_ASKED
+    assert queue(connection) == before
 
 
 @pytest.mark.parametrize(
@@ -111,7 +122,6 @@ def test_what_is_filled_in_is_none_or_the_declared_value(
     agenda = Agenda(registry, SteadyCoins(0.5))
     record(connection, agenda, registry.metric("m"), answer, NOON)
     agenda.begin(connection, NOON + DAY_S)
-    agenda.begin(connection, NOON + 2 * DAY_S)
     assert [symbol for _, symbol, _ in queue(connection)] == [recorded, filled]
 
 
@@ -137,16 +147,16 @@ def test_a_filled_permanent_answer_is_none_for_good(connection: sqlite3.Connecti
     agenda = Agenda(registry, SteadyCoins(0.5))
     for day in range(4):
         agenda.begin(connection, NOON + day * DAY_S)
-    assert [symbol for _, symbol, _ in queue(connection)] == [2] * 3
+    assert [symbol for _, symbol, _ in queue(connection)] == [2] * 4
     assert ledger.lifetime_nanos(connection) == 4 * registry.metric("m").charge_nanos
 
 
-def test_a_question_of_an_earlier_edition_is_not_filled_in(connection: sqlite3.Connection) -> None:
+def test_what_fills_a_slot_of_an_earlier_edition_is_dropped(connection: sqlite3.Connection) -> None:
     Agenda(FILLED, SteadyCoins(0.5)).begin(connection, NOON)
     changed = ask('[metric.m]\nkind = "boolean"\nfill_in = true\nepsilon = 2')
     Agenda(changed, SteadyCoins(0.5)).begin(connection, TODAY.ends_at)
-    assert queue(connection) == []
-    assert [key[:2] for key in ledger.unreported(connection)] == [("m", changed.metric("m").edition)]
+    waiting = connection.execute("SELECT edition, window FROM queue").fetchall()
+    assert waiting == [(changed.metric("m").edition, Window.of(WindowKind.DAY, TODAY.ends_at).text)]
 
 
 def test_a_slot_that_the_ceilings_do_not_allow_is_silent_whatever_is_recorded(connection: sqlite3.Connection) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk import ledger, outbox
-from client_sdk.ledger import CLOCK_BACK_S, Cost, Key, Periods
+from client_sdk.ledger import CLOCK_BACK_S, Cost, Key, Periods, Slot
 from client_sdk.ledger_file import open_memory
 from client_sdk.results import ClockError
 from client_sdk.spec import Budget, Report, Window, WindowKind
@@ -91,7 +91,7 @@ def test_what_is_out_of_budget_changes_nothing(connection: sqlite3.Connection) -
 
 def test_a_window_is_charged_once(connection: sqlite3.Connection) -> None:
     charge(connection, "a", 5)
-    assert ledger.is_charged(connection, key_of("a"))
+    assert ledger.slot(connection, key_of("a")) is Slot.OPEN
     with pytest.raises(sqlite3.IntegrityError):
         charge(connection, "a", 5)
     assert spent(connection) == (5, 5, 5)
@@ -100,7 +100,7 @@ def test_a_window_is_charged_once(connection: sqlite3.Connection) -> None:
 def test_a_new_edition_is_a_new_charge(connection: sqlite3.Connection) -> None:
     charge(connection, "m", 5)
     changed = ("m", "ba9876543210", TODAY)
-    assert not ledger.is_charged(connection, changed)
+    assert ledger.slot(connection, changed) is None
     assert ledger.charge(connection, changed, Cost(7), BUDGET, Periods(TODAY, MONTH))
     assert spent(connection) == (12, 12, 12)
 
@@ -108,11 +108,11 @@ def test_a_new_edition_is_a_new_charge(connection: sqlite3.Connection) -> None:
 def test_a_charge_is_a_slot_until_its_report_is_queued(connection: sqlite3.Connection) -> None:
     for metric in "ab":
         charge(connection, metric, 4 * 10**8)
-    assert ledger.unreported(connection) == [key_of("a"), key_of("b")]
+    assert ledger.open_slots(connection) == [key_of("a"), key_of("b")]
     ledger.report(connection, Report(*key_of("a"), 1), 0)
-    assert ledger.is_reported(connection, key_of("a"))
-    assert not ledger.is_reported(connection, key_of("b"))
-    assert ledger.unreported(connection) == [key_of("b")]
+    assert ledger.slot(connection, key_of("a")) is Slot.REPORTED
+    assert ledger.slot(connection, key_of("b")) is Slot.OPEN
+    assert ledger.open_slots(connection) == [key_of("b")]
     assert outbox.waiting(connection) == 1
 
 

@@ -158,6 +158,17 @@ def test_refused_for_good_is_counted_by_its_code_and_kept_in_history(
     assert [entry.outcome for entry in outbox.history(connection)] == [refusal.value]
 
 
+def test_what_is_recorded_pushes_out_nothing_that_is_held_back(
+    connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "MAX_WAITING", 2)
+    outbox.enqueue(connection, report(0), int(NOON))
+    for number in range(1, 4):
+        outbox.enqueue(connection, report(number))
+    assert queued(connection) == {report(number).metric for number in (0, 2, 3)}
+    assert outbox.dropped(connection) == {"queue_full": 1}
+
+
 def test_settling_twice_changes_nothing(connection: sqlite3.Connection) -> None:
     outbox.enqueue(connection, report(1))
     parcel = new_parcel(connection)
