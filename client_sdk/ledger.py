@@ -1,5 +1,9 @@
 """The budget ledger: what this device has spent, in integers of one billionth of epsilon and 10**-18 of delta.
 
+A charge remembers its day and no period: what was spent within a period is the sum over its days, whatever kind of
+period the registry named when it was spent, so that none begins anew. Where the day is no longer known, a first and a
+last one stand for it, and the charge counts towards every period that it may belong to.
+
 Each function is one step of a transaction that the caller has begun. A charge and its report become durable together or
 not at all. The key of a charge, (metric, edition, window), is also what makes it one report a metric and window. A
 charge that is made because its window began, whatever is recorded in it, is a slot.
@@ -40,15 +44,23 @@ class Slot(IntEnum):
 
 
 class Periods(NamedTuple):
-    """What a charge counts towards, beside the life of the device: the period of the first ceiling, and a month."""
+    """What a charge counts towards, beside the life of the device: the period of the first ceiling, and a month.
 
-    budget_window: str
-    month: str
+    Attributes:
+        day: that of the charge.
+        budget_window: the period of the first ceiling that holds it.
+        month: the month that holds it.
+
+    """
+
+    day: Window
+    budget_window: Window
+    month: Window
 
     @classmethod
     def at(cls, budget: Budget, instant_s: float) -> Periods:
         """Return the periods that hold an instant."""
-        return cls(Window.of(budget.window, instant_s).text, Window.of(WindowKind.MONTH, instant_s).text)
+        return cls(*(Window.of(kind, instant_s) for kind in (WindowKind.DAY, budget.window, WindowKind.MONTH)))
 
 
 class Cost(NamedTuple):
@@ -100,7 +112,8 @@ def charge(connection: sqlite3.Connection, key: Key, cost: Cost, budget: Budget,
         and attos + cost.attos <= budget.lifetime_attos
     )
     if allowed:
-        connection.execute("INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?, ?, 0)", (*key, *periods, *cost))
+        day = periods.day.text
+        connection.execute("INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*key, day, day, *cost, Slot.OPEN))
     return allowed
 
 
@@ -150,9 +163,9 @@ def open_slots(connection: sqlite3.Connection) -> list[Key]:
 
 def spent_nanos(connection: sqlite3.Connection, periods: Periods) -> tuple[int, int, int]:
     """Return what was spent within a period, within a month, and within the life of the device."""
-    total = "SELECT COALESCE(SUM(nanos), 0) FROM charges"
-    within_window = connection.execute(f"{total} WHERE budget_window = ?", (periods.budget_window,)).fetchone()[0]
-    within_month = connection.execute(f"{total} WHERE month = ?", (periods.month,)).fetchone()[0]
+    within_window, within_month = (
+        _within_nanos(connection, period) for period in (periods.budget_window, periods.month)
+    )
     return within_window, within_month, lifetime_nanos(connection)
 
 
@@ -187,14 +200,14 @@ def status_of(spent: tuple[int, int, int], budget: Budget, periods: Periods, win
     left = max(0, budget.lifetime_nanos - in_life)
     windows_left = left // window_nanos if window_nanos else None
     return BudgetStatus(
-        window=periods.budget_window,
+        window=periods.budget_window.text,
         window_spent=as_float(in_window),
         window_left=_float_floor(max(0, budget.per_window_nanos - in_window)),
         window_ceiling=_float_floor(budget.per_window_nanos),
         lifetime_spent=as_float(in_life),
         lifetime_left=_float_floor(left),
         lifetime_ceiling=_float_floor(budget.lifetime_nanos),
-        month=periods.month,
+        month=periods.month.text,
         month_spent=as_float(in_month),
         month_ceiling=None if month_ceiling is None else _float_floor(month_ceiling),
         windows_left=windows_left,
@@ -202,9 +215,15 @@ def status_of(spent: tuple[int, int, int], budget: Budget, periods: Periods, win
     )
 
 
-def _ends(budget_window: str, windows: int) -> str | None:
+def _within_nanos(connection: sqlite3.Connection, period: Window) -> int:
+    query = "SELECT COALESCE(SUM(nanos), 0) FROM charges WHERE first_day <= ? AND last_day >= ?"
+    days = period.last_day.isoformat(), period.first_day.isoformat()
+    return int(connection.execute(query, days).fetchone()[0])
+
+
+def _ends(budget_window: Window, windows: int) -> str | None:
     try:
-        return Window.parse(budget_window).later(windows).text
+        return budget_window.later(windows).text
     except WindowError:
         return None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from client_sdk import forks, host, new_ledger
+from client_sdk import forks, host, new_ledger, old_ledger
 from client_sdk.results import LedgerBusyError, LedgerError
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
     connection = new_ledger.connect(f"{path.as_uri()}?mode=rw")
     try:
         _check(connection, path, app)
+        old_ledger.upgrade(connection)
         new_ledger.add_retries(connection)
         if create:
             _renew_secret(connection)
@@ -161,7 +162,7 @@ def _check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
 def _check_version(path: Path, version: object) -> None:
     if not isinstance(version, int) or version > new_ledger.SCHEMA_VERSION:
         raise LedgerError(f"{path} was written by a newer version; it is left as it is: update the app")
-    if version < new_ledger.SCHEMA_VERSION:
+    if version < old_ledger.OLDEST_VERSION:
         raise LedgerError(
             f"{path} was written by an older version, which kept less than a ledger needs now; it is left as it is and "
             "nothing is recorded: delete it by hand, which also forgets what was spent"

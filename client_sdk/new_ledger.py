@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x48727361
 """SQLite's own mark for whose file it is: "Hrsa"."""
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 BUSY_TIMEOUT_S = 0.05
 """How long one statement waits for another process: below the time that `record` has, above a commit's fsync."""
@@ -31,18 +31,26 @@ SECRET_BYTES = 32
 PASSING_SUFFIX = ".new"
 """Of a file that is not a ledger yet."""
 
+CHARGES = (
+    """CREATE TABLE charges (
+    metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL, first_day TEXT NOT NULL,
+    last_day TEXT NOT NULL, nanos INTEGER NOT NULL, attos INTEGER NOT NULL, reported INTEGER NOT NULL,
+    PRIMARY KEY (metric, edition, window)
+) WITHOUT ROWID""",
+    "CREATE INDEX charges_by_day ON charges (last_day, first_day, nanos)",
+    "CREATE INDEX open_slots ON charges (window) WHERE reported = 0",
+)
+"""The statements that make the table of charges."""
+
+QUEUED_ONCE = "CREATE UNIQUE INDEX queued_once ON queue (metric, edition, window)"
+"""What is paid for once waits once, whichever version of the SDK another process runs."""
+
 _SCHEMA = f"""
 BEGIN;
 CREATE TABLE device (
     app TEXT NOT NULL, secret BLOB, inode TEXT, host TEXT, generation INTEGER NOT NULL, latest_s INTEGER NOT NULL
 );
-CREATE TABLE charges (
-    metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL, budget_window TEXT NOT NULL,
-    month TEXT NOT NULL, nanos INTEGER NOT NULL, attos INTEGER NOT NULL, reported INTEGER NOT NULL,
-    PRIMARY KEY (metric, edition, window)
-) WITHOUT ROWID;
-CREATE INDEX charges_by_budget_window ON charges (budget_window, nanos);
-CREATE INDEX charges_by_month ON charges (month, nanos);
+{";".join(CHARGES)};
 CREATE TABLE slots (window TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE stratum (chosen_s INTEGER NOT NULL, end_s INTEGER NOT NULL, done INTEGER NOT NULL);
 CREATE TABLE permanents (
@@ -56,6 +64,7 @@ CREATE TABLE queue (
     id INTEGER PRIMARY KEY, metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL,
     symbol INTEGER NOT NULL, deadline INTEGER NOT NULL, release INTEGER NOT NULL
 );
+{QUEUED_ONCE};
 CREATE TABLE uploads (
     id TEXT PRIMARY KEY, body BLOB NOT NULL, deadline INTEGER NOT NULL,
     turn INTEGER NOT NULL, late_attempts INTEGER NOT NULL

@@ -14,6 +14,8 @@ from estimator.horizon import IN_YEAR
 LENGTHS = (WindowKind.DAY, WindowKind.WEEK, WindowKind.MONTH)
 """From the shortest window to the longest."""
 
+NOT_ANEW = "what was spent keeps its day and counts towards the new period, too"
+
 
 def warnings(registry: Registry, today: date) -> list[str]:
     """Return a line for each metric that is asked in vain, for which nobody answers, or of which nothing is kept."""
@@ -40,6 +42,28 @@ def regressions(old: Registry, new: Registry) -> list[str]:
     return found
 
 
+def remarks(old: Registry, new: Registry) -> list[str]:
+    """Return a line for each change that looks as if it gave away more, and does not."""
+    before, after = old.budget, new.budget
+    if before.window is after.window or _loosened_by_period(before, after) is not None:
+        return []
+    tighter = f"per_window now holds each {after.window} as a whole"
+    return [f"budget.window: was changed to a {after.window} from a {before.window}: {tighter}; {NOT_ANEW}"]
+
+
+def _loosened_by_period(old: Budget, new: Budget) -> str | None:
+    """Return what another period of the first ceiling lets a device spend more than before, or none."""
+    if LENGTHS.index(new.window) < LENGTHS.index(old.window):
+        return f"each {new.window} may cost what each {old.window} might"
+    if new.window is old.window:
+        return None
+    if old.window is WindowKind.WEEK and 2 * new.per_window_nanos > old.per_window_nanos:
+        return "a week that two months share may cost per_window twice"
+    if old.window is WindowKind.DAY and new.per_window_nanos > old.per_window_nanos:
+        return f"one day may cost what a {new.window} may"
+    return None
+
+
 def _of_budget(old: Budget, new: Budget) -> Iterator[str]:
     ceilings = {
         "per_window": (old.per_window_nanos, new.per_window_nanos),
@@ -52,8 +76,9 @@ def _of_budget(old: Budget, new: Budget) -> Iterator[str]:
             yield f"budget.{key}: was {now} from {_shown(before)}"
     if new.lifetime_attos > old.lifetime_attos:
         yield f"budget.delta: was raised to {new.lifetime_attos / ATTOS:g} from {old.lifetime_attos / ATTOS:g}"
-    if LENGTHS.index(new.window) < LENGTHS.index(old.window):
-        yield f"budget.window: was shortened to a {new.window} from a {old.window}, so that per_window allows more"
+    loosened = _loosened_by_period(old, new)
+    if loosened is not None:
+        yield f"budget.window: was changed to a {new.window} from a {old.window}: {loosened}; {NOT_ANEW}"
     if old.strategy is not Strategy.SPLIT and new.strategy is Strategy.SPLIT:
         yield f'budget.strategy: was "{old.strategy}"; now every question is answered in every window'
     if old.strategy is Strategy.PACE and new.strategy is Strategy.SAMPLE:

@@ -14,7 +14,7 @@ from client_sdk.spec import Registry, RegistryError
 from client_sdk.spec.epsilon import NANOS
 from estimator.allocation import allocate
 from estimator.errors import PlanError
-from estimator.gate import regressions, warnings
+from estimator.gate import regressions, remarks, warnings
 from estimator.horizon import windows_left
 from estimator.options import NumberRange
 from estimator.planning import DELTA, Wish, make_plan
@@ -171,6 +171,8 @@ def _known(registry: Registry, given: Sequence[tuple[str, float]]) -> dict[str, 
 
 
 def _check(new: Registry, old: Registry | None, day: date) -> None:
+    for remark in [] if old is None else remarks(old, new):
+        click.echo(remark)
     found = [*warnings(new, day), *([] if old is None else regressions(old, new))]
     for one in found:
         click.echo(one, err=True)

@@ -73,6 +73,11 @@ class Window:
             day = day.replace(day=1)
         return cls(kind, day)
 
+    @property
+    def last_day(self) -> date:
+        """Its last UTC day."""
+        return _next_first_day(self.kind, self.first_day) - timedelta(days=1)
+
     def later(self, windows: int) -> Window:
         """Return the window that begins so many windows after this one, at least 0.
 

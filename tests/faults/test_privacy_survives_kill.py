@@ -14,9 +14,9 @@ from contextlib import closing
 from pathlib import Path
 
 from client_sdk import ledger
-from client_sdk.ledger import Cost, Key
+from client_sdk.ledger import Cost, Key, Periods
 from client_sdk.ledger_file import FILE_NAME
-from client_sdk.spec import Upload
+from client_sdk.spec import Upload, Window
 from client_sdk.spec.metric import Protects
 from tests.support.clients import DAY_S, NOON, rows
 from tests.support.mortal import ALIVE, DAYS, REGISTRY
@@ -97,9 +97,11 @@ def nothing_charged_is_forgotten(state: State, before: dict[Key, tuple[int, int,
 def no_ceiling_is_exceeded(connection: sqlite3.Connection) -> None:
     budget = REGISTRY.budget
     assert budget.per_month_nanos is not None
-    for column, ceiling in (("budget_window", budget.per_window_nanos), ("month", budget.per_month_nanos)):
-        sums = connection.execute(f"SELECT SUM(nanos) FROM charges GROUP BY {column}").fetchall()  # noqa: S608 a constant
-        assert all(nanos <= ceiling for (nanos,) in sums)
+    days = [Window.parse(day) for (day,) in connection.execute("SELECT DISTINCT last_day FROM charges")]
+    for day in days:
+        in_window, in_month, _ = ledger.spent_nanos(connection, Periods.at(budget, day.starts_at))
+        assert in_window <= budget.per_window_nanos
+        assert in_month <= budget.per_month_nanos
     assert ledger.lifetime_nanos(connection) <= budget.lifetime_nanos
     assert connection.execute("SELECT COALESCE(SUM(attos), 0) FROM charges").fetchone()[0] <= budget.lifetime_attos
 
@@ -120,6 +122,7 @@ def slots_are_paid_for(connection: sqlite3.Connection, state: State) -> None:
     metric, budget = REGISTRY.metric("filled"), REGISTRY.budget
     for window in state.slots:
         if (metric.name, metric.edition, window) not in state.charges:
-            month = connection.execute("SELECT SUM(nanos) FROM charges WHERE month = ?", (window[:7],)).fetchone()[0]
+            periods = Periods.at(budget, Window.parse(window).starts_at)
+            _, month, _ = ledger.spent_nanos(connection, periods)
             assert budget.per_month_nanos is not None
             assert month + Cost.of_report(metric).nanos > budget.per_month_nanos

@@ -39,8 +39,7 @@ class Charge:
 
     metric: str
     window: str
-    budget_window: str
-    month: str
+    day: str
     nanos: int
 
 
@@ -73,7 +72,7 @@ def live(
             if is_on(day):
                 instant_s = agenda.begin(connection, FIRST_S + day * DAY_S)
                 _record(connection, agenda, [(registry.metric(name), answer) for name, answer in recorded], instant_s)
-        query = "SELECT metric, window, budget_window, month, nanos FROM charges ORDER BY window, metric"
+        query = "SELECT metric, window, last_day, nanos FROM charges ORDER BY window, metric"
         return [Charge(*row) for row in connection.execute(query)]
 
 
@@ -90,7 +89,9 @@ def exceeded(registry: Registry, charges: list[Charge]) -> Iterator[str]:
     budget = registry.budget
     sums: dict[tuple[str, str], int] = {}
     for charge in charges:
-        for period in (("window", charge.budget_window), ("month", charge.month), ("life", "")):
+        spent_s = Window.parse(charge.day).starts_at
+        periods = (("window", budget.window), ("month", WindowKind.MONTH))
+        for period in (*((name, Window.of(kind, spent_s).text) for name, kind in periods), ("life", "")):
             sums[period] = sums.get(period, 0) + charge.nanos
     ceilings = {"window": budget.per_window_nanos, "month": budget.per_month_nanos, "life": budget.lifetime_nanos}
     for (kind, name), nanos in sums.items():

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterator
+from datetime import date
 from fractions import Fraction
+from itertools import permutations
 from math import inf, nan
 
 import pytest
@@ -36,11 +39,15 @@ def key_of(metric: str, day: str = TODAY) -> Key:
 
 
 def charge(connection: sqlite3.Connection, metric: str, nanos: int, day: str = TODAY) -> bool:
-    return ledger.charge(connection, key_of(metric, day), Cost(nanos), BUDGET, Periods(day, MONTH))
+    return ledger.charge(connection, key_of(metric, day), Cost(nanos), BUDGET, periods_of(day))
+
+
+def periods_of(day: str) -> Periods:
+    return Periods.at(BUDGET, Window.parse(day).starts_at)
 
 
 def spent(connection: sqlite3.Connection, day: str = TODAY) -> tuple[int, int, int]:
-    return ledger.spent_nanos(connection, Periods(day, MONTH))
+    return ledger.spent_nanos(connection, periods_of(day))
 
 
 def test_a_window_may_be_spent_to_its_last_billionth(connection: sqlite3.Connection) -> None:
@@ -74,7 +81,7 @@ def test_a_month_may_be_spent_to_its_last_billionth_and_the_next_has_its_own(con
 
 def test_deltas_add_up_to_the_last_part_and_no_further(connection: sqlite3.Connection) -> None:
     budget = Budget(WindowKind.DAY, per_window_nanos=100, lifetime_nanos=100, lifetime_attos=7)
-    periods = Periods(TODAY, MONTH)
+    periods = periods_of(TODAY)
     assert ledger.charge(connection, key_of("a"), Cost(1, 4), budget, periods)
     assert not ledger.charge(connection, key_of("b"), Cost(1, 4), budget, periods)
     assert ledger.charge(connection, key_of("b"), Cost(1, 3), budget, periods)
@@ -101,7 +108,7 @@ def test_a_new_edition_is_a_new_charge(connection: sqlite3.Connection) -> None:
     charge(connection, "m", 5)
     changed = ("m", "ba9876543210", TODAY)
     assert ledger.slot(connection, changed) is None
-    assert ledger.charge(connection, changed, Cost(7), BUDGET, Periods(TODAY, MONTH))
+    assert ledger.charge(connection, changed, Cost(7), BUDGET, periods_of(TODAY))
     assert spent(connection) == (12, 12, 12)
 
 
@@ -166,8 +173,10 @@ def test_a_clock_that_names_no_window_is_not_believed(connection: sqlite3.Connec
     assert ledger.latest_s(connection) == 0
 
 
-INSTANTS = st.floats(min_value=0, max_value=200 * DAY_S).map(lambda later_s: NOON + later_s)
-NANOS, ATTOS = st.integers(0, 9), st.integers(0, 4)
+STEPS = st.floats(min_value=-2.0 * CLOCK_BACK_S, max_value=9.0 * DAY_S)
+ASKED = st.tuples(STEPS, st.integers(0, 9), st.integers(0, 4), st.integers(0, 3))
+"""A step of the clock, a cost in billionths and in parts of delta, and the build that asks."""
+
 KINDS = st.sampled_from(list(WindowKind))
 
 
@@ -177,39 +186,68 @@ def budgets(draw: st.DrawFn) -> Budget:
     return Budget(draw(KINDS), draw(st.integers(1, 20)), draw(st.integers(1, 60)), month, draw(st.integers(0, 10)))
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
-@given(budget=budgets(), asked=st.lists(st.tuples(INSTANTS, NANOS, ATTOS), max_size=40))
-def test_no_ceiling_is_ever_exceeded_and_nothing_is_refused_that_fits(
-    budget: Budget, asked: list[tuple[float, int, int]]
+class DiaryOfDays:
+    """The oracle: what was spent on each day; every period is a sum of days."""
+
+    def __init__(self) -> None:
+        self.spent: dict[date, int] = defaultdict(int)
+        self.attos = 0
+
+    def within(self, kind: WindowKind, instant_s: float) -> int:
+        period = Window.of(kind, instant_s)
+        return sum(nanos for day, nanos in self.spent.items() if period.first_day <= day <= period.last_day)
+
+    def allows(self, budget: Budget, cost: Cost, instant_s: float) -> bool:
+        within_month = self.within(WindowKind.MONTH, instant_s) + cost.nanos
+        return (
+            self.within(budget.window, instant_s) + cost.nanos <= budget.per_window_nanos
+            and (budget.per_month_nanos is None or within_month <= budget.per_month_nanos)
+            and sum(self.spent.values()) + cost.nanos <= budget.lifetime_nanos
+            and self.attos + cost.attos <= budget.lifetime_attos
+        )
+
+    def note(self, cost: Cost, instant_s: float) -> None:
+        self.spent[Window.of(WindowKind.DAY, instant_s).first_day] += cost.nanos
+        self.attos += cost.attos
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(builds=st.lists(budgets(), min_size=1, max_size=4), asked=st.lists(ASKED, max_size=40))
+def test_no_ceiling_is_ever_exceeded_and_nothing_is_refused_that_fits_whatever_the_periods_are_called(
+    builds: list[Budget], asked: list[tuple[float, int, int, int]]
 ) -> None:
-    window: dict[str, int] = {}
-    month: dict[str, int] = {}
-    life = delta = 0
+    diary, clock_s = DiaryOfDays(), NOON
     with contextlib.closing(open_memory("acme")) as connection:
-        for number, (clock_s, nanos, attos) in enumerate(asked):
+        for number, (step_s, nanos, attos, build) in enumerate(asked):
+            clock_s += step_s
             try:
                 instant_s = ledger.instant(connection, clock_s)
             except ClockError:
                 assert clock_s < ledger.latest_s(connection) - CLOCK_BACK_S
                 continue
+            budget, cost = builds[build % len(builds)], Cost(nanos, attos)
+            fits = diary.allows(budget, cost, instant_s)
             periods = Periods.at(budget, instant_s)
-            fits = (
-                window.get(periods.budget_window, 0) + nanos <= budget.per_window_nanos
-                and (budget.per_month_nanos is None or month.get(periods.month, 0) + nanos <= budget.per_month_nanos)
-                and life + nanos <= budget.lifetime_nanos
-                and delta + attos <= budget.lifetime_attos
-            )
-            assert ledger.charge(connection, key_of(f"m{number}"), Cost(nanos, attos), budget, periods) is fits
+            assert ledger.charge(connection, key_of(f"m{number}"), cost, budget, periods) is fits
             if fits:
-                window[periods.budget_window] = window.get(periods.budget_window, 0) + nanos
-                month[periods.month] = month.get(periods.month, 0) + nanos
-                life, delta = life + nanos, delta + attos
-        assert ledger.lifetime_nanos(connection) == life
+                diary.note(cost, instant_s)
+        assert ledger.lifetime_nanos(connection) == sum(diary.spent.values())
+
+
+@pytest.mark.parametrize("order", list(permutations(WindowKind)), ids=" ".join)
+def test_builds_that_call_the_period_by_other_names_spend_a_day_once(
+    connection: sqlite3.Connection, order: tuple[WindowKind, ...]
+) -> None:
+    allowed = []
+    for kind in order:
+        budget = Budget(kind, per_window_nanos=10, lifetime_nanos=100)
+        allowed.append(ledger.charge(connection, key_of(kind), Cost(10), budget, Periods.at(budget, NOON)))
+    assert allowed == [True, False, False]
 
 
 @pytest.mark.parametrize("nanos", [0, 1, 100_000_000, 333_333_333, 10**9])
 def test_the_status_rounds_against_ourselves(nanos: int) -> None:
-    status = ledger.status_of((nanos, nanos, nanos), BUDGET, Periods(TODAY, MONTH), 10**9)
+    status = ledger.status_of((nanos, nanos, nanos), BUDGET, periods_of(TODAY), 10**9)
     assert Fraction(status.window_spent) >= Fraction(nanos, 10**9)
     assert Fraction(status.month_spent) >= Fraction(nanos, 10**9)
     assert Fraction(status.window_left) <= Fraction(10**9 - nanos, 10**9)
@@ -220,18 +258,18 @@ def test_the_status_rounds_against_ourselves(nanos: int) -> None:
 
 
 def test_a_ceiling_lowered_below_what_is_spent_leaves_nothing() -> None:
-    status = ledger.status_of((5 * 10**9,) * 3, BUDGET, Periods(TODAY, MONTH), 10**9)
+    status = ledger.status_of((5 * 10**9,) * 3, BUDGET, periods_of(TODAY), 10**9)
     assert (status.window_left, status.lifetime_left, status.windows_left) == (0.0, 0.0, 0)
 
 
 def test_where_no_question_costs_anything_nobody_says_how_long_the_rest_lasts() -> None:
-    status = ledger.status_of((0, 0, 0), BUDGET, Periods(TODAY, MONTH), 0)
+    status = ledger.status_of((0, 0, 0), BUDGET, periods_of(TODAY), 0)
     assert (status.windows_left, status.ends) == (None, None)
 
 
 def test_the_status_names_the_window_in_which_the_budget_ends() -> None:
     def ends(budget_window: str, spent_nanos: int, window_nanos: int = 10**9) -> str | None:
-        periods = Periods(budget_window, MONTH)
+        periods = periods_of(TODAY)._replace(budget_window=Window.parse(budget_window))
         return ledger.status_of((spent_nanos, spent_nanos, spent_nanos), BUDGET, periods, window_nanos).ends
 
     assert ends("2026-12-30", 0) == "2027-01-01"

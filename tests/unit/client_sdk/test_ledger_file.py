@@ -116,7 +116,7 @@ def of_another_program(path: Path) -> None:
 def newer(path: Path) -> None:
     make(path)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("PRAGMA user_version = 3")
+        connection.execute(f"PRAGMA user_version = {new_ledger.SCHEMA_VERSION + 1}")
 
 
 def older(path: Path) -> None:

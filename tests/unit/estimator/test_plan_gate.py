@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from client_sdk.spec import Registry
-from estimator.gate import regressions, warnings
+from estimator.gate import regressions, remarks, warnings
 from tests.support.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, registry_text
 
 TODAY = date(2026, 11, 21)
@@ -69,11 +69,43 @@ def test_every_ceiling_that_was_raised_is_named_and_one_that_was_lowered_is_not(
     assert regressions(new, old) == []
 
 
+LOOSENED = {
+    ("day", "week", 10): None,
+    ("day", "month", 10): None,
+    ("day", "week", 11): "one day may cost what a week may",
+    ("week", "month", 10): "a week that two months share may cost per_window twice",
+    ("week", "month", 6): "a week that two months share may cost per_window twice",
+    ("week", "month", 5): None,
+    ("week", "day", 10): "each day may cost what each week might",
+    ("month", "week", 1): "each week may cost what each month might",
+    ("month", "day", 10): "each day may cost what each month might",
+}
+
+
+@pytest.mark.parametrize(("before", "after", "per_window"), LOOSENED)
+def test_another_period_of_the_ceiling_is_named_and_what_it_loosens(before: str, after: str, per_window: int) -> None:
+    fixed = BOOLEAN | {"window": "day"}
+    old, new = (
+        _registry(f'window = "{window}"\n{OLD_BUDGET.replace("window = 10", f"window = {ceiling}")}', a=fixed)
+        for window, ceiling in ((before, 10), (after, per_window))
+    )
+    loosened = LOOSENED[before, after, per_window]
+    lines = [line for line in regressions(old, new) if line.startswith("budget.window")]
+    said = remarks(old, new) if loosened is None else lines
+    assert (lines == []) is (loosened is None)
+    assert (remarks(old, new) == []) is (loosened is not None)
+    (line,) = said
+    assert line.startswith(f"budget.window: was changed to a {after} from a {before}: {loosened or 'per_window now'}")
+    assert line.endswith("what was spent keeps its day and counts towards the new period, too")
+
+
 def test_a_shorter_window_and_more_questions_a_window_are_named() -> None:
     weekly = _registry(f'window = "week"\n{OLD_BUDGET}', a=BOOLEAN | {"window": "week"})
     daily = _registry(a=BOOLEAN | {"window": "week"})
     (shortened,) = regressions(weekly, daily)
-    assert shortened.startswith("budget.window: was shortened to a day from a week")
+    assert shortened.startswith(
+        "budget.window: was changed to a day from a week: each day may cost what each week might"
+    )
     few, more = (_registry(f'{OLD_BUDGET}strategy = "sample"\nanswers = {n}\n', a=BOOLEAN, b=BOOLEAN) for n in (1, 2))
     assert regressions(few, more) == ["budget.answers: was raised to 2 from 1"]
     (split,) = regressions(few, _registry(a=BOOLEAN, b=BOOLEAN))
