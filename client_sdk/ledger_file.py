@@ -9,7 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from client_sdk import forks, host, new_ledger, old_ledger
+from client_sdk import forks, host, new_ledger, old_ledger, origin
+from client_sdk.origin import Origin
 from client_sdk.results import LedgerBusyError, LedgerError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def identify(path: Path) -> tuple[int, int] | None:
 def open_memory(app: str) -> sqlite3.Connection:
     """Return a new ledger that lives as long as the connection."""
     connection = new_ledger.connect(":memory:")
-    new_ledger.fill(connection, app, inode=None)
+    new_ledger.fill(connection, app, origin.NOWHERE)
     return connection
 
 
@@ -81,6 +82,7 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
         old_ledger.upgrade(connection)
         new_ledger.add_retries(connection)
         if create:
+            _note_origin(connection, path)
             _renew_secret(connection)
     except BaseException:
         connection.close()
@@ -143,15 +145,18 @@ def _check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
     _check_version(path, _pragma(connection, "user_version"))
     if _pragma(connection, "quick_check(1)") != "ok":
         raise _damaged(path)
-    row = connection.execute("SELECT app, inode, host FROM device").fetchone()
+    cursor = connection.execute("SELECT * FROM device")  # version 2 had fewer columns
+    row = cursor.fetchone()
     if row is None:
         raise _damaged(path)
-    owner, inode, machine = row
+    device = dict(zip((name for name, *_ in cursor.description), row, strict=True))
+    owner, machine = device["app"], device["host"]
+    made_at = Origin(*(device.get(evidence) for evidence in Origin._fields))
     if app is None:
         return
     if app != owner:
         raise LedgerError(f"{path} is the ledger of the app {owner!r}, not {app!r}; give each app its own data_dir")
-    if inode not in (None, str(path.stat().st_ino)) or machine not in (None, host.identify(app)):
+    if made_at.contradicts(origin.of(path)) or machine not in (None, host.identify(app)):
         raise LedgerError(
             f"{path} is a copy of a ledger, restored or brought from elsewhere; a copy would spend the same budget "
             "again, so that nothing is recorded: put the original back, or delete it by hand, which also forgets what "
@@ -178,6 +183,17 @@ def _damaged(path: Path | None) -> LedgerError:
 
 def _pragma(connection: sqlite3.Connection, name: str) -> object:
     return connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+def _note_origin(connection: sqlite3.Connection, path: Path) -> None:
+    """Note what could not be told of the file's origin when it was made, and can be now."""
+    _, birth, file_system = origin.of(path)
+    new = "birth IS NULL AND ?1 IS NOT NULL OR file_system IS NULL AND ?2 IS NOT NULL"
+    if connection.execute(f"SELECT 1 FROM device WHERE inode IS NOT NULL AND ({new})", (birth, file_system)).fetchone():  # noqa: S608 a constant
+        connection.execute(
+            "UPDATE device SET birth = COALESCE(birth, ?), file_system = COALESCE(file_system, ?)",
+            (birth, file_system),
+        )
 
 
 def _renew_secret(connection: sqlite3.Connection) -> None:

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from client_sdk import host
+from client_sdk import host, origin
+from client_sdk.origin import Origin
 
 if sys.platform != "win32":
     import fcntl
@@ -48,7 +49,8 @@ QUEUED_ONCE = "CREATE UNIQUE INDEX queued_once ON queue (metric, edition, window
 _SCHEMA = f"""
 BEGIN;
 CREATE TABLE device (
-    app TEXT NOT NULL, secret BLOB, inode TEXT, host TEXT, generation INTEGER NOT NULL, latest_s INTEGER NOT NULL
+    app TEXT NOT NULL, secret BLOB, inode TEXT, host TEXT, generation INTEGER NOT NULL, latest_s INTEGER NOT NULL,
+    birth TEXT, file_system TEXT
 );
 {";".join(CHARGES)};
 CREATE TABLE slots (window TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -114,7 +116,7 @@ def create(path: Path, app: str) -> None:
     try:
         os.close(os.open(passing, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         with contextlib.closing(connect(f"{passing.as_uri()}?mode=rw")) as connection:
-            fill(connection, app, inode=str(passing.stat().st_ino))
+            fill(connection, app, origin.of(passing))
             connection.execute("PRAGMA journal_mode = WAL")
         with contextlib.suppress(FileExistsError):  # another process made one meanwhile
             _give_name(passing, path)
@@ -123,16 +125,15 @@ def create(path: Path, app: str) -> None:
     _sync_directory(path.parent)
 
 
-def fill(connection: sqlite3.Connection, app: str, inode: str | None) -> None:
-    """Write an empty ledger.
-
-    The inode tells a copy, which must not spend its budget a second time, from the file that was made here. The device
-    number would not tell more, and changes when some file systems are mounted again.
-    """
+def fill(connection: sqlite3.Connection, app: str, made_at: Origin) -> None:
+    """Write an empty ledger; its origin tells a copy, which must not spend its budget a second time, from itself."""
     connection.executescript(_SCHEMA)
     add_retries(connection)
-    row = (app, draw_secret(), inode, None if inode is None else host.identify(app))
-    connection.execute("INSERT INTO device VALUES (?, ?, ?, ?, 1, 0)", row)
+    machine = None if made_at.inode is None else host.identify(app)
+    connection.execute(
+        "INSERT INTO device VALUES (?, ?, ?, ?, 1, 0, ?, ?)",
+        (app, draw_secret(), made_at.inode, machine, made_at.birth, made_at.file_system),
+    )
 
 
 def add_retries(connection: sqlite3.Connection) -> None:
@@ -148,7 +149,7 @@ def _give_name(passing: Path, path: Path) -> None:
         raise
     except OSError:  # no hard links here, as on FAT: no lasting inodes either, and on POSIX a rename would replace
         with contextlib.closing(connect(f"{passing.as_uri()}?mode=rw")) as connection:
-            connection.execute("UPDATE device SET inode = NULL")
+            connection.execute("UPDATE device SET inode = NULL, birth = NULL, file_system = NULL")
         with _locked(path.parent):
             if not path.exists():
                 passing.rename(path)

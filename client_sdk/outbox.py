@@ -179,10 +179,10 @@ def answer(connection: sqlite3.Connection, report: Report) -> bool:
 
 def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str], bool]) -> None:
     """Drop and count the reports held back of questions that are no longer asked, by metric, edition and window."""
-    held = connection.execute("SELECT id, metric, edition, window FROM queue WHERE release > 0").fetchall()
-    dropped = [(row_id,) for row_id, *key in held if not is_asked(*key)]
-    connection.executemany("DELETE FROM queue WHERE id = ?", dropped)
-    _count(connection, NO_LONGER_ASKED, len(dropped))
+    latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
+    for metric, edition, window in connection.execute(latest).fetchall():
+        if not is_asked(metric, edition, window):  # what is asked in a window was asked in all before it
+            _drop_held_of(connection, metric, edition, is_asked)
 
 
 def waiting(connection: sqlite3.Connection) -> int:
@@ -203,6 +203,16 @@ def history(connection: sqlite3.Connection) -> list[HistoryEntry]:
 def dropped(connection: sqlite3.Connection) -> dict[str, int]:
     """Return how many reports were dropped, by reason."""
     return dict(connection.execute("SELECT reason, reports FROM drops ORDER BY reason").fetchall())
+
+
+def _drop_held_of(
+    connection: sqlite3.Connection, metric: str, edition: str, is_asked: Callable[[str, str, str], bool]
+) -> None:
+    held = "SELECT id, window FROM queue WHERE release > 0 AND metric = ? AND edition = ?"
+    rows = connection.execute(held, (metric, edition)).fetchall()
+    dropped = [(row_id,) for row_id, window in rows if not is_asked(metric, edition, window)]
+    connection.executemany("DELETE FROM queue WHERE id = ?", dropped)
+    _count(connection, NO_LONGER_ASKED, len(dropped))
 
 
 def _pack(connection: sqlite3.Connection, waiting: list[tuple[int, int, str, str, str, int]], now_s: float) -> Parcel:
