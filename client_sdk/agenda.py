@@ -174,8 +174,9 @@ class Agenda:
     def _asked(self, name: str, edition: str, window: str) -> Metric | None:
         """Return the metric of a slot or a report, if it is asked in that window still."""
         definition = self._registry.metrics.get(name)
-        is_asked = definition is not None and definition.edition == edition
-        return definition if is_asked and not definition.has_expired(Window.parse(window)) else None
+        if definition is None or definition.edition != edition or definition.has_expired(Window.parse(window)):
+            return None
+        return definition
 
     def _report_counts(self, connection: sqlite3.Connection, instant_s: float) -> None:
         for counted in self.counters.ended(self._registry, instant_s):
