@@ -80,7 +80,6 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
     try:
         _check(connection, path, app)
         old_ledger.upgrade(connection)
-        new_ledger.add_retries(connection)
         if create:
             _note_origin(connection, path)
             _renew_secret(connection)

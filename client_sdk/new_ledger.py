@@ -46,6 +46,14 @@ CHARGES = (
 QUEUED_ONCE = "CREATE UNIQUE INDEX queued_once ON queue (metric, edition, window)"
 """What is paid for once waits once, whichever version of the SDK another process runs."""
 
+RETRIES = """
+CREATE TABLE retries (
+    upload TEXT PRIMARY KEY, due REAL NOT NULL, not_before REAL NOT NULL, tried REAL,
+    failures INTEGER NOT NULL, refusals INTEGER NOT NULL
+) WITHOUT ROWID
+"""
+"""The statement that makes the table of uploads that are sent again; an upload without a row there is due."""
+
 _SCHEMA = f"""
 BEGIN;
 CREATE TABLE device (
@@ -71,6 +79,7 @@ CREATE TABLE uploads (
     id TEXT PRIMARY KEY, body BLOB NOT NULL, deadline INTEGER NOT NULL,
     turn INTEGER NOT NULL, late_attempts INTEGER NOT NULL
 ) WITHOUT ROWID;
+{RETRIES.strip()};
 CREATE TABLE history (
     metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL, symbol INTEGER NOT NULL,
     outcome TEXT NOT NULL, PRIMARY KEY (metric, edition, window)
@@ -80,15 +89,6 @@ PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 COMMIT;
 """
-
-
-_RETRIES = """
-CREATE TABLE IF NOT EXISTS retries (
-    upload TEXT PRIMARY KEY, due REAL NOT NULL, not_before REAL NOT NULL, tried REAL,
-    failures INTEGER NOT NULL, refusals INTEGER NOT NULL
-) WITHOUT ROWID
-"""
-"""A ledger of an earlier version gets it when it is opened: an upload without a row there is due."""
 
 
 def connect(place: str) -> sqlite3.Connection:
@@ -128,17 +128,11 @@ def create(path: Path, app: str) -> None:
 def fill(connection: sqlite3.Connection, app: str, made_at: Origin) -> None:
     """Write an empty ledger; its origin tells a copy, which must not spend its budget a second time, from itself."""
     connection.executescript(_SCHEMA)
-    add_retries(connection)
     machine = None if made_at.inode is None else host.identify(app)
     connection.execute(
         "INSERT INTO device VALUES (?, ?, ?, ?, 1, 0, ?, ?)",
         (app, draw_secret(), made_at.inode, machine, made_at.birth, made_at.file_system),
     )
-
-
-def add_retries(connection: sqlite3.Connection) -> None:
-    """Add the table that tells when uploads are sent again, where there is none."""
-    connection.execute(_RETRIES)
 
 
 def _give_name(passing: Path, path: Path) -> None:

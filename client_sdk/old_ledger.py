@@ -33,6 +33,7 @@ def upgrade(connection: sqlite3.Connection) -> None:
         if _version(connection) < new_ledger.SCHEMA_VERSION:  # else another process did it meanwhile
             _date_charges(connection)
             connection.execute(new_ledger.QUEUED_ONCE)
+            connection.execute(new_ledger.RETRIES)
             for evidence in ("birth", "file_system"):  # of the file's origin, noted when it can be told
                 connection.execute(f"ALTER TABLE device ADD COLUMN {evidence} TEXT")
             connection.execute(f"PRAGMA user_version = {new_ledger.SCHEMA_VERSION}")

@@ -72,7 +72,7 @@ def test_a_slot_has_its_report_from_the_transaction_on_that_opens_it_and_none_le
     agenda.begin(connection, TODAY.ends_at - 1)
     assert queue(connection) == before
     assert [window for window, _, _ in before] == [TODAY.text] * 2
-    assert outbox.next_parcel(connection, TODAY.ends_at - 1) is None
+    assert outbox.new_parcel(connection, TODAY.ends_at - 1) is None
     assert ledger.open_slots(connection) == []
 
 
@@ -94,11 +94,12 @@ def test_an_answer_that_comes_after_its_report_has_left_changes_nothing(
     """Else two reports of one window would be paid for once."""
     agenda, metric = Agenda(FILLED, SteadyCoins(0.5)), FILLED.metric("m")
     agenda.begin(connection, NOON)
-    parcel = outbox.next_parcel(connection, TODAY.ends_at + RELEASE_SPREAD_S)
+    parcel = outbox.new_parcel(connection, TODAY.ends_at + RELEASE_SPREAD_S)
     assert parcel is not None
     if comes_back:
         refused = tuple((index, Refusal.UNKNOWN_EDITION) for index in range(parcel.reports))
-        assert outbox.settle(connection, parcel.id, Verdict(parcel.reports, refused), TODAY.ends_at)
+        outbox.settle(connection, parcel.id, Verdict(parcel.reports, refused), TODAY.ends_at, uniform=min)
+        assert outbox.waiting(connection) > 0
     before = queue(connection)
     made = agenda.made(connection, metric, True)  # noqa: FBT003 the answer
     assert agenda.report(connection, metric, made, TODAY, TODAY.ends_at) is Recorded.NOT_ASKED

@@ -18,7 +18,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from client_sdk import Recorded, counting, forgetting, outbox
+from client_sdk import Recorded, counting, forgetting, outbox, retries
 from client_sdk.agenda import Agenda
 from client_sdk.ledger import CLOCK_BACK_S, Key, Slot
 from client_sdk.ledger_file import open_memory
@@ -135,17 +135,30 @@ class Device:
             agenda.counters.add(definition, window, 2)
 
     def send(self, clock_s: float, refusal: Refusal | None) -> None:
-        """Send all that may leave; the collector counts it, or refuses what comes first."""
-        while (parcel := outbox.next_parcel(self.connection, clock_s)) is not None:
-            reports = Upload.decode(parcel.body).reports
-            self.left += sorted((clock_s, report.metric, report.edition, report.window) for report in reports)
-            for report in reports:  # else a window would be reported twice, and paid for once
-                key = report.metric, report.edition, report.window
-                assert self._symbols.setdefault(key, report.symbol) == report.symbol
-            refused = () if refusal is None else tuple((index, refusal) for index in range(len(reports)))
-            outbox.settle(self.connection, parcel.id, Verdict(len(reports), refused), clock_s)
+        """Send all that may leave, what was refused before it first; the collector counts it, or refuses it."""
+        for retry in retries.pending(self.connection):
+            if retry.wait_s(clock_s, hurried=False) == 0:
+                again = outbox.same_parcel(self.connection, retry, clock_s)
+                assert again is not None
+                self._deliver(again, clock_s, refusal)
+        while (parcel := outbox.new_parcel(self.connection, clock_s)) is not None:
+            self._deliver(parcel, clock_s, refusal)
             if refusal is not None:
                 return
+
+    def _deliver(self, parcel: outbox.Parcel, clock_s: float, refusal: Refusal | None) -> None:
+        reports = Upload.decode(parcel.body).reports
+        self.left += sorted((clock_s, report.metric, report.edition, report.window) for report in reports)
+        for report in reports:  # else a window would be reported twice, and paid for once
+            key = report.metric, report.edition, report.window
+            assert self._symbols.setdefault(key, report.symbol) == report.symbol
+        refused = () if refusal is None else tuple((index, refusal) for index in range(len(reports)))
+        outbox.settle(self.connection, parcel.id, Verdict(len(reports), refused), clock_s, uniform=_middle)
+
+
+def _middle(low: float, high: float) -> float:
+    """Stand in for jitter: both devices have the same."""
+    return (low + high) / 2
 
 
 class Histories(RuleBasedStateMachine):

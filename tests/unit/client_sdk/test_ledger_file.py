@@ -15,10 +15,9 @@ from pathlib import Path
 import pytest
 
 from client_sdk import LedgerError, Recorded, ledger_file, new_ledger
-from client_sdk.cli import main
 from client_sdk.ledger_file import FILE_NAME, open_file
 from client_sdk.results import LedgerBusyError
-from tests.support.clients import ScriptedTransport, nothing, rows, telemetry, write_lock_held
+from tests.support.clients import ScriptedTransport, rows, telemetry, write_lock_held
 
 
 @pytest.fixture
@@ -323,20 +322,3 @@ def test_where_there_are_no_hard_links_a_file_that_another_process_made_is_kept_
 def test_a_path_that_cannot_be_looked_at_is_said(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="cannot be used: File name too long; name a directory"):
         ledger_file.exists(tmp_path / ("x" * 300))
-
-
-def test_what_waits_in_a_ledger_of_an_earlier_version_is_sent_and_can_be_forgotten(tmp_path: Path) -> None:
-    with telemetry(tmp_path, transport=ScriptedTransport(nothing)) as device:
-        assert device.record("dark_mode", value=True) is Recorded.QUEUED
-        assert device.flush(0.5) is False
-    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as earlier, earlier:
-        earlier.execute("DROP TABLE retries")
-        earlier.execute("UPDATE history SET outcome = 'no answer yet'")
-    with telemetry(tmp_path) as device:
-        assert [entry.outcome for entry in device.history()] == ["sent"]
-        assert device.flush(60) is True
-        assert [entry.outcome for entry in device.history()] == ["accepted"]
-    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as earlier, earlier:
-        earlier.execute("DROP TABLE retries")
-    assert main(["forget", "--data-dir", str(tmp_path)]) == 0
-    assert rows(tmp_path, "SELECT * FROM history") == []

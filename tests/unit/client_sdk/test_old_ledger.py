@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk import Recorded, ledger, new_ledger, old_ledger, outbox
+from client_sdk.cli import main
 from client_sdk.ledger import Periods
 from client_sdk.ledger_file import FILE_NAME, open_file
-from client_sdk.spec import Registry, Report, Window, WindowKind
+from client_sdk.spec import Registry, Report, Upload, Window, WindowKind
 from tests.support import old_ledgers
 from tests.support.clients import DAY_S, NOON, ask, rows, telemetry
 from tests.support.old_ledgers import OldCharge
@@ -141,3 +142,22 @@ def test_an_earlier_version_that_still_runs_cannot_report_a_second_time(tmp_path
         outbox.enqueue(connection, Report("m", EDITION, TODAY, 1), int(NOON))
         with pytest.raises(sqlite3.IntegrityError):
             outbox.enqueue(connection, Report("m", EDITION, TODAY, 0), int(NOON))
+
+
+def test_what_waits_in_a_ledger_of_an_earlier_version_is_sent_and_can_be_forgotten(tmp_path: Path) -> None:
+    registry = ask('[metric.m]\nkind = "boolean"')
+    report = Report("m", registry.metric("m").edition, TODAY, 1)
+    upload = Upload("0123456789abcdef" * 2, (report,))
+    path = tmp_path / FILE_NAME
+    old_ledgers.write(path, [OldCharge(*report[:3], TODAY, "2026-11", 5)], NOON)
+    with contextlib.closing(sqlite3.connect(path)) as earlier, earlier:
+        earlier.execute(
+            "INSERT INTO uploads VALUES (?, ?, ?, 1, 0)", (upload.id, upload.encode(), int(NOON) + 9 * 86_400)
+        )
+        earlier.execute("INSERT INTO history VALUES (?, ?, ?, ?, 'no answer yet')", report)
+    with telemetry(tmp_path, registry=registry) as device:
+        assert [entry.outcome for entry in device.history()] == ["sent"]
+        assert device.flush(60) is True
+        assert [entry.outcome for entry in device.history()] == ["accepted"]
+    assert main(["forget", "--data-dir", str(tmp_path)]) == 0
+    assert rows(tmp_path, "SELECT * FROM history") == []
