@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collector.count_upload import BUCKET_ENTRIES, BUCKET_LEVELS, ID_BYTES
+from collector import keys
+from collector.count_upload import BUCKET_ENTRIES, BUCKET_LEVELS, ID_BYTES, PATH
 
 READ_BUCKETS = """
 -- KEYS: the shard's prefix, which itself is no key
--- ARGV: where to go on
+-- ARGV: where to go on; what the names of buckets begin with
 local found, visited, cursor = {}, 0, ARGV[1]
 repeat
-  local page = redis.call('SCAN', cursor, 'MATCH', KEYS[1] .. 'ids:*', 'COUNT', 100)
+  local page = redis.call('SCAN', cursor, 'MATCH', KEYS[1] .. ARGV[2] .. ':*', 'COUNT', 100)
   cursor, visited = page[1], visited + 100
   for _, key in ipairs(page[2]) do
     table.insert(found, {key, redis.call('EXPIRETIME', key), redis.call('ZRANGE', key, 0, -1)})
@@ -19,41 +20,38 @@ return {cursor, found}
 """
 """A page at a time holds up uploads for a few milliseconds."""
 
-CUT = """
+CUT = f"""
 -- KEYS: the shard's prefix, which itself is no key
 -- ARGV: the known buckets, a line each: key, expiry, number of uploads
-local known = {}
+local known = {{}}
 for key, state in string.gmatch(ARGV[1], '(%S+) (%S+ %S+)\\n') do known[key] = state end
-local changed, cursor = {}, '0'
+local changed, cursor = {{}}, '0'
 repeat
-  local page = redis.call('SCAN', cursor, 'MATCH', KEYS[1] .. 'ids:*', 'COUNT', 1000)
+  local page = redis.call('SCAN', cursor, 'MATCH', KEYS[1] .. '{keys.IDS}:*', 'COUNT', 1000)
   cursor = page[1]
   for _, key in ipairs(page[2]) do
     local expiry = redis.call('EXPIRETIME', key)
     if known[key] ~= expiry .. ' ' .. redis.call('ZCARD', key) then
-      table.insert(changed, {key, expiry, redis.call('ZRANGE', key, 0, -1)})
+      table.insert(changed, {{key, expiry, redis.call('ZRANGE', key, 0, -1)}})
     end
   end
 until cursor == '0'
-local closed, is_closed = redis.call('SMEMBERS', KEYS[1] .. 'closed'), {}
+local closed, is_closed = redis.call('SMEMBERS', KEYS[1] .. 'closed'), {{}}
 for _, window in ipairs(closed) do is_closed[window] = true end
-local index, open = redis.call('HGETALL', KEYS[1] .. 'tallies'), {}
+local index, open = redis.call('HGETALL', KEYS[1] .. 'tallies'), {{}}
 for i = 1, #index, 2 do
   if not is_closed[string.match(index[i], '[^:]+$')] then
-    table.insert(open, {index[i], redis.call('GET', KEYS[1] .. 'tally:' .. index[i])})
+    table.insert(open, {{index[i], redis.call('GET', KEYS[1] .. 'tally:' .. index[i])}})
   end
 end
-return {changed, closed, index, open}
+return {{changed, closed, index, open}}
 """
 
 REMEMBER = f"""
 -- KEYS: base of the id buckets
--- ARGV: expiry (Unix seconds), then ids, each with its verdict
+-- ARGV: the store's name; expiry (Unix seconds); then ids, each with what is remembered of it
 -- The tree of buckets is that of uploads that are counted: a bucket is filled before those below it are.
-local function path_of(member)
-  local first, second, third = string.byte(member, 1, 3)
-  return string.format('%0{BUCKET_LEVELS}o', first * 65536 + second * 256 + third)
-end
+{PATH}
 
 local function put(path, level, members)
   local bucket, is_there = KEYS[1] .. path, {{}}
@@ -69,19 +67,19 @@ local function put(path, level, members)
         table.insert(added, 0)
         table.insert(added, member)
       else
-        local next = string.sub(path_of(member), 1, level + 1)
+        local next = string.sub(path_of(ARGV[1], id), 1, level + 1)
         below[next] = below[next] or {{}}
         table.insert(below[next], member)
       end
     end
   end
   if #added > 0 then redis.call('ZADD', bucket, unpack(added)) end
-  redis.call('EXPIREAT', bucket, ARGV[1], 'NX')
-  redis.call('EXPIREAT', bucket, ARGV[1], 'GT')
+  redis.call('EXPIREAT', bucket, ARGV[2], 'NX')
+  redis.call('EXPIREAT', bucket, ARGV[2], 'GT')
   for next, rest in pairs(below) do put(next, level + 1, rest) end
 end
 
-put('', 0, {{unpack(ARGV, 2)}})
+put('', 0, {{unpack(ARGV, 3)}})
 """
 
 PUT = """

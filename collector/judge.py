@@ -6,7 +6,7 @@ ones. So it is looked up once a second, not once a report.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -30,6 +30,11 @@ class Label(NamedTuple):
 
     tally: str
     symbols: int
+
+    @property
+    def window(self) -> str:
+        """The window's name."""
+        return self.tally.rpartition(":")[2]
 
 
 class Allowance(NamedTuple):
@@ -55,10 +60,11 @@ class Judgement(NamedTuple):
         reports: how many reports it has.
         additions: the reports that count: the symbol of each by its label and its index in the upload.
         refused: index and reason of the others, by rising index.
-        latest_end: Unix seconds of the latest end of any window in the upload: a function of its bytes alone, so that
-            every attempt looks for the id in the same place.
-        remember_until: Unix seconds until which the id is remembered; 0 where no window is open, for then nothing is
-            counted and nothing needs remembering.
+        ends: Unix seconds of the ends of the upload's windows, each once, the latest first: a function of its bytes
+            alone, so that every attempt looks wherever another one may have left the id, whatever its clock says.
+        latest_end: Unix seconds of the latest end among windows of the reports that count, under which the id is left;
+            0 where none counts, for then nothing needs remembering.
+        remember_until: Unix seconds until which it is; 0 likewise.
         allowance: what the reports that count are charged to, if anything.
 
     """
@@ -67,9 +73,21 @@ class Judgement(NamedTuple):
     reports: int
     additions: dict[Label, dict[int, int]]
     refused: tuple[tuple[int, Refusal], ...]
+    ends: tuple[int, ...]
     latest_end: int
     remember_until: int
     allowance: Allowance | None = None
+
+    def without(self, closed: Collection[str]) -> Judgement:
+        """Return the same judgement where some windows, by name, take no reports any more."""
+        kept = {label: reported for label, reported in self.additions.items() if label.window not in closed}
+        late = (index for label in self.additions.keys() - kept.keys() for index in self.additions[label])
+        refused = sorted((*self.refused, *((index, Refusal.WINDOW_CLOSED) for index in late)))
+        latest_end = max((Window.parse(label.window).ends_at for label in kept), default=0)
+        remember_until = self.remember_until - self.latest_end + latest_end if kept else 0
+        return self._replace(
+            additions=kept, refused=tuple(refused), latest_end=latest_end, remember_until=remember_until
+        )
 
 
 class _Ruling(NamedTuple):
@@ -80,7 +98,7 @@ class _Ruling(NamedTuple):
         out_of_time: why none of them counts now, or none.
         label: theirs.
         ends_at: Unix seconds of the window's end.
-        remember_until: Unix seconds until which the upload's id is remembered; 0 if the window is not open.
+        remember_until: Unix seconds until which the id of an upload is remembered of which one is counted.
 
     """
 
@@ -144,22 +162,26 @@ def _out_of_time(window: Window, now_s: float, grace_s: int) -> Refusal | None:
 def _judge(upload: Upload, rule: _Rule, allowance: Allowance | None = None) -> Judgement:
     additions: dict[Label, dict[int, int]] = {}
     refused: list[tuple[int, Refusal]] = []
+    ends: set[int] = set()
     latest_end = latest_memory = 0
     for index, (metric, edition, window, symbol) in enumerate(upload.reports):
         refusal, out_of_time, label, ends_at, remember_until = rule(metric, edition, window)
-        if ends_at > latest_end:  # noqa: PLR1730 a call of max takes longer, and this is done for every report
-            latest_end = ends_at
-        if remember_until > latest_memory:  # noqa: PLR1730 as above
-            latest_memory = remember_until
+        ends.add(ends_at)
         if refusal is None:
             refusal = Refusal.SYMBOL_OUT_OF_RANGE if symbol >= label.symbols else out_of_time
         if refusal is not None:
             refused.append((index, refusal))
-        elif label in additions:
+            continue
+        if ends_at > latest_end:
+            latest_end, latest_memory = ends_at, remember_until
+        if label in additions:
             additions[label][index] = symbol
         else:
             additions[label] = {index: symbol}
-    return Judgement(upload.id, len(upload.reports), additions, tuple(refused), latest_end, latest_memory, allowance)
+    latest_first = tuple(sorted(ends, reverse=True))
+    return Judgement(
+        upload.id, len(upload.reports), additions, tuple(refused), latest_first, latest_end, latest_memory, allowance
+    )
 
 
 _latest: _Second | None = None
@@ -180,7 +202,7 @@ def _rules_of(registry: Registry, now_s: float, grace_s: int) -> _Rule:
     def rule(name: str, edition: str, window_text: str) -> _Ruling:
         window = Window.parse(window_text)
         out_of_time = _out_of_time(window, now_s, grace_s)
-        remember_until = window.ends_at + grace_s + IDS_OUTLIVE_S if out_of_time is None else 0
+        remember_until = window.ends_at + grace_s + IDS_OUTLIVE_S
         metric = registry.metrics.get(name)
         label = Label(f"{name}:{edition}:{window}", metric.channel.symbols if metric else 0)
         return _Ruling(_refusal(metric, edition, window), out_of_time, label, window.ends_at, remember_until)

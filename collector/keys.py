@@ -8,7 +8,8 @@ upload id.
                                             imports; from first use
 ``hearsay:upgrading``                       there while an upgrade of the schema runs
 ``{shard}:name``                            the store's name, by which a shard is known to be one of the store
-``{shard}:ids:END:PATH``                    sorted set: raw upload id and packed verdict; a bucket (see count_upload)
+``{shard}:seen:END:PATH``                   sorted set: raw upload id, and which reports were counted; a bucket (see
+                                            count_upload)
 ``{shard}:tally:METRIC:EDITION:WINDOW``     packed signed 64-bit counters, big-endian, one a symbol
 ``{shard}:tallies``                         hash: METRIC:EDITION:WINDOW -> number of symbols
 ``{shard}:windows``                         set: names of windows with a tally
@@ -30,7 +31,7 @@ UPGRADING = "hearsay:upgrading"
 SNAPSHOT = "{0}:look"
 
 NAME = "name"
-IDS = "ids"
+IDS, IDS_OF_SCHEMA_1 = "seen", "ids"
 TALLIES = "tallies"
 WINDOWS = "windows"
 CLOSED = "closed"
@@ -39,7 +40,7 @@ NEVER = "never"
 
 
 def shard_of(upload_id: str, shards: int) -> int:
-    """Return the shard of an upload: its last 32 bits, for the buckets take the first."""
+    """Return the shard of an upload: its last 32 bits."""
     return int(upload_id[-8:], 16) % shards
 
 

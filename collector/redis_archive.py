@@ -15,6 +15,7 @@ from collector.config import ConfigError
 from collector.connection import Connection
 from collector.count_upload import ID_BYTES
 from collector.redis_store import RedisStore
+from collector.remembered import pack, unpack
 from collector.schema import GRACE_FIELD, IMPORTED, IMPORTING, SCHEMA_FIELD, SHARDS_FIELD
 from collector.server import ask, info
 
@@ -48,11 +49,11 @@ class RedisArchive:
             raise ConfigError("slots of the cluster are moving: take the backup when they have moved")
         return "; ".join(standing)
 
-    def buckets(self, shard: int) -> Iterator[Found]:
-        """See Source."""
+    def buckets(self, shard: int, ids: str = keys.IDS) -> Iterator[Found]:
+        """See Source; ``ids`` is what the names of buckets begin with."""
         cursor = b"0"
         while True:
-            cursor, page = self._run(shard, "EVAL", READ_BUCKETS, 1, keys.prefix(shard), cursor)
+            cursor, page = self._run(shard, "EVAL", READ_BUCKETS, 1, keys.prefix(shard), cursor, ids)
             yield from map(_found, page)
             if cursor == b"0":
                 return
@@ -95,17 +96,21 @@ class RedisArchive:
         return True
 
     def remember(self, buckets: Iterable[Bucket]) -> None:
-        """See Target."""
+        """See Target; of an upload of which nothing was counted schema 1 remembered the id too."""
         waiting: dict[tuple[int, int, int], list[bytes]] = defaultdict(list)
         for bucket in buckets:
             for member in bucket.members:
-                shard = keys.shard_of(member[:ID_BYTES].hex(), self._store.shards)
-                waiting[shard, bucket.latest_end, bucket.expires_at].append(member)
+                upload_id = member[:ID_BYTES]
+                reports, counted = unpack(member[ID_BYTES:])
+                if counted:
+                    place = keys.shard_of(upload_id.hex(), self._store.shards), bucket.latest_end, bucket.expires_at
+                    waiting[place].append(upload_id + pack(reports, sorted(counted)))
         for (shard, latest_end, expires_at), members in waiting.items():
             base = f"{keys.of_shard(shard, keys.IDS)}:{latest_end}:"
             members.sort()  # so that those of a script share their buckets
             for start in range(0, len(members), IDS_A_SCRIPT):
-                self._run(shard, "EVAL", REMEMBER, 1, base, expires_at, *members[start : start + IDS_A_SCRIPT])
+                part = members[start : start + IDS_A_SCRIPT]
+                self._run(shard, "EVAL", REMEMBER, 1, base, self._store.layout.name, expires_at, *part)
 
     def close_all(self, windows: Iterable[str]) -> None:
         """See Target."""

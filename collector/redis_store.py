@@ -1,7 +1,7 @@
 """The tally store on a Redis or Valkey server, or on a cluster of them.
 
-One upload is one script on one hash slot: it looks the upload id up, remembers its verdict and counts every report, or
-does none of it. `keys` says what is kept where, `router` which server has it, `connections` what each must promise.
+One upload is one script on one hash slot: it looks the upload id up, counts every report and remembers which, or does
+none of it. `keys` says what is kept where, `router` which server has it, `connections` what each must promise.
 """
 
 from __future__ import annotations
@@ -185,16 +185,30 @@ class RedisStore:
 
     def count(self, judgement: Judgement) -> Counted:
         """See TallyStore."""
-        outcome = read_answer(self._router.ask(count_request(judgement, self.layout.shards, self.layout.name)))
-        if isinstance(outcome, QuotaExceededError):
-            raise outcome
-        return outcome
+        while True:
+            request = count_request(judgement, self.layout.shards, self.layout.name)
+            outcome = read_answer(self._router.ask(request), judgement)
+            if isinstance(outcome, QuotaExceededError):
+                raise outcome
+            if isinstance(outcome, Counted):
+                return outcome
+            judgement = judgement.without(outcome)  # of fewer windows each time, for none opens again
 
     def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:
         """See TallyStore."""
-        requests = [count_request(judgement, self.shards, self.layout.name) for judgement in judgements]
-        answers = self._router.ask_all(requests)
-        return [answer if isinstance(answer, StoreUnavailableError) else read_answer(answer) for answer in answers]
+        outcomes: dict[int, Outcome] = {}
+        pending = dict(enumerate(judgements))
+        while pending:
+            requests = [count_request(judgement, self.shards, self.layout.name) for judgement in pending.values()]
+            late = {}
+            for (index, judgement), answer in zip(pending.items(), self._router.ask_all(requests), strict=True):
+                outcome = answer if isinstance(answer, StoreUnavailableError) else read_answer(answer, judgement)
+                if isinstance(outcome, frozenset):
+                    late[index] = judgement.without(outcome)
+                else:
+                    outcomes[index] = outcome
+            pending = late
+        return [outcomes[index] for index in range(len(judgements))]
 
     def close(self, window: Window) -> None:
         """See TallyStore; where a shard cannot be reached, the others close it, and it is not closed yet."""

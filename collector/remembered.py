@@ -1,13 +1,15 @@
-"""A verdict as the store remembers it: one byte for the number of reports, three for each run of equal refusals.
+"""What the store remembers of an upload: which of its reports were counted. Why others were refused is judged anew.
 
-The meaning of a byte never changes: a verdict that is remembered by one version is read by the next.
+So it takes at most MOST_BYTES, whatever an upload holds, and one byte where all of its reports were counted. The
+meaning of a byte never changes: what is remembered by one version is read by the next.
 """
 
 from __future__ import annotations
 
-from itertools import chain, pairwise
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
-from client_sdk.spec import Refusal, Verdict
+from client_sdk.spec import MAX_REPORTS, Refusal
 
 REFUSAL_BYTES = {
     Refusal.UNKNOWN_METRIC: 1,
@@ -18,30 +20,77 @@ REFUSAL_BYTES = {
     Refusal.METRIC_EXPIRED: 6,
     Refusal.SYMBOL_OUT_OF_RANGE: 7,
 }
-
-_REFUSALS = {byte: refusal for refusal, byte in REFUSAL_BYTES.items()}
+"""How schema 1 named refusals."""
 
 RUN_BYTES = 3
-"""A run's first index, its last index, and the byte of its refusal."""
+"""What schema 1 kept of a run of equal refusals: its first index, its last one, and the byte of its refusal."""
+
+BITMAP_BYTES = MAX_REPORTS // 8
+
+MOST_BYTES = 1 + BITMAP_BYTES
+"""With the id less than 64 bytes, beyond which a bucket would cost four times as much (see count_upload)."""
+
+UNKNOWN = "nothing that a store remembers of an upload"
 
 
-def pack(reports: int, refused: tuple[tuple[int, Refusal], ...]) -> bytes:
-    """Return the bytes of a verdict on 1 to 256 reports, refusals by rising index."""
-    if not refused:
-        return bytes((reports - 1,))
-    breaks = [
-        position
-        for position, ((before, one), (after, other)) in enumerate(pairwise(refused), 1)
-        if after != before + 1 or one is not other
-    ]
-    runs = [refused[start:end] for start, end in pairwise((0, *breaks, len(refused)))]
-    return bytes((reports - 1, *chain.from_iterable((run[0][0], run[-1][0], REFUSAL_BYTES[run[0][1]]) for run in runs)))
+class Remembered(NamedTuple):
+    """What is known of an upload of which something was counted.
+
+    Attributes:
+        reports: how many reports it had.
+        counted: indexes of those that were counted.
+
+    """
+
+    reports: int
+    counted: Collection[int]
 
 
-def unpack(packed: bytes) -> Verdict:
-    """Return the verdict; runs that the store added itself stand last and are sorted in."""
-    if len(packed) == 1:
-        return Verdict(packed[0] + 1)
-    runs = zip(packed[1::RUN_BYTES], packed[2::RUN_BYTES], packed[3::RUN_BYTES], strict=True)
-    refused = ((index, _REFUSALS[byte]) for first, last, byte in runs for index in range(first, last + 1))
-    return Verdict(packed[0] + 1, tuple(sorted(refused)))
+def pack(reports: int, counted: Sequence[int]) -> bytes:
+    """Return the bytes for an upload of 1 to 256 reports of which some were counted, by rising index.
+
+    The first is the number of reports, less one. Nothing follows it where all were counted; else their indexes where
+    these are shorter than a bitmap, or the bitmap.
+    """
+    head = bytes((reports - 1,))
+    if len(counted) == reports:
+        return head
+    if len(counted) >= BITMAP_BYTES:
+        return head + sum(1 << index for index in counted).to_bytes(BITMAP_BYTES, "little")
+    # By its length a list is told from the runs of schema 1: where it would have one of theirs, its last index is twice
+    # in it.
+    listed = counted if len(counted) % RUN_BYTES else (*counted, counted[-1])
+    return head + bytes(listed)
+
+
+def unpack(packed: bytes) -> Remembered:
+    """Read what `pack` returned, or schema 1 remembered.
+
+    Raises:
+        ValueError: if it is neither.
+
+    """
+    reports, rest = packed[0] + 1, packed[1:]
+    return Remembered(reports, _counted(reports, rest) if rest else range(reports))
+
+
+def _counted(reports: int, rest: bytes) -> frozenset[int]:
+    if len(rest) % RUN_BYTES == 0:
+        counted = frozenset(range(reports)) - _refused_of_schema_1(rest)
+    elif len(rest) == BITMAP_BYTES:
+        bits = int.from_bytes(rest, "little")
+        counted = frozenset(index for index in range(MAX_REPORTS) if bits >> index & 1)
+    elif len(rest) < BITMAP_BYTES:
+        counted = frozenset(rest)
+    else:
+        raise ValueError(UNKNOWN)
+    if max(counted, default=0) >= reports:
+        raise ValueError(UNKNOWN)
+    return counted
+
+
+def _refused_of_schema_1(runs: bytes) -> frozenset[int]:
+    if not set(runs[2::RUN_BYTES]) <= set(REFUSAL_BYTES.values()):
+        raise ValueError(UNKNOWN)
+    spans = zip(runs[::RUN_BYTES], runs[1::RUN_BYTES], strict=True)
+    return frozenset(index for first, last in spans for index in range(first, last + 1))

@@ -11,8 +11,9 @@ from enum import Enum, auto
 
 from collector.config import ConfigError
 
-SCHEMA = 1
-"""What this version reads and writes."""
+SCHEMA = 2
+"""What this version reads and writes. Schema 1 remembered uploads of which nothing was counted, with every refusal, in
+trees of buckets whose ways were chosen by whoever chose the ids."""
 
 SCHEMA_FIELD, SHARDS_FIELD, GRACE_FIELD, NAME_FIELD = "schema", "shards", "grace", "name"
 """Fields of the store's facts, written at first use: see `keys.STORE`."""

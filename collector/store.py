@@ -19,10 +19,10 @@ class QuotaExceededError(HearsayError):
 
 
 class Counted(NamedTuple):
-    """An upload that is counted, now or before.
+    """An upload that has its verdict: counted now or before, as far as it can be.
 
     Attributes:
-        verdict: what became of each report; the same every time that the upload comes.
+        verdict: what became of each report: the same ones are accepted every time that the upload comes.
         is_duplicate: whether its id was remembered, so that nothing was counted this time. An upload that was sent
             again within the collector, because a connection broke, counts as a duplicate too.
 
@@ -87,8 +87,11 @@ class TallyStore(Protocol):
     def count(self, judgement: Judgement) -> Counted:
         """Count an upload in one atomic step, unless its id is remembered, and return its verdict.
 
-        A remembered id gets the verdict of the first time, whatever the judgement says now, and is charged to no
-        allowance. Reports of a window that was closed early are refused here, in the same step.
+        An id is remembered where a report was counted. However often its upload comes, the reports that were counted
+        are accepted and the others refused, for what the judgement says now (or, if it has nothing against one by now,
+        for a reason that has it sent again in another upload), and it is charged to no allowance. An upload of which
+        nothing was counted leaves nothing behind: it is judged anew. Reports of a window that was closed early are
+        refused here, in the same step.
 
         Raises:
             QuotaExceededError: if its allowance has too little left for the reports that count.

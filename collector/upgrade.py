@@ -10,13 +10,24 @@ from typing import TypeAlias
 
 from collector import keys
 from collector.config import ConfigError
+from collector.redis_archive import RedisArchive
 from collector.redis_store import RedisStore
 from collector.schema import SCHEMA, SCHEMA_FIELD
 
 Step: TypeAlias = Callable[[RedisStore], None]
 
-STEPS: Mapping[int, Step] = {}
-"""What leads from a schema to the next one. There has been one schema so far."""
+
+def _put_ids_anew(store: RedisStore) -> None:
+    """Put the ids of schema 1 where schema 2 looks for them, a bucket at a time; those of which nothing counted go."""
+    archive = RedisArchive(store)
+    for shard in range(store.shards):
+        for found in archive.buckets(shard, keys.IDS_OF_SCHEMA_1):
+            archive.remember([found.bucket])
+            store.run(shard, "UNLINK", found.key)
+
+
+STEPS: Mapping[int, Step] = {1: _put_ids_anew}
+"""What leads from a schema to the next one."""
 
 LOCK_S = 3600
 """An upgrade that died holds up the next one for no longer."""

@@ -21,7 +21,7 @@ from collector.count_upload import NOT_THE_STORE
 from collector.lost_shards import accept_lost_shards
 from collector.redis_archive import RedisArchive
 from collector.redis_store import RedisStore
-from collector.schema import Purpose
+from collector.schema import SCHEMA, Purpose
 from collector.shard_names import numbered
 from collector.store import StoreUnavailableError
 from tests.support.cluster import Cluster
@@ -187,7 +187,7 @@ def test_a_store_that_was_emptied_on_purpose_is_a_new_one_for_who_starts_then(em
 def test_a_store_whose_first_start_was_broken_off_is_new(emptied: Emptied) -> None:
     emptied.empty()
     store = emptied.anew()
-    store.tell("HSET", keys.STORE, "schema", 1)
+    store.tell("HSET", keys.STORE, "schema", SCHEMA)
     assert said(store, Level.OK) == ["the store is new"]
     store.prepare()
     assert said(store, Level.FAILED) == []
@@ -263,7 +263,7 @@ def test_facts_that_an_older_collector_wrote_in_the_place_of_lost_ones_are_put_r
     halved.empty()
     started = halved.anew()
     started.tell("UNLINK", keys.STORE)
-    started.tell("HSET", keys.STORE, "schema", 1, "shards", 64, "name", "drawn anew")
+    started.tell("HSET", keys.STORE, "schema", SCHEMA, "shards", 64, "name", "drawn anew")
     with pytest.raises(ConfigError, match=f"another store's name is borne by {numbered(halved.kept)}"):
         started.prepare()
     assert len(accept_lost_shards(started)) == 2

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from random import Random
 
 import pytest
 import redis
@@ -13,11 +16,13 @@ import redis
 from client_sdk.spec import Refusal, Verdict, Window
 from collector import keys
 from collector.config import ON_DISK, Durability, Promise
+from collector.count_upload import COUNTABLE_NOW
 from collector.judge import Allowance
 from collector.redis_store import RedisStore
+from collector.schema import SCHEMA
 from collector.store import Counted, QuotaExceededError, TallyStore
 from tests.support.cluster import Cluster
-from tests.support.collecting import NOON, TODAY, judged, report, upload
+from tests.support.collecting import NOON, REGISTRY, TODAY, judged, report, upload
 from tests.support.memory_store import MemoryStore
 from tests.support.processes import wait_until
 
@@ -62,7 +67,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[TallyStore]:
     with redis.Redis.from_url(url) as client:
         client.flushall()
         if "shards" in request.param:
-            client.hset(keys.STORE, mapping={"schema": "1", "shards": "4"})
+            client.hset(keys.STORE, mapping={"schema": str(SCHEMA), "shards": "4"})
     yield from prepared(RedisStore(url))
 
 
@@ -110,8 +115,83 @@ def test_an_upload_of_which_a_window_lay_in_the_future_is_counted_once_when_that
     sent = upload(report(), report(window="2026-11-22"))
     first = store.count(judged(sent)).verdict
     assert first == Verdict(2, ((1, Refusal.WINDOW_IN_FUTURE),))
-    assert store.count(judged(sent, now_s=NOON + 2 * 86_400)).verdict == first
+    assert store.count(judged(sent, now_s=NOON + 2 * 86_400)).verdict == Verdict(2, ((1, COUNTABLE_NOW),))
+    assert store.count(judged(sent, now_s=NOON + 9 * 86_400)).verdict == Verdict(2, ((1, Refusal.WINDOW_CLOSED),))
     assert counts(store) == {("dark_mode", TODAY): (0, 1)}
+
+
+OLDER = replace(REGISTRY, metrics={name: metric for name, metric in REGISTRY.metrics.items() if name != "os"})
+"""A registry from before a question was asked."""
+
+
+def test_an_upload_of_which_nothing_was_counted_is_judged_anew(store: TallyStore) -> None:
+    sent = upload(report("os", 2), report("os", 3))
+    for _ in range(2):
+        early = store.count(judged(sent, registry=OLDER))
+        assert early == Counted(Verdict(2, ((0, Refusal.UNKNOWN_METRIC), (1, Refusal.UNKNOWN_METRIC))), False)
+    assert [store.count(judged(sent)) for _ in range(2)] == [Counted(Verdict(2), again) for again in (False, True)]
+    assert store.count(judged(sent, registry=OLDER)) == Counted(Verdict(2), is_duplicate=True)
+    assert counts(store) == {("os", TODAY): (0, 0, 1, 1)}
+
+
+def test_what_was_refused_of_an_upload_is_refused_for_what_holds_now_and_never_counted_under_its_id(
+    store: TallyStore,
+) -> None:
+    sent = upload(report("os", 2), report(), report("os", 9))
+    first = store.count(judged(sent, registry=OLDER)).verdict
+    assert first == Verdict(3, ((0, Refusal.UNKNOWN_METRIC), (2, Refusal.UNKNOWN_METRIC)))
+    again = store.count(judged(sent))
+    assert again == Counted(Verdict(3, ((0, COUNTABLE_NOW), (2, Refusal.SYMBOL_OUT_OF_RANGE))), is_duplicate=True)
+    assert COUNTABLE_NOW.retryable
+    assert counts(store) == {("dark_mode", TODAY): (0, 1)}
+
+
+WINDOWS = ("2026-11-18", "2026-11-19", TODAY, "2026-11-21", "2026-W47", "2026-W48")
+
+ATTEMPTS = 6
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_clocks_and_registries_judge_its_attempts_each_report_of_an_upload_is_counted_once_at_most(
+    store: TallyStore, seed: int
+) -> None:
+    """Clocks go back, collectors differ, windows begin and end: what is accepted first is accepted ever after."""
+    seeded = Random(seed)
+    expected: Counter[tuple[str, str]] = Counter()
+    for _ in range(40):
+        windows = seeded.choices(WINDOWS, k=seeded.randint(1, 5))
+        sent = upload(
+            *(report("plan" if "W" in name else seeded.choice(("os", "dark_mode")), 1, name) for name in windows)
+        )
+        answers = [
+            store.count(judged(sent, NOON + seeded.randint(-5, 12) * 43_200, registry=seeded.choice((REGISTRY, OLDER))))
+            for _ in range(ATTEMPTS)
+        ]
+        accepted = [{*range(len(windows))} - {index for index, _ in answer.verdict.refused} for answer in answers]
+        counted = next(filter(None, accepted), set())
+        before = accepted.index(counted)
+        assert accepted == [set()] * before + [counted] * (ATTEMPTS - before)
+        assert [answer.is_duplicate for answer in answers] == [
+            place > before and bool(counted) for place in range(ATTEMPTS)
+        ]
+        expected.update((sent.reports[index].metric, sent.reports[index].window) for index in counted)
+    for name in WINDOWS:
+        store.close(Window.parse(name))
+    tallies = store.closed_tallies(store.closed_windows())
+    assert {(tally.metric, tally.window): sum(tally.counts) for tally in tallies} == expected
+
+
+def test_windows_that_were_closed_early_are_refused_in_many_uploads_at_once(store: TallyStore) -> None:
+    sent = [judged(upload(report(), report("plan", 0, "2026-W47"), report("os", 9))) for _ in range(3)]
+    store.count(sent[0])
+    store.close(Window.parse(TODAY))
+    store.close(Window.parse("2026-W46"))
+    late = Verdict(3, ((0, Refusal.WINDOW_CLOSED), (2, Refusal.SYMBOL_OUT_OF_RANGE)))
+    first = Verdict(3, ((2, Refusal.SYMBOL_OUT_OF_RANGE),))
+    assert store.count_all(sent) == [Counted(first, True), Counted(late, False), Counted(late, False)]
+    store.close(Window.parse("2026-W47"))
+    assert [counted.verdict for counted in store.count_all(sent)] == [first, late, late]  # type: ignore[union-attr]
+    assert counts(store) == {("dark_mode", TODAY): (0, 1), ("plan", "2026-W47"): (3, 0)}
 
 
 def test_sixteen_threads_with_the_same_upload_count_it_once(store: TallyStore) -> None:

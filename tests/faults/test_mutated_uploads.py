@@ -54,26 +54,30 @@ class Oracle:
     def __init__(self) -> None:
         self.tallies: Counter[tuple[str, str, str, int]] = Counter()
         self.uploads: Counter[str] = Counter()
-        self._verdicts: dict[str, str] = {}
+        self._counted: dict[tuple[str, int], tuple[int, list[int]]] = {}
 
     def note(self, body: bytes, answer: dict[str, Any]) -> None:
         """Take an upload that got a verdict."""
         document = json.loads(body, object_pairs_hook=members_once)
         reports = document["reports"]
-        # An upload is known by its id and the latest end of its windows.
-        identity = f"{document['upload']} {max(Window.parse(one['window']).ends_at for one in reports)}"
-        verdict = f"{answer['accepted']} {answer['refused']}"
-        if identity in self._verdicts:
-            assert verdict == self._verdicts[identity]
+        refused = [refusal["index"] for refusal in answer["refused"]]
+        said = answer["accepted"], refused
+        # An upload of which something was counted is known by its id, under the latest end of a window that was counted.
+        ends = {Window.parse(one["window"]).ends_at for one in reports}
+        known = next(
+            (place for end in sorted(ends, reverse=True) if (place := (document["upload"], end)) in self._counted), None
+        )
+        if known is not None:
+            assert said == self._counted[known]
             return
-        refused = {refusal["index"] for refusal in answer["refused"]}
         accepted = [one for place, one in enumerate(reports) if place not in refused]
         assert len(accepted) == answer["accepted"]
         for one in accepted:
             require_sound(one)
             self.tallies[one["metric"], one["edition"], one["window"], one["symbol"]] += 1
         if accepted:
-            self._verdicts[identity] = verdict
+            latest_end = max(Window.parse(one["window"]).ends_at for one in accepted)
+            self._counted[document["upload"], latest_end] = said
 
 
 def members_once(members: list[tuple[str, Any]]) -> dict[str, Any]:

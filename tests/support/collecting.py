@@ -67,9 +67,9 @@ LONG_S: Final = 100 * 366 * 86_400
 """A century: a real store forgets ids by its own clock, which may be far beyond NOON."""
 
 
-def judged(sent: Upload, now_s: float = NOON, grace_s: int = GRACE_S) -> Judgement:
+def judged(sent: Upload, now_s: float = NOON, grace_s: int = GRACE_S, registry: Registry = REGISTRY) -> Judgement:
     """Return the judgement of an upload; what is remembered of it is remembered for long."""
-    judgement = judge(sent, REGISTRY, now_s=now_s, grace_s=grace_s)
+    judgement = judge(sent, registry, now_s=now_s, grace_s=grace_s)
     return judgement._replace(remember_until=judgement.remember_until and judgement.remember_until + LONG_S)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from client_sdk.spec import Refusal, Verdict, Window
+from client_sdk.spec import Verdict, Window
+from collector.count_upload import verdict_again
 from collector.judge import Allowance, Judgement
 from collector.store import Counted, Outcome, QuotaExceededError, Snapshot, StoreUnavailableError, Tally
 
@@ -20,7 +21,7 @@ class MemoryStore:
     """
 
     is_down: bool = False
-    _verdicts: dict[str, Verdict] = field(default_factory=dict)
+    _counted: dict[tuple[str, int], tuple[int, frozenset[int]]] = field(default_factory=dict)
     _counts: dict[tuple[str, str, str], list[int]] = field(default_factory=dict)
     _charged: dict[Allowance, int] = field(default_factory=dict)
     _closed: set[str] = field(default_factory=set)
@@ -28,25 +29,25 @@ class MemoryStore:
 
     def count(self, judgement: Judgement) -> Counted:
         self.require_writable()
-        if judgement.upload in self._verdicts:
-            return Counted(self._verdicts[judgement.upload], is_duplicate=True)
+        judgement = judgement.without(self._closed)
+        for end in judgement.ends:
+            if (judgement.upload, end) in self._counted:
+                return Counted(verdict_again(judgement, *self._counted[judgement.upload, end]), is_duplicate=True)
+        verdict = Verdict(judgement.reports, judgement.refused)
+        if not verdict.accepted:
+            return Counted(verdict, is_duplicate=False)
         if judgement.allowance is not None:
-            charged = self._charged.get(judgement.allowance, 0) + judgement.reports - len(judgement.refused)
+            charged = self._charged.get(judgement.allowance, 0) + verdict.accepted
             if charged > judgement.allowance.limit:
                 raise QuotaExceededError("over the limit for the test")
             self._charged[judgement.allowance] = charged
-        refused = list(judgement.refused)
         for label, reported in judgement.additions.items():
             metric, edition, window = label.tally.split(":")
-            if window in self._closed:
-                refused += ((place, Refusal.WINDOW_CLOSED) for place in reported)
-            else:
-                counts = self._counts.setdefault((metric, edition, window), [0] * label.symbols)
-                for symbol in reported.values():
-                    counts[symbol] += 1
-        verdict = Verdict(judgement.reports, tuple(sorted(refused)))
-        if judgement.remember_until:
-            self._verdicts[judgement.upload] = verdict
+            counts = self._counts.setdefault((metric, edition, window), [0] * label.symbols)
+            for symbol in reported.values():
+                counts[symbol] += 1
+        counted = frozenset(index for reported in judgement.additions.values() for index in reported)
+        self._counted[judgement.upload, judgement.latest_end] = judgement.reports, counted
         return Counted(verdict, is_duplicate=False)
 
     def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:

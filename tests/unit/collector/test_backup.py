@@ -21,7 +21,7 @@ from collector.redis_archive import RedisArchive
 from collector.redis_retirement import RedisRetirement
 from collector.redis_store import RedisStore
 from collector.retention import TallyName
-from collector.schema import Purpose
+from collector.schema import SCHEMA, Purpose
 from collector.store import Counted, StoreUnavailableError
 from tests.support.cluster import Cluster
 from tests.support.collecting import REGISTRY, TODAY, judged, report, upload
@@ -47,7 +47,7 @@ def opened(embedded_url: str) -> Iterator[Opener]:
     def open_store(number: int, *, shards: int = 1, purpose: Purpose = Purpose.USE) -> RedisStore:
         url = f"{embedded_url}?db={number}"
         with redis.Redis.from_url(url) as client:
-            client.hsetnx(keys.STORE, "schema", "1")
+            client.hsetnx(keys.STORE, "schema", str(SCHEMA))
             client.hsetnx(keys.STORE, "shards", str(shards))
         store = RedisStore(url)
         store.prepare(purpose)
@@ -353,7 +353,7 @@ def test_what_a_check_finds_is_what_the_header_and_the_lines_say(opened: Opener,
     old = opened(0)
     count(old, some_uploads(9))
     found = restore.check(written(old, tmp_path / "backup"))
-    assert (found.header.app, found.header.schema, found.header.shards) == ("acme-notes", 1, 1)
+    assert (found.header.app, found.header.schema, found.header.shards) == ("acme-notes", SCHEMA, 1)
     assert (found.ids, found.tallies) == (9, 4)
 
 

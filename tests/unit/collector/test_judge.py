@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from client_sdk.spec import CLOCK_SKEW_S, GRACE_S, Refusal, Upload, Window
+from client_sdk.spec import CLOCK_SKEW_S, GRACE_S, Refusal, Report, Upload, Window
 from collector.judge import IDS_OUTLIVE_S, Judgement, judge, judge_all
 from tests.support.collecting import NOON, REGISTRY, TODAY, report, upload
 
@@ -49,23 +49,47 @@ def test_a_refused_report_does_not_take_the_others_with_it() -> None:
     assert [place for place, _ in judgement.refused] == [0, 2]
 
 
-def test_an_id_is_looked_for_in_a_place_that_depends_on_the_upload_alone() -> None:
-    sent = upload(report(), report(window="2026-11-25"))
-    assert judged(sent).latest_end == judged(sent, NOON + 10**7).latest_end == Window.parse("2026-11-25").ends_at
+def test_an_id_is_looked_for_in_places_that_depend_on_the_upload_alone() -> None:
+    sent = upload(report(), report("nothing", window="2026-10-01", edition="0" * 12), report(window="2026-11-25"))
+    places = tuple(Window.parse(name).ends_at for name in ("2026-11-25", TODAY, "2026-10-01"))
+    assert {judged(sent, NOON + after_s).ends for after_s in (-(10.0**8), 0, 10**6, 10**8)} == {places}
 
 
-def test_an_id_is_remembered_until_a_day_after_its_last_open_window_closes() -> None:
-    close = Window.parse(TODAY).ends_at + GRACE_S
-    assert judged(upload(report(), report(window="2026-11-25"))).remember_until == close + IDS_OUTLIVE_S
+@pytest.mark.parametrize(
+    "other",
+    [
+        report(window="2026-11-25"),
+        report(window="9998-12-31"),
+        report(symbol=2, window="2026-11-21"),
+        report("nothing", window="2026-11", edition="0" * 12),
+        report("plan", 9, "2026-W47"),
+    ],
+)
+def test_an_id_is_left_until_a_day_after_the_last_window_that_was_counted_can_close(other: Report) -> None:
+    """A report that is refused does not lengthen it: whoever sends uploads chooses its window."""
+    judgement = judged(upload(report(), other, report(window="2026-11-19")))
+    assert judgement.latest_end == Window.parse(TODAY).ends_at
+    assert judgement.remember_until == Window.parse(TODAY).ends_at + GRACE_S + IDS_OUTLIVE_S
 
 
-@pytest.mark.parametrize("window", ["2026-11-25", "2026-10-01"])
-def test_an_upload_without_an_open_window_leaves_nothing_behind(window: str) -> None:
-    assert judged(upload(report(window=window))).remember_until == 0
+@pytest.mark.parametrize("sent", [sent for sent, now_s, refusal in CASES if refusal is not None and now_s == NOON])
+def test_an_upload_of_which_nothing_counts_is_left_nowhere(sent: Report) -> None:
+    judgement = judged(upload(sent))
+    assert (judgement.latest_end, judgement.remember_until) == (0, 0)
 
 
-def test_an_unknown_metric_of_an_open_window_is_remembered() -> None:
-    assert judged(upload(report("nothing", edition="0" * 12))).remember_until > 0
+def test_a_window_that_was_closed_early_takes_no_report_and_lengthens_nothing() -> None:
+    judgement = judged(upload(report(), report("os", 9), report("plan", 1, "2026-W47"), report("os", 2)))
+    assert judgement.without({"2026-W46"}) == judgement
+    without_week = judgement.without({"2026-W47"})
+    assert without_week.refused == ((1, Refusal.SYMBOL_OUT_OF_RANGE), (2, Refusal.WINDOW_CLOSED))
+    assert list(without_week.additions.values()) == [{0: 1}, {3: 2}]
+    today = Window.parse(TODAY).ends_at
+    assert (without_week.latest_end, without_week.remember_until) == (today, today + GRACE_S + IDS_OUTLIVE_S)
+    assert without_week.ends == judgement.ends
+    without_all = without_week.without({TODAY})
+    assert (without_all.additions, without_all.latest_end, without_all.remember_until) == ({}, 0, 0)
+    assert [index for index, _ in without_all.refused] == [0, 1, 2, 3]
 
 
 def test_uploads_that_are_judged_together_fare_as_each_would_alone() -> None:

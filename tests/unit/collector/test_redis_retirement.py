@@ -12,6 +12,7 @@ from collector import keys
 from collector.redis_retirement import RedisRetirement
 from collector.redis_store import RedisStore
 from collector.retention import TallyName
+from collector.schema import SCHEMA
 from collector.store import StoreUnavailableError
 from tests.support.collecting import REGISTRY, TODAY, judged, report, upload
 
@@ -24,7 +25,7 @@ PLAN = TallyName("plan", REGISTRY.metric("plan").edition, "2026-W47")
 def store(embedded_url: str) -> Iterator[RedisStore]:
     with redis.Redis.from_url(embedded_url) as client:
         client.flushall()
-        client.hset(keys.STORE, mapping={"schema": "1", "shards": "4"})
+        client.hset(keys.STORE, mapping={"schema": str(SCHEMA), "shards": "4"})
     used = RedisStore(embedded_url)
     used.prepare()
     for _ in range(16):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from threading import Thread
 from typing import Any
 
@@ -12,9 +12,10 @@ import redis
 from client_sdk.spec import Verdict, Window
 from collector import keys
 from collector.config import IN_MEMORY, ConfigError, Durability, Promise
-from collector.count_upload import BUCKET_ENTRIES, bucket_path
+from collector.count_upload import BUCKET_ENTRIES, BUCKET_LEVELS
 from collector.judge import Judgement
 from collector.redis_store import RedisStore
+from collector.schema import SCHEMA
 from collector.store import StoreUnavailableError
 from tests.support.cluster import Cluster
 from tests.support.collecting import NOON, TODAY, judged, report, upload
@@ -42,18 +43,23 @@ def with_id(judgement: Judgement, upload_id: str) -> Judgement:
 
 
 def bytes_of_ids(client: Any) -> int:
-    return sum(client.memory_usage(key, samples=0) for key in client.keys("{0}:ids:*"))
+    return sum(client.memory_usage(key, samples=0) for key in client.keys("{0}:seen:*"))
 
 
 def test_a_new_store_says_its_schema_its_shards_and_its_name(store: RedisStore, client: Any) -> None:
     store.prepare()
     name = store.layout.name.encode()
-    assert client.hgetall(keys.STORE) == {b"schema": b"1", b"shards": b"1", b"name": name, b"named": b"1"}
+    assert client.hgetall(keys.STORE) == {
+        b"schema": str(SCHEMA).encode(),
+        b"shards": b"1",
+        b"name": name,
+        b"named": b"1",
+    }
     assert client.get("{0}:name") == name
 
 
 def test_an_existing_store_keeps_its_number_of_shards(embedded_url: str, client: Any) -> None:
-    client.hset(keys.STORE, mapping={"schema": "1", "shards": "4"})
+    client.hset(keys.STORE, mapping={"schema": str(SCHEMA), "shards": "4"})
     store = RedisStore(embedded_url)
     store.prepare()
     for _ in range(32):
@@ -64,9 +70,9 @@ def test_an_existing_store_keeps_its_number_of_shards(embedded_url: str, client:
 
 
 def test_a_store_of_another_schema_is_refused(embedded_url: str, client: Any) -> None:
-    client.hset(keys.STORE, mapping={"schema": "2", "shards": "1"})
+    client.hset(keys.STORE, mapping={"schema": str(SCHEMA + 1), "shards": "1"})
     store = RedisStore(embedded_url)
-    with pytest.raises(ConfigError, match="schema 2"):
+    with pytest.raises(ConfigError, match=f"schema {SCHEMA + 1}"):
         store.prepare()
     store.disconnect()
 
@@ -129,21 +135,30 @@ def test_a_tally_is_packed_counters_one_a_symbol(store: RedisStore, client: Any)
     assert packed == b"".join(count.to_bytes(8) for count in (1, 0, 0, 2))
 
 
-def test_an_upload_without_an_open_window_leaves_nothing_behind(store: RedisStore, client: Any) -> None:
-    before = client.keys()
-    store.count(judged(upload(report(window="2026-10-01"), report(window="2027-10-01"))))
-    assert client.keys() == before
+MOST_ID_BYTES = 40
+
+HOSTILE_IDS = {
+    "drawn at random": lambda number: secrets.token_hex(16),
+    "counted up": lambda number: f"{number:032x}",
+    "alike but for their end": lambda number: f"{'5' * 16}{number:016x}",
+    "one child a bucket": lambda number: f"{number * 8 % 0o77777777 << 104 | number:032x}",
+}
+"""Ids are chosen by whoever sends uploads."""
 
 
-def test_ids_fill_small_buckets_and_each_is_found_again(store: RedisStore, client: Any) -> None:
+@pytest.mark.parametrize("id_of", HOSTILE_IDS.values(), ids=HOSTILE_IDS)
+def test_ids_fill_small_buckets_whatever_they_are_and_each_is_found_again(
+    store: RedisStore, client: Any, id_of: Callable[[int], str]
+) -> None:
     template = judged(upload())
-    ids = [secrets.token_hex(16) for _ in range(3000)]
+    ids = [id_of(number) for number in range(3000)]
     for upload_id in ids:
         store.count(with_id(template, upload_id))
-    buckets = client.keys("{0}:ids:*")
+    buckets = client.keys("{0}:seen:*")
     assert max(map(client.zcard, buckets)) <= BUCKET_ENTRIES
     assert {client.object("encoding", bucket) for bucket in buckets} == {b"listpack"}
     assert sum(map(client.zcard, buckets)) == len(ids)
+    assert bytes_of_ids(client) / len(ids) <= MOST_ID_BYTES
     for upload_id in ids:
         store.count(with_id(template, upload_id))
     assert [tally.counts for tally in store.open_snapshot(60, frozenset(), NOON)] == [(0, len(ids))]
@@ -157,18 +172,18 @@ def test_a_remembered_id_costs_at_most_40_bytes(store: RedisStore, client: Any) 
     for _ in range(number):
         store.count(with_id(template, secrets.token_hex(16)))
     after = bytes_of_ids(client)
-    assert (after - before) / number <= 40
+    assert (after - before) / number <= MOST_ID_BYTES
 
 
 def test_a_bucket_outlives_those_below_it(store: RedisStore, client: Any) -> None:
-    soon = judged(upload(report(), report(window="2026-11-25")))
+    soon = judged(upload())
     later = soon._replace(remember_until=soon.remember_until + 10**6)
     for _ in range(BUCKET_ENTRIES):
         store.count(with_id(soon, secrets.token_hex(16)))
     deep = secrets.token_hex(16)
     store.count(with_id(later, deep))
-    base = f"{{0}}:ids:{soon.latest_end}:"
-    below = base + bucket_path(deep)[0]
+    base = f"{{0}}:seen:{soon.latest_end}:"
+    (below,) = {key.decode() for key in client.keys(base + "*")} - {base}
     assert client.expiretime(base) == client.expiretime(below) == later.remember_until
     store.count(with_id(later, deep))
     assert [tally.counts for tally in store.open_snapshot(60, frozenset(), NOON)] == [(0, BUCKET_ENTRIES + 1)]
@@ -177,7 +192,7 @@ def test_a_bucket_outlives_those_below_it(store: RedisStore, client: Any) -> Non
 def test_ids_expire_by_the_calendar_and_not_by_when_they_came(store: RedisStore, client: Any) -> None:
     judgement = judged(upload())
     store.count(judgement)
-    (bucket,) = client.keys("{0}:ids:*")
+    (bucket,) = client.keys("{0}:seen:*")
     assert client.expiretime(bucket) == judgement.remember_until
 
 
@@ -339,7 +354,7 @@ def test_ids_are_kept_in_no_order_of_arrival(store: RedisStore, client: Any) -> 
     ids = [secrets.token_hex(16) for _ in range(BUCKET_ENTRIES)]
     for upload_id in ids:
         store.count(with_id(template, upload_id))
-    (bucket,) = client.keys("{0}:ids:*")
+    (bucket,) = client.keys("{0}:seen:*")
     assert client.zrange(bucket, 0, -1) == [bytes.fromhex(upload_id) + b"\x00" for upload_id in sorted(ids)]
 
 

@@ -4,25 +4,37 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.spec import Refusal, Verdict
-from collector.remembered import REFUSAL_BYTES, pack, unpack
-
-REFUSED = st.dictionaries(st.integers(0, 255), st.sampled_from(list(Refusal)), max_size=256)
+from client_sdk.spec import MAX_REPORTS, Refusal
+from collector.count_upload import ID_BYTES
+from collector.embedded import SETTINGS
+from collector.remembered import MOST_BYTES, REFUSAL_BYTES, pack, unpack
 
 
 @settings(derandomize=True, deadline=None)
-@given(reports=st.integers(1, 256), refused=REFUSED)
-def test_a_verdict_survives_being_remembered(reports: int, refused: dict[int, Refusal]) -> None:
-    pairs = tuple(sorted((place, refusal) for place, refusal in refused.items() if place < reports))
-    assert unpack(pack(reports, pairs)) == Verdict(reports, pairs)
+@given(reports=st.integers(1, MAX_REPORTS), counted=st.sets(st.integers(0, MAX_REPORTS - 1), min_size=1))
+def test_which_reports_were_counted_survives_being_remembered(reports: int, counted: set[int]) -> None:
+    listed = sorted(index for index in counted if index < reports) or [0]
+    remembered = unpack(pack(reports, listed))
+    assert (remembered.reports, sorted(remembered.counted)) == (reports, listed)
 
 
-def test_every_refusal_has_a_byte_of_its_own() -> None:
-    assert set(REFUSAL_BYTES) == set(Refusal)
-    assert len(set(REFUSAL_BYTES.values())) == len(REFUSAL_BYTES)
+@pytest.mark.parametrize("number", range(1, MAX_REPORTS + 1))
+def test_however_many_were_counted_they_take_a_byte_each_or_a_bitmap(number: int) -> None:
+    spread_out = sorted(index * 97 % MAX_REPORTS for index in range(number))
+    packed = pack(MAX_REPORTS, spread_out)
+    assert len(packed) <= min(number + 2, MOST_BYTES)
+    assert sorted(unpack(packed).counted) == spread_out
 
 
-def test_the_bytes_of_schema_1_stay_what_they_are() -> None:
+def test_an_upload_with_what_is_remembered_of_it_never_makes_a_bucket_a_large_set() -> None:
+    assert ID_BYTES + MOST_BYTES <= int(SETTINGS["zset-max-listpack-value"])
+
+
+def test_an_upload_of_which_all_was_counted_takes_one_byte() -> None:
+    assert [pack(reports, range(reports)) for reports in (1, 4, 256)] == [b"\0", b"\3", b"\xff"]
+
+
+def test_the_refusals_of_schema_1_stay_what_they_are() -> None:
     assert {refusal.value: byte for refusal, byte in REFUSAL_BYTES.items()} == {
         "unknown_metric": 1,
         "unknown_edition": 2,
@@ -32,16 +44,30 @@ def test_the_bytes_of_schema_1_stay_what_they_are() -> None:
         "metric_expired": 6,
         "symbol_out_of_range": 7,
     }
+    assert set(REFUSAL_BYTES) == set(Refusal)
 
 
-def test_a_verdict_without_refusals_takes_one_byte() -> None:
-    assert [len(pack(reports, ())) for reports in (1, 4, 256)] == [1, 1, 1]
+@pytest.mark.parametrize(
+    ("packed", "reports", "counted"),
+    [
+        (b"\x03", 4, [0, 1, 2, 3]),
+        (b"\x03\x02\x02\x05\x00\x00\x07", 4, [1, 3]),
+        (b"\xff\x01\xff\x05", 256, [0]),
+        (b"\xff\x00\xff\x05", 256, []),
+        (bytes((255, *(byte for index in range(1, 256) for byte in (index, index, 1 + index % 2)))), 256, [0]),
+    ],
+)
+def test_what_schema_1_remembered_can_be_read(packed: bytes, reports: int, counted: list[int]) -> None:
+    assert (unpack(packed).reports, sorted(unpack(packed).counted)) == (reports, counted)
 
 
-@pytest.mark.parametrize("order", [b"\x03\x02\x02\x05\x00\x00\x07", b"\x03\x00\x00\x07\x02\x02\x05"])
-def test_refusals_that_the_store_appends_are_sorted_in(order: bytes) -> None:
-    assert unpack(order) == Verdict(4, ((0, Refusal.SYMBOL_OUT_OF_RANGE), (2, Refusal.WINDOW_CLOSED)))
+@pytest.mark.parametrize("length", range(1, 32))
+def test_no_list_is_as_long_as_runs_of_schema_1_or_as_a_bitmap(length: int) -> None:
+    assert len(pack(MAX_REPORTS, range(length))) % 3 != 1
+    assert len(pack(MAX_REPORTS, range(length))) < MOST_BYTES
 
 
-def test_refusals_of_one_kind_in_a_row_take_three_bytes_together() -> None:
-    assert pack(256, tuple((index, Refusal.WINDOW_CLOSED) for index in range(256))) == b"\xff\x00\xff\x05"
+@pytest.mark.parametrize("packed", [b"\x03\x00\x00\x09", b"\x03\x04", b"\x03" + b"\xff" * 32, bytes(1 + 34)])
+def test_bytes_that_were_never_remembered_are_refused(packed: bytes) -> None:
+    with pytest.raises(ValueError, match="nothing that a store remembers"):
+        unpack(packed)
