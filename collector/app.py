@@ -18,11 +18,14 @@ from collector.log_lines import Event
 from collector.problem import BY_CODE, Problem, ProblemError
 from collector.routes import Service, create_blueprint
 from collector.served import Live
-from collector.store import QuotaExceededError, StoreUnavailableError, TallyStore
+from collector.store import QuotaExceededError, StoreFullError, StoreUnavailableError, TallyStore
 from collector.timed import with_latency
 
 RETRY_AFTER_S = 5
 """Seconds to stay away while the store is down: about as long as it takes to start again."""
+
+FULL_RETRY_AFTER_S = 600
+"""Seconds to stay away while its memory is full: until ids expire, or somebody gives it more."""
 
 MAX_RETRY_AFTER_S = HOUR_S
 """The most that is asked of a client whose key has used up its day, for the file of keys may grant more any time."""
@@ -100,6 +103,11 @@ def _handle_errors(app: Flask, clock: Callable[[], float], counters: Counters) -
         # No line in the log: it would tell when uploads came. Maintenance says once that the store is down.
         counters.add(STORE_ERRORS)
         return on_problem(ProblemError(Problem.STORE_UNAVAILABLE, headers={"Retry-After": str(RETRY_AFTER_S)}))
+
+    @app.errorhandler(StoreFullError)
+    def on_store_full(_: StoreFullError) -> Response:
+        counters.add(STORE_ERRORS)
+        return on_problem(ProblemError(Problem.STORE_FULL, headers={"Retry-After": str(FULL_RETRY_AFTER_S)}))
 
     @app.errorhandler(QuotaExceededError)
     def on_quota_exceeded(_: QuotaExceededError) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -12,17 +12,13 @@ from typing import NamedTuple
 from client_sdk.spec import Registry, RegistryError
 from collector.config import ConfigError, Durability, Promise
 from collector.connection import Connection
+from collector.memory import FULL, GIB, NEARLY_FULL, Memory
 from collector.plural import plural
 from collector.redis_store import RedisStore
 from collector.schema import NAMED_FIELD, SCHEMA_FIELD, SHARDS_FIELD, require_usable
-from collector.server import info, setting
+from collector.server import info, memory_of, setting
 from collector.shard_names import require_facts, shards_to_name
 from collector.store import StoreUnavailableError
-
-FULL, NEARLY_FULL = 0.95, 0.75
-"""Parts of the memory: beyond the first writes fail soon; beyond the second a rewrite of the file may not find room."""
-
-GIB = 2**30
 
 LEAST_FREE_BYTES = GIB
 """What a disk must have free besides twice the store's file, which is written anew beside the old one."""
@@ -90,7 +86,7 @@ def check_store(store: RedisStore, promise: Promise, registry: Registry | None) 
         store.require_promise()
         yield Finding(Level.OK, "store", _described(store.ask_servers(_server)))
         yield Finding(Level.OK, "promise", f"acknowledged means {MEANT[promise.durability]}")
-        yield from map(_memory, store.ask_servers(_memory_facts))
+        yield from map(_memory, store.ask_servers(memory_of))
         for name in sorted(set[str]().union(*store.ask_servers(_not_forgetful))):
             value, why = FORGETFUL[name]
             yield Finding(Level.WARNING, "privacy", f"a server has not {name} {value}: {why}; set it so")
@@ -133,20 +129,13 @@ def _not_forgetful(connection: Connection) -> set[str]:
     return {name for name, (value, _) in FORGETFUL.items() if setting(connection, name) not in (value, None)}
 
 
-def _memory_facts(connection: Connection) -> Mapping[str, str]:
-    return info(connection, "memory")
-
-
-def _memory(facts: Mapping[str, str]) -> Finding:
+def _memory(used: Memory) -> Finding:
     """Return whether a server has memory left: of its limit, or of its machine where it has none."""
-    used, limit = int(facts["used_memory"]), int(facts["maxmemory"])
-    most, of_what = (limit, "its maxmemory") if limit else (int(facts["total_system_memory"]), "its machine's memory")
-    text = f"a server uses {used / GIB:.2f} GiB, {used / most:.0%} of {of_what}"
-    if used > FULL * most:
-        return Finding(Level.FAILED, "memory", f"{text}: uploads will fail soon: give it more, or retire tallies")
-    if used > NEARLY_FULL * most:
-        return Finding(Level.WARNING, "memory", f"{text}: give it more before it is full")
-    return Finding(Level.OK, "memory", text)
+    if used.part >= FULL:
+        return Finding(Level.FAILED, "memory", f"{used}: uploads will fail soon: give it more, or retire tallies")
+    if used.part >= NEARLY_FULL:
+        return Finding(Level.WARNING, "memory", f"{used}: give it more before it is full")
+    return Finding(Level.OK, "memory", str(used))
 
 
 def _content(store: RedisStore, registry: Registry | None) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from collector.accept_loss_command import accept_loss
 from collector.access import NAME, NAME_RULE, Role, digest_of, new_secret
 from collector.backup_commands import export_store, import_store
 from collector.check_command import check
-from collector.config import DEFAULT_THREADS, HOUR_S, CollectorConfig, ConfigError, parse_bind
+from collector.config import DEFAULT_THREADS, HOUR_S, CollectorConfig, ConfigError, parse_bind, parse_size
 from collector.open_store import open_store
 from collector.options import (
     ErrorsForPeople,
@@ -83,8 +83,17 @@ for command in (accept_loss, check, export_store, import_store, relay, retire, u
     "--threads", type=int, default=DEFAULT_THREADS, show_default=True, help="Threads a worker that handle requests."
 )
 @log_format_option
+@click.option(
+    "--store-memory", metavar="SIZE", help="Memory that the embedded store may use, such as 2G; half of what there is."
+)
 @click.option("--metrics-bind", metavar="HOST:PORT", help="Where to serve Prometheus metrics; nowhere by default.")
-def serve(bind: str, metrics_bind: str | None, read_token_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by CollectorConfig
+def serve(
+    bind: str,
+    metrics_bind: str | None,
+    store_memory: str | None,
+    read_token_file: Path | None,
+    **settings: Any,  # noqa: ANN401 each is typed by its option and by CollectorConfig
+) -> None:
     """Run the service; it prints one line when it is ready.
 
     Without --access anybody may report, and tallies are read with the token in the environment variable
@@ -96,10 +105,18 @@ def serve(bind: str, metrics_bind: str | None, read_token_file: Path | None, **s
     with ErrorsForPeople():
         host, port = parse_bind(bind)
         metrics = None if metrics_bind is None else parse_bind(metrics_bind, "--metrics-bind")
+        memory_bytes = None if store_memory is None else parse_size(store_memory, "--store-memory")
         token = read_secret(TOKEN_VARIABLE, read_token_file)
         is_made = token is None and settings["access_file"] is None
         token = new_secret() if is_made else token
-        config = CollectorConfig(host=host, port=port, read_token=token, metrics_bind=metrics, **settings)
+        config = CollectorConfig(
+            host=host,
+            port=port,
+            read_token=token,
+            metrics_bind=metrics,
+            store_memory_bytes=memory_bytes,
+            **settings,
+        )
         if is_made:
             click.echo(f"{TOKEN_VARIABLE} is not set; the read token of this run is: {token}", err=True)
         run(config)

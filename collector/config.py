@@ -30,6 +30,12 @@ DEFAULT_THREADS = 16
 """A body is read by a thread that waits for it: so many slow senders stop a worker that has no proxy before it."""
 
 
+LEAST_STORE_BYTES = 16 * 2**20
+"""An empty store takes about a megabyte, and some more for each client."""
+
+SIZE = re.compile(r"([0-9]{1,15})([KMGT]?)")
+
+
 class ConfigError(HearsayError):
     """A setting that cannot be used; its text says which and what would be right."""
 
@@ -86,6 +92,7 @@ class CollectorConfig:
         threads: threads a worker that handle requests, from 1 to 256.
         log_format: how lines on standard error are written.
         metrics_bind: address and port to serve Prometheus metrics on; or none.
+        store_memory_bytes: how much memory the embedded store may use; none for a half of what there is.
 
     """
 
@@ -106,6 +113,7 @@ class CollectorConfig:
     threads: int = DEFAULT_THREADS
     log_format: LogFormat = LogFormat.TEXT
     metrics_bind: tuple[str, int] | None = None
+    store_memory_bytes: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""
@@ -129,6 +137,14 @@ class CollectorConfig:
         _require(1 <= self.workers <= 64, f"--workers must be from 1 to 64, not {self.workers}")  # noqa: PLR2004 said in the docstring
         _require(1 <= self.threads <= 256, f"--threads must be from 1 to 256, not {self.threads}")  # noqa: PLR2004 said in the docstring
         _require(not self.is_cluster or self.redis_url is not None, "--cluster needs --redis URL, of any of its nodes")
+        _require(
+            self.store_memory_bytes is None or self.redis_url is None,
+            "--store-memory is for the embedded store: set maxmemory on the server of --redis",
+        )
+        _require(
+            self.store_memory_bytes is None or self.store_memory_bytes >= LEAST_STORE_BYTES,
+            f"--store-memory must be at least {LEAST_STORE_BYTES // 2**20}M",
+        )
         promised(self.durability, self.copies, self.redis_url)
         for origin in self.cors_origins:
             _require(
@@ -179,6 +195,19 @@ def parse_bind(text: str, option: str = "--bind") -> tuple[str, int]:
     if not host or not port.isdecimal():
         raise ConfigError(f"{option} must be HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080, not {text!r}")
     return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def parse_size(text: str, option: str) -> int:
+    """Read a number of bytes, such as ``1073741824``, ``1024M`` or ``1G``.
+
+    Raises:
+        ConfigError: if it is something else.
+
+    """
+    found = SIZE.fullmatch(text)
+    if found is None:
+        raise ConfigError(f"{option} must be a number of bytes, or of K, M, G or T of 1024 each, such as 2G")
+    return int(found[1]) * 1024 ** " KMGT".index(found[2] or " ")
 
 
 def _require(holds: bool, problem: str) -> None:  # noqa: FBT001 reads as a sentence

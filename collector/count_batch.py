@@ -9,7 +9,14 @@ from collector.bulk import Answered, LineProblem, decode_batch, encode_answers
 from collector.counters import PROBLEMS, STORE_ERRORS, Counters
 from collector.judge import Judgement
 from collector.problem import Problem
-from collector.store import Counted, Outcome, QuotaExceededError, StoreUnavailableError, TallyStore
+from collector.store import (
+    Counted,
+    Outcome,
+    QuotaExceededError,
+    StoreFullError,
+    StoreUnavailableError,
+    TallyStore,
+)
 
 
 def count_batch(
@@ -39,5 +46,11 @@ def count_batch(
 def _answer(number: int, upload: str, outcome: Outcome) -> Answered | LineProblem:
     if isinstance(outcome, Counted):
         return Answered(upload, outcome.verdict)
-    problem = Problem.QUOTA_EXCEEDED if isinstance(outcome, QuotaExceededError) else Problem.STORE_UNAVAILABLE
+    problem = _problem(outcome)
     return LineProblem(number, problem.status, problem.code, problem.sentence)
+
+
+def _problem(error: QuotaExceededError | StoreUnavailableError) -> Problem:
+    if isinstance(error, QuotaExceededError):
+        return Problem.QUOTA_EXCEEDED
+    return Problem.STORE_FULL if isinstance(error, StoreFullError) else Problem.STORE_UNAVAILABLE

@@ -49,11 +49,11 @@ end
 """
 
 COUNT_UPLOAD = f"""
--- KEYS: the shard's prefix, which itself is no key; the name that it bears. While a cluster moves the slot key by key, a
---       script of which not every key is there is told to try again: as the first never is, no upload is judged by half
---       of what the store remembers
--- ARGV: the store's name; id; what to remember with it; ends of the upload's windows, the latest first; which of them to
---       leave the id under, and until when (Unix seconds; 0: nowhere, for nothing counts); name and expiry (Unix
+-- KEYS: the shard's prefix, which itself is no key; the name that it bears. While a cluster moves the slot key by key,
+--       a script of which not every key is there is told to try again: as the first never is, no upload is judged by
+--       half of what the store remembers
+-- ARGV: the store's name; id; what to remember with it; ends of the upload's windows, the latest first; which of them
+--       to leave the id under, and until when (Unix seconds; 0: nowhere, for nothing counts); name and expiry (Unix
 --       seconds) of the allowance, its size, what the upload is charged; all four empty where there is none; then for
 --       each tally that gets reports: its name, its number of symbols, and the symbol of each report by its index in
 --       the upload, such as {{0: 3, 4: 1}}

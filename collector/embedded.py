@@ -38,6 +38,9 @@ LONGEST_URL = 100
 DAMAGED = re.compile("Bad file format|Unknown command|RDB|MANIFEST|manifest")
 """What a server says of files that it cannot read; the last word of it is what was wrong."""
 
+UNLIMITED = 0
+"""For a store that is opened to be looked at or changed by its owner, who waits for that."""
+
 SERVER_NAMES = ("valkey-server", "redis-server")
 
 SETTINGS = {
@@ -63,15 +66,17 @@ SETTINGS = {
 class EmbeddedStore:
     """Runs the store while the context is entered."""
 
-    def __init__(self, data_dir: Path, *, accepts_losses: bool = False) -> None:
+    def __init__(self, data_dir: Path, *, memory_bytes: int = UNLIMITED, accepts_losses: bool = False) -> None:
         """Name the directory that keeps the store's file; it is made if need be.
 
         Args:
             data_dir: the directory.
+            memory_bytes: how much memory it may use: then it takes no more, and can still be read and closed.
             accepts_losses: whether to start on what is left where a part of what was acknowledged is lost.
 
         """
         self._data_dir = data_dir.absolute()
+        self._memory_bytes = memory_bytes
         self._accepts_losses = accepts_losses
         self._mark = Mark(self._data_dir)
         self._is_noted = True
@@ -170,6 +175,7 @@ class EmbeddedStore:
         try:
             settings = SETTINGS | {
                 "dir": str(self._data_dir),
+                "maxmemory": str(self._memory_bytes),
                 "unixsocket": self.url.removeprefix("unix://"),
                 "logfile": str(self._data_dir / LOG_FILE),
             }

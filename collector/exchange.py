@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoScriptError, ReadOnlyError, RedisError, ResponseError
+from redis.exceptions import NoScriptError, OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.config import ConfigError
 from collector.connection import Connection
 from collector.plural import plural
 from collector.request import Request
-from collector.store import StoreUnavailableError
+from collector.store import StoreFullError, StoreUnavailableError
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
 """Milliseconds of each wait for copies, two seconds together.
@@ -77,6 +77,8 @@ def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:
         return StoreUnavailableError(f"the store cannot be reached: {error}; is it running?")
     if isinstance(error, (ConfigError, TooFewCopiesError)):
         return StoreUnavailableError(str(error))
+    if isinstance(error, OutOfMemoryError):
+        return StoreFullError("the memory of the store is full: give it more, or retire tallies")
     return StoreUnavailableError(f"the store did not do as asked: {error}")
 
 

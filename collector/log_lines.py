@@ -36,6 +36,8 @@ class Event(StrEnum):
     RELOAD_REFUSED = "reload_refused"
     STORE_DOWN = "store_down"
     STORE_UP = "store_up"
+    STORE_NEARLY_FULL = "store_nearly_full"
+    STORE_HAS_ROOM = "store_has_room"
     NOTE_FAILED = "note_failed"
     NOTED_AGAIN = "noted_again"
     WORKER_DIED = "worker_died"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collector import keys
 from collector.redis_store import RedisStore
+from collector.request import even_when_full
 from collector.schema import NAME_FIELD, NAMED, NAMED_FIELD, SCHEMA, SCHEMA_FIELD, SHARDS_FIELD
 from collector.shard_names import name_to_go_on_with, numbered
 
@@ -32,9 +33,9 @@ def accept_lost_shards(store: RedisStore) -> list[str]:
         store.name_shards(lost, name)
         losses.append(f"{numbered(lost)} of {shards}, with the tallies and remembered uploads on them")
     if NAMED_FIELD not in facts:
-        store.tell("HSETNX", keys.STORE, SCHEMA_FIELD, SCHEMA)
-        store.tell("HSETNX", keys.STORE, SHARDS_FIELD, shards)
-        store.tell("HSET", keys.STORE, NAME_FIELD, name, NAMED_FIELD, NAMED)
+        store.tell(*even_when_full("HSETNX", keys.STORE, SCHEMA_FIELD, SCHEMA))
+        store.tell(*even_when_full("HSETNX", keys.STORE, SHARDS_FIELD, shards))
+        store.tell(*even_when_full("HSET", keys.STORE, NAME_FIELD, name, NAMED_FIELD, NAMED))
         losses.append("what the store said of itself: start collectors with the --grace that they had")
     return losses
 
@@ -44,4 +45,4 @@ def _close_where_lost(store: RedisStore, lost: list[int], left: list[int]) -> No
     closed = [store.run(shard, "SMEMBERS", keys.of_shard(shard, keys.CLOSED)) for shard in left]
     windows = set.intersection(*map(set, closed)) if closed else set()
     for shard in lost if windows else ():
-        store.run(shard, "SADD", keys.of_shard(shard, keys.CLOSED), *sorted(windows))
+        store.run(shard, *even_when_full("SADD", keys.of_shard(shard, keys.CLOSED), *sorted(windows)))

@@ -43,6 +43,7 @@ class Health(NamedTuple):
         is_noted: whether a loss in the embedded store's file would be seen; of another store always.
         open_windows: how many windows with a tally take reports.
         closed_windows: how many are closed.
+        memory_used: the used part of its memory, of the fullest server of several; 0 if nobody has looked.
 
     """
 
@@ -50,6 +51,14 @@ class Health(NamedTuple):
     is_noted: bool
     open_windows: int
     closed_windows: int
+    memory_used: float = 0.0
+
+
+class Seen(NamedTuple):
+    """What a look at the servers showed, as Health has it by these names."""
+
+    is_noted: bool = True
+    memory_used: float = 0.0
 
 
 def close_due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> None:
@@ -78,7 +87,7 @@ class Maintenance:
         log: Log,
         *,
         grace_s: int,
-        every_tick: Callable[[], bool] = lambda: True,
+        every_tick: Callable[[], Seen] = Seen,
         clock: Callable[[], float] = time.time,
     ) -> None:
         """Take what to look after; nothing happens before ``start``.
@@ -87,7 +96,7 @@ class Maintenance:
             store: whose windows to close.
             log: what to rewrite.
             grace_s: seconds after its end during which a window still takes reports.
-            every_tick: what else to look after, once a second; returns what Health has as ``is_noted``.
+            every_tick: what else to look after, once a second; returns what it saw of the servers.
             clock: Unix seconds.
 
         """
@@ -118,7 +127,7 @@ class Maintenance:
         A window that was closed by anybody (the clock, the command line, another collector) is a reason to rewrite.
         """
         try:
-            self.health = self.health._replace(is_noted=self._every_tick())
+            self.health = self.health._replace(**self._every_tick()._asdict())
             self._look_after_windows()
         finally:  # while a node of a cluster is away no window can close, but the files of the others must not wait
             self._rewrite_when_due(monotonic_s)

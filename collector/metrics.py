@@ -112,6 +112,11 @@ def _gauges(health: Health) -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "hearsay_store_noted", "Whether a loss in the embedded store's file would be seen.", health.is_noted
     )
+    yield GaugeMetricFamily(
+        "hearsay_store_memory_used_ratio",
+        "The used part of the memory that the store may use, of the fullest server of several.",
+        health.memory_used,
+    )
     windows = GaugeMetricFamily("hearsay_windows", "Windows that have a tally.", labels=("state",))
     windows.add_metric(("open",), health.open_windows)
     windows.add_metric(("closed",), health.closed_windows)

@@ -157,6 +157,7 @@ OPERATIONS = (
             *_PROBLEMS_OF_A_RELAY,
             Problem.QUOTA_EXCEEDED,
             Problem.STORE_UNAVAILABLE,
+            Problem.STORE_FULL,
         ),
     ),
     Operation(
@@ -218,6 +219,6 @@ OPERATIONS = (
         path="/readyz",
         summary="Say whether the store takes uploads.",
         answers=(Answer("It does.", TEXT),),
-        problems=(Problem.STORE_UNAVAILABLE,),
+        problems=(Problem.STORE_UNAVAILABLE, Problem.STORE_FULL),
     ),
 )

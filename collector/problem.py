@@ -105,6 +105,12 @@ class Problem(Enum):
         "The store does not answer; nothing was half counted; send the same upload again later.",
         "Retry-After",
     )
+    STORE_FULL = (
+        "store_full",
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "The store's memory is full; nothing was counted, and nothing is lost; send the same upload again later.",
+        "Retry-After",
+    )
     BODY_TOO_SLOW = "body_too_slow", HTTPStatus.REQUEST_TIMEOUT, "The body took too long: send the same upload again."
     RELAY_FULL = (
         "relay_full",

@@ -23,7 +23,7 @@ from collector.count_upload import count_request, read_answer
 from collector.exchange import unavailable
 from collector.judge import Judgement
 from collector.logs import Logs
-from collector.request import Request
+from collector.request import Request, even_when_full
 from collector.router import Router
 from collector.schema import (
     GRACE_FIELD,
@@ -99,7 +99,7 @@ class RedisStore:
             (SHARDS_FIELD, self.shards_of_new),
             (NAME_FIELD, secrets.token_hex(NAME_BYTES)),
         ):
-            self._ask(keys.STORE, "HSETNX", keys.STORE, field, value)
+            self.tell(*even_when_full("HSETNX", keys.STORE, field, value))
         facts = self.facts()
         require_usable(facts, purpose)
         self._have_shards_named(facts)
@@ -117,7 +117,7 @@ class RedisStore:
         """
         unnamed = shards_to_name(facts, self.shard_names(int(facts[SHARDS_FIELD])))
         self.name_shards(unnamed, facts[NAME_FIELD])
-        self.tell("HSET", keys.STORE, NAMED_FIELD, NAMED)
+        self.tell(*even_when_full("HSET", keys.STORE, NAMED_FIELD, NAMED))
 
     def adopt(self, facts: Mapping[str, str]) -> None:
         """Take a store as what it says of itself, and nothing else from now on."""
@@ -181,7 +181,7 @@ class RedisStore:
                 f"--grace can grow from {int(before)} seconds only when no window with reports is open; "
                 f"open are: {', '.join(sorted(open_windows))}"
             )
-        self._ask(keys.STORE, "HSET", keys.STORE, GRACE_FIELD, grace_s)
+        self.tell(*even_when_full("HSET", keys.STORE, GRACE_FIELD, grace_s))
 
     def count(self, judgement: Judgement) -> Counted:
         """See TallyStore."""
@@ -212,7 +212,7 @@ class RedisStore:
 
     def close(self, window: Window) -> None:
         """See TallyStore; where a shard cannot be reached, the others close it, and it is not closed yet."""
-        self._ask_shards(lambda shard: ("SADD", keys.of_shard(shard, keys.CLOSED), window.text))
+        self._ask_shards(lambda shard: even_when_full("SADD", keys.of_shard(shard, keys.CLOSED), window.text))
 
     def closed_windows(self) -> frozenset[str]:
         """See TallyStore; a window is closed when every shard has closed it."""
@@ -236,7 +236,7 @@ class RedisStore:
                 for tally in self._tallies(lambda window: window not in left_out, closed=False)
             ]
             fresh = json.dumps({"taken_s": int(now_s), "tallies": tallies})
-            self._ask(tag, "SET", keys.SNAPSHOT, fresh, "NX", "EX", interval_s)
+            self._ask(tag, *even_when_full("SET", keys.SNAPSHOT, fresh, "NX", "EX", interval_s))
             kept = self._ask(tag, "GET", keys.SNAPSHOT) or fresh
         look = json.loads(kept)
         tallies_of_look = (
@@ -267,7 +267,7 @@ class RedisStore:
         return self._ask(keys.STORE, *command)
 
     def ask_servers(self, question: Callable[[Connection], Asked]) -> list[Asked]:
-        """Return what every server of the store answers to a question, replicas too.
+        """Return what every server of the store answers to a question, replicas too; each is connected to anew.
 
         Raises:
             StoreUnavailableError: if any does not.

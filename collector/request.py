@@ -6,6 +6,19 @@ from typing import NamedTuple
 
 import hiredis
 
+EVEN_WHEN_FULL = """#!lua flags=allow-oom
+-- KEYS: the key of the command; ARGV: the command
+return redis.call(unpack(ARGV))
+"""
+
+
+def even_when_full(name: str, key: str, *arguments: str | bytes | int) -> tuple[str | bytes | int, ...]:
+    """Return a command that is also done where memory is full: it closes, or says of a store what it is.
+
+    So a store that takes no uploads can be started on, read, closed and emptied of what is old.
+    """
+    return "EVAL", EVEN_WHEN_FULL, 1, key, name, key, *arguments
+
 
 class Request(NamedTuple):
     """A command as it is sent.

@@ -23,13 +23,16 @@ from collector.config import CollectorConfig
 from collector.counters import Counters
 from collector.embedded import EmbeddedStore
 from collector.log_lines import Event, configure
-from collector.maintenance import Maintenance
+from collector.machine_memory import embedded_limit_bytes
+from collector.maintenance import Maintenance, Seen
+from collector.memory import MemoryWatch
 from collector.plural import plural
 from collector.redis_retirement import RedisRetirement
 from collector.redis_store import RedisStore
 from collector.reload import Reloader
 from collector.retention import Retention
 from collector.served import Live, Served
+from collector.server import memory_of
 from collector.store import TallyStore
 from collector.workers import announce_when_ready, begin_worker, require_free_address, resolve, run_workers
 
@@ -70,10 +73,12 @@ def serve(config: CollectorConfig) -> None:
         reloader = Reloader(served, config.registry, config.access_file, board.post)
         retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)
 
-        def look_after() -> bool:
+        memory_used = MemoryWatch(lambda: store.ask_servers(memory_of))
+
+        def look_after() -> Seen:
             is_noted = every_tick()
             retention()
-            return is_noted
+            return Seen(is_noted, memory_used())
 
         maintenance = Maintenance(store, store.logs(), grace_s=config.grace_s, every_tick=look_after)
         counts = running.enter_context(_metrics(config, maintenance))
@@ -124,7 +129,8 @@ def _store_url(config: CollectorConfig) -> Iterator[tuple[str, Callable[[], bool
     if config.redis_url is not None:
         yield config.redis_url, lambda: True
         return
-    with EmbeddedStore(config.data_dir) as embedded:
+    memory_bytes = config.store_memory_bytes or embedded_limit_bytes()
+    with EmbeddedStore(config.data_dir, memory_bytes=memory_bytes) as embedded:
         yield embedded.url, embedded.look_after
 
 

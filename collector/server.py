@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from collector.config import ConfigError, Promise
 from collector.connection import Connection
+from collector.memory import Memory
 from collector.promise import SETTINGS, require_promise
 from collector.request import Request
 
@@ -23,6 +24,11 @@ def info(connection: Connection, section: str) -> dict[str, str]:
     """Return the facts of a section of INFO."""
     lines = ask(connection, "INFO", section).decode().splitlines()
     return dict(line.split(":", 1) for line in lines if ":" in line)
+
+
+def memory_of(connection: Connection) -> Memory:
+    """Return how much memory the server uses, and how much it may."""
+    return Memory.of(info(connection, "memory"))
 
 
 def setting(connection: Connection, name: str) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from collector import keys
-from collector.request import Request
+from collector.request import Request, even_when_full
 from collector.router import Router
 from collector.server import Address
 from collector.shard_names import numbered
@@ -87,7 +87,7 @@ class Shards:
 
     def name(self, shards: Sequence[int], name: str) -> None:
         """Have those of some shards that bear no name bear one from now on."""
-        self.ask(shards, lambda shard: ("SET", keys.of_shard(shard, keys.NAME), name, "NX"))
+        self.ask(shards, lambda shard: even_when_full("SET", keys.of_shard(shard, keys.NAME), name, "NX"))
 
     def _answers(self, requests: Sequence[Request]) -> list[Any]:
         answers = self._router.ask_all(requests)

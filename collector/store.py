@@ -14,6 +14,10 @@ class StoreUnavailableError(HearsayError):
     """The store did not answer, or could not do as asked; nothing was half counted, and asking again is safe."""
 
 
+class StoreFullError(StoreUnavailableError):
+    """The memory of the store is full: nothing of the upload was counted, and everything acknowledged is kept."""
+
+
 class QuotaExceededError(HearsayError):
     """An upload would exceed its allowance of the day; nothing of it was counted, and its id is not remembered."""
 

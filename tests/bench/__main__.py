@@ -22,6 +22,7 @@ from tests.bench.estimator import measure_estimator
 from tests.bench.exact import measure_exact
 from tests.bench.fresh import measure_fresh
 from tests.bench.held import measure_held
+from tests.bench.hostile import measure_hostile
 from tests.bench.html import measure_html
 from tests.bench.latency import measure_latency
 from tests.bench.metrics import measure_metrics
@@ -41,6 +42,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "relay": measure_relay,
     "stores": measure_stores,
     "held": measure_held,
+    "hostile": measure_hostile,
     "metrics": measure_metrics,
     "sdk": measure_sdk,
     "participation": measure_participation,

@@ -126,7 +126,7 @@ def held_bytes(server: Any) -> int:
 
 def buckets(server: Any) -> list[bytes]:
     """Return the keys of all buckets of ids."""
-    return list(server.scan_iter("*:ids:*", count=10_000))
+    return list(server.scan_iter("*:seen:*", count=10_000))
 
 
 def tallies_bytes(server: Any) -> int:

@@ -62,7 +62,7 @@ class Oracle:
         reports = document["reports"]
         refused = [refusal["index"] for refusal in answer["refused"]]
         said = answer["accepted"], refused
-        # An upload of which something was counted is known by its id, under the latest end of a window that was counted.
+        # It is known by its id, under the latest end of a window that was counted.
         ends = {Window.parse(one["window"]).ends_at for one in reports}
         known = next(
             (place for end in sorted(ends, reverse=True) if (place := (document["upload"], end)) in self._counted), None

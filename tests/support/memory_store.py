@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from client_sdk.spec import Verdict, Window
 from collector.count_upload import verdict_again
 from collector.judge import Allowance, Judgement
-from collector.store import Counted, Outcome, QuotaExceededError, Snapshot, StoreUnavailableError, Tally
+from collector.store import Counted, Outcome, QuotaExceededError, Snapshot, StoreFullError, StoreUnavailableError, Tally
 
 
 @dataclass
@@ -17,10 +17,12 @@ class MemoryStore:
 
     Attributes:
         is_down: whether it refuses to answer.
+        is_full: whether it has no memory left to count in.
 
     """
 
     is_down: bool = False
+    is_full: bool = False
     _counted: dict[tuple[str, int], tuple[int, frozenset[int]]] = field(default_factory=dict)
     _counts: dict[tuple[str, str, str], list[int]] = field(default_factory=dict)
     _charged: dict[Allowance, int] = field(default_factory=dict)
@@ -28,7 +30,7 @@ class MemoryStore:
     _snapshot: Snapshot | None = None
 
     def count(self, judgement: Judgement) -> Counted:
-        self.require_writable()
+        self._require_up()
         judgement = judgement.without(self._closed)
         for end in judgement.ends:
             if (judgement.upload, end) in self._counted:
@@ -36,6 +38,7 @@ class MemoryStore:
         verdict = Verdict(judgement.reports, judgement.refused)
         if not verdict.accepted:
             return Counted(verdict, is_duplicate=False)
+        self.require_writable()
         if judgement.allowance is not None:
             charged = self._charged.get(judgement.allowance, 0) + verdict.accepted
             if charged > judgement.allowance.limit:
@@ -60,29 +63,34 @@ class MemoryStore:
         return outcomes
 
     def close(self, window: Window) -> None:
-        self.require_writable()
+        self._require_up()
         self._closed.add(window.text)
 
     def closed_windows(self) -> frozenset[str]:
-        self.require_writable()
+        self._require_up()
         return frozenset(self._closed)
 
     def tallied_windows(self) -> frozenset[str]:
-        self.require_writable()
+        self._require_up()
         return frozenset(window for _, _, window in self._counts)
 
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[Tally]:
-        self.require_writable()
+        self._require_up()
         return iter([tally for tally in self._tallies() if tally.window in closed])
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
-        self.require_writable()
+        self._require_up()
         assert interval_s > 0
         if self._snapshot is None:
             self._snapshot = Snapshot(int(now_s), tuple(self._tallies()))
         return self._snapshot.without(left_out)
 
     def require_writable(self) -> None:
+        self._require_up()
+        if self.is_full:
+            raise StoreFullError("full for the test")
+
+    def _require_up(self) -> None:
         if self.is_down:
             raise StoreUnavailableError("down for the test")
 

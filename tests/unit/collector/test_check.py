@@ -12,8 +12,9 @@ import redis
 
 from client_sdk.spec import Registry
 from collector import check, keys
-from collector.check import GIB, Finding, Level, check_disk, check_registry, check_store
+from collector.check import Finding, Level, check_disk, check_registry, check_store
 from collector.config import IN_MEMORY, ON_DISK
+from collector.memory import GIB, Memory
 from collector.redis_store import RedisStore
 from tests.support.cluster import Cluster
 from tests.support.collecting import REGISTRY, REGISTRY_TEXT, judged, report, upload
@@ -133,11 +134,11 @@ def test_a_store_that_does_not_answer_is_a_failure() -> None:
 
 @pytest.mark.parametrize(
     ("used", "limit", "level"),
-    [(75, 100, Level.OK), (76, 100, Level.WARNING), (96, 100, Level.FAILED), (96, 0, Level.OK), (960, 0, Level.FAILED)],
+    [(74, 100, Level.OK), (75, 100, Level.WARNING), (95, 100, Level.FAILED), (95, 0, Level.OK), (950, 0, Level.FAILED)],
 )
 def test_memory_is_compared_with_the_limit_or_else_with_the_machine(used: int, limit: int, level: Level) -> None:
     facts = {"used_memory": str(used), "maxmemory": str(limit), "total_system_memory": "1000"}
-    assert check._memory(facts).level is level
+    assert check._memory(Memory.of(facts)).level is level
 
 
 class Usage(NamedTuple):

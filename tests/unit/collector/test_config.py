@@ -36,6 +36,8 @@ def test_another_bind_is_refused_with_an_example(text: str) -> None:
     [
         ({"port": 0}, "--bind"),
         ({"is_cluster": True}, "--cluster needs --redis"),
+        ({"store_memory_bytes": 2**24 - 1}, "--store-memory must be at least 16M"),
+        ({"store_memory_bytes": 2**30, "redis_url": "redis://x"}, "set maxmemory on the server"),
         ({"durability": Durability.REPLICATED}, "the embedded store has none"),
         ({"copies": 2}, "--copies is for --durability replicated"),
         ({"copies": 0}, "--copies must be from 1"),

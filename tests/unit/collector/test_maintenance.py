@@ -4,7 +4,7 @@ import pytest
 
 from client_sdk.spec import GRACE_S, Window
 from collector.config import ConfigError
-from collector.maintenance import RETRY_INTERVAL_S, REWRITE_INTERVAL_S, Maintenance, close_due_windows
+from collector.maintenance import RETRY_INTERVAL_S, REWRITE_INTERVAL_S, Health, Maintenance, Seen, close_due_windows
 from collector.store import StoreUnavailableError
 from tests.support.collecting import TODAY, judged, report, upload
 from tests.support.memory_store import MemoryStore
@@ -101,10 +101,10 @@ def test_maintenance_goes_on_after_whatever_fails(caplog: pytest.LogCaptureFixtu
     failures = [OSError("the disk is full"), ConfigError("in use"), StoreUnavailableError("down")]
     log = Log()
 
-    def fail() -> bool:
+    def fail() -> Seen:
         if failures:
             raise failures.pop()
-        return True
+        return Seen()
 
     chores = Maintenance(used_store(), log, grace_s=GRACE_S, every_tick=fail)
     chores.start()
@@ -114,7 +114,7 @@ def test_maintenance_goes_on_after_whatever_fails(caplog: pytest.LogCaptureFixtu
 
 
 def test_a_store_that_is_refused_is_not_up() -> None:
-    def refuse() -> bool:
+    def refuse() -> Seen:
         raise ConfigError("a part of what was acknowledged is lost")
 
     chores = Maintenance(used_store(), Log(), grace_s=GRACE_S, every_tick=refuse)
@@ -133,3 +133,10 @@ def test_the_log_is_rewritten_although_windows_cannot_be_looked_after() -> None:
         with pytest.raises(StoreUnavailableError):
             chores.tick(float(second))
     assert log.rewrites == 1
+
+
+def test_what_is_seen_of_the_servers_is_told() -> None:
+    seen = Seen(is_noted=False, memory_used=0.5)
+    chores = Maintenance(used_store(), Log(), grace_s=GRACE_S, every_tick=lambda: seen, clock=lambda: 0.0)
+    chores.tick(0.0)
+    assert chores.health == Health(is_up=True, is_noted=False, open_windows=2, closed_windows=0, memory_used=0.5)

@@ -97,6 +97,13 @@ def test_while_the_store_is_down_every_sound_line_may_be_sent_again(client: Flas
     ]
 
 
+def test_while_the_store_is_full_every_sound_line_may_be_sent_again(client: FlaskClient, store: MemoryStore) -> None:
+    store.is_full = True
+    lines = answers(client, encode_batch([upload(), upload(report("os", 9))]))
+    assert [line.get("code") for line in lines] == ["store_full", None]
+    assert (lines[0]["status"], lines[1]["accepted"]) == (503, 0)
+
+
 def test_a_batch_of_none_is_answered_with_nothing(client: FlaskClient) -> None:
     assert answers(client, b"") == []
 

@@ -12,7 +12,7 @@ import redis
 from client_sdk.spec import Verdict, Window
 from collector import keys
 from collector.config import IN_MEMORY, ConfigError, Durability, Promise
-from collector.count_upload import BUCKET_ENTRIES, BUCKET_LEVELS
+from collector.count_upload import BUCKET_ENTRIES
 from collector.judge import Judgement
 from collector.redis_store import RedisStore
 from collector.schema import SCHEMA
@@ -138,7 +138,7 @@ def test_a_tally_is_packed_counters_one_a_symbol(store: RedisStore, client: Any)
 MOST_ID_BYTES = 40
 
 HOSTILE_IDS = {
-    "drawn at random": lambda number: secrets.token_hex(16),
+    "drawn at random": lambda _: secrets.token_hex(16),
     "counted up": lambda number: f"{number:032x}",
     "alike but for their end": lambda number: f"{'5' * 16}{number:016x}",
     "one child a bucket": lambda number: f"{number * 8 % 0o77777777 << 104 | number:032x}",

@@ -246,6 +246,15 @@ def test_a_store_that_is_down_gets_503_with_retry_after_and_health_goes_on(
     assert client.get("/readyz").status_code == HTTPStatus.OK
 
 
+def test_a_store_that_is_full_gets_503_for_uploads_alone(client: FlaskClient, store: MemoryStore) -> None:
+    store.is_full = True
+    for answer in (client.post("/v1/reports", data=upload().encode(), headers=JSON), client.get("/readyz")):
+        assert answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+        assert int(answer.headers["Retry-After"]) > 0
+        assert json.loads(answer.text)["code"] == "store_full"
+    assert client.get("/v1/tallies", headers=READ).status_code == HTTPStatus.OK
+
+
 def test_nothing_may_be_kept_by_caches_but_the_registry_which_is_asked_for_anew(client: FlaskClient) -> None:
     assert client.get("/v1/registry").headers["Cache-Control"] == "no-cache"
     for path in ("/healthz", "/readyz", "/v1/tallies", "/nothing"):
