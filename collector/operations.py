@@ -150,7 +150,15 @@ OPERATIONS = (
         summary="Count an upload exactly once and say what became of its reports.",
         caller=Caller.UPLOADER,
         body=Body(JSON, "Upload", MAX_UPLOAD_BYTES),
-        answers=(Answer("The verdict: the same one however often the upload is sent.", JSON, "Verdict"),),
+        answers=(
+            Answer(
+                "The verdict. However often an upload is sent of which something was counted, the same reports are "
+                "accepted, and counted once; a refusal has the code of what holds by then. An upload of which nothing "
+                "was counted is judged anew.",
+                JSON,
+                "Verdict",
+            ),
+        ),
         problems=(
             *_PROBLEMS_OF_A_BODY,
             *_PROBLEMS_OF_AN_UPLOAD,

@@ -8,6 +8,6 @@ is counting means:
 * Different shards have different cuts, all between the beginning of the export and its end. A window is closed in the
   backup if it was closed at every cut: then its tallies are final.
 * Uploads that were acknowledged after the cut are not in it: restoring loses them.
-* An upload that comes again at the restored store is answered as the first time if it was in the backup, and judged
-  anew if it was not: never counted twice.
+* Of an upload that comes again at the restored store the same reports are accepted as the first time if it was in the
+  backup; it is judged anew if it was not: never counted twice.
 """

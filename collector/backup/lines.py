@@ -52,9 +52,9 @@ class Bucket(NamedTuple):
     """Remembered uploads.
 
     Attributes:
-        latest_end: Unix seconds of the latest end of any window in each upload.
+        latest_end: Unix seconds of the window's end under which each upload is remembered.
         expires_at: Unix seconds until which they are remembered.
-        members: id (16 bytes) and packed verdict of each.
+        members: id (16 bytes) of each, and which of its reports were counted, packed (see `collector.remembered`).
 
     """
 
@@ -177,7 +177,7 @@ def _read_bucket(fields: Fields) -> Bucket:
         try:
             unpack(member[ID_BYTES:])
         except (ValueError, LookupError):
-            raise LineError("ids has one without a verdict that this version knows") from None
+            raise LineError("ids has one with what this version does not know") from None
     return Bucket(fields.whole("latest_end"), fields.whole("expires"), members)
 
 

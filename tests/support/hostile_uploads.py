@@ -54,7 +54,9 @@ def _every_other_counted(_: int) -> Upload:
 HONEST: Final = Kind(lambda _: _with(report(), report("os", 3), report("os", 1), report("plan", 1, "2026-W47")), 4)
 
 HOSTILE: Final[Mapping[str, Kind]] = {
-    "an unknown metric of a far-off window": Kind(lambda number: _with(_unknown(_day(30_000 + number))), 0),
+    "an unknown metric of now and of a far-off window": Kind(
+        lambda number: _with(_unknown(TODAY), _unknown(_day(30_000 + number))), 0
+    ),
     "an unknown metric of this month": Kind(lambda _: _with(_unknown("2026-11")), 0),
     "256 reports, refused for reasons in turn": Kind(lambda _: _with(*map(_refused, range(MAX_REPORTS))), 0),
     "256 closed windows": Kind(lambda number: _with(*(report(window=_day(number % 99 + i)) for i in range(256))), 0),

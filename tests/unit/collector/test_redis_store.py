@@ -233,6 +233,7 @@ def test_a_server_that_took_over_with_other_settings_is_not_acknowledged_from(st
 
 
 FULL = {"maxmemory": "1"}, {"min-replicas-to-write": "1"}
+REFUSES = "memory of the store is full|did not do as asked"
 
 
 @contextlib.contextmanager
@@ -250,9 +251,9 @@ def refusing_writes(client: Any, setting: dict[str, str]) -> Iterator[None]:
 def test_a_store_that_refuses_uploads_is_not_ready(store: RedisStore, client: Any, setting: dict[str, str]) -> None:
     with refusing_writes(client, setting):
         assert store.closed_windows() == frozenset()
-        with pytest.raises(StoreUnavailableError, match="did not do as asked"):
+        with pytest.raises(StoreUnavailableError, match=REFUSES):
             store.count(judged(upload()))
-        with pytest.raises(StoreUnavailableError, match="did not do as asked"):
+        with pytest.raises(StoreUnavailableError, match=REFUSES):
             store.require_writable()
     store.require_writable()
 
@@ -280,7 +281,7 @@ def test_a_cluster_is_ready_while_any_of_its_nodes_counts(cluster: Cluster) -> N
                 stack.enter_context(refusing_writes(client, FULL[0]))
             store.require_writable()
             stack.enter_context(refusing_writes(first, FULL[0]))
-            with pytest.raises(StoreUnavailableError, match="did not do as asked"):
+            with pytest.raises(StoreUnavailableError, match=REFUSES):
                 store.require_writable()
         store.require_writable()
     finally:
