@@ -207,7 +207,8 @@ def parse_size(text: str, option: str) -> int:
     found = SIZE.fullmatch(text)
     if found is None:
         raise ConfigError(f"{option} must be a number of bytes, or of K, M, G or T of 1024 each, such as 2G")
-    return int(found[1]) * 1024 ** " KMGT".index(found[2] or " ")
+    number, unit = found.groups()
+    return int(number) << 10 * " KMGT".index(unit or " ")
 
 
 def _require(holds: bool, problem: str) -> None:  # noqa: FBT001 reads as a sentence

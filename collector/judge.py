@@ -19,6 +19,14 @@ A day: a client that saw its window close just before the acknowledgement was lo
 """
 
 
+CLOCKS_APART_S = 7 * 86_400
+"""How far the clocks may be apart that judge two attempts of an upload: an id is looked for wherever such a one left it.
+
+A week: collectors whose clocks are wrong by hours, or for days, count nothing twice. And of the 256 windows that an
+upload may name no more than some thirty are looked under, for each takes the store as long as counting a report.
+"""
+
+
 class Label(NamedTuple):
     """What a report speaks of, and so which tally it is added to.
 
@@ -60,8 +68,8 @@ class Judgement(NamedTuple):
         reports: how many reports it has.
         additions: the reports that count: the symbol of each by its label and its index in the upload.
         refused: index and reason of the others, by rising index.
-        ends: Unix seconds of the ends of the upload's windows, each once, the latest first: a function of its bytes
-            alone, so that every attempt looks wherever another one may have left the id, whatever its clock says.
+        ends: Unix seconds of the ends of those windows in the upload, each once, the latest first, under which another
+            attempt may have left the id, whatever registry judged it, and a clock up to CLOCKS_APART_S from this one.
         latest_end: Unix seconds of the latest end among windows of the reports that count, under which the id is left;
             0 where none counts, for then nothing needs remembering.
         remember_until: Unix seconds until which it is; 0 likewise.
@@ -98,6 +106,7 @@ class _Ruling(NamedTuple):
         out_of_time: why none of them counts now, or none.
         label: theirs.
         ends_at: Unix seconds of the window's end.
+        may_have_id: whether the id may have been left under it by another attempt.
         remember_until: Unix seconds until which the id of an upload is remembered of which one is counted.
 
     """
@@ -106,6 +115,7 @@ class _Ruling(NamedTuple):
     out_of_time: Refusal | None
     label: Label
     ends_at: int
+    may_have_id: bool
     remember_until: int
 
 
@@ -165,8 +175,9 @@ def _judge(upload: Upload, rule: _Rule, allowance: Allowance | None = None) -> J
     ends: set[int] = set()
     latest_end = latest_memory = 0
     for index, (metric, edition, window, symbol) in enumerate(upload.reports):
-        refusal, out_of_time, label, ends_at, remember_until = rule(metric, edition, window)
-        ends.add(ends_at)
+        refusal, out_of_time, label, ends_at, may_have_id, remember_until = rule(metric, edition, window)
+        if may_have_id:
+            ends.add(ends_at)
         if refusal is None:
             refusal = Refusal.SYMBOL_OUT_OF_RANGE if symbol >= label.symbols else out_of_time
         if refusal is not None:
@@ -205,7 +216,10 @@ def _rules_of(registry: Registry, now_s: float, grace_s: int) -> _Rule:
         remember_until = window.ends_at + grace_s + IDS_OUTLIVE_S
         metric = registry.metrics.get(name)
         label = Label(f"{name}:{edition}:{window}", metric.channel.symbols if metric else 0)
-        return _Ruling(_refusal(metric, edition, window), out_of_time, label, window.ends_at, remember_until)
+        has_begun = window.starts_at <= now_s + CLOCK_SKEW_S + CLOCKS_APART_S
+        may_have_id = has_begun and remember_until + CLOCKS_APART_S > now_s
+        refusal = _refusal(metric, edition, window)
+        return _Ruling(refusal, out_of_time, label, window.ends_at, may_have_id, remember_until)
 
     return rule
 

@@ -13,11 +13,11 @@ from random import Random
 import pytest
 import redis
 
-from client_sdk.spec import Refusal, Verdict, Window
+from client_sdk.spec import GRACE_S, Refusal, Verdict, Window
 from collector import keys
 from collector.config import ON_DISK, Durability, Promise
 from collector.count_upload import COUNTABLE_NOW
-from collector.judge import Allowance
+from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S, Allowance
 from collector.redis_store import RedisStore
 from collector.schema import SCHEMA
 from collector.store import Counted, QuotaExceededError, TallyStore
@@ -105,7 +105,8 @@ def test_an_upload_that_comes_again_after_its_window_closed_is_answered_as_the_f
     store.count(judged(sent))
     store.close(Window.parse(TODAY))
     assert store.count(judged(sent)).verdict == Verdict(1)
-    assert store.count(judged(sent, now_s=Window.parse(TODAY).ends_at + 10.0**6)).verdict == Verdict(1)
+    forgotten_s = Window.parse(TODAY).ends_at + GRACE_S + IDS_OUTLIVE_S
+    assert store.count(judged(sent, now_s=forgotten_s - 1)).verdict == Verdict(1)
     assert counts(store) == {("dark_mode", TODAY): (0, 1)}
 
 
@@ -156,7 +157,7 @@ ATTEMPTS = 6
 def test_whatever_clocks_and_registries_judge_its_attempts_each_report_of_an_upload_is_counted_once_at_most(
     store: TallyStore, seed: int
 ) -> None:
-    """Clocks go back, collectors differ, windows begin and end: what is accepted first is accepted ever after."""
+    """Clocks go back by a week, registries differ, windows begin and end: what is accepted first is ever after."""
     seeded = Random(seed)  # noqa: S311 clocks are no secret
     expected: Counter[tuple[str, str]] = Counter()
     for _ in range(40):
@@ -165,7 +166,11 @@ def test_whatever_clocks_and_registries_judge_its_attempts_each_report_of_an_upl
             *(report("plan" if "W" in name else seeded.choice(("os", "dark_mode")), 1, name) for name in windows)
         )
         answers = [
-            store.count(judged(sent, NOON + seeded.randint(-5, 12) * 43_200, registry=seeded.choice((REGISTRY, OLDER))))
+            store.count(
+                judged(
+                    sent, NOON + seeded.randint(-3, 11) * CLOCKS_APART_S / 14, registry=seeded.choice((REGISTRY, OLDER))
+                )
+            )
             for _ in range(ATTEMPTS)
         ]
         accepted = [{*range(len(windows))} - {index for index, _ in answer.verdict.refused} for answer in answers]

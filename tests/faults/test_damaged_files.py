@@ -21,7 +21,7 @@ from collector.cli import cli
 from collector.config import ConfigError
 from collector.embedded import EmbeddedStore
 from collector.judge import Judgement
-from collector.maintenance import Maintenance
+from collector.maintenance import Maintenance, Seen
 from collector.mark import MARK_FILE
 from collector.redis_store import RedisStore
 from collector.store import Counted
@@ -100,7 +100,9 @@ def test_a_note_that_cannot_be_written_stops_nothing_and_is_told_once(
         store = RedisStore(embedded.url)
         store.prepare()
         due_s = float(Window.parse(TODAY).ends_at + GRACE_S)
-        chores = Maintenance(store, store.logs(), grace_s=GRACE_S, every_tick=embedded.look_after, clock=lambda: due_s)
+        chores = Maintenance(
+            store, store.logs(), grace_s=GRACE_S, every_tick=lambda: Seen(embedded.look_after()), clock=lambda: due_s
+        )
         mark = tmp_path / MARK_FILE
         mark.unlink()
         mark.mkdir()  # nothing can be written in its place, as on a full disk

@@ -153,8 +153,8 @@ class Counting(RedisArchive):
     def _count(self, most: int) -> None:
         count(self._counting_store, islice(self._later, most))
 
-    def buckets(self, shard: int) -> Iterator[Found]:
-        for found in super().buckets(shard):
+    def buckets(self, shard: int, ids: str = keys.IDS) -> Iterator[Found]:
+        for found in super().buckets(shard, ids):
             self._count(3)
             yield found
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from client_sdk.spec import CLOCK_SKEW_S, GRACE_S, Refusal, Report, Upload, Window
-from collector.judge import IDS_OUTLIVE_S, Judgement, judge, judge_all
+from client_sdk.spec import CLOCK_SKEW_S, GRACE_S, MAX_REPORTS, Refusal, Report, Upload, Window
+from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S, Judgement, judge, judge_all
 from tests.support.collecting import NOON, REGISTRY, TODAY, report, upload
 
 
@@ -49,10 +49,26 @@ def test_a_refused_report_does_not_take_the_others_with_it() -> None:
     assert [place for place, _ in judgement.refused] == [0, 2]
 
 
-def test_an_id_is_looked_for_in_places_that_depend_on_the_upload_alone() -> None:
-    sent = upload(report(), report("nothing", window="2026-10-01", edition="0" * 12), report(window="2026-11-25"))
-    places = tuple(Window.parse(name).ends_at for name in ("2026-11-25", TODAY, "2026-10-01"))
-    assert {judged(sent, NOON + after_s).ends for after_s in (-(10.0**8), 0, 10**6, 10**8)} == {places}
+def test_an_id_is_looked_for_wherever_another_clock_and_registry_may_have_left_it() -> None:
+    names = ("2026-11", "2026-W47", "2026-11-27", "2026-11-25", TODAY, "2026-11-10")
+    far_off = ("2026-11-29", "2026-11-08", "1970-01-02", "9998-12", "2026-W50")
+    sent = upload(*(report("nothing", window=name, edition="0" * 12) for name in (*far_off, *names)))
+    ends = sorted((Window.parse(name).ends_at for name in names), reverse=True)
+    assert judged(sent).ends == tuple(ends)
+
+
+def test_what_may_be_counted_at_one_time_is_looked_for_at_all_times_within_a_week_and_while_it_is_remembered() -> None:
+    sent = upload(report(), report("plan", 1, "2026-W47"))
+    latest_end = judged(sent).latest_end
+    until_s = judged(sent).remember_until - 1 - NOON
+    for after_s in (-CLOCKS_APART_S, -1, 0, 1, CLOCKS_APART_S, until_s):
+        assert latest_end in judged(sent, NOON + after_s).ends
+
+
+def test_an_upload_of_every_window_there_is_is_looked_for_in_few_places() -> None:
+    days = [Window.parse("2026-07-15").later(after) for after in range(MAX_REPORTS)]
+    sent = upload(*(report("nothing", window=day.text, edition="0" * 12) for day in days))
+    assert len(judged(sent).ends) <= 1 + (GRACE_S + IDS_OUTLIVE_S + 2 * CLOCKS_APART_S) // 86_400 + 1
 
 
 @pytest.mark.parametrize(
