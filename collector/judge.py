@@ -20,7 +20,7 @@ A day: a client that saw its window close just before the acknowledgement was lo
 
 
 CLOCKS_APART_S = 7 * 86_400
-"""How far the clocks may be apart that judge two attempts of an upload: an id is looked for wherever such a one left it.
+"""How far the clocks that judge two attempts of an upload may be apart: an id is looked for where such a one left it.
 
 A week: collectors whose clocks are wrong by hours, or for days, count nothing twice. And of the 256 windows that an
 upload may name no more than some thirty are looked under, for each takes the store as long as counting a report.
