@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from client_sdk.spec import CLOCK_SKEW_S, GRACE_S, Refusal
-from collector.app import MAX_RETRY_AFTER_S, RETRY_AFTER_S
+from collector.app import FULL_RETRY_AFTER_S, MAX_RETRY_AFTER_S, RETRY_AFTER_S
 from collector.config import DAY_S, DEFAULT_THREADS, HOUR_S
 from collector.problem import Problem
 from collector.serve import MAX_CONNECTIONS, WORKER_STOP_S
@@ -25,6 +25,7 @@ def test_every_code_that_the_page_names_is_answered() -> None:
 
 def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
     assert f"`Retry-After: {RETRY_AFTER_S}`" in PAGE
+    assert f"503 `store_full`, `Retry-After: {FULL_RETRY_AFTER_S}`" in PAGE
     assert MAX_RETRY_AFTER_S == HOUR_S
     assert CLOCK_SKEW_S == 600
     assert GRACE_S == 3 * DAY_S
