@@ -10,7 +10,7 @@ import hmac
 import re
 import secrets
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
@@ -40,6 +40,20 @@ class Role(StrEnum):
     UPLOAD = "upload"
     READ = "read"
     RELAY = "relay"
+
+
+class Uploads(StrEnum):
+    """Who may report: anybody, or whoever bears a key for it."""
+
+    OPEN = "open"
+    KEYS = "keys"
+
+
+UPLOADS_RULE = (
+    'is missing, and no key is for uploads: write uploads = "open" above the first [[key]] to let anybody report, or '
+    'uploads = "keys" to let nobody report but through a relay'
+)
+"""The absence of a key opens nothing: whoever takes the last one out need not mean to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +94,12 @@ class Access:
 
     Attributes:
         keys: in the file's order.
-        uploads_are_open: whether anybody may report: as long as no key is for that.
+        uploads_are_open: whether anybody may report; never because a key is missing, only because somebody said so.
 
     """
 
     keys: tuple[Key, ...]
-    uploads_are_open: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Derive once what every upload asks."""
-        object.__setattr__(self, "uploads_are_open", all(key.role is not Role.UPLOAD for key in self.keys))
+    uploads_are_open: bool = False
 
     def find(self, secret: str) -> Key | None:
         """Return the key of a secret, or none; the time that takes says nothing of either."""
@@ -103,7 +113,8 @@ class Access:
     @classmethod
     def of_token(cls, token: str) -> Access:
         """Return the access of a collector without a file: anybody reports, the bearer of one token reads it all."""
-        return cls((Key("read-token", Role.READ, digest_of(token), preliminary=True),))
+        key = Key("read-token", Role.READ, digest_of(token), preliminary=True)
+        return cls((key,), uploads_are_open=True)
 
     @classmethod
     def load(cls, path: Path) -> Access:
@@ -136,6 +147,7 @@ class Access:
             raise ConfigError(f"is not TOML: {error}") from error
         mistakes: list[tuple[str, str]] = []
         top = Table(document, "", mistakes)
+        uploads = top.choice("uploads", Uploads, required=False)
         raw = top.take("key", required=True)
         top.nothing_else()
         if raw is not None and not isinstance(raw, list):
@@ -145,9 +157,11 @@ class Access:
         digests = [key.digest for key in keys]
         if not mistakes and len(set(digests)) < len(digests):
             top.mistake("key", "two keys have the same digest; make a secret for each with: hearsay-collector key NAME")
+        if not mistakes:
+            _require_clear(top, uploads, keys)
         if mistakes:
             raise ConfigError("\n".join(f"{place}: {problem}" for place, problem in mistakes))
-        return cls(tuple(keys))
+        return cls(tuple(keys), uploads is Uploads.OPEN)
 
 
 def new_secret() -> str:
@@ -158,6 +172,15 @@ def new_secret() -> str:
 def digest_of(secret: str) -> bytes:
     """Return the SHA-256 digest of a secret."""
     return sha256(secret.encode(errors="surrogateescape")).digest()
+
+
+def _require_clear(top: Table, uploads: Uploads | None, keys: list[Key]) -> None:
+    """Note a file that leaves open who may report, or says two things of it."""
+    has_upload_key = any(key.role is Role.UPLOAD for key in keys)
+    if uploads is None and not has_upload_key:
+        top.mistake("uploads", UPLOADS_RULE)
+    if uploads is Uploads.OPEN and has_upload_key:
+        top.mistake("uploads", 'is "open", and a key is for uploads: remove that key, or write uploads = "keys"')
 
 
 def _read_key(table: Table) -> Key:

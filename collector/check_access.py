@@ -22,7 +22,10 @@ def check_access(path: Path, registry: Registry | None) -> Iterator[Finding]:
     roles = Counter(key.role for key in access.keys)
     yield Finding(Level.OK, "keys", ", ".join(f"{roles[role]} {role}" for role in Role))
     if access.uploads_are_open:
-        yield Finding(Level.OK, "keys", "none is for uploads, so that anybody may report")
+        yield Finding(Level.OK, "keys", 'anybody may report: uploads = "open"')
+    elif not roles[Role.UPLOAD]:
+        text = 'nobody may report but through a relay: uploads = "keys", and no key is for uploads'
+        yield Finding(Level.OK if roles[Role.RELAY] else Level.WARNING, "keys", text)
     if not roles[Role.READ]:
         yield Finding(Level.WARNING, "keys", "nobody may read tallies: hearsay-collector key NAME --role read")
     if registry is not None:

@@ -30,6 +30,11 @@ from collector.retire_command import retire
 from collector.secret import read_secret
 from collector.upgrade_command import upgrade_store
 
+WITHOUT_UPLOAD_KEYS = (
+    'an access file without a key for uploads says who may report, above its first [[key]]: uploads = "open" (anybody) '
+    'or uploads = "keys" (nobody but through a relay)'
+)
+
 TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
 
 
@@ -151,6 +156,8 @@ def key(name: str, role: Role) -> None:
         if not NAME.fullmatch(name):
             raise ConfigError(f"NAME {NAME_RULE}")
         secret = new_secret()
+        if role is not Role.UPLOAD:
+            click.echo(WITHOUT_UPLOAD_KEYS, err=True)
         entry = f'[[key]]\nname = "{name}"\nrole = "{role}"\nsha256 = "{digest_of(secret).hex()}"\n'
         click.echo(f"the secret of {name}, shown only here: {secret}", err=True)
         click.echo(entry)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from client_sdk.spec import HearsayError, Registry, RegistryError
 from collector.access import Access
+from collector.config import ConfigError
 from collector.log_lines import Event
 from collector.served import Served
 
@@ -35,6 +36,20 @@ def require_additive(served: Registry, new: Registry) -> None:
             mistakes.append((f"metric.{name}", "is served and must keep its meaning; give the new question a new name"))
     if mistakes:
         raise RegistryError.of(mistakes)
+
+
+def require_as_closed(served: Access, new: Access) -> None:
+    """Refuse keys that would open uploads to all: who means that can restart, and a slip is seen before it counts.
+
+    Raises:
+        ConfigError: saying how to open them on purpose.
+
+    """
+    if new.uploads_are_open and not served.uploads_are_open:
+        raise ConfigError(
+            "uploads need a key, and the file now opens them to all, which happens at a start only: restart the "
+            'collector to open them, or write uploads = "keys"'
+        )
 
 
 class Reloader:
@@ -115,6 +130,7 @@ class Reloader:
 
 def _read_access(file: Path, served: Served) -> Served:
     access = Access.load(file)
+    require_as_closed(served.access, access)
     _say_reloaded("the file of keys", "keys", len(access.keys), len(served.access.keys))
     return replace(served, access=access)
 

@@ -7,14 +7,14 @@ import time
 from pathlib import Path
 
 from client_sdk.spec import Window, WindowKind
-from tests.support.collecting import key_entry, report, upload
+from tests.support.collecting import OPEN, key_entry, report, upload
 from tests.support.processes import free_port, run_command, running_collector
 from tests.support.wire import post
 
 
 def test_a_line_a_check_and_a_status_for_scripts(registry_file: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "collector", "check", "--registry", str(registry_file)]
-    (tmp_path / "access.toml").write_text(key_entry("dashboard", "read", "secret"))
+    (tmp_path / "access.toml").write_text(OPEN + key_entry("dashboard", "read", "secret"))
     local = [*command, "--access", str(tmp_path / "access.toml"), "--data-dir", str(tmp_path / "data")]
     new = run_command(local)
     assert (new.returncode, "ok      store: there is none in" in new.stdout) == (0, True)

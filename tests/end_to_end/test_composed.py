@@ -17,7 +17,7 @@ import redis
 from client_sdk.spec import Verdict, Window, WindowKind
 from collector.embedded import server_program
 from collector.redis_store import RedisStore
-from tests.support.collecting import judged, key_entry, report, upload
+from tests.support.collecting import OPEN, judged, key_entry, report, upload
 from tests.support.composed import FOLDER, project
 from tests.support.processes import free_port, run_command, running_collector, started, wait_until
 from tests.support.wire import post
@@ -84,7 +84,7 @@ def answers(anybody: redis.Redis) -> bool:
 
 
 def test_the_collector_of_the_compose_file_counts_in_its_store(registry_file: Path, tmp_path: Path) -> None:
-    (tmp_path / "access.toml").write_text(key_entry("report", "read", "report-secret"), encoding="utf-8")
+    (tmp_path / "access.toml").write_text(OPEN + key_entry("report", "read", "report-secret"), encoding="utf-8")
     words = project("compose.yaml")["services"]["collector-1"]["command"]
     here = {"/etc/hearsay/access.toml": str(tmp_path / "access.toml"), "0.0.0.0:9090": f"127.0.0.1:{free_port()}"}
     apart = ("serve", "--registry", "/etc/hearsay/metrics.toml", "--bind", "0.0.0.0:8080")

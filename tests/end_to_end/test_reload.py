@@ -12,7 +12,7 @@ from typing import Self
 import requests
 
 from client_sdk.spec import Registry, Report, Upload, Window, WindowKind
-from tests.support.collecting import REGISTRY_TEXT, key_entry, report, upload
+from tests.support.collecting import OPEN, REGISTRY_TEXT, key_entry, report, upload
 from tests.support.processes import READ_TOKEN, RunningCollector, kill, running_collector, wait_until
 from tests.support.wire import post, tallies
 
@@ -123,4 +123,8 @@ def test_a_key_is_replaced_while_the_collector_runs(registry_file: Path, tmp_pat
         os.kill(collector.pid, signal.SIGHUP)
         wait_until(lambda: not opens(collector, "old-secret"), what="the end of the old key")
         assert opens(collector, "new-secret")
+        access.write_text(OPEN + reader)
+        os.kill(collector.pid, signal.SIGHUP)
+        wait_until(lambda: "restart the collector to open them" in collector.output.read_text(), what="the refusal")
+        assert (opens(collector, "new-secret"), opens(collector, "old-secret")) == (True, False)
         assert not any(secret in collector.output.read_text() for secret in ("old-secret", "new-secret", READ_TOKEN))

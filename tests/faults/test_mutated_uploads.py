@@ -27,7 +27,7 @@ from collector.operations import JSON, NDJSON
 from collector.problem import BY_CODE
 from collector.redis_store import RedisStore
 from collector.served import Live, Served
-from tests.support.collecting import LONG_S, NOON, REGISTRY, key_entry
+from tests.support.collecting import LONG_S, NOON, OPEN, REGISTRY, key_entry
 from tests.support.conforming import conforming_client
 from tests.support.mutations import CLOSED, mutated, sound_upload
 
@@ -38,7 +38,7 @@ TRACED = 1000
 IN_A_BATCH = 10
 
 RELAY_SECRET = "relay-key-of-the-mutations-0000000"  # noqa: S105 a test's own
-ACCESS = Access.parse(key_entry("relay", "relay", RELAY_SECRET))
+ACCESS = Access.parse(OPEN + key_entry("relay", "relay", RELAY_SECRET))
 RELAY = {"Content-Type": NDJSON, "Authorization": f"Bearer {RELAY_SECRET}"}
 
 

@@ -73,6 +73,10 @@ def judged(sent: Upload, now_s: float = NOON, grace_s: int = GRACE_S, registry: 
     return judgement._replace(remember_until=judgement.remember_until and judgement.remember_until + LONG_S)
 
 
+OPEN: Final = 'uploads = "open"\n'
+"""What a file of keys begins with where anybody may report."""
+
+
 def key_entry(name: str, role: str, secret: str, *scope: str) -> str:
     """Return a key's entry in an access file."""
     fields = (f'name = "{name}"', f'role = "{role}"', f'sha256 = "{digest_of(secret).hex()}"')

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.collecting import key_entry
+from tests.support.collecting import OPEN, key_entry
 from tests.support.processes import (
     READ_TOKEN,
     START_DEADLINE_S,
@@ -55,7 +55,7 @@ def collector_with_key(registry: Path, folder: Path, port: int | None = None) ->
     """Run a collector that takes uploads from a relay, and lets the bearer of the read token look at open windows."""
     access = folder / "access.toml"
     access.write_text(
-        key_entry("relay", "relay", RELAY_KEY) + key_entry("reader", "read", READ_TOKEN, "preliminary = true"),
+        OPEN + key_entry("relay", "relay", RELAY_KEY) + key_entry("reader", "read", READ_TOKEN, "preliminary = true"),
         encoding="utf-8",
     )
     options, unset = ("--access", str(access)), {"HEARSAY_READ_TOKEN": None}

@@ -8,9 +8,10 @@ import pytest
 
 from collector.access import Access, Key, Role, digest_of, new_secret
 from collector.config import ConfigError
-from tests.support.collecting import key_entry
+from tests.support.collecting import OPEN, key_entry
 
 OLD, NEW, OTHER = "secret-of-old", "secret-of-new", "secret-of-other"
+KEYS_ONLY = 'uploads = "keys"\n'
 
 
 def test_every_field_of_a_key_is_read() -> None:
@@ -33,13 +34,26 @@ def test_a_secret_is_replaced_without_a_gap_by_two_keys_of_one_name() -> None:
     assert access.find(OTHER) is None
 
 
-def test_uploads_are_open_until_a_key_is_for_them() -> None:
-    assert Access.parse(key_entry("dashboard", "read", OLD) + key_entry("edge", "relay", NEW)).uploads_are_open
-    assert not Access.parse(key_entry("app", "upload", OLD)).uploads_are_open
+def test_uploads_are_open_where_the_file_says_so_and_nowhere_else() -> None:
+    reader, relay, app = (
+        key_entry("dash", "read", OLD),
+        key_entry("edge", "relay", NEW),
+        key_entry("a", "upload", OTHER),
+    )
+    assert Access.parse(OPEN + reader + relay).uploads_are_open
+    for text in (reader + app, KEYS_ONLY + reader + app, KEYS_ONLY + reader + relay):
+        assert not Access.parse(text).uploads_are_open
+
+
+def test_a_file_whose_last_key_for_uploads_was_taken_out_opens_nothing_and_says_what_to_write() -> None:
+    with pytest.raises(ConfigError, match=r'^uploads: is missing.*uploads = "open".*uploads = "keys"'):
+        Access.parse(key_entry("dashboard", "read", OLD) + key_entry("edge", "relay", NEW))
 
 
 def test_a_key_reads_the_metrics_that_it_names_and_without_names_all() -> None:
-    scoped, free = Access.parse(key_entry("some", "read", OLD, 'metrics = ["os"]') + key_entry("all", "read", NEW)).keys
+    scoped, free = Access.parse(
+        OPEN + key_entry("some", "read", OLD, 'metrics = ["os"]') + key_entry("all", "read", NEW)
+    ).keys
     assert (scoped.may_read("os"), scoped.may_read("plan"), free.may_read("plan")) == (True, False, True)
     assert not free.preliminary
 
@@ -88,6 +102,9 @@ MISTAKES = [
     (key_entry("a", "read", OLD, "preliminary = 1"), "preliminary: must be true or false"),
     (key_entry("a", "upload", OLD) + key_entry("b", "read", OLD), "two keys have the same digest"),
     ("[[key]", "is not TOML"),
+    ('uploads = "all"\n' + key_entry("a", "upload", OLD), "uploads: must be one of: open, keys"),
+    ("uploads = true\n" + key_entry("a", "upload", OLD), "uploads: must be one of: open, keys"),
+    (OPEN + key_entry("a", "upload", OLD), 'uploads: is "open", and a key is for uploads: remove that key'),
 ]
 
 

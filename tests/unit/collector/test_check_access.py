@@ -6,16 +6,21 @@ import pytest
 
 from collector.check import Level
 from collector.check_access import check_access
-from tests.support.collecting import REGISTRY, key_entry
+from tests.support.collecting import OPEN, REGISTRY, key_entry
 
 UPLOAD, READ = key_entry("app", "upload", "one"), key_entry("dashboard", "read", "two")
+RELAY = key_entry("edge", "relay", "three")
+KEYS_ONLY = 'uploads = "keys"\n'
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
         (UPLOAD + READ, [(Level.OK, "1 upload, 1 read, 0 relay")]),
-        (READ, [(Level.OK, "0 upload, 1 read, 0 relay"), (Level.OK, "anybody may report")]),
+        (OPEN + READ, [(Level.OK, "0 upload, 1 read, 0 relay"), (Level.OK, "anybody may report")]),
+        (KEYS_ONLY + READ, [(Level.OK, "0 upload, 1 read, 0 relay"), (Level.WARNING, "nobody may report but")]),
+        (KEYS_ONLY + READ + RELAY, [(Level.OK, "0 upload, 1 read, 1 relay"), (Level.OK, "nobody may report but")]),
+        (READ, [(Level.FAILED, "uploads: is missing, and no key is for uploads")]),
         (UPLOAD, [(Level.OK, "1 upload, 0 read, 0 relay"), (Level.WARNING, "nobody may read tallies")]),
         (
             UPLOAD + key_entry("some", "read", "two", 'metrics = ["os", "oz"]'),

@@ -22,7 +22,9 @@ def test_a_key_is_made_for_every_role_by_the_name_that_the_access_file_has_for_i
     made = run("key", "edge", "--role", role.value)
     assert made.exit_code == 0
     reader = "" if role is Role.READ else f'[[key]]\nname = "reader"\nrole = "read"\nsha256 = "{"0" * 64}"\n'
-    assert Access.parse(made.stdout + reader).keys[0].role is role
+    uploads = "" if role is Role.UPLOAD else 'uploads = "keys"\n'
+    assert Access.parse(uploads + made.stdout + reader).keys[0].role is role
+    assert ('uploads = "open"' in made.stderr) is (role is not Role.UPLOAD)
 
 
 def test_the_help_names_choices_as_they_are_documented() -> None:

@@ -21,7 +21,7 @@ from tests.support.collecting import NOON, REGISTRY
 from tests.support.conforming import conforming_client, require_valid
 from tests.support.memory_store import MemoryStore
 
-APP = create_app(Live(Served(REGISTRY, Access(()))), MemoryStore(), clock=lambda: NOON)
+APP = create_app(Live(Served(REGISTRY, Access((), uploads_are_open=True))), MemoryStore(), clock=lambda: NOON)
 
 
 def test_the_document_is_one_of_openapi_3_1() -> None:

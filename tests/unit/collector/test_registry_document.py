@@ -42,7 +42,9 @@ EVERY_KIND = Registry.parse(
 
 
 def shown() -> list[dict[str, Any]]:
-    client = create_app(Live(Served(EVERY_KIND, Access(()))), MemoryStore(), clock=lambda: NOON).test_client()
+    client = create_app(
+        Live(Served(EVERY_KIND, Access((), uploads_are_open=True))), MemoryStore(), clock=lambda: NOON
+    ).test_client()
     metrics: list[dict[str, Any]] = json.loads(client.get("/v1/registry").text)["metrics"]
     return metrics
 

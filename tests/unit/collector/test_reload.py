@@ -14,7 +14,7 @@ from collector.board import DIGEST_BYTES, Board
 from collector.config import ConfigError
 from collector.reload import Reloader, require_additive
 from collector.served import Served
-from tests.support.collecting import REGISTRY, REGISTRY_TEXT, key_entry
+from tests.support.collecting import OPEN, REGISTRY, REGISTRY_TEXT, key_entry
 from tests.support.processes import wait_until
 
 ADDED = """
@@ -24,6 +24,7 @@ kind = "boolean"
 epsilon = 1
 """
 KEY = key_entry("app", "upload", "old-secret")
+READER = key_entry("dashboard", "read", "read-secret")
 NEW_KEY = key_entry("app", "upload", "new-secret")
 
 
@@ -126,6 +127,36 @@ def test_broken_keys_leave_the_old_ones_in_force_and_are_named_once(
     files.access.write_text(NEW_KEY)
     files.look()
     assert (files.opens("old-secret"), files.opens("new-secret")) == (False, True)
+
+
+@pytest.mark.parametrize("text", [READER, OPEN + READER])
+@pytest.mark.parametrize("asked", [False, True])
+def test_keys_that_are_taken_out_never_open_uploads_while_the_collector_runs(
+    files: Files, caplog: pytest.LogCaptureFixture, text: str, *, asked: bool
+) -> None:
+    files.access.write_text(text)
+    files.look(asked=asked)
+    assert not files.reloader.served.access.uploads_are_open
+    assert files.opens("old-secret")
+    assert 'uploads = "keys"' in caplog.text
+    assert ("restart the collector" in caplog.text) is (text != READER)
+
+
+def test_the_last_key_for_uploads_may_go_where_the_file_keeps_them_closed(files: Files) -> None:
+    files.access.write_text('uploads = "keys"\n' + READER)
+    files.look()
+    assert (files.opens("old-secret"), files.reloader.served.access.uploads_are_open) == (False, False)
+
+
+def test_open_uploads_stay_open_when_other_keys_change_and_may_be_closed(files: Files) -> None:
+    access = Access.parse(OPEN + READER)
+    files.reloader = Reloader(Served(REGISTRY, access), files.registry, files.access, files.told.append)
+    files.access.write_text(OPEN + READER + key_entry("edge", "relay", "relay-secret"))
+    files.look()
+    assert (files.opens("relay-secret"), files.reloader.served.access.uploads_are_open) == (True, True)
+    files.access.write_text(KEY)
+    files.look()
+    assert not files.reloader.served.access.uploads_are_open
 
 
 def test_what_could_not_be_told_is_told_the_next_time(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
