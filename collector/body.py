@@ -1,4 +1,4 @@
-"""Reads request bodies: the whole of them, within a limit, in either framing."""
+"""Reads request bodies: the whole of them, within a limit."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ from collector.problem import Problem, ProblemError
 def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
     """Return the body of a WSGI request that says it is of a media type.
 
-    The bytes are counted while they are read. Some servers cut a chunked body at a limit and hand it on as if it were
-    whole, and hand on what came before a connection broke; so neither a missing length nor a given one is believed.
+    The bytes are counted while they are read, for a server hands on what came before a connection broke as if it were
+    all. What was announced is therefore asked for: WSGI does not show whether a chunked body came to its last chunk.
 
     Raises:
-        ProblemError: 415 for another media type or an encoding, 413 above the limit, 400 for a body cut short.
+        ProblemError: 415 for another media type or an encoding, 411 for a body in chunks, 413 above the
+            limit, 400 for a body cut short.
 
     """
     require_type(environ.get("CONTENT_TYPE", ""), environ.get("HTTP_CONTENT_ENCODING", ""), media_type)
+    if "HTTP_TRANSFER_ENCODING" in environ:
+        raise ProblemError(Problem.LENGTH_REQUIRED)
     announced = environ.get("CONTENT_LENGTH") or ""
-    length = int(announced) if announced.isdecimal() else None
-    body = _read(environ["wsgi.input"], limit + 1 if length is None else min(length, limit + 1))
-    if len(body) > limit:
+    length = int(announced) if announced.isdecimal() else 0  # without either header there is no body
+    if length > limit:
         raise too_large(limit)
-    if length is not None and len(body) != length:
+    body = _read(environ["wsgi.input"], length)
+    if len(body) != length:
         raise ProblemError(Problem.BODY_INCOMPLETE)
     return body
 

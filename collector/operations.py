@@ -25,7 +25,7 @@ class Caller(Enum):
 
     ANYONE = "", "Anyone."
     READER = "readKey", "Whoever has a read key, or the collector's read token."
-    UPLOADER = "uploadKey", "Whoever has an upload key; anyone, where the collector has no such key."
+    UPLOADER = "uploadKey", "Whoever has an upload key; anyone, where the collector's uploads are open."
     RELAY = "relayKey", "Whoever has a relay key."
 
     def __init__(self, token: str, description: str) -> None:
@@ -132,6 +132,7 @@ PROBLEMS_OF_NONE = (Problem.NOT_FOUND, Problem.METHOD_NOT_ALLOWED)
 
 _PROBLEMS_OF_A_BODY = (
     Problem.BODY_INCOMPLETE,
+    Problem.LENGTH_REQUIRED,
     Problem.BODY_TOO_LARGE,
     Problem.UNSUPPORTED_MEDIA_TYPE,
     Problem.UNSUPPORTED_ENCODING,

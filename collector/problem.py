@@ -66,6 +66,11 @@ class Problem(Enum):
     )
     NOT_FOUND = "not_found", HTTPStatus.NOT_FOUND, "Nothing is served at this path."
     METHOD_NOT_ALLOWED = "method_not_allowed", HTTPStatus.METHOD_NOT_ALLOWED, "This path has other methods.", "Allow"
+    LENGTH_REQUIRED = (
+        "length_required",
+        HTTPStatus.LENGTH_REQUIRED,
+        "The body must come with its Content-Length, and not in chunks: send it so.",
+    )
     BODY_TOO_LARGE = "body_too_large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is over the limit: split it."
     TOO_MANY_UPLOADS = (
         "too_many_uploads",

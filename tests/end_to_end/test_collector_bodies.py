@@ -1,11 +1,11 @@
-"""Bodies on the real server: the limit holds in both framings, and half a body is none."""
+"""Bodies on the real server: the limit holds, half a body is none, and one that does not say how long it is neither."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,7 +13,8 @@ import pytest
 from client_sdk.spec import MAX_UPLOAD_BYTES
 from collector.config import DEFAULT_THREADS
 from tests.support.collecting import REGISTRY_TEXT, upload
-from tests.support.processes import RunningCollector, running_collector
+from tests.support.processes import RunningCollector
+from tests.support.relaying import RELAY_KEY, collector_with_key
 from tests.support.wire import chunked, raw_answer, with_length
 
 
@@ -22,7 +23,7 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningColle
     folder = tmp_path_factory.mktemp("bodies")
     registry = folder / "metrics.toml"
     registry.write_text(REGISTRY_TEXT, encoding="utf-8")
-    with running_collector(registry, folder / "data") as running:
+    with collector_with_key(registry, folder) as running:
         yield running
 
 
@@ -31,23 +32,17 @@ def padded(size: int) -> bytes:
     return upload().encode().ljust(size)
 
 
-@pytest.mark.parametrize("framing", [with_length, chunked])
 @pytest.mark.parametrize(("beyond", "status"), [(-1, 200), (0, 200), (1, 413), (200_000, 413)])
-def test_the_limit_holds_in_both_framings(
-    collector: RunningCollector, framing: Callable[[bytes], bytes], beyond: int, status: int
-) -> None:
-    answered, body = raw_answer(collector.url, framing(padded(MAX_UPLOAD_BYTES + beyond)))
+def test_the_limit_holds(collector: RunningCollector, beyond: int, status: int) -> None:
+    answered, body = raw_answer(collector.url, with_length(padded(MAX_UPLOAD_BYTES + beyond)))
     assert answered == status
     if status == 413:
         assert json.loads(body)["code"] == "body_too_large"
 
 
-@pytest.mark.parametrize("framing", [with_length, chunked])
-def test_a_body_that_would_be_whole_if_it_were_cut_at_the_limit_is_refused(
-    collector: RunningCollector, framing: Callable[[bytes], bytes]
-) -> None:
+def test_a_body_that_would_be_whole_if_it_were_cut_at_the_limit_is_refused(collector: RunningCollector) -> None:
     sound = padded(MAX_UPLOAD_BYTES)
-    assert raw_answer(collector.url, framing(sound + b'{"more": 1}'))[0] == 413
+    assert raw_answer(collector.url, with_length(sound + b'{"more": 1}'))[0] == 413
 
 
 def test_a_body_shorter_than_announced_is_not_taken_for_whole(collector: RunningCollector) -> None:
@@ -56,13 +51,23 @@ def test_a_body_shorter_than_announced_is_not_taken_for_whole(collector: Running
     assert status in (0, 400)
 
 
-def test_chunks_that_break_off_are_not_taken_for_whole(collector: RunningCollector) -> None:
-    status, _ = raw_answer(collector.url, chunked(upload().encode()[:-20], ended=False), half_close=True)
-    assert status in (0, 400)
+@pytest.mark.parametrize("path", [b"/v1/reports", b"/v1/uploads"])
+@pytest.mark.parametrize("end", [b"", b"0\r\n\r\n", b"0\r\n", b"zz\r\n"])
+def test_nothing_in_chunks_is_counted_for_the_server_hides_whether_the_last_one_came(
+    collector: RunningCollector, path: bytes, end: bytes
+) -> None:
+    request = chunked(upload().encode(), ended=False).replace(b"/v1/reports", path) + end
+    if path == b"/v1/uploads":
+        head = f"application/x-ndjson\r\nAuthorization: Bearer {RELAY_KEY}"
+        request = request.replace(b"application/json", head.encode())
+    status, body = raw_answer(collector.url, request, half_close=True)
+    assert (status, json.loads(body)["code"]) == (411, "length_required")
 
 
-def test_small_chunks_make_one_body(collector: RunningCollector) -> None:
-    assert raw_answer(collector.url, chunked(upload().encode(), chunk=7))[0] == 200
+def test_a_length_beside_chunks_is_not_believed(collector: RunningCollector) -> None:
+    body = upload().encode()
+    request = chunked(body, ended=False).replace(b"\r\n\r\n", b"\r\nContent-Length: %d\r\n\r\n" % len(body), 1)
+    assert raw_answer(collector.url, request, half_close=True)[0] in (0, 400, 411)
 
 
 def test_slow_bodies_leave_a_thread_for_others(collector: RunningCollector) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import signal
@@ -26,7 +27,7 @@ from tests.support.collecting import REGISTRY_TEXT, report, upload
 from tests.support.processes import RunningCollector, running_collector, wait_until
 from tests.support.proxy import Proxy, another_address, running_proxy
 from tests.support.tls import Certificates
-from tests.support.wire import tallies, with_length
+from tests.support.wire import chunked, raw_answer, tallies, with_length
 
 SLOW_SENDERS = 100
 QUICK_SENDERS = 20
@@ -172,6 +173,28 @@ def test_what_nginx_answers_by_itself_is_as_the_collector_would_say_it_and_any_p
     passed_on = {name.lower(): value for name, value in headers.items()}
     assert all(passed_on[name.lower()] == value for name, value in NOT_KEPT if name != "Server")
     assert "access-control-allow-origin" not in passed_on
+
+
+def test_chunks_count_through_the_proxy_once_the_last_one_has_come_and_not_before(
+    proxy: Proxy, collector: RunningCollector
+) -> None:
+    def status(request: bytes) -> int:
+        with proxy.connection(another_address()) as connection:
+            connection.sendall(request)
+            if not request.endswith(b"0\r\n\r\n"):
+                socket.socket.shutdown(connection, socket.SHUT_WR)  # no more comes
+            answer = http.client.HTTPResponse(connection)
+            try:
+                answer.begin()
+            except (http.client.HTTPException, OSError):
+                return 0
+            return answer.status
+
+    whole = chunked(one().encode())
+    assert raw_answer(collector.url, whole)[0] == 411
+    assert status(whole) == 200  # it goes on with its length
+    for missing in (b"0\r\n\r\n", b"\r\n"):
+        assert status(whole.removesuffix(missing)) in (0, 400)
 
 
 def test_only_what_devices_and_jobs_need_is_served(proxy: Proxy) -> None:

@@ -130,9 +130,22 @@ def test_nothing_of_a_device_but_its_upload_gets_to_the_collector_or_into_the_re
         (chunked(upload(report(window=today())).encode(), chunk=7), False, 200),
         (with_length(upload().encode(), announced=5000), True, 400),
         (chunked(upload().encode()[:-20], ended=False), True, 400),
+        (chunked(upload().encode(), ended=False), True, 400),
+        (chunked(upload().encode(), ended=False) + b"0\r\n", True, 400),
+        (chunked(upload().encode(), ended=False) + b"zz\r\n", True, 400),
         (with_length(b"\xff\xfe"), False, 400),
     ],
-    ids=["too large", "too large in chunks", "small chunks", "cut short", "chunks cut short", "no UTF-8"],
+    ids=[
+        "too large",
+        "too large in chunks",
+        "small chunks",
+        "cut short",
+        "chunks cut short",
+        "no last chunk",
+        "half a last chunk",
+        "no chunk",
+        "no UTF-8",
+    ],
 )
 def test_bodies_are_read_as_by_the_collector(
     relay: RunningRelay, request_: bytes, *, half_close: bool, status: int
