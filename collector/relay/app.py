@@ -6,7 +6,6 @@ and the order of members tell nothing about a device. No address and no other he
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -21,14 +20,12 @@ from collector.bulk import LineProblem
 from collector.headers import NOT_KEPT
 from collector.operations import JSON
 from collector.problem import BY_CODE, Problem, ProblemError, problem_response
+from collector.relay.arrivals import Arrivals
 from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import Mixer
 
-BODY_DEADLINE_S = 15.0
-"""How long the body of an upload may take: 64 KiB over the slowest of lines."""
-
 MAX_HELD_BYTES = 67_108_864
-"""Bytes of all bodies that are held: a thousand of the largest, a hundred thousand of the usual ones."""
+"""Bytes of all uploads that are held: a thousand of the largest, a hundred thousand of the usual ones."""
 
 RETRY_AFTER_S = {HTTPStatus.SERVICE_UNAVAILABLE: 5, HTTPStatus.TOO_MANY_REQUESTS: 3600}
 """Seconds to stay away: while something starts again, or the relay's key has used up its day."""
@@ -41,7 +38,10 @@ _log = logging.getLogger(__name__)
 
 
 class Room:
-    """How much may be held at once, so that memory is bounded however many devices come."""
+    """How much may be held at once, so that memory is bounded however many devices come.
+
+    It is taken by uploads that are here whole: what is only announced takes none (see `arrivals`).
+    """
 
     def __init__(self, most_uploads: int, most_bytes: int = MAX_HELD_BYTES) -> None:
         """Take the bounds."""
@@ -79,10 +79,11 @@ class Room:
 class RelayApp:
     """The ASGI application."""
 
-    def __init__(self, mixer: Mixer, room: Room) -> None:
-        """Take who delivers uploads, and how many are held."""
+    def __init__(self, mixer: Mixer, room: Room, arrivals: Arrivals | None = None) -> None:
+        """Take who delivers uploads, how many are held, and how many more are waited for."""
         self._mixer = mixer
         self._room = room
+        self._arrivals = arrivals or Arrivals()
         self._handlers = {
             "/v1/reports": ("POST", self._post_reports),
             "/healthz": ("GET", self._get_healthz),
@@ -122,8 +123,12 @@ class RelayApp:
         length = int(announced) if announced.isdecimal() else None
         if length is not None and length > MAX_UPLOAD_BYTES:
             raise too_large(MAX_UPLOAD_BYTES)
-        with self._room.taken(MAX_UPLOAD_BYTES if length is None else length):
-            answer = await self._mixer.deliver(*await _read_upload(receive, length))
+        self._room.require()
+        async with self._arrivals.waited_for():
+            upload = Upload.decode(await _read_body(receive, length))
+        line = upload.encode()  # nothing else of the request is held
+        with self._room.taken(len(line)):
+            answer = await self._mixer.deliver(upload.id, line)
         if isinstance(answer, LineProblem):
             return problem_response(answer.status, answer.code, answer.detail, _retry_after(answer.status))
         return Response(answer.verdict.encode(), mimetype=JSON)
@@ -136,18 +141,8 @@ class RelayApp:
         return Response("ready\n", mimetype="text/plain")
 
 
-async def _read_upload(receive: Receive, length: int | None) -> tuple[str, bytes]:
-    """Return the id of the upload that a request brings, and the line that is sent on: nothing else is held."""
-    try:
-        async with asyncio.timeout(BODY_DEADLINE_S):
-            upload = Upload.decode(await _read_body(receive, length))
-    except TimeoutError:
-        raise ProblemError(Problem.BODY_TOO_SLOW) from None
-    return upload.id, upload.encode()
-
-
 async def _read_body(receive: Receive, length: int | None) -> bytes:
-    """Return a whole body; as in `collector.body`, neither a missing length nor a given one is believed."""
+    """Return a whole body. In chunks it may come here: this server shows whether the last one came."""
     body = bytearray()
     more = True
     while more:

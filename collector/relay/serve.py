@@ -20,7 +20,8 @@ from collector.workers import announce_when_ready, begin_worker, require_free_ad
 _log = logging.getLogger(__name__)
 
 SPARE_CONNECTIONS = 1024
-"""Beyond those of uploads that are held: to answer that there is no room, and to be asked for health."""
+"""Beyond those of uploads that are held: for bodies on their way (see `arrivals`), to answer that there is no room, and
+to be asked for health."""
 
 SPARE_FILES = 128
 """Beyond connections: what the process itself has open, and its connections to the collector."""

@@ -1,17 +1,26 @@
-"""More devices at once than a collector that stands without a proxy can hold."""
+"""More devices at once than a collector or a relay that stands without a proxy can hold."""
 
 from __future__ import annotations
 
 import contextlib
+import resource
+import select
 import socket
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from client_sdk.spec import MAX_UPLOAD_BYTES, Window, WindowKind
+from collector.relay.arrivals import MAX_ARRIVING
+from collector.relay.config import DEFAULT_HELD
+from collector.relay.serve import SPARE_CONNECTIONS
 from collector.serve import MAX_CONNECTIONS
 from tests.support.collecting import report, upload
-from tests.support.processes import resident_bytes, running_collector, wait_until
-from tests.support.wire import post, with_length
+from tests.support.processes import kill, resident_bytes, running_collector, wait_until
+from tests.support.relaying import collector_with_key, running_relay
+from tests.support.wire import post, raw_answer, with_length
 
 
 def test_a_flood_of_slow_devices_waits_in_bounded_memory_and_leaves_no_trace(
@@ -33,3 +42,47 @@ def test_a_flood_of_slow_devices_waits_in_bounded_memory_and_leaves_no_trace(
         # Of each connection that is held a body, and as much of what comes behind it.
         assert grown < MAX_CONNECTIONS * 2 * MAX_UPLOAD_BYTES
         wait_until(lambda: post(collector.url, upload(report(window=window)))[0] == 200, what="an answer")
+
+
+IDLE = 1100
+"""More than the bodies that a relay waits for, and times 64 KiB more than the room that it has."""
+
+
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """Let this process hold so many connections."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 2 * IDLE)), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("many_files")
+@pytest.mark.parametrize(("kept_back", "held"), [(MAX_UPLOAD_BYTES, DEFAULT_HELD), (1, 16)])
+def test_devices_pass_a_relay_while_others_announce_bodies_and_keep_them_back(
+    registry_file: Path, tmp_path: Path, kept_back: int, held: int
+) -> None:
+    window = Window.of(WindowKind.DAY, time.time()).text
+    begun = with_length(bytes(MAX_UPLOAD_BYTES - kept_back), MAX_UPLOAD_BYTES)
+    with (
+        collector_with_key(registry_file, tmp_path) as collector,
+        running_relay(collector.url, tmp_path, "--gather", "0.1", "--held", str(held)) as relay,
+        contextlib.ExitStack() as idle,
+    ):
+        where, worker = ("127.0.0.1", int(relay.url.rpartition(":")[2])), relay.worker_pid()
+        before = resident_bytes(worker)
+        connections = [idle.enter_context(socket.create_connection(where, 30.0)) for _ in range(IDLE)]
+        for connection in connections:
+            with contextlib.suppress(ConnectionError):  # it may be sent away already
+                connection.sendall(begun)
+        sent_away = select.poll()
+        for connection in connections:
+            sent_away.register(connection, select.POLLIN)
+        assert sent_away.poll(30_000), "it was no flood"
+        for _ in range(10):
+            assert post(relay.url, upload(report(window=window))) == (200, {"accepted": 1, "refused": []})
+        assert raw_answer(relay.url, b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n")[0] == 200
+        # Of each body that is waited for what came, and as much that the server holds before it is asked for it.
+        assert resident_bytes(worker) - before < (MAX_ARRIVING + SPARE_CONNECTIONS) * 2 * MAX_UPLOAD_BYTES
+        kill(relay.process.pid)  # it would wait for those who keep connections open
+        kill(worker)

@@ -12,8 +12,8 @@ from client_sdk.spec import MAX_UPLOAD_BYTES, Upload, Verdict
 from collector import create_app
 from collector.access import Access
 from collector.bulk import Answered, LineProblem, decode_batch, encode_answers
-from collector.relay import app as relay_app
 from collector.relay.app import RelayApp, Room
+from collector.relay.arrivals import Arrivals
 from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import Mixer
 from collector.served import Live, Served
@@ -41,9 +41,12 @@ class Collector:
         return encode_answers([self._answer(line) for line in decode_batch(body) if isinstance(line, Upload)])
 
 
-def relay(collector: Collector, room: Room | None = None) -> RelayApp:
+ANNOUNCED = JSON | {"content-length": str(MAX_UPLOAD_BYTES)}
+
+
+def relay(collector: Collector, room: Room | None = None, arrivals: Arrivals | None = None) -> RelayApp:
     mixer = Mixer(collector.post, gather_s=0.001, uniform=lambda low, _: low, permute=lambda n: list(range(n)))
-    return RelayApp(mixer, room or Room(10))
+    return RelayApp(mixer, room or Room(10), arrivals)
 
 
 async def ask(
@@ -157,13 +160,34 @@ def test_a_body_that_is_announced_too_large_is_not_read() -> None:
     assert (answer.status, json.loads(answer.body)["code"]) == (413, "body_too_large")
 
 
-def test_a_body_that_does_not_come_is_waited_for_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relay_app, "BODY_DEADLINE_S", 0.01)
-    answer = asked(relay(Collector()), [])
+def test_a_body_that_does_not_come_is_waited_for_only_so_long() -> None:
+    answer = asked(relay(Collector(), arrivals=Arrivals(deadline_s=0.01)), [])
     assert (answer.status, json.loads(answer.body)["code"]) == (408, "body_too_slow")
 
 
-@pytest.mark.parametrize("room", [Room(2), Room(10, 2 * MAX_UPLOAD_BYTES)])
+def test_what_is_only_announced_takes_no_room_and_of_too_many_the_slowest_is_waited_for_no_longer() -> None:
+    app = relay(Collector(), Room(1, len(upload().encode())), Arrivals(most=3))
+
+    async def crowd() -> list[Answer]:
+        idle = [asyncio.create_task(ask(app, [], ANNOUNCED)) for _ in range(5)]
+        await asyncio.sleep(0)  # until all of them wait
+        honest = [await ask(app, upload().encode()) for _ in range(10)]
+        evicted = [task for task in idle if task.done()]
+        assert idle[: len(evicted)] == evicted
+        for task in idle[len(evicted) :]:
+            task.cancel()
+        return [*honest, *(task.result() for task in evicted)]
+
+    assert [answer.status for answer in asyncio.run(crowd())] == [200] * 10 + [408] * 3
+
+
+def test_a_whole_upload_takes_the_room_of_what_is_sent_on_and_not_of_how_it_was_written() -> None:
+    sent = upload()
+    app = relay(Collector(), Room(1, len(sent.encode())))
+    assert asked(app, sent.encode().ljust(MAX_UPLOAD_BYTES)).status == HTTPStatus.OK
+
+
+@pytest.mark.parametrize("room", [Room(2), Room(10, 2 * len(upload().encode()))])
 def test_beyond_its_room_the_relay_asks_to_come_again_and_has_room_when_the_others_are_answered(room: Room) -> None:
     app = relay(Collector(), room)
 
