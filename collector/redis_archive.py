@@ -120,9 +120,9 @@ class RedisArchive:
 
     def put(self, tally: Counts) -> None:
         """See Target; a tally is a sum over shards, so one shard may hold it all."""
-        packed = struct.pack(f">{len(tally.counts)}q", *tally.counts)
+        packed = _packed(tally.counts, tally.symbols)
         touched = (keys.tally(0, tally.name), keys.of_shard(0, keys.TALLIES), keys.of_shard(0, keys.WINDOWS))
-        if not self._run(0, "EVAL", PUT, len(touched), *touched, packed, tally.name, len(tally.counts), tally.window):
+        if not self._run(0, "EVAL", PUT, len(touched), *touched, packed, tally.name, tally.symbols, tally.window):
             raise ConfigError(COUNTED_MEANWHILE)
 
     def finish(self, digest: str, grace_s: int | None, tallies: Collection[str]) -> None:
@@ -165,6 +165,14 @@ def _standing(connection: Connection) -> str:
 def _found(raw: list[Any]) -> Found:
     key, expires_at, members = raw
     return Found(key, Bucket(int(key.split(b":")[2]), expires_at, tuple(members)))
+
+
+def _packed(counts: Mapping[int, int], symbols: int) -> bytes:
+    """Return the counters up to the last symbol that was reported, and one more: what a collector counted has none."""
+    packed = bytearray(8 * min(max(counts, default=-1) + 2, symbols))
+    for symbol, count in counts.items():
+        struct.pack_into(">q", packed, 8 * symbol, count)
+    return bytes(packed)
 
 
 def _unpacked(packed: bytes, symbols: int) -> tuple[int, ...]:

@@ -76,4 +76,5 @@ def _tallies(source: Source, facts: Facts, cuts: list[Cut]) -> Iterator[Counts]:
             total = [sum(pair) for pair in zip(total, part, strict=True)]
         if not is_read_now or source.is_indexed(name):  # else it is being retired, and may have been half gone
             metric, edition, window = name.split(":")
-            yield Counts(metric, edition, window, tuple(total))
+            counts = {symbol: count for symbol, count in enumerate(total) if count}
+            yield Counts(metric, edition, window, symbols, counts)

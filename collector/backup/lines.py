@@ -10,19 +10,32 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from client_sdk.spec import HearsayError
+from client_sdk.spec import MAX_REPORTS, HearsayError
+from client_sdk.spec.mechanisms.choice import MAX_GEOMETRY_SYMBOLS
 from client_sdk.spec.report import EDITION, METRIC_NAME
 from collector.backup.fields import ANYTHING, MAX_COUNT, Fields, LineError, whole, window
-from collector.remembered import unpack
+from collector.remembered import RUN_BYTES, unpack
 
 FORMAT = 1
 
 ID_BYTES = 16
 
-MOST_SYMBOLS = 2**26
-"""What the largest value of the store can hold: 512 MiB of counters."""
+MOST_SYMBOLS = MAX_GEOMETRY_SYMBOLS
+"""No channel has more."""
 
-_HEX = re.compile(r"(?:[0-9a-f]{2})+")
+MOST_SHARDS = 2**14
+"""A shard lies on one slot of a cluster, and there are so many."""
+
+LATEST_S = 2**38
+"""Unix seconds: beyond the year 9999, the last that a window can be of, and all its grace."""
+
+LONGEST_LINE = 22 * MOST_SYMBOLS
+"""Bytes: each symbol with a count of 19 digits, their marks and, for them all, whatever else the line holds."""
+
+MOST_MEMBER_BYTES = ID_BYTES + 1 + RUN_BYTES * MAX_REPORTS
+"""Of an id and its verdict: each report refused, and none as the one before it."""
+
+_HEX = re.compile(rf"(?:[0-9a-f]{{2}}){{1,{MOST_MEMBER_BYTES}}}")
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -76,14 +89,16 @@ class Counts(NamedTuple):
         metric: the metric's name.
         edition: what the reports mean.
         window: the window's name.
-        counts: how often each symbol was reported.
+        symbols: how many there are.
+        counts: how often a symbol was reported, where it ever was: what a line holds, and not what it claims, is kept.
 
     """
 
     metric: str
     edition: str
     window: str
-    counts: tuple[int, ...]
+    symbols: int
+    counts: Mapping[int, int]
 
     @property
     def name(self) -> str:
@@ -150,19 +165,20 @@ def _document(line: Line) -> Mapping[str, object]:
         return {"closed": line.windows}
     if isinstance(line, End):
         return {"end": line.lines, "sha256": line.sha256}
-    return {"tally": line.metric, "edition": line.edition, "window": line.window, **_counted(line.counts)}
+    return {"tally": line.metric, "edition": line.edition, "window": line.window, **_counted(line)}
 
 
-def _counted(counts: tuple[int, ...]) -> Mapping[str, object]:
+def _counted(line: Counts) -> Mapping[str, object]:
     """Return all counts, or those that are not 0 with their symbols, whichever is shorter."""
-    pairs = [(symbol, count) for symbol, count in enumerate(counts) if count]
-    return {"symbols": len(counts), "pairs": pairs} if 2 * len(pairs) < len(counts) else {"counts": counts}
+    if 2 * len(line.counts) < line.symbols:
+        return {"symbols": line.symbols, "pairs": sorted(line.counts.items())}
+    return {"counts": [line.counts.get(symbol, 0) for symbol in range(line.symbols)]}
 
 
 def _read_header(fields: Fields) -> Header:
     if fields.take("hearsay_backup") != FORMAT:
         raise LineError(f"is of another format than {FORMAT}; use the version of Hearsay that wrote it, or a later one")
-    schema, shards = fields.whole("schema"), fields.whole("shards", 1)
+    schema, shards = fields.whole("schema"), fields.whole("shards", 1, MOST_SHARDS)
     grace_s, app = fields.take("grace"), fields.take("app")
     if grace_s is not None:
         whole(grace_s, "grace", 0, MAX_COUNT)
@@ -178,7 +194,7 @@ def _read_bucket(fields: Fields) -> Bucket:
             unpack(member[ID_BYTES:])
         except (ValueError, LookupError):
             raise LineError("ids has one with what this version does not know") from None
-    return Bucket(fields.whole("latest_end"), fields.whole("expires"), members)
+    return Bucket(fields.whole("latest_end", 0, LATEST_S), fields.whole("expires", 0, LATEST_S), members)
 
 
 def _read_closed(fields: Fields) -> Closed:
@@ -191,15 +207,17 @@ def _read_counts(fields: Fields) -> Counts:
         found = fields.take("counts")
         if not isinstance(found, list) or len(found) > MOST_SYMBOLS:
             raise LineError("counts is no list of counts")
-        return Counts(*name, tuple(whole(count, "counts", 0, MAX_COUNT) for count in found))
-    counts, pairs = [0] * fields.whole("symbols", 1, MOST_SYMBOLS), fields.take("pairs")
+        counts = {symbol: count for symbol, count in enumerate(found) if whole(count, "counts", 0, MAX_COUNT)}
+        return Counts(*name, len(found), counts)
+    symbols, pairs = fields.whole("symbols", 1, MOST_SYMBOLS), fields.take("pairs")
     if not isinstance(pairs, list):
         raise LineError("pairs is no list")
+    counts = {}
     for pair in pairs:
         if not isinstance(pair, list) or len(pair) != 2:  # noqa: PLR2004 a pair
             raise LineError("pairs has what is no pair")
-        counts[whole(pair[0], "pairs", 0, len(counts) - 1)] = whole(pair[1], "pairs", 0, MAX_COUNT)
-    return Counts(*name, tuple(counts))
+        counts[whole(pair[0], "pairs", 0, symbols - 1)] = whole(pair[1], "pairs", 1, MAX_COUNT)
+    return Counts(*name, symbols, counts)
 
 
 def _read_end(fields: Fields) -> End:

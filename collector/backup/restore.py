@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from collector.backup.archive import Target
 from collector.backup.fields import LineError
-from collector.backup.lines import BackupError, Bucket, Closed, Counts, End, Header, Line, decode
+from collector.backup.lines import LONGEST_LINE, BackupError, Bucket, Closed, Counts, End, Header, Line, decode
 
-BUCKETS_AT_ONCE = 4096
-"""So many buckets of at most 128 uploads each are sorted by shard together, so that few steps put many of them."""
+IDS_AT_ONCE = 2**19
+"""So many remembered uploads are sorted by shard together, so that few steps put many of them."""
 
 
 class Backup(NamedTuple):
@@ -42,7 +42,7 @@ def read_backup(path: Path) -> Iterator[Line]:
     reading = _Reading()
     try:
         with path.open("rb") as file:
-            for raw in file:
+            while raw := file.readline(LONGEST_LINE):
                 yield reading.take(raw)
     except OSError as error:
         raise BackupError(f"{path} cannot be read: {error.strerror}") from error
@@ -126,14 +126,16 @@ def restore(path: Path, backup: Backup, target: Target, on_ids: Callable[[int], 
     if not target.begin(backup.digest):
         return False
     waiting: list[Bucket] = []
+    ids = 0
     tallies: set[str] = set()
     for line in read_backup(path):
         if isinstance(line, Bucket):
             waiting.append(line)
-        if len(waiting) == BUCKETS_AT_ONCE or not isinstance(line, Bucket):  # tallies come when all ids are there
+            ids += len(line.members)
+        if ids >= IDS_AT_ONCE or not isinstance(line, Bucket):  # tallies come when all ids are there
             target.remember(waiting)
-            on_ids(sum(len(bucket.members) for bucket in waiting))
-            waiting = []
+            on_ids(ids)
+            waiting, ids = [], 0
         if isinstance(line, Closed):
             target.close_all(line.windows)
         elif isinstance(line, Counts):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -15,8 +16,8 @@ from collector.backup.lines import Bucket, Closed, Counts, End, Header, Line, de
 from tests.support.collecting import TODAY
 
 BUCKET = Bucket(86_400, 172_800, (bytes(16) + b"\x00", bytes(range(16)) + b"\x03\x01\x02\x05"))
-DENSE = Counts("os", "3fb1c02a77d9", TODAY, (1, 0, 2**63 - 1))
-SPARSE = Counts("os", "3fb1c02a77d9", "2026-W47", (0,) * 999 + (7,))
+DENSE = Counts("os", "3fb1c02a77d9", TODAY, 3, {0: 1, 2: 2**63 - 1})
+SPARSE = Counts("os", "3fb1c02a77d9", "2026-W47", 1000, {999: 7})
 
 LINES: tuple[Line, ...] = (
     Header(1, 64, 259_200, "acme-notes"),
@@ -61,6 +62,11 @@ CHANGES: tuple[tuple[Line, str, Any, str], ...] = (
     (DENSE, "counts", {}, "counts is no list"),
     (SPARSE, "symbols", 2**40, "symbols is no whole number"),
     (SPARSE, "pairs", [[1000, 1]], "pairs is no whole number from 0 to 999"),
+    (LINES[0], "shards", 2**14 + 1, "shards is no whole number"),
+    (BUCKET, "expires", 2**38 + 1, "expires is no whole number"),
+    (BUCKET, "ids", ["00" * (16 + 1 + 3 * 257)], "ids is not of the form"),
+    (SPARSE, "symbols", 2**24 + 1, "symbols is no whole number"),
+    (SPARSE, "pairs", [[1, 0]], "pairs is no whole number from 1"),
     (SPARSE, "pairs", [[1]], "pairs has what is no pair"),
     (SPARSE, "pairs", 7, "pairs is no list"),
     (LINES[-1], "sha256", "0" * 63, "sha256 is not of the form"),
@@ -96,3 +102,23 @@ def test_no_single_changed_byte_makes_a_reader_crash(line: Line, data: st.DataOb
     raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
     with contextlib.suppress(LineError):
         decode(bytes(raw))
+
+
+CLAIMS = (
+    b'{"tally":"os","edition":"3fb1c02a77d9","window":"2026-11-20","symbols":16777216,"pairs":[[0,1]]}',
+    b'{"tally":"os","edition":"3fb1c02a77d9","window":"2026-11-20","symbols":67108864,"pairs":[]}',
+    b'{"ids":["' + b"00" * 16 + b"ff" + b"00ff01" * 10_000 + b'"],"latest_end":1,"expires":1}',
+    b'{"hearsay_backup":1,"schema":1,"shards":4611686018427387904,"grace":1,"app":null}',
+)
+
+
+@pytest.mark.parametrize("raw", CLAIMS, ids=lambda raw: raw[:12].decode())
+def test_a_line_takes_memory_for_what_it_holds_and_not_for_what_it_claims(raw: bytes) -> None:
+    tracemalloc.start()
+    try:
+        with contextlib.suppress(LineError):
+            decode(raw)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 64 * len(raw) + 2**16
