@@ -13,6 +13,7 @@ from client_sdk.spec import Registry, RegistryError
 from collector.config import ConfigError, Durability, Promise
 from collector.connection import Connection
 from collector.memory import FULL, GIB, NEARLY_FULL, Memory
+from collector.data_dir import require_trusted, require_writable
 from collector.plural import plural
 from collector.redis_store import RedisStore
 from collector.schema import NAMED_FIELD, SCHEMA_FIELD, SHARDS_FIELD, require_usable
@@ -98,6 +99,17 @@ def check_store(store: RedisStore, promise: Promise, registry: Registry | None) 
         yield Finding(Level.FAILED, "promise", str(error))
     except StoreUnavailableError as error:
         yield Finding(Level.FAILED, "store", str(error))
+
+
+def check_data_dir(data_dir: Path) -> Finding:
+    """Return whether the directory of an embedded store can be used, or made."""
+    try:
+        if data_dir.is_dir():
+            require_trusted(data_dir)
+        require_writable(data_dir)
+    except ConfigError as error:
+        return Finding(Level.FAILED, "data", str(error))
+    return Finding(Level.OK, "data", f"{data_dir} can be written, by nobody that should not")
 
 
 def check_disk(data_dir: Path) -> Finding:

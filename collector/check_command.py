@@ -14,7 +14,7 @@ import click
 
 from client_sdk.spec import Registry
 from collector.append_only import STORE_DIR
-from collector.check import Finding, Level, check_disk, check_registry, check_store
+from collector.check import Finding, Level, check_data_dir, check_disk, check_registry, check_store
 from collector.check_access import check_access
 from collector.config import CollectorConfig, ConfigError
 from collector.embedded import EmbeddedStore, running_store_url, server_program
@@ -57,6 +57,10 @@ def _store(config: CollectorConfig, registry: Registry | None) -> Iterator[Findi
     """Yield the findings on the store, which is started for the time being where it does not run."""
     if config.redis_url is None:
         yield check_disk(config.data_dir)
+        usable = check_data_dir(config.data_dir)
+        yield usable
+        if usable.level is Level.FAILED:
+            return
         if not (config.data_dir / STORE_DIR).is_dir():
             yield _embeddable(config.data_dir)
             return

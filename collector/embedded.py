@@ -23,7 +23,7 @@ from typing import Self
 from collector import guardian
 from collector.config import ConfigError
 from collector.connections import answers, before_an_answer
-from collector.data_dir import locked
+from collector.data_dir import locked, require_trusted
 from collector.log_lines import Event
 from collector.mark import Mark, UnnotedError, how_to_go_on
 
@@ -251,9 +251,11 @@ def running_store_url(data_dir: Path) -> str:
     """Return where the store of a running collector on a data directory listens.
 
     Raises:
-        ConfigError: if no collector runs there.
+        ConfigError: if no collector runs there, or others could have written where.
 
     """
+    if data_dir.is_dir():
+        require_trusted(data_dir)
     address = data_dir / ADDRESS_FILE
     url = address.read_text(encoding="utf-8") if address.is_file() else ""
     if not Path(url.removeprefix("unix://")).is_socket():

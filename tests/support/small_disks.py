@@ -16,7 +16,7 @@ def mounted(mount: Path) -> Iterator[Path]:
     """Mount a disk of three megabytes at a directory that is made for it."""
     assert os.geteuid() == 0, "this test mounts a small disk: run it as root"
     mount.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", mount], check=True)  # noqa: S607 wherever it is
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m,mode=0700", "tmpfs", mount], check=True)  # noqa: S607 wherever it is
     try:
         yield mount
     finally:
