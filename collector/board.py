@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import pickle
-import tempfile
 from collections.abc import Callable
 from hashlib import sha256
 from multiprocessing.reduction import DupFd
 from typing import Any
 
 from collector.config import ConfigError
+from collector.nameless import nameless_file
 from collector.served import Served
 
 DIGEST_BYTES = 32
@@ -38,13 +38,12 @@ class Board:
             ConfigError: if no temporary file can be made or filled.
 
         """
+        board = cls(nameless_file())
         try:
-            with tempfile.TemporaryFile() as file:
-                board = cls(os.dup(file.fileno()))
             board.post(served)
         except OSError as error:
             raise ConfigError(
-                f"no temporary file can be made: {error.strerror}; set TMPDIR to a folder for it"
+                f"no temporary file can be filled: {error.strerror}; set TMPDIR to a folder for it"
             ) from error
         return board
 

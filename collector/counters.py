@@ -1,27 +1,24 @@
-"""What a worker counts of itself: 64-bit cells in a file that it alone writes and the main process reads.
+"""What a worker counts of itself: 64-bit cells in a row that it alone writes and the main process reads.
 
-A count is an addition in memory that both processes have: no message, no system call. A worker holds its file locked
-for as long as it lives, and the next one takes over the file of one that died: so counters never go back, and there are
-never more files than workers at one time.
+A count is an addition in memory that both processes have: no message, no system call. A worker has its row for as long
+as it lives, and the next one takes over the row of one that died (see `sheet`): so counters never go back, and there
+are never more rows than workers at one time.
 
 Only perturbed reports and transport are counted, never a symbol, a metric or a device.
 """
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import mmap
 import threading
 from bisect import bisect_left
 from collections.abc import Mapping
-from contextlib import suppress
-from itertools import count
-from pathlib import Path
 
 from client_sdk.spec import Refusal
 from collector.operations import OPERATIONS
 from collector.problem import Problem
+from collector.sheet import Sheet
 from collector.store import Counted
 
 _log = logging.getLogger(__name__)
@@ -65,10 +62,10 @@ _ACCEPTED = _CELL[REPORTS, ACCEPTED]
 class Counters:
     """The counters of one process, for all its threads."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        """Take a file of the folder that no living process has; without one count in memory alone."""
+    def __init__(self, sheet: Sheet | None = None) -> None:
+        """Take a row that no living process has; without a sheet count in memory alone."""
         self._lock = threading.Lock()
-        self._cells = memoryview(_memory(folder)).cast("q")
+        self._cells = memoryview(_memory(sheet)).cast("q")
 
     def add(self, name: str, label: str = "", amount: int = 1) -> None:
         """Add to a counter."""
@@ -97,16 +94,14 @@ class Counters:
 
 
 class Totals:
-    """The sums over all processes that counted in a folder, living and dead."""
+    """The sums over all processes that counted on a sheet, living and dead."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, sheet: Sheet) -> None:
         """Read them as they are now."""
         self._cells = [0] * CELLS
-        for path in folder.iterdir():
-            counted = path.read_bytes()
-            if len(counted) == _BYTES:  # else a worker is just making it
-                for cell, amount in enumerate(memoryview(counted).cast("q")):
-                    self._cells[cell] += amount
+        for counted in sheet.rows():
+            for cell, amount in enumerate(memoryview(counted).cast("q")):
+                self._cells[cell] += amount
 
     def of(self, name: str, label: str = "") -> int:
         """Return a counter."""
@@ -119,24 +114,21 @@ class Totals:
         return buckets, sum_ns / 1e9
 
 
-def _memory(folder: Path | None) -> mmap.mmap | bytearray:
+def new_sheet() -> Sheet:
+    """Return a sheet for the counters of all processes that are given it.
+
+    Raises:
+        ConfigError: if none can be made.
+
+    """
+    return Sheet(_BYTES)
+
+
+def _memory(sheet: Sheet | None) -> mmap.mmap | bytearray:
     """Return where to count. A worker that cannot be counted is better than none."""
-    if folder is not None:
+    if sheet is not None:
         try:
-            return _unused_file(folder)
+            return sheet.row()
         except OSError as error:
             _log.warning("a worker is missing from the metrics: %s", error.strerror)
     return bytearray(_BYTES)
-
-
-def _unused_file(folder: Path) -> mmap.mmap:
-    """Return a file in memory that this process locks until it ends, however it ends."""
-    for number in count():
-        with (folder / str(number)).open("a+b") as file, suppress(BlockingIOError):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            file.write(
-                bytes(_BYTES - file.tell())
-            )  # for good: a hole that the disk had no room for would kill the worker
-            file.flush()
-            return mmap.mmap(file.fileno(), _BYTES)  # it keeps a copy of the descriptor, and so the lock
-    raise AssertionError("unreachable: the numbers do not end")

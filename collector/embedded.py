@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -32,8 +33,15 @@ _log = logging.getLogger(__name__)
 ADDRESS_FILE = "store.address"
 LOG_FILE = "store.log"
 
-LONGEST_URL = 100
-"""Bytes: a Unix socket's path has at most 104 on some systems."""
+RUNTIME_DIR = "run"
+"""In the data directory: of the store's socket."""
+
+SOCKET = "store.sock"
+
+TEMPORARY_PREFIX = "hearsay-"
+
+LONGEST_PATH = 93
+"""Bytes: a Unix socket's path has at most 104 on some systems, and the store puts a name of its own beside it."""
 
 DAMAGED = re.compile("Bad file format|Unknown command|RDB|MANIFEST|manifest")
 """What a server says of files that it cannot read; the last word of it is what was wrong."""
@@ -83,12 +91,12 @@ class EmbeddedStore:
         self.losses: list[str] = []
         self._lifeline: int | None = None
         self._guardian: subprocess.Popen[bytes] | None = None
-        self._runtime_dir = ""
+        self._runtime_dir: Path | None = None
 
     @property
     def url(self) -> str:
         """Where the store listens."""
-        return f"unix://{self._runtime_dir}/store.sock"
+        return f"unix://{self._runtime_dir}/{SOCKET}"
 
     def __enter__(self) -> Self:
         """Start the store and wait until it answers.
@@ -170,7 +178,7 @@ class EmbeddedStore:
 
     def _guarded(self, program: str, lock: int) -> tuple[subprocess.Popen[bytes], int]:
         """Start the guardian, which removes the folder of the socket at its end; return it and its lifeline."""
-        self._make_runtime_dir()
+        runtime_dir = self._make_runtime_dir()
         reading_end, lifeline = os.pipe()
         try:
             settings = SETTINGS | {
@@ -181,7 +189,7 @@ class EmbeddedStore:
             }
             guarding = subprocess.Popen(  # noqa: S603 this project's own program
                 [
-                    *(sys.executable, "-I", guardian.__file__, str(reading_end), str(lock), self._runtime_dir, program),
+                    *(sys.executable, "-I", guardian.__file__, str(reading_end), str(lock), str(runtime_dir), program),
                     *(word for name, value in settings.items() for word in (f"--{name}", value)),
                 ],
                 stdin=subprocess.DEVNULL,
@@ -193,15 +201,19 @@ class EmbeddedStore:
             os.close(reading_end)
         return guarding, lifeline
 
-    def _make_runtime_dir(self) -> None:
-        """Make the folder of the socket; the store's address stays the same when it is started again."""
-        self._runtime_dir = self._runtime_dir or tempfile.mkdtemp(prefix="hearsay-")
-        Path(self._runtime_dir).mkdir(mode=0o700, exist_ok=True)
-        if len(self.url.encode()) > LONGEST_URL:
-            Path(self._runtime_dir).rmdir()
-            raise ConfigError(
-                f"the path of temporary files is too long for a socket: {self.url}; set TMPDIR to a shorter one"
-            )
+    def _make_runtime_dir(self) -> Path:
+        """Make the folder of the socket; the store's address stays the same when it is started again.
+
+        It is in the data directory, where the next collector finds what one that was killed has left, unless no socket
+        can be there: then among temporary files, and the next collector removes it.
+        """
+        if self._runtime_dir is None:
+            _remove_left(self._data_dir)
+            inside = self._data_dir / RUNTIME_DIR
+            inside.mkdir(mode=0o700, exist_ok=True)
+            self._runtime_dir = inside if _takes_sockets(inside) else _temporary_folder(inside)
+        self._runtime_dir.mkdir(mode=0o700, exist_ok=True)
+        return self._runtime_dir
 
     def _await_ready(self, guarding: subprocess.Popen[bytes], lifeline: int) -> None:
         """Wait until the store answers; a long file may take a long time to load, so only its end ends the wait."""
@@ -222,6 +234,45 @@ class EmbeddedStore:
         except OSError:
             lines = []
         return lines[-1].strip() if lines else "nothing"
+
+
+def _takes_sockets(folder: Path) -> bool:
+    """Whether a socket can be in a folder: its path is short enough, and its disk has sockets."""
+    path = folder / SOCKET
+    if len(os.fsencode(path)) > LONGEST_PATH:
+        return False
+    path.unlink(missing_ok=True)
+    try:
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.bind(str(path))
+    except OSError:
+        return False
+    path.unlink()
+    return True
+
+
+def _temporary_folder(unusable: Path) -> Path:
+    """Return a new folder for the socket in place of one that cannot be used."""
+    unusable.rmdir()
+    folder = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX))
+    if not _takes_sockets(folder):
+        folder.rmdir()
+        raise ConfigError(
+            f"no socket can be in {unusable} nor in {folder}: their paths are too long, or their disks have none; name "
+            "another --data-dir, or set TMPDIR to a shorter path"
+        )
+    return folder
+
+
+def _remove_left(data_dir: Path) -> None:
+    """Remove the temporary folder of a socket that a killed collector left; whoever calls has the directory's lock."""
+    address = data_dir / ADDRESS_FILE
+    if address.is_file():
+        left = Path(address.read_text(encoding="utf-8").removeprefix("unix://"))
+        if left.name == SOCKET and left.parent.name.startswith(TEMPORARY_PREFIX):
+            with contextlib.suppress(OSError):
+                left.unlink(missing_ok=True)
+                left.parent.rmdir()
 
 
 def server_program() -> str:

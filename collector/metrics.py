@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from itertools import accumulate
-from pathlib import Path
 
 from prometheus_client import CollectorRegistry, make_wsgi_app, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -30,6 +29,7 @@ from collector.counters import (
 )
 from collector.headers import with_headers
 from collector.maintenance import Health
+from collector.sheet import Sheet
 
 _COUNTERS = (
     (UPLOADS, "hearsay_uploads", "Uploads that got a verdict: counted, or a duplicate of one that was.", "outcome"),
@@ -39,7 +39,7 @@ _COUNTERS = (
 
 
 @contextmanager
-def served_metrics(address: str, port: int, folder: Path, health: Callable[[], Health]) -> Iterator[None]:
+def served_metrics(address: str, port: int, sheet: Sheet, health: Callable[[], Health]) -> Iterator[None]:
     """Serve the metrics while the context is entered.
 
     Raises:
@@ -47,7 +47,7 @@ def served_metrics(address: str, port: int, folder: Path, health: Callable[[], H
 
     """
     registry = CollectorRegistry()
-    registry.register(_Exposition(folder, health))
+    registry.register(_Exposition(sheet, health))
     try:
         server, thread = start_http_server(port, address, registry)
     except OSError as error:
@@ -66,8 +66,8 @@ def served_metrics(address: str, port: int, folder: Path, health: Callable[[], H
 class _Exposition(Collector):
     """All metrics, gathered when they are asked for."""
 
-    def __init__(self, folder: Path, health: Callable[[], Health]) -> None:
-        self._folder = folder
+    def __init__(self, sheet: Sheet, health: Callable[[], Health]) -> None:
+        self._sheet = sheet
         self._health = health
 
     def describe(self) -> Iterable[Metric]:
@@ -76,12 +76,12 @@ class _Exposition(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield every metric."""
-        return families(self._folder, self._health())
+        return families(self._sheet, self._health())
 
 
-def families(folder: Path, health: Health) -> Iterator[Metric]:
-    """Yield every metric: of all processes that counted in a folder, and of the store as it was last seen."""
-    totals = Totals(folder)
+def families(sheet: Sheet, health: Health) -> Iterator[Metric]:
+    """Yield every metric: of all processes that counted on a sheet, and of the store as it was last seen."""
+    totals = Totals(sheet)
     for name, exposed, description, label in _COUNTERS:
         counter = CounterMetricFamily(exposed, description, labels=(label,))
         for value in LABELS[name]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 import logging
 import signal
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 from flask import Flask
 from granian.constants import Interfaces
@@ -20,7 +18,7 @@ from collector.access import Access
 from collector.app import create_app
 from collector.board import Board
 from collector.config import CollectorConfig
-from collector.counters import Counters
+from collector.counters import Counters, new_sheet
 from collector.embedded import EmbeddedStore
 from collector.log_lines import Event, configure
 from collector.machine_memory import embedded_limit_bytes
@@ -33,6 +31,7 @@ from collector.reload import Reloader
 from collector.retention import Retention
 from collector.served import Live, Served
 from collector.server import memory_of
+from collector.sheet import Sheet
 from collector.store import TallyStore
 from collector.workers import announce_when_ready, begin_worker, require_free_address, resolve, run_workers
 
@@ -135,23 +134,21 @@ def _store_url(config: CollectorConfig) -> Iterator[tuple[str, Callable[[], bool
 
 
 @contextlib.contextmanager
-def _metrics(config: CollectorConfig, maintenance: Maintenance) -> Iterator[Path | None]:
-    """Serve metrics if they are wanted, and yield the folder in which workers count."""
+def _metrics(config: CollectorConfig, maintenance: Maintenance) -> Iterator[Sheet | None]:
+    """Serve metrics if they are wanted, and yield the sheet on which workers count."""
     if config.metrics_bind is None:
         yield None
         return
     from collector.metrics import served_metrics  # noqa: PLC0415 workers import this module too, and need no metrics
 
     host, port = config.metrics_bind
-    with (
-        tempfile.TemporaryDirectory(prefix="hearsay-counts-") as folder,
-        served_metrics(resolve(host, "--metrics-bind"), port, Path(folder), lambda: maintenance.health),
-    ):
-        yield Path(folder)
+    sheet = new_sheet()
+    with served_metrics(resolve(host, "--metrics-bind"), port, sheet, lambda: maintenance.health):
+        yield sheet
 
 
 def worker_app(
-    config: CollectorConfig, board: Board, open_store: Callable[[], TallyStore], counts: Path | None = None
+    config: CollectorConfig, board: Board, open_store: Callable[[], TallyStore], counts: Sheet | None = None
 ) -> Flask:
     """Return the application of one worker process. Run in the worker.
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import gc
-import tempfile
 import time
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
 from client_sdk.spec import Verdict
-from collector.counters import Counters
+from collector.counters import Counters, new_sheet
 from collector.store import Counted
 from collector.timed import with_latency
 from tests.bench.collector import ROUNDS
@@ -33,15 +31,14 @@ def measure_metrics() -> str:
     def bare(_: object, __: object) -> Iterable[bytes]:
         return []
 
-    with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder:
-        counters = Counters(Path(folder))
+    counters = Counters(new_sheet())
 
-        def counting(_: object, __: object) -> Iterable[bytes]:
-            counters.add_counted(COUNTED)
-            return []
+    def counting(_: object, __: object) -> Iterable[bytes]:
+        counters.add_counted(COUNTED)
+        return []
 
-        counted = with_latency(counting, counters)
-        rounds = [(cpu_us(bare), cpu_us(counted)) for _ in range(ROUNDS)]
+    counted = with_latency(counting, counters)
+    rounds = [(cpu_us(bare), cpu_us(counted)) for _ in range(ROUNDS)]
     costs = [with_counts - without for without, with_counts in rounds]
     return (
         "## Metrics\n\n"

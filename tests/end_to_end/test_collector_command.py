@@ -204,5 +204,6 @@ def test_a_socket_path_that_would_be_too_long_is_named(
     long = tmp_path / ("x" * 120)
     long.mkdir()
     monkeypatch.setenv("TMPDIR", str(long))
-    result = serve(registry_file, "--data-dir", tmp_path / "data")
+    result = serve(registry_file, "--data-dir", long / "data")
     assert (result.returncode, "set TMPDIR" in result.stderr) == (1, True)
+    assert [path.name for path in long.rglob("*")] == ["data", "store.lock"]

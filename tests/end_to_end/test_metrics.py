@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
 import urllib.request
 from pathlib import Path
@@ -32,8 +31,11 @@ def test_workers_count_together_and_go_on_where_a_dead_one_ended(registry_file: 
     port = free_port()
     window = Window.of(WindowKind.DAY, time.time()).text
     one = upload(report(window=window), report("os", 9, window))
+    options = ("--workers", "2", "--metrics-bind", f"127.0.0.1:{port}")
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
     with running_collector(
-        registry_file, tmp_path / "data", "--workers", "2", "--metrics-bind", f"127.0.0.1:{port}"
+        registry_file, tmp_path / "data", *options, environment={"TMPDIR": str(temporary)}
     ) as collector:
         assert post(collector.url, one)[0] == post(collector.url, one)[0] == 200
         for _ in range(20):
@@ -54,7 +56,7 @@ def test_workers_count_together_and_go_on_where_a_dead_one_ended(registry_file: 
     assert samples["hearsay_request_seconds_count", ("post_reports",)] == 24
     assert samples["hearsay_store_up", ()] == samples["hearsay_store_noted", ()] == 1
     assert samples["hearsay_store_errors_total", ()] == 0
-    assert not list(Path(tempfile.gettempdir()).glob("hearsay-counts-*"))
+    assert list(temporary.iterdir()) == []
 
 
 def test_an_address_in_use_is_named(registry_file: Path, tmp_path: Path) -> None:

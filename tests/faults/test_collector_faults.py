@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from client_sdk.spec import Window, WindowKind
 from tests.support.collecting import report, upload
 from tests.support.delivering import Load
-from tests.support.processes import RunningCollector, kill, running_collector, wait_until
+from tests.support.processes import RunningCollector, free_port, is_running, kill, running_collector, wait_until
 from tests.support.small_disks import fill
 from tests.support.wire import post, tallies
 
@@ -121,3 +122,31 @@ def test_a_full_disk_gets_503_and_what_was_acknowledged_is_there_when_it_has_roo
         load.end()
         counted = [sum(tally["counts"]) for tally in tallies(collector.url, "?preliminary=1")]
         assert sum(counted) == load.acknowledged
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A folder whose path leaves room for a socket's, as that of a test may not."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+@pytest.mark.parametrize("folder", ["data", "d" * 100], ids=["short", "too long for a socket"])
+def test_a_collector_that_is_killed_with_all_its_processes_leaves_nothing_outside_its_data_directory(
+    registry_file: Path, folder: str, short_folder: Path
+) -> None:
+    temporary, data = short_folder / "tmp", short_folder / folder
+    temporary.mkdir()
+    environment, metrics = {"TMPDIR": str(temporary)}, ("--metrics-bind", f"127.0.0.1:{free_port()}")
+    with running_collector(registry_file, data, *metrics, environment=environment) as collector:
+        doomed = (collector.guardian_pid(), collector.store_pid(), *collector.worker_pids())
+        for pid in (collector.pid, *doomed):
+            kill(pid)
+        collector.process.wait()
+        wait_until(lambda: not any(map(is_running, doomed)), what="the last of them to end")
+    if folder == "data":
+        assert list(temporary.iterdir()) == []
+    with running_collector(registry_file, data, *metrics, environment=environment) as collector:
+        assert len(list(temporary.iterdir())) == (folder != "data")
+        assert collector.stop() == 0
+    assert list(temporary.iterdir()) == []

@@ -11,7 +11,6 @@ import json
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -22,7 +21,7 @@ from flask.testing import FlaskClient
 from client_sdk.spec import Refusal, Window, report, window
 from collector import create_app
 from collector.access import Access
-from collector.counters import ACCEPTED, PROBLEMS, REPORTS, Counters, Totals
+from collector.counters import ACCEPTED, PROBLEMS, REPORTS, Counters, Totals, new_sheet
 from collector.operations import JSON, NDJSON
 from collector.problem import BY_CODE
 from collector.redis_store import RedisStore
@@ -169,10 +168,11 @@ def store(embedded_url: str) -> Iterator[RedisStore]:
 
 
 def test_no_mutated_upload_gets_a_5xx_or_changes_a_tally_unless_it_was_accepted(
-    store: RedisStore, tmp_path: Path, round_number: int
+    store: RedisStore, round_number: int
 ) -> None:
+    sheet = new_sheet()
     app = create_app(
-        Live(Served(REGISTRY, ACCESS)), store, clock=lambda: NOON, grace_s=LONG_S, counters=Counters(tmp_path)
+        Live(Served(REGISTRY, ACCESS)), store, clock=lambda: NOON, grace_s=LONG_S, counters=Counters(sheet)
     )
     store.close(Window.parse(CLOSED))
     oracle, seeded = Oracle(), Random(round_number)  # noqa: S311 hostile bodies are no secret
@@ -189,7 +189,7 @@ def test_no_mutated_upload_gets_a_5xx_or_changes_a_tally_unless_it_was_accepted(
         }
     )
     assert counted == oracle.tallies
-    totals = Totals(tmp_path)
+    totals = Totals(sheet)
     assert all(totals.of(REPORTS, refusal) for refusal in Refusal)
     assert sender.problems == Counter(
         {code: totals.of(PROBLEMS, code) for code in BY_CODE if totals.of(PROBLEMS, code)}
