@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from client_sdk.spec import Registry
+from collector.access import new_secret
 from collector.append_only import STORE_DIR
 from collector.check import Finding, Level, check_data_dir, check_disk, check_registry, check_store
 from collector.check_access import check_access
@@ -43,7 +44,7 @@ def check(access_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 ea
     The exit status is 1 if any check failed. A collector may be running.
     """
     with ErrorsForPeople():
-        config = CollectorConfig(host="127.0.0.1", port=8080, read_token="unused", **settings)  # noqa: S106 none is needed
+        config = CollectorConfig(host="127.0.0.1", port=8080, read_token=new_secret(), **settings)
         registry, found = check_registry(config.registry, datetime.now(UTC).date())
         failed = False
         keys = () if access_file is None else check_access(access_file, registry)

@@ -15,6 +15,10 @@ from collector.log_lines import LogFormat
 TOKEN = re.compile(r"[!-~]+")
 """What a header can carry without doubt: printable ASCII without blanks."""
 
+MIN_TOKEN = 16
+"""Characters of a secret that somebody chose: 64 random bits, if it is of hex digits, which a hundred thousand guesses
+a second over the network do not find in millions of years. A word of three letters they find at once."""
+
 MAX_PORT = 65_535
 
 HOUR_S = 3600
@@ -127,6 +131,7 @@ class CollectorConfig:
             self.read_token is None or TOKEN.fullmatch(self.read_token) is not None,
             "the read token must be printable ASCII without blanks: set HEARSAY_READ_TOKEN to one, or leave it unset",
         )
+        require_long(self.read_token, "the read token")
         _require(
             0 <= self.grace_s <= MAX_GRACE_S, f"--grace must be from 0 to {MAX_GRACE_S} seconds, not {self.grace_s}"
         )
@@ -176,6 +181,20 @@ def promised(durability: Durability, copies: int, redis_url: str | None) -> Prom
         "--copies is for --durability replicated: give both, or neither",
     )
     return Promise(durability, copies if durability is Durability.REPLICATED else 0)
+
+
+def require_long(secret: str | None, what: str) -> None:
+    """Refuse a secret that is there and so short that it can be guessed.
+
+    Raises:
+        ConfigError: saying how to make another.
+
+    """
+    _require(
+        secret is None or len(secret) >= MIN_TOKEN,
+        f"{what} has fewer than {MIN_TOKEN} characters, so that it can be guessed: take a random one, as this makes: "
+        "python3 -c 'import secrets; print(secrets.token_urlsafe(32))'",
+    )
 
 
 def _is_origin(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from client_sdk.spec.base_url import is_base_url, is_readable_on_the_way
-from collector.config import TOKEN, ConfigError
+from collector.config import TOKEN, ConfigError, require_long
 from collector.log_lines import LogFormat
 
 DEFAULT_GATHER_S = 5.0
@@ -56,6 +56,7 @@ class RelayConfig:
             )
         if not TOKEN.fullmatch(self.key):
             raise ConfigError("the relay key must be printable ASCII without blanks")
+        require_long(self.key, "the relay key")
         if not 1 <= self.port <= 65_535:  # noqa: PLR2004 what TCP has
             raise ConfigError(f"--bind: the port must be from 1 to 65535, not {self.port}")
         if not 0 < self.gather_s <= MAX_GATHER_S:

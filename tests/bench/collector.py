@@ -124,7 +124,7 @@ def ours(folder: Path, *options: str) -> Iterator[tuple[int, int]]:
     command = [sys.executable, "-m", "tests.bench.server", "serve", "--registry", str(REGISTRY)]
     command += ["--bind", f"127.0.0.1:{port}", "--data-dir", str(folder / "ours"), *options]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, env={**os.environ, "HEARSAY_READ_TOKEN": "bench"}
+        command, stdout=subprocess.PIPE, env={**os.environ, "HEARSAY_READ_TOKEN": "read-token-of-the-benchmarks"}
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()

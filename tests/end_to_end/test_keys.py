@@ -79,13 +79,13 @@ def test_a_name_that_no_key_may_have_is_refused_before_a_secret_is_shown() -> No
 
 
 def test_the_read_token_may_stand_in_a_file(registry_file: Path, tmp_path: Path) -> None:
-    (tmp_path / "token").write_text("token-of-a-file\n")
+    (tmp_path / "token").write_text("token-of-a-file-of-the-tests\n")
     without = {"HEARSAY_READ_TOKEN": None}
     options = ("--read-token-file", str(tmp_path / "token"))
     with running_collector(registry_file, tmp_path / "data", *options, environment=without) as run:
-        for token, status in (("token-of-a-file", 200), (READ_TOKEN, 401)):
+        for token, status in (("token-of-a-file-of-the-tests", 200), (READ_TOKEN, 401)):
             assert requests.get(f"{run.url}/v1/tallies", headers=bearer(token), timeout=30).status_code == status
-        assert "token-of-a-file" not in run.output.read_text()
+        assert "token-of-a-file-of-the-tests" not in run.output.read_text()
 
 
 def test_a_file_of_keys_that_is_not_there_is_named(registry_file: Path) -> None:

@@ -13,7 +13,7 @@ SOUND: dict[str, Any] = {
     "port": 8080,
     "data_dir": Path("data"),
     "redis_url": None,
-    "read_token": "token",
+    "read_token": "token-of-the-tests",
 }
 
 
@@ -45,6 +45,8 @@ def test_another_bind_is_refused_with_an_example(text: str) -> None:
         ({"port": 65_536}, "--bind"),
         ({"read_token": ""}, "HEARSAY_READ_TOKEN"),
         ({"read_token": " x"}, "HEARSAY_READ_TOKEN"),
+        ({"read_token": "abc"}, "the read token has fewer than 16 characters"),
+        ({"read_token": "x" * 15}, "the read token has fewer than 16 characters"),
         ({"read_token": "a b"}, "HEARSAY_READ_TOKEN"),
         ({"read_token": "tok\u00e9n"}, "HEARSAY_READ_TOKEN"),
         ({"grace_s": 367 * 86_400}, "--grace"),
@@ -70,7 +72,9 @@ def test_a_setting_that_cannot_work_is_named(change: dict[str, Any], named: str)
 
 
 def test_a_setting_that_is_a_secret_is_not_shown() -> None:
-    shown = repr(CollectorConfig(**SOUND | {"read_token": "canary", "redis_url": "redis://:canary@localhost"}))
+    shown = repr(
+        CollectorConfig(**SOUND | {"read_token": "canary-of-the-tests", "redis_url": "redis://:canary@localhost"})
+    )
     assert "canary" not in shown
 
 

@@ -43,6 +43,7 @@ def test_a_secret_stands_in_a_variable_or_in_a_file_without_the_end_of_its_line(
         (FROM_A_FILE, {"HEARSAY_READ_TOKEN": "canary"}, "HEARSAY_READ_TOKEN is set, and a file", 1),
         ((*SERVE, "--access", "none"), {"HEARSAY_READ_TOKEN": "canary"}, "--access says who reads", 1),
         (SERVE, {"HEARSAY_READ_TOKEN": "a canary"}, "printable ASCII", 1),
+        (SERVE, {"HEARSAY_READ_TOKEN": "canary"}, "the read token has fewer than 16 characters", 1),
         ((*CLOSE, "--redis", "redis://:canary@127.0.0.1"), {}, "in HEARSAY_REDIS_URL", 2),
         ((*CLOSE, "--redis", "redis://127.0.0.1?password=canary"), {}, "in HEARSAY_REDIS_URL", 2),
         (CLOSE, {"HEARSAY_REDIS_URL": "redis://:can/canary@127.0.0.1"}, "--redis must be a URL", 1),

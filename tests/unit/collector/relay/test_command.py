@@ -18,6 +18,7 @@ TO = ("--to", "https://telemetry.example.com")
     [
         (TO, {}, "a relay needs a key: set HEARSAY_RELAY_KEY"),
         (TO, {"HEARSAY_RELAY_KEY": "two words"}, "the relay key must be printable ASCII without blanks"),
+        (TO, {"HEARSAY_RELAY_KEY": "secret-4"}, "the relay key has fewer than 16 characters"),
         ((*TO, "--key-file", "none"), {}, "the secret's file none cannot be read"),
         ((*TO, "--key-file", "key"), {"HEARSAY_RELAY_KEY": "secret-1"}, "keep one of them"),
         ((*TO, "--key-file", "key", "--gather", "60"), {}, "--gather must be above 0 and at most 10.0 seconds"),
@@ -29,7 +30,7 @@ def test_what_is_wrong_is_said_for_people_and_no_secret_is_shown(
     options: tuple[str, ...], environment: dict[str, str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("key").write_text("secret-3\n", encoding="utf-8")
+    Path("key").write_text("secret-3-of-the-tests\n", encoding="utf-8")
     result = CliRunner(env=environment).invoke(cli, ["relay", *options])
     assert result.exit_code == 1
     assert said in result.stderr

@@ -11,7 +11,7 @@ from collector.relay.mixer import ANSWER_DEADLINE_S
 
 GOOD: dict[str, Any] = {
     "collector": "https://telemetry.example.com",
-    "key": "key-canary",
+    "key": "key-canary-of-the-tests",
     "host": "127.0.0.1",
     "port": 8081,
 }
