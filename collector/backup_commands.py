@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from client_sdk.spec import Registry
+from collector.app_name import agree_on_app, app_of
 from collector.backup import restore
 from collector.backup.export import backup
 from collector.backup.lines import BackupError
@@ -48,7 +49,7 @@ def export_store(
         with contextlib.ExitStack() as stack:
             store = RedisStore(redis_url or _url_on(data_dir, stack), IN_MEMORY, is_cluster=is_cluster)
             store.prepare()
-            lines = backup(RedisArchive(store), app, progress.add, summary.add)
+            lines = backup(RedisArchive(store), app or app_of(store), progress.add, summary.add)
             if to is None:
                 sys.stdout.buffer.writelines(lines)
                 sys.stdout.buffer.flush()
@@ -79,6 +80,8 @@ def import_store(path: Path, registry: Path | None, data_dir: Path, redis_url: s
             store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
             store.prepare(Purpose.IMPORT)
             was_needed = restore.restore(path, found, RedisArchive(store), progress.add)
+            if found.header.app is not None:
+                agree_on_app(store, found.header.app)
         progress.end()
         what = f"{plural(found.ids, 'remembered upload')} and {plural(found.tallies, 'tally', 'tallies')}"
         click.echo(

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from client_sdk.spec import Registry, RegistryError
+from collector.app_name import require_app
 from collector.config import ConfigError, Durability, Promise
 from collector.connection import Connection
 from collector.memory import FULL, GIB, NEARLY_FULL, Memory
 from collector.data_dir import require_trusted, require_writable
 from collector.plural import plural
 from collector.redis_store import RedisStore
-from collector.schema import NAMED_FIELD, SCHEMA_FIELD, SHARDS_FIELD, require_usable
+from collector.schema import APP_FIELD, NAMED_FIELD, SCHEMA_FIELD, SHARDS_FIELD, require_usable
 from collector.server import info, memory_of, setting
 from collector.shard_names import require_facts, shards_to_name
 from collector.store import StoreUnavailableError
@@ -169,6 +170,10 @@ def _content(store: RedisStore, registry: Registry | None) -> Iterator[Finding]:
         text = "a shard that is lost would not be noticed yet: the store's shards get its name when a collector starts"
         yield Finding(Level.WARNING, "shards", text)
     if registry is not None:
+        try:
+            require_app(facts.get(APP_FIELD), registry.app)
+        except ConfigError as error:
+            yield Finding(Level.FAILED, "app", str(error))
         yield from _editions(store, registry)
 
 

@@ -87,6 +87,12 @@ for command in (accept_loss, check, export_store, import_store, relay, retire, u
 @click.option(
     "--threads", type=int, default=DEFAULT_THREADS, show_default=True, help="Threads a worker that handle requests."
 )
+@click.option(
+    "--rename-app",
+    "renames_app",
+    is_flag=True,
+    help="The store is that of an app which has a new name: the registry's.",
+)
 @log_format_option
 @click.option(
     "--store-memory", metavar="SIZE", help="Memory that the embedded store may use, such as 2G; half of what there is."

@@ -95,6 +95,7 @@ class CollectorConfig:
         workers: worker processes, from 1 to 64.
         threads: threads a worker that handle requests, from 1 to 256.
         log_format: how lines on standard error are written.
+        renames_app: whether a store of an app of another name is that of this registry's from now on.
         metrics_bind: address and port to serve Prometheus metrics on; or none.
         store_memory_bytes: how much memory the embedded store may use; none for a half of what there is.
 
@@ -116,6 +117,7 @@ class CollectorConfig:
     workers: int = 1
     threads: int = DEFAULT_THREADS
     log_format: LogFormat = LogFormat.TEXT
+    renames_app: bool = False
     metrics_bind: tuple[str, int] | None = None
     store_memory_bytes: int | None = None
 

@@ -5,7 +5,7 @@ upload id.
 
 ==========================================  =======================================================================
 ``hearsay:store``                           hash: schema version, shards, grace, a random name, whether shards bear it,
-                                            imports; from first use
+                                            the app's name, imports; from first use
 ``hearsay:upgrading``                       there while an upgrade of the schema runs
 ``{shard}:name``                            the store's name, by which a shard is known to be one of the store
 ``{shard}:seen:END:PATH``                   sorted set: raw upload id, and which reports were counted; a bucket (see

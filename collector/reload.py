@@ -29,6 +29,8 @@ def require_additive(served: Registry, new: Registry) -> None:
 
     """
     mistakes = []
+    if new.app != served.app:
+        mistakes.append(("app.name", "is served and may not change; restart with --rename-app to serve another name"))
     for name, metric in served.metrics.items():
         if name not in new.metrics:
             mistakes.append((f"metric.{name}", "is served and may not disappear; put it back, or let it expire"))

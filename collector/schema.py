@@ -18,6 +18,9 @@ trees of buckets whose ways were chosen by whoever chose the ids."""
 SCHEMA_FIELD, SHARDS_FIELD, GRACE_FIELD, NAME_FIELD = "schema", "shards", "grace", "name"
 """Fields of the store's facts, written at first use: see `keys.STORE`."""
 
+APP_FIELD = "app"
+"""A field of the same: the app whose registry the store is served under."""
+
 NAMED_FIELD, NAMED = "named", "1"
 """A field of the same: there once every shard bears the store's name; a shard without it is lost from then on."""
 

@@ -16,6 +16,7 @@ from granian.constants import Interfaces
 from client_sdk.spec import Registry
 from collector.access import Access
 from collector.app import create_app
+from collector.app_name import agree_on_app
 from collector.board import Board
 from collector.config import CollectorConfig
 from collector.counters import Counters, new_sheet
@@ -68,6 +69,7 @@ def serve(config: CollectorConfig) -> None:
         store = open_anew()
         store.prepare()
         store.agree_on_grace(config.grace_s)
+        agree_on_app(store, served.registry.app, renames=config.renames_app)
         board = Board.with_state(served)
         reloader = Reloader(served, config.registry, config.access_file, board.post)
         retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)

@@ -11,6 +11,7 @@ import pytest
 import redis
 
 from client_sdk.spec import HearsayError, Verdict, Window
+from collector.app_name import agree_on_app
 from collector.backup.export import backup
 from collector.backup.restore import check, restore
 from collector.check import Level, check_store
@@ -86,6 +87,7 @@ def use(store: RedisStore) -> None:
     store.prepare()
     assert upgrade(store) == (SCHEMA, SCHEMA)
     store.agree_on_grace(60)
+    agree_on_app(store, "acme-notes")
     allowed = judged(upload(report(), report("os", 2)))._replace(allowance=Allowance("app", 2, int(NOON) + 10**9))
     assert not store.count(allowed).is_duplicate
     assert store.count(allowed).is_duplicate

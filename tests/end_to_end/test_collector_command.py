@@ -207,3 +207,18 @@ def test_a_socket_path_that_would_be_too_long_is_named(
     result = serve(registry_file, "--data-dir", long / "data")
     assert (result.returncode, "set TMPDIR" in result.stderr) == (1, True)
     assert [path.name for path in long.rglob("*")] == ["data", "store.lock"]
+
+
+def test_a_store_is_not_served_under_another_apps_registry_unless_it_is_renamed(
+    registry_file: Path, tmp_path: Path
+) -> None:
+    with running_collector(registry_file, tmp_path / "data"):
+        pass
+    other = tmp_path / "other.toml"
+    other.write_text(registry_file.read_text().replace("acme-notes", "acme-mail"))
+    refused = serve(other, "--data-dir", tmp_path / "data")
+    assert (refused.returncode, "that of the app acme-notes" in refused.stderr) == (1, True)
+    with running_collector(other, tmp_path / "data", "--rename-app"):
+        pass
+    with running_collector(other, tmp_path / "data"):
+        pass
