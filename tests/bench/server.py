@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 from flask import Flask, Response
 
@@ -12,13 +11,14 @@ from collector import serve
 from collector.__main__ import main
 from collector.board import Board
 from collector.config import CollectorConfig
+from collector.sheet import Sheet
 from collector.store import TallyStore
 
 worker_app = serve.worker_app
 
 
 def app_with_empty_post(
-    config: CollectorConfig, board: Board, open_store: Callable[[], TallyStore], counts: Path | None = None
+    config: CollectorConfig, board: Board, open_store: Callable[[], TallyStore], counts: Sheet | None = None
 ) -> Flask:
     """Return the collector's application with ``POST /empty``."""
     app = worker_app(config, board, open_store, counts)

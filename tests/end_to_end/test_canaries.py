@@ -21,7 +21,7 @@ from collector.log_lines import LogFormat
 from collector.operations import JSON, NDJSON
 from collector.redis_store import RedisStore
 from collector.schema import NAME_FIELD
-from tests.support.collecting import judged, key_entry, report, upload
+from tests.support.collecting import OPEN, judged, key_entry, report, upload
 from tests.support.processes import free_port, run_command, running_collector, wait_until
 from tests.support.wire import ANSWER_TIMEOUT_S, raw_answer, with_length
 
@@ -143,7 +143,7 @@ def test_no_address_agent_secret_or_value_is_kept_logged_counted_or_answered_by_
     log_format: LogFormat, registry_file: Path, tmp_path: Path
 ) -> None:
     window, port, access = Window.of(WindowKind.DAY, time.time()).text, free_port(), tmp_path / "access.toml"
-    access.write_text("".join(key_entry(role, role, secret) for role, secret in CANARY_SECRETS.items()))
+    access.write_text(OPEN + "".join(key_entry(role, role, secret) for role, secret in CANARY_SECRETS.items()))
     sent = upload(report(window=window), upload_id="c0ffee" * 5 + "00")
     echoed = json.dumps({"upload": CANARY_AGENT, "reports": [{CANARY_AGENT: CANARY_AGENT}]}).encode()
     bodies = (sent.encode(), b"{", echoed, sent.encode().replace(b"dark_mode", CANARY_AGENT.encode()))

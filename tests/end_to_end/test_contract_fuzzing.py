@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.support import fuzzer_hooks
-from tests.support.collecting import key_entry
+from tests.support.collecting import OPEN, key_entry
 from tests.support.processes import run_command, running_collector
 
 SECRETS = {"read": "read-key-of-the-fuzzer-000000000", "relay": "relay-key-of-the-fuzzer-00000000"}
@@ -22,7 +22,7 @@ checks.negative_data_rejection.enabled = false
 
 def test_every_answer_of_the_service_is_one_that_its_document_has(registry_file: Path, tmp_path: Path) -> None:
     access, settings = tmp_path / "access.toml", tmp_path / "fuzzer.toml"
-    access.write_text("".join(key_entry(role, role, secret) for role, secret in SECRETS.items()))
+    access.write_text(OPEN + "".join(key_entry(role, role, secret) for role, secret in SECRETS.items()))
     keys = "".join(f'[auth.openapi.{role}Key]\nbearer = "{secret}"\n' for role, secret in SECRETS.items())
     settings.write_text(keys + BATCHES)
     with running_collector(
