@@ -13,8 +13,8 @@ from client_sdk.spec import Registry, RegistryError
 from collector.app_name import require_app
 from collector.config import ConfigError, Durability, Promise
 from collector.connection import Connection
-from collector.memory import FULL, GIB, NEARLY_FULL, Memory
 from collector.data_dir import require_trusted, require_writable
+from collector.memory import FULL, GIB, NEARLY_FULL, Memory
 from collector.plural import plural
 from collector.redis_store import RedisStore
 from collector.schema import APP_FIELD, NAMED_FIELD, SCHEMA_FIELD, SHARDS_FIELD, require_usable
