@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import redis
 
 from collector import keys
 from collector.embedded import server_program
-from tests.support.processes import free_port, kill, started, wait_until
+from tests.support.processes import free_port, started, wait_until
 
 SLOTS = 16_384
 
@@ -21,7 +21,7 @@ NODE_TIMEOUT_MS = 1000
 """A failover begins after that; a loaded machine must not take a slow master for a dead one."""
 
 SETTINGS = (
-    *("--bind", "127.0.0.1", "--save", "", "--appendonly", "yes", "--appendfsync", "always"),
+    *("--protected-mode", "no", "--save", "", "--appendonly", "yes", "--appendfsync", "always"),
     *("--cluster-enabled", "yes", "--cluster-require-full-coverage", "no", "--cluster-node-timeout"),
     *(str(NODE_TIMEOUT_MS), "--repl-diskless-sync-delay", "0", "--cluster-replica-validity-factor", "0"),
 )
@@ -34,17 +34,23 @@ class Node:
     Attributes:
         folder: its working directory.
         port: where it listens.
+        host: the address on which it listens.
+        entered: enters the host, if that is another than this one.
+        wrapper: the command that runs the server's, if it is not run as it is.
         process: the server, if it runs.
 
     """
 
     folder: Path
     port: int
+    host: str = "127.0.0.1"
+    entered: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
+    wrapper: Sequence[str] = ()
     process: subprocess.Popen[bytes] | None = None
     client: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        self.client = redis.Redis(port=self.port, decode_responses=True, socket_timeout=10.0)
+        self.client = redis.Redis(self.host, self.port, decode_responses=True, socket_timeout=10.0)
 
     @property
     def pid(self) -> int:
@@ -55,13 +61,21 @@ class Node:
     def start(self) -> None:
         """Start it on what its folder holds, and wait until it answers."""
         self.folder.mkdir(exist_ok=True)
-        self.process = started(
-            [
-                *(server_program(), "--port", str(self.port), "--dir", str(self.folder)),
-                *("--cluster-port", str(free_port()), *SETTINGS),
-            ],
-            stdout=subprocess.DEVNULL,
-        )
+        command = [
+            *self.wrapper,
+            server_program(),
+            "--bind",
+            self.host,
+            "--port",
+            str(self.port),
+            "--dir",
+            str(self.folder),
+        ]
+        with self.entered():
+            self.process = started(
+                [*command, "--cluster-port", str(free_port()), *SETTINGS],
+                stdout=subprocess.DEVNULL,
+            )
         wait_until(self.answers, what="a node of the cluster")
 
     def answers(self) -> bool:
@@ -73,7 +87,7 @@ class Node:
     def kill(self) -> None:
         """End it as hard as can be."""
         if self.process is not None:
-            kill(self.pid)
+            self.process.kill()
             self.process.wait()
             self.process = None
 
@@ -98,14 +112,21 @@ class Node:
 
 @dataclass
 class Cluster:
-    """Masters first, then the replica of each."""
+    """Nodes of a cluster.
+
+    Attributes:
+        nodes: in the beginning masters first, then the replica of each.
+        masters: how many nodes are masters.
+
+    """
 
     nodes: list[Node]
+    masters: int
 
     @property
     def url(self) -> str:
         """Where any node listens."""
-        return f"redis://127.0.0.1:{self.nodes[0].port}"
+        return f"redis://{self.nodes[0].host}:{self.nodes[0].port}"
 
     def empty(self) -> None:
         """Forget everything that is stored."""
@@ -141,7 +162,7 @@ class Cluster:
     def wait_until_healthy(self) -> None:
         """Wait until every node runs, sees every other, and every replica is in step."""
         for node in self.nodes:
-            if node.process is None:
+            if node.process is None or node.process.poll() is not None:
                 node.start()
         wait_until(self._is_healthy, what="a healthy cluster")
 
@@ -160,7 +181,8 @@ class Cluster:
             and info["cluster_slots_ok"] == str(SLOTS)
             for info in seen
         )
-        return agreed and in_step == len(self.nodes) - len(masters)
+        # one more is a master that another has taken over from, and that does not know it yet
+        return agreed and len(masters) == self.masters and in_step == len(self.nodes) - len(masters)
 
 
 def _master_of(slot: int, node: Node) -> str:
@@ -173,13 +195,20 @@ def _master_of(slot: int, node: Node) -> str:
 
 @contextlib.contextmanager
 def running_cluster(folder: Path, masters: int = 3, *, replicas: bool = True) -> Iterator[Cluster]:
-    """Run a cluster until the context ends."""
+    """Run a cluster on this host until the context ends."""
     nodes = [Node(folder / str(number), free_port()) for number in range(masters * (1 + replicas))]
+    with running_nodes(nodes, masters) as cluster:
+        yield cluster
+
+
+@contextlib.contextmanager
+def running_nodes(nodes: list[Node], masters: int) -> Iterator[Cluster]:
+    """Run nodes, so many masters first, as a cluster until the context ends."""
     try:
         for node in nodes:
             node.start()
         join(nodes[:masters], nodes[masters:])
-        cluster = Cluster(nodes)
+        cluster = Cluster(nodes, masters)
         cluster.wait_until_healthy()
         yield cluster
     finally:
@@ -197,7 +226,7 @@ def join(masters: Sequence[Node], replicas: Sequence[Node]) -> None:
         node.ask("CLUSTER", "ADDSLOTSRANGE", first, end - 1)
     everyone = [*masters, *replicas]
     for node in everyone[1:]:
-        everyone[0].ask("CLUSTER", "MEET", "127.0.0.1", node.port, bus_port(node))
+        everyone[0].ask("CLUSTER", "MEET", node.host, node.port, bus_port(node))
     names = {node.id() for node in everyone}
     wait_until(lambda: all(names == known(node) for node in everyone), what="the nodes to meet")
     for replica, master in zip(replicas, masters, strict=False):

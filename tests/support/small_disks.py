@@ -10,13 +10,16 @@ from pathlib import Path
 
 from tests.support.processes import wait_until
 
+BALLAST = "ballast"
+
 
 @contextmanager
-def mounted(mount: Path) -> Iterator[Path]:
-    """Mount a disk of three megabytes at a directory that is made for it."""
+def mounted(mount: Path, megabytes: int = 3) -> Iterator[Path]:
+    """Mount a small disk at a directory that is made for it."""
     assert os.geteuid() == 0, "this test mounts a small disk: run it as root"
     mount.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m,mode=0700", "tmpfs", mount], check=True)  # noqa: S607 wherever it is
+    options = f"size={megabytes}m,mode=0700"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", mount], check=True)  # noqa: S607 wherever it is
     try:
         yield mount
     finally:
@@ -34,6 +37,6 @@ def room_on(folder: Path) -> int:
 
 def fill(disk: Path, spare: int = 0) -> Path:
     """Leave so many bytes on a disk; return the file that takes up the rest."""
-    ballast = disk / "ballast"
+    ballast = disk / BALLAST
     ballast.write_bytes(bytes(room_on(disk) - spare))
     return ballast

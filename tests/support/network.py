@@ -1,0 +1,173 @@
+"""A network of the test's own: hosts in network namespaces, joined by a router that can cut, slow and lose.
+
+The namespaces have no names, and their devices no life of their own: the kernel removes them with the last process that
+is in one, however the tests end. Nothing outside of them is changed, so that any number of networks can run at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support.packets import CUT, Link
+from tests.support.processes import started
+
+PREFIX = "10.77.0."
+MASK = "255.255.255.0"
+
+CLONE_NEWNET = 0x4000_0000
+"""As in sched.h; the other constants are of if_tun.h, if.h and sockios.h."""
+
+TUNSETIFF = 0x4004_54CA
+IFF_TUN, IFF_NO_PI = 0x0001, 0x1000
+IFF_UP, IFF_RUNNING = 0x1, 0x40
+SIOCSIFFLAGS, SIOCSIFADDR, SIOCSIFNETMASK = 0x8914, 0x8916, 0x891C
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class Host:
+    """One host.
+
+    Attributes:
+        address: of its only device.
+        namespace: a descriptor of its network namespace.
+        device: a descriptor of its TUN device.
+
+    """
+
+    address: str
+    namespace: int
+    device: int
+
+    @contextlib.contextmanager
+    def entered(self) -> Iterator[None]:
+        """Have this thread be on the host: the sockets that it opens, and the processes and threads that it starts."""
+        before = _own_namespace()
+        _enter(self.namespace)
+        try:
+            yield
+        finally:
+            _enter(before)
+            os.close(before)
+
+
+@dataclass
+class Network:
+    """Hosts, and the links between them that are not as they should be.
+
+    Attributes:
+        hosts: by name.
+        broken_at_s: when the first of them broke, by the monotonic clock, the last time that all were well.
+
+    """
+
+    hosts: Mapping[str, Host]
+    _router: subprocess.Popen[bytes]
+    _links: dict[tuple[str, str], Link] = field(default_factory=dict)
+    broken_at_s: float = 0.0
+
+    def set(self, link: Link, sources: Iterable[str], targets: Iterable[str]) -> None:
+        """Make the links from some hosts to others such, in this direction."""
+        targets = list(targets)
+        self.broken_at_s = self.broken_at_s if self._links else time.monotonic()
+        for source in sources:
+            self._links |= {(source, target): link for target in targets if target != source}
+        self._tell()
+
+    def part(self, some_hosts: Iterable[str], others: Iterable[str]) -> None:
+        """Cut the links between two groups of hosts, in both directions."""
+        groups = list(some_hosts), list(others)
+        self.set(CUT, *groups)
+        self.set(CUT, *reversed(groups))
+
+    def heal(self) -> None:
+        """Make all links what they should be."""
+        self._links = {}
+        self._tell()
+
+    def _tell(self) -> None:
+        assert self._router.stdin is not None
+        assert self._router.stdout is not None
+        links = [
+            (self.hosts[source].address, self.hosts[target].address, link)
+            for (source, target), link in self._links.items()
+        ]
+        self._router.stdin.write(json.dumps(links).encode() + b"\n")
+        self._router.stdin.flush()
+        assert self._router.stdout.readline(), "the router has ended"
+
+
+@contextlib.contextmanager
+def running_network(names: Iterable[str]) -> Iterator[Network]:
+    """Run a network of hosts until the context ends."""
+    assert os.geteuid() == 0, "this test makes network namespaces: run it as root"
+    with contextlib.ExitStack() as opened:
+        hosts = {name: _host(number, opened) for number, name in enumerate(names, 1)}
+        devices = [host.device for host in hosts.values()]
+        router = started(
+            [sys.executable, "-m", "tests.support.packets", *map(str, devices)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            pass_fds=devices,
+            cwd=Path(__file__).parents[2],
+        )
+        network = Network(hosts, router)
+        try:
+            network.heal()
+            yield network
+        finally:
+            router.communicate()
+
+
+def _host(number: int, opened: contextlib.ExitStack) -> Host:
+    """Make a host, and return to where this thread was."""
+    address = f"{PREFIX}{number}"
+    before = _own_namespace()
+    try:
+        _require(_libc.unshare(CLONE_NEWNET))
+        namespace = _own_namespace()
+        opened.callback(os.close, namespace)
+        device = os.open("/dev/net/tun", os.O_RDWR)
+        opened.callback(os.close, device)
+        fcntl.ioctl(device, TUNSETIFF, struct.pack("16sH22x", b"tun0", IFF_TUN | IFF_NO_PI))
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+            for request, value in ((SIOCSIFADDR, address), (SIOCSIFNETMASK, MASK)):
+                fcntl.ioctl(control, request, struct.pack("16sHH4s16x", b"tun0", socket.AF_INET, 0, _packed(value)))
+            for name in (b"lo", b"tun0"):
+                fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sH22x", name, IFF_UP | IFF_RUNNING))
+        return Host(address, namespace, device)
+    finally:
+        _enter(before)
+        os.close(before)
+
+
+def _packed(address: str) -> bytes:
+    return socket.inet_aton(address)
+
+
+def _own_namespace() -> int:
+    """Return a descriptor of the namespace that this thread is in."""
+    return os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+
+
+def _enter(namespace: int) -> None:
+    _require(_libc.setns(namespace, CLONE_NEWNET))
+
+
+def _require(result: int) -> None:
+    if result:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
