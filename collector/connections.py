@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import redis
+from redis.crc import key_slot
 from redis.exceptions import AskError, ClusterDownError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector import keys, server
-from collector.config import IN_MEMORY, ConfigError, Promise
+from collector.config import IN_MEMORY, ConfigError, Durability, Promise
 from collector.connection import Connection
 from collector.count_upload import COUNT_UPLOAD
 from collector.plural import plural
@@ -151,6 +152,17 @@ class Connections:
             connection.close()
             raise
         return connection
+
+    @property
+    def is_replicated(self) -> bool:
+        """Whether replicas may take over that must have what is read; where memory is enough, nobody counts on them."""
+        return bool(self._promise.copies) or (self._is_cluster and self._promise.durability is not Durability.MEMORY)
+
+    def copies_to_confirm(self, connection: Connection, tag: str) -> int:
+        """Return how many replicas must have what a server answered about the shard of a tag."""
+        if not self._is_cluster:
+            return self._promise.copies
+        return max(self._promise.copies, server.replicas_of_slot(connection, key_slot(tag.encode())))
 
     def redirected(self, asked: Address, error: AskError) -> Address:
         """Return where a server says that a slot is, or is going to; an empty host is its own."""

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from redis.exceptions import (
+    AskError,
+    NoScriptError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+)
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoScriptError, OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from collector import keys
 from collector.config import ConfigError
 from collector.connection import Connection
 from collector.plural import plural
-from collector.request import Request
+from collector.request import Request, even_when_full
 from collector.store import StoreFullError, StoreUnavailableError
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
@@ -69,6 +77,39 @@ def receive(connection: Connection, batch: Sequence[Sent], copies: int) -> list[
         return answers
     error = TooFewCopiesError(f"a write is not yet on the disks of {plural(copies, 'replica')}")
     return [answer if isinstance(answer, RedisError) else error for answer in answers]
+
+
+def write_after_reading(connection: Connection, tags: Sequence[str]) -> str:
+    """Have a server write something on one of its shards, and return which: what it answered before came before that.
+
+    Args:
+        connection: over which it answered.
+        tags: prefixes of the shards that it answered for; some of them may be on their way to another server.
+
+    Raises:
+        RedisError: if it does not take writes for any of them.
+
+    """
+    answer: Any = None
+    for tag in tags:
+        connection.send(Request.of(tag, *even_when_full("SET", tag + keys.READ, "")).command)
+        answer = _answer(connection)
+        if not isinstance(answer, RedisError):
+            return tag
+        if not isinstance(answer, AskError):
+            break
+    raise answer
+
+
+def require_copies(connection: Connection, copies: int) -> None:
+    """Wait until what this connection wrote is on disk here and on so many replicas.
+
+    Raises:
+        RedisError: if it is not, in two seconds.
+
+    """
+    if not _has_copies(connection, copies):
+        raise TooFewCopiesError(f"what was read is not yet on the disks of {plural(copies, 'replica')}")
 
 
 def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:

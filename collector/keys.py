@@ -17,6 +17,7 @@ upload id.
 ``{shard}:going``                           set: names of tallies that are being retired
 ``{shard}:duplicates``                      integer: how often an upload came again
 ``{shard}:never``                           nothing: it is never there
+``{shard}:read``                            empty: written when something was read, for its servers' replicas to have
 ``{shard}:quota:NAME:END``                  integer: reports that were charged to an allowance; expires at END
 ``{0}:look``                                JSON: the last look at open windows, and when it was taken
 ==========================================  =======================================================================
@@ -37,6 +38,7 @@ WINDOWS = "windows"
 CLOSED = "closed"
 GOING = "going"
 NEVER = "never"
+READ = "read"
 
 
 def shard_of(upload_id: str, shards: int) -> int:

@@ -10,7 +10,7 @@ OLDEST_VERSION = (7, 0)
 """EXPIREAT with NX and GT came with Redis 7.0."""
 
 OLDEST_VERSION_WITH_COPIES = (7, 2)
-"""WAITAOF came with Redis 7.2."""
+"""WAITAOF came with Redis 7.2: acknowledgements by replicas need it, and on a cluster tallies that stay true."""
 
 NO_EVICTION = {"maxmemory-policy": "noeviction"}
 """A store that is full must say so: an evicted tally is lost, an evicted id is counted twice."""
@@ -45,6 +45,8 @@ def require_promise(
         raise ConfigError(f"the store is version {version}; it must be Redis 7, Valkey 7.2, or later")
     if promise.copies and parts < OLDEST_VERSION_WITH_COPIES:
         raise ConfigError(f"the store is version {version}; --durability replicated needs 7.2 or later")
+    if is_cluster and parts < OLDEST_VERSION_WITH_COPIES:
+        raise ConfigError(f"the store is version {version}; a cluster needs 7.2 or later")
     writes_through = promise.durability is not Durability.MEMORY
     required = NO_EVICTION | (WRITE_THROUGH if writes_through else {}) | (PART_COVERAGE if is_cluster else {})
     wrong = {name: value for name, value in required.items() if settings.get(name) != value}

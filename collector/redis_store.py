@@ -23,6 +23,7 @@ from collector.count_upload import count_request, read_answer
 from collector.exchange import unavailable
 from collector.judge import Judgement
 from collector.logs import Logs
+from collector.reading import Reading
 from collector.request import Request, even_when_full
 from collector.router import Router
 from collector.schema import (
@@ -37,7 +38,7 @@ from collector.schema import (
     require_usable,
 )
 from collector.shard_names import require_facts, shards_to_name
-from collector.shards import CLUSTER_SHARDS, ONE_SERVER, SHARDS, Command, Layout, Shards
+from collector.shards import CLUSTER_SHARDS, ONE_SERVER, SHARDS, Layout, Shards
 from collector.store import Counted, Outcome, QuotaExceededError, Snapshot, StoreUnavailableError, Tally
 
 NAME_BYTES = 8
@@ -212,24 +213,33 @@ class RedisStore:
 
     def close(self, window: Window) -> None:
         """See TallyStore; where a shard cannot be reached, the others close it, and it is not closed yet."""
-        self._ask_shards(lambda shard: even_when_full("SADD", keys.of_shard(shard, keys.CLOSED), window.text))
+        closing = Reading(self._router)  # who closed it before may not have waited until replicas knew
+        Shards(closing).ask_own(
+            self.layout, lambda shard: even_when_full("SADD", keys.of_shard(shard, keys.CLOSED), window.text)
+        )
+        closing.confirm()
 
     def closed_windows(self) -> frozenset[str]:
         """See TallyStore; a window is closed when every shard has closed it."""
-        return frozenset.intersection(*self._members(keys.CLOSED))
+        return frozenset.intersection(*self._members(self._shards, keys.CLOSED))
 
     def tallied_windows(self) -> frozenset[str]:
         """See TallyStore."""
-        return frozenset().union(*self._members(keys.WINDOWS))
+        return frozenset().union(*self._members(self._shards, keys.WINDOWS))
 
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[Tally]:
         """See TallyStore."""
-        return self._tallies(lambda window: window in closed, closed=True)
+        reading = Reading(self._router)  # a master that was lost since may have said that they are closed
+        still_closed = closed.intersection(*self._members(Shards(reading), keys.CLOSED))
+        yield from self._tallies(lambda window: window in still_closed, closed=True)
+        reading.confirm()
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
         """See TallyStore; every collector on the store shares one look."""
         tag = keys.prefix(0)
-        kept = self._ask(tag, "GET", keys.SNAPSHOT)
+        reading = Reading(self._router)
+        look_up = Request.of(tag, "GET", keys.SNAPSHOT)
+        kept = reading.ask(look_up)
         if kept is None:
             tallies = [
                 (tally.metric, tally.edition, tally.window, tally.counts)
@@ -237,7 +247,8 @@ class RedisStore:
             ]
             fresh = json.dumps({"taken_s": int(now_s), "tallies": tallies})
             self._ask(tag, *even_when_full("SET", keys.SNAPSHOT, fresh, "NX", "EX", interval_s))
-            kept = self._ask(tag, "GET", keys.SNAPSHOT) or fresh
+            kept = reading.ask(look_up) or fresh
+        reading.confirm()
         look = json.loads(kept)
         tallies_of_look = (
             Tally(metric, edition, window, closed=False, counts=tuple(counts))
@@ -284,19 +295,25 @@ class RedisStore:
 
     def index(self) -> dict[str, int]:
         """Return every tally's name, METRIC:EDITION:WINDOW, and its number of symbols."""
-        found: dict[str, int] = {}
-        for flat in self._ask_shards(lambda shard: ("HGETALL", keys.of_shard(shard, keys.TALLIES))):
-            found |= {name.decode(): int(symbols) for name, symbols in zip(flat[::2], flat[1::2], strict=True)}
-        return found
+        return self._index(self._shards)
+
+    def _index(self, shards: Shards) -> dict[str, int]:
+        index: dict[str, int] = {}
+        for flat in shards.ask_own(self.layout, lambda shard: ("HGETALL", keys.of_shard(shard, keys.TALLIES))):
+            index |= {name.decode(): int(symbols) for name, symbols in zip(flat[::2], flat[1::2], strict=True)}
+        return index
 
     def _tallies(self, wanted: Callable[[str], bool], *, closed: bool) -> Iterator[Tally]:
-        for name, symbols in sorted(self.index().items()):
+        reading = Reading(self._router)
+        shards = Shards(reading)
+        for name, symbols in sorted(self._index(shards).items()):
             metric, edition, window = name.split(":")
             if wanted(window):
-                tally = Tally(metric, edition, window, closed, self._counts(name, symbols))
+                tally = Tally(metric, edition, window, closed, self._counts(shards, name, symbols))
                 if self.is_indexed(name):  # or it is being retired, and these may be half its counts
                     yield tally
-        self.require_own()  # or a shard may have been lost meanwhile: who reads to the end knows that all was whole
+        shards.require_own(self.layout)  # or one may have been lost meanwhile
+        reading.confirm()  # who reads to the end knows that all was whole, and stays so
 
     def is_indexed(self, name: str) -> bool:
         """Whether a tally, METRIC:EDITION:WINDOW, is there; if so, its counts were whole when they were read before."""
@@ -304,21 +321,17 @@ class RedisStore:
             self._shards.ask(range(self.shards), lambda shard: ("HEXISTS", keys.of_shard(shard, keys.TALLIES), name))
         )
 
-    def _counts(self, name: str, symbols: int) -> tuple[int, ...]:
+    def _counts(self, shards: Shards, name: str, symbols: int) -> tuple[int, ...]:
         counts = [0] * symbols
-        for packed in self._shards.ask(range(self.shards), lambda shard: ("GET", keys.tally(shard, name))):
+        for packed in shards.ask(range(self.shards), lambda shard: ("GET", keys.tally(shard, name))):
             for symbol, (count,) in enumerate(struct.iter_unpack(">q", packed or b"")):
                 counts[symbol] += count
         return tuple(counts)
 
-    def _members(self, name: str) -> Iterator[frozenset[str]]:
+    def _members(self, shards: Shards, name: str) -> Iterator[frozenset[str]]:
         """Yield the members of a set, shard by shard."""
-        for members in self._ask_shards(lambda shard: ("SMEMBERS", keys.of_shard(shard, name))):
+        for members in shards.ask_own(self.layout, lambda shard: ("SMEMBERS", keys.of_shard(shard, name))):
             yield frozenset(member.decode() for member in members)
 
     def _ask(self, tag: str, *command: str | bytes | int) -> Any:  # noqa: ANN401 as redis answers
         return self._router.ask(Request.of(tag, *command))
-
-    def _ask_shards(self, command: Command) -> list[Any]:
-        """Return every shard's answer to its command."""
-        return self._shards.ask_own(self.layout, command)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from redis.exceptions import (
     AskError,
@@ -23,7 +23,15 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from collector.config import ConfigError
 from collector.connection import Connection
 from collector.connections import Connections
-from collector.exchange import Sent, TooFewCopiesError, receive, send, unavailable
+from collector.exchange import (
+    Sent,
+    TooFewCopiesError,
+    receive,
+    require_copies,
+    send,
+    unavailable,
+    write_after_reading,
+)
 from collector.request import Request
 from collector.server import Address
 from collector.store import StoreUnavailableError
@@ -36,6 +44,9 @@ FIRST_PAUSE_S = 0.005
 
 TRIES = 2
 """How often a server is tried whose connection broke: it may have been stale."""
+
+Answered: TypeAlias = dict[tuple[Address, Connection], set[str]]
+"""Who has answered, over which connection, and the tags that this was about."""
 
 
 class Router:
@@ -86,12 +97,17 @@ class Router:
             raise answer
         return answer
 
-    def ask_all(self, requests: Sequence[Request]) -> list[Any]:
+    def ask_all(self, requests: Sequence[Request], answered: Answered | None = None) -> list[Any]:
         """Send commands, all of a server in a row, and return their answers or StoreUnavailableErrors in order.
 
         An answer to a write means that it is on disk where, and as often as, promised.
+
+        Args:
+            requests: the commands.
+            answered: is told who has answered; for `confirm`.
+
         """
-        call = _Call(requests)
+        call = _Call(requests, {} if answered is None else answered)
         pause_s = FIRST_PAUSE_S
         for _ in range(ROUNDS):
             self._exchange(call)
@@ -103,6 +119,32 @@ class Router:
         for index in call.pending:
             call.answers[index] = StoreUnavailableError("a slot of the store is on the move; ask again later")
         return call.answers
+
+    def confirm(self, address: Address, connection: Connection, tags: Sequence[str]) -> None:
+        """Wait until every replica that could take over from a server has what it answered.
+
+        Args:
+            address: the server.
+            connection: over which it answered.
+            tags: what it answered about.
+
+        Raises:
+            StoreUnavailableError: if the connection is not there any more, or replicas do not have it in time.
+
+        """
+        if not self._connections.is_replicated:
+            return
+        if self._connections.opened(address) is not connection:
+            raise StoreUnavailableError("a connection to the store broke while it was read; ask again")
+        try:
+            tag = write_after_reading(connection, tags)
+            require_copies(connection, self._connections.copies_to_confirm(connection, tag))
+        except RedisError as error:
+            self._connections.drop(address)
+            raise unavailable(error) from error
+        except BaseException:
+            self._connections.drop(address)
+            raise
 
     def _exchange(self, call: _Call) -> None:
         """Send what is pending and settle what is answered."""
@@ -125,6 +167,7 @@ class Router:
                 else:
                     for (index, _), answer in zip(batch, answers, strict=True):
                         self._settle(call, address, index, answer)
+                    call.note_answered(address, connection, batch)
         except BaseException:
             self._connections.drop_all()  # an answer that was not read would be taken for another's
             raise
@@ -189,6 +232,7 @@ class _Call:
 
     Attributes:
         requests: what is asked.
+        answered: who has answered.
         answers: what is known of it by now.
         pending: indexes of what is to be sent in the next round.
         asking: where to send some of that: servers to which the slot is still on its way.
@@ -197,13 +241,20 @@ class _Call:
 
     """
 
-    def __init__(self, requests: Sequence[Request]) -> None:
+    def __init__(self, requests: Sequence[Request], answered: Answered) -> None:
         self.requests = requests
+        self.answered = answered
         self.answers: list[Any] = [None] * len(requests)
         self.pending = list(range(len(requests)))
         self.asking: dict[int, Address] = {}
         self.lost: list[Address] = []
         self.is_moving = False
+
+    def note_answered(self, address: Address, connection: Connection, batch: list[Sent]) -> None:
+        """Note who answered to what was asked for good, and not sent elsewhere."""
+        tags = {self.requests[index].tag for index, _ in batch if not isinstance(self.answers[index], Exception)}
+        if tags:
+            self.answered.setdefault((address, connection), set()).update(tags)
 
     def begin_round(self) -> None:
         self.pending = []

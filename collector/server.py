@@ -76,6 +76,16 @@ def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Addres
     ]
 
 
+def replicas_of_slot(connection: Connection, slot: int) -> int:
+    """Return how many replicas a slot's master has, but for those that are known to have failed."""
+    for shard in map(_facts, ask(connection, "CLUSTER", "SHARDS")):
+        bounds = shard[b"slots"]
+        if any(first <= slot <= last for first, last in zip(bounds[::2], bounds[1::2], strict=True)):
+            members = map(_facts, shard[b"nodes"])
+            return sum(node[b"role"] == b"replica" and node[b"health"] != b"fail" for node in members)
+    return 0
+
+
 def _facts(flat: list[Any]) -> dict[bytes, Any]:
     """Return names and values that stand in turn."""
     return dict(zip(flat[::2], flat[1::2], strict=True))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from collector import keys
 from collector.request import Request, even_when_full
-from collector.router import Router
 from collector.server import Address
 from collector.shard_names import numbered
 from collector.store import StoreUnavailableError
@@ -40,10 +39,17 @@ class Layout(NamedTuple):
 ONE_SERVER = Layout()
 
 
+class Asks(Protocol):
+    """Sends commands to the servers that hold their keys: a Router, or a Reading."""
+
+    def ask_all(self, requests: Sequence[Request], /) -> list[Any]:
+        """Return their answers or StoreUnavailableErrors in order."""
+
+
 class Shards:
     """Asks the shards of a store. Every method raises StoreUnavailableError if any does not answer."""
 
-    def __init__(self, router: Router) -> None:
+    def __init__(self, router: Asks) -> None:
         """Take what finds them."""
         self._router = router
 

@@ -112,15 +112,18 @@ class TallyStore(Protocol):
         """Close a window for good: from now on it takes no report, and its tallies are final."""
 
     def closed_windows(self) -> frozenset[str]:
-        """Return the names of the windows that were closed."""
+        """Return the names of the windows that were closed.
+
+        It is asked for every second, so nothing is done to make sure that it stays so; ``closed_tallies`` does.
+        """
 
     def tallied_windows(self) -> frozenset[str]:
         """Return the names of the windows that have any tally."""
 
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[Tally]:
-        """Yield the tallies of windows that are closed, by metric, edition and window.
+        """Yield the tallies of windows, of those that are closed, by metric, edition and window.
 
-        They are whole if the end was reached: the error that the store lost a part of them may come last.
+        They are whole, and final, if the end was reached: the error that the store lost a part of them may come last.
         """
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:

@@ -76,7 +76,7 @@ class MemoryStore:
 
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[Tally]:
         self._require_up()
-        return iter([tally for tally in self._tallies() if tally.window in closed])
+        return iter([tally for tally in self._tallies() if tally.window in closed & self._closed])
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
         self._require_up()

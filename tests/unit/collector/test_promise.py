@@ -38,8 +38,13 @@ def test_eviction_is_refused_even_where_memory_is_enough() -> None:
 
 def test_a_server_that_cannot_wait_for_copies_is_refused_where_they_are_promised() -> None:
     require_promise("7.0.0", SOUND, ON_DISK)
-    with pytest.raises(ConfigError, match="needs 7"):
+    with pytest.raises(ConfigError, match="replicated needs 7"):
         require_promise("7.0.0", SOUND, ON_TWO_DISKS)
+
+
+def test_a_cluster_that_cannot_wait_for_copies_of_what_is_read_is_refused() -> None:
+    with pytest.raises(ConfigError, match="a cluster needs 7"):
+        require_promise("7.0.0", SOUND | PART_COVERAGE, ON_DISK, is_cluster=True)
 
 
 def test_a_cluster_that_stops_as_a_whole_where_one_node_is_lost_is_refused() -> None:

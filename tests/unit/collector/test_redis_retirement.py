@@ -13,6 +13,7 @@ from collector.redis_retirement import RedisRetirement
 from collector.redis_store import RedisStore
 from collector.retention import TallyName
 from collector.schema import SCHEMA
+from collector.shards import Shards
 from collector.store import StoreUnavailableError
 from tests.support.collecting import REGISTRY, TODAY, judged, report, upload
 
@@ -94,9 +95,9 @@ def test_a_reader_that_came_in_between_skips_what_it_may_have_seen_in_part(
 ) -> None:
     whole = store._counts
 
-    def retired_meanwhile(name: str, symbols: int) -> tuple[int, ...]:
+    def retired_meanwhile(shards: Shards, name: str, symbols: int) -> tuple[int, ...]:
         RedisRetirement(store).retire([OS])
-        return whole(name, symbols)
+        return whole(shards, name, symbols)
 
     monkeypatch.setattr(store, "_counts", retired_meanwhile)
     assert closed_metrics(store) == {"dark_mode": 16}

@@ -401,3 +401,18 @@ def test_a_thread_that_ends_closes_its_connections(store: RedisStore) -> None:
     assert len(opened) == 1
     wait_until(lambda: opened[0]._socket.fileno() == -1, what="the connection of the ended thread to be closed")
     store.count(judged(upload()))
+
+
+def test_only_reading_tallies_leaves_a_mark_and_what_is_asked_for_every_second_tells_no_time(cluster: Cluster) -> None:
+    def marks() -> list[str]:
+        return [key for node in cluster.nodes if node.is_master() for key in node.client.keys("{*}:read")]
+
+    cluster.wait_until_healthy()
+    cluster.empty()
+    store = RedisStore(cluster.url, is_cluster=True)
+    store.prepare()
+    store.count(judged(upload()))
+    assert (store.closed_windows(), store.tallied_windows(), marks()) == (frozenset(), {TODAY}, [])
+    assert list(store.closed_tallies(frozenset({TODAY}))) == []
+    assert len(marks()) == len([node for node in cluster.nodes if node.is_master()])
+    store.disconnect()

@@ -13,6 +13,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from collector.config import ON_DISK
 from collector.connection import Connection
 from collector.connections import AVOIDED_S, Connections
+from collector.reading import Reading
 from collector.request import Request
 from collector.router import ROUNDS, Router
 from collector.server import Address
@@ -235,3 +236,80 @@ def test_a_server_that_cannot_wait_gives_no_answer_for_its_own() -> None:
     replica = says(MovedError("7 b:2"), ResponseError("WAITAOF cannot be used with replica instances"))
     ours, _ = routed({A: replica, B: waits([1, 1])}, copies=1)
     assert ours.ask(get()) == b"counted"
+
+
+SHARDS_SEEN = [
+    [
+        b"slots",
+        [0, 16_383],
+        b"nodes",
+        [
+            [b"role", b"master", b"health", b"online"],
+            [b"role", b"replica", b"health", b"online"],
+            [b"role", b"replica", b"health", b"fail"],
+        ],
+    ],
+]
+
+
+def replicated(
+    commands: list[list[bytes]], copies_on_disk: int, refused: dict[bytes, Exception] | None = None
+) -> Answers:
+    """Answer as a node with a replica, and with one that has failed."""
+
+    def answer(command: list[bytes]) -> Any:
+        commands.append(command)
+        if command[0] == b"EVAL":
+            return (refused or {}).get(command[3], b"OK")
+        return {b"CLUSTER": SHARDS_SEEN, b"WAITAOF": [1, copies_on_disk]}.get(command[0], b"here")
+
+    return answer
+
+
+def test_what_is_read_is_confirmed_by_a_write_that_every_replica_has_which_could_take_over() -> None:
+    commands: list[list[bytes]] = []
+    ours, _ = routed({A: replicated(commands, copies_on_disk=1)})
+    reading = Reading(ours)
+    assert reading.ask(get("{1}:")) == b"here"
+    reading.confirm()
+    assert [command[-3:] for command in commands] == [
+        [b"GET", b"{1}:"],
+        [b"SET", b"{1}:read", b""],
+        [b"CLUSTER", b"SHARDS"],
+        [b"1", b"1", b"4"],
+    ]
+
+
+def test_what_no_replica_has_is_not_confirmed() -> None:
+    ours, wires = routed({A: replicated([], copies_on_disk=0)})
+    reading = Reading(ours)
+    assert reading.ask(get()) == b"here"
+    with pytest.raises(StoreUnavailableError, match="not yet on the disks of 1 replica"):
+        reading.confirm()
+    assert wires.dropped == [A]
+
+
+def test_a_shard_that_has_moved_meanwhile_is_not_the_one_to_write_to() -> None:
+    commands: list[list[bytes]] = []
+    ours, _ = routed({A: replicated(commands, 1, {b"{1}:read": MovedError("1 b:2"), b"{2}:read": AskError("2 b:2")})})
+    reading = Reading(ours)
+    assert reading.ask_all([get("{1}:"), get("{2}:"), get("{3}:")]) == [b"here"] * 3
+    reading.confirm()
+    assert [command[3] for command in commands if command[0] == b"EVAL"] == [b"{1}:read", b"{2}:read", b"{3}:read"]
+    moved, _ = routed({A: replicated([], 1, {b"{1}:read": MovedError("1 b:2")})})
+    reading = Reading(moved)
+    assert reading.ask(get("{1}:")) == b"here"
+    with pytest.raises(StoreUnavailableError):
+        reading.confirm()
+
+
+def test_a_server_that_was_connected_to_anew_cannot_confirm_what_another_may_have_answered() -> None:
+    commands: list[list[bytes]] = []
+    ours, wires = routed({A: replicated(commands, copies_on_disk=1)})
+    reading = Reading(ours)
+    assert reading.ask(get()) == b"here"
+    wires.drop(A)
+    assert ours.ask(get()) == b"here"
+    with pytest.raises(StoreUnavailableError, match="broke while it was read"):
+        reading.confirm()
+    assert [command[0] for command in commands] == [b"GET", b"GET"]
