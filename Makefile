@@ -26,9 +26,9 @@ lint: setup
 test: lint programs
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-# Debian's Chromium opens the HTML report in tests, its nginx stands before the collector; who is not root installs them
-# beforehand.
-PROGRAMS := chromium nginx
+# Debian's Chromium opens the HTML report in tests, its nginx stands before the collector, its faketime steps clocks; who
+# is not root installs them beforehand.
+PROGRAMS := chromium nginx faketime
 programs:
 	@for name in $(PROGRAMS); do command -v $$name >/dev/null || missing="$$missing $$name"; done; \
 	test -z "$$missing" || test "$$(id -u)" != 0 || \

@@ -1,0 +1,217 @@
+"""Partitions: what an acknowledgement and a tally mean while parts of a deployment cannot see one another.
+
+A cluster of three masters and three replicas, and two collectors on it, one that promises `replicated` and one that
+promises `fsync`; each of the eight on a host of its own. All faults come one after the other, in the order of the
+round's seed, while devices upload to both collectors, readers read both, and windows are closed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import random
+import time
+import urllib.error
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from client_sdk.spec import Verdict, Window
+from collector import exchange
+from collector.config import ON_DISK, Durability, Promise
+from collector.redis_store import RedisStore
+from collector.store import Counted, StoreUnavailableError
+from tests.support.accounting import REGISTRY_TEXT, Account, Cell, cells_of
+from tests.support.collecting import TODAY, judged, of_shard
+from tests.support.partitions import (
+    BY_DEGREES,
+    COLLECTORS,
+    FAULTS,
+    NODES,
+    Deployment,
+    Fault,
+    deployed,
+    wait_for_failover,
+)
+from tests.support.processes import wait_until
+from tests.support.wire import tallies
+
+SENDERS_EACH = 4
+
+UPLOADS_BETWEEN = 40
+"""After each fault: the deployment is well again."""
+
+ANSWERS_DURING, ANSWERS_WHILE_ALL_ARE_SEEN = 8, 80
+"""At least, of each fault; where somebody is cut off, more would wait for the time limits of the collectors."""
+
+LOOKS_EVERY_S = 1
+
+CLOSED_DURING = {4: (0, 2), 7: (1, 1)}
+"""By the place of a fault in its round: on which collector's host which window is closed meanwhile. One stays open."""
+
+REPLICATED = Promise(Durability.REPLICATED, 1)
+
+_log = logging.getLogger(__name__)
+
+
+@pytest.fixture(scope="module")
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    with deployed(tmp_path_factory.mktemp("deployment")) as running:
+        yield running
+
+
+@pytest.fixture
+def at(deployment: Deployment, round_number: int) -> Iterator[Deployment]:
+    """The deployment, empty, whatever was done to it before."""
+    deployment.mend()
+    deployment.cluster.empty()
+    deployment.coins = random.Random(round_number)  # noqa: S311 faults, no secrets
+    yield deployment
+    deployment.mend()
+
+
+@contextlib.contextmanager
+def stores(at: Deployment) -> Iterator[list[RedisStore]]:
+    """Yield the store as `replicated` and as `fsync` see it."""
+    with contextlib.ExitStack() as opened:
+        pair = [RedisStore(at.cluster.url, promise, is_cluster=True) for promise in (REPLICATED, ON_DISK)]
+        for store in pair:
+            opened.callback(store.disconnect)
+            store.prepare()
+        yield pair
+
+
+def counted(store: RedisStore) -> int:
+    """Return how many reports there are."""
+    return sum(sum(tally.counts) for tally in store._tallies(lambda _: True, closed=False))
+
+
+def counted_in_closed_windows(store: RedisStore) -> int:
+    """Return how many reports there are of windows that are closed."""
+    return sum(sum(tally.counts) for tally in store.closed_tallies(store.closed_windows()))
+
+
+def test_what_only_a_master_apart_from_its_replica_has_is_not_read_and_no_window_is_closed_there_alone(
+    at: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window, first, second = Window.parse(TODAY), judged(of_shard(7)), judged(of_shard(7))
+    with at.network.hosts[COLLECTORS[0]].entered(), stores(at) as (replicated, fsync):
+        assert replicated.count(first).verdict == Verdict(1)
+        assert counted(replicated) == counted(fsync) == 1
+    master = at.cluster.holder_of_shard(7)
+    (replica,) = at.cluster.replicas_of(master)
+    with at.network.hosts[COLLECTORS[0]].entered(), stores(at) as (replicated, fsync):
+        at.network.part([at.host_of(master)], [at.host_of(replica)])
+        assert fsync.count(second) == Counted(Verdict(1), is_duplicate=False)
+        with monkeypatch.context() as impatient:
+            impatient.setattr(exchange, "COPIES_WAITS_MS", (4, 8, 16, 32, 64))
+            for store in (replicated, fsync):
+                for _ in range(2):  # the second time the master has nothing to write
+                    with pytest.raises(StoreUnavailableError, match="replica"):
+                        store.close(window)
+                for read in (counted, counted_in_closed_windows):
+                    with pytest.raises(StoreUnavailableError, match="replica"):
+                        read(store)
+    at.network.part([at.host_of(master)], NODES)
+    wait_for_failover(replica)
+    at.mend()
+    with at.network.hosts[COLLECTORS[0]].entered(), stores(at) as (replicated, fsync):
+        for store in (replicated, fsync):
+            assert (counted(store), counted_in_closed_windows(store), store.closed_windows()) == (1, 0, frozenset())
+        assert replicated.count(second) == Counted(Verdict(1), is_duplicate=False)
+        fsync.close(window)
+        for store in (replicated, fsync):
+            assert counted_in_closed_windows(store) == 2
+
+
+@pytest.fixture
+def registry_file(tmp_path: Path) -> Path:
+    path = tmp_path / "metrics.toml"
+    path.write_text(REGISTRY_TEXT, encoding="utf-8")
+    return path
+
+
+class Injected(NamedTuple):
+    """A fault of a round.
+
+    Attributes:
+        name: of the fault.
+        began_s: when, by the monotonic clock.
+        broken_s: when the first link was changed, of those faults that change any.
+        ended_s: when all was well again.
+
+    """
+
+    name: str
+    began_s: float
+    broken_s: float
+    ended_s: float
+
+
+def injected(at: Deployment, fault: Fault, account: Account) -> Injected:
+    """Inject a fault under load, take it back, and wait until uploads are acknowledged again."""
+    began_s = time.monotonic()
+    with fault(at):
+        account.wait_for_answers(ANSWERS_WHILE_ALL_ARE_SEEN if fault in BY_DEGREES else ANSWERS_DURING)
+    at.cluster.wait_until_healthy()
+    ended_s = time.monotonic()
+    account.wait_for_more(UPLOADS_BETWEEN)
+    return Injected(fault.__name__, began_s, max(began_s, at.network.broken_at_s), ended_s)
+
+
+def counts_in_the_end(url: str) -> Counter[Cell]:
+    """Return what is counted, by a look at open windows that was taken after all was over."""
+    over_s, counts = time.time(), Counter[Cell]()
+
+    def read() -> bool:
+        counts.clear()
+        with contextlib.suppress(urllib.error.HTTPError):
+            taken_s = time.time()
+            for line in tallies(url, "?preliminary=1"):
+                counts.update(dict(cells_of(line)))
+            return taken_s > over_s + 2 * LOOKS_EVERY_S
+        return False
+
+    wait_until(read, what="the last tallies")
+    return counts
+
+
+def test_faults_in_any_order_lose_nothing_that_replicas_acknowledged_count_nothing_twice_and_take_no_tally_back(
+    at: Deployment, registry_file: Path, round_number: int
+) -> None:
+    looks = "--snapshot-interval", str(LOOKS_EVERY_S)
+    with (
+        stores(at) as closing,
+        at.collecting(registry_file, ["--durability", "replicated", *looks], looks) as (replicated, fsync),
+    ):
+        account = Account([replicated.url, fsync.url], SENDERS_EACH, round_number)
+        course = []
+        try:
+            account.wait_for_more(UPLOADS_BETWEEN)
+            for number, fault in enumerate(at.coins.sample(FAULTS, len(FAULTS))):
+                if number in CLOSED_DURING:
+                    place, window = CLOSED_DURING[number]
+                    with at.network.hosts[COLLECTORS[place]].entered():
+                        account.close(window, closing[place].close)
+                course.append(injected(at, fault, account))
+        finally:
+            account.end()
+        counts = counts_in_the_end(replicated.url)
+    lost = account.lost(counts, fsync.url)
+    for name, began_s, broken_s, ended_s in course:
+        spans_s = [asked_s - broken_s for asked_s in lost if began_s <= asked_s <= ended_s]
+        last_s = max(spans_s, default=0)
+        _log.info("%s: %.1f s, fsync lost %s, the last after %.2f s", name, ended_s - began_s, len(spans_s), last_s)
+    _log.info("%s acknowledged, %s lost under fsync, closed %s", len(account.acknowledged), len(lost), account.closed)
+    _log.info("%s given up, %s refused, read %s", len(account.abandoned), len(account.refused), account.reads.total())
+    breaches: dict[str, list[Any]] = {
+        "lost": account.lost(counts, replicated.url),
+        "twice": account.twice(counts),
+        "shrunk": account.shrunk(counts),
+        "changed": account.changed(counts),
+    }
+    _log.info("breaches: %s", {name: len(cells) for name, cells in breaches.items()})
+    assert not any(breaches.values()), breaches
