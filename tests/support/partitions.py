@@ -17,7 +17,7 @@ from typing import TypeAlias
 from tests.support.cluster import Cluster, Node, running_nodes
 from tests.support.network import Network, running_network
 from tests.support.packets import CUT, Link
-from tests.support.processes import RunningCollector, running_collector, wait_until
+from tests.support.processes import RunningCollector, running_collector, started, wait_until
 from tests.support.programs import program
 from tests.support.small_disks import BALLAST, fill, mounted
 
@@ -72,7 +72,9 @@ class Deployment:
                 arguments = ("--redis", self.cluster.url, "--cluster", *options)
                 with host.entered():
                     collector = running.enter_context(
-                        running_collector(registry, registry.parent / name, *arguments, host=host.address, port=PORT)
+                        running_collector(
+                            *(registry, registry.parent / name, *arguments), host=host.address, port=PORT, start=started
+                        )
                     )
                 collectors.append(replace(collector, url=f"http://{host.address}:{PORT}"))
             yield collectors

@@ -110,6 +110,7 @@ def running_collector(
     host: str = "127.0.0.1",
     port: int | None = None,
     environment: Mapping[str, str | None] | None = None,
+    start: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen,
 ) -> Iterator[RunningCollector]:
     """Run ``hearsay-collector serve`` until the context ends; a variable that is none is not set."""
     port = port or free_port()
@@ -122,7 +123,7 @@ def running_collector(
     chosen = {**os.environ, "HEARSAY_READ_TOKEN": READ_TOKEN, **(environment or {})}
     settings = {name: value for name, value in chosen.items() if value is not None}
     with output.open("wb") as sink:
-        process = subprocess.Popen(command, stdout=sink, stderr=subprocess.STDOUT, env=settings)
+        process = start(command, stdout=sink, stderr=subprocess.STDOUT, env=settings)
     collector = RunningCollector(f"http://127.0.0.1:{port}", data_dir, process, output)
     try:
         wait_until(
