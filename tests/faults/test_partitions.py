@@ -19,13 +19,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from client_sdk.spec import Verdict, Window
+from client_sdk.spec import Verdict, Window, WindowKind
 from collector import exchange
-from collector.config import ON_DISK, Durability, Promise
+from collector.config import DAY_S, ON_DISK, Durability, Promise
+from collector.judge import judge
 from collector.redis_store import RedisStore
 from collector.store import Counted, StoreUnavailableError
 from tests.support.accounting import REGISTRY_TEXT, Account, Cell, cells_of
-from tests.support.collecting import TODAY, judged, of_shard
+from tests.support.collecting import REGISTRY, TODAY, judged, of_shard
 from tests.support.partitions import (
     BY_DEGREES,
     COLLECTORS,
@@ -34,6 +35,7 @@ from tests.support.partitions import (
     Deployment,
     Fault,
     deployed,
+    stepped_clocks,
     wait_for_failover,
 )
 from tests.support.processes import wait_until
@@ -125,6 +127,29 @@ def test_what_only_a_master_apart_from_its_replica_has_is_not_read_and_no_window
         fsync.close(window)
         for store in (replicated, fsync):
             assert counted_in_closed_windows(store) == 2
+
+
+def test_an_upload_that_comes_again_at_the_last_moment_is_known_by_a_clock_that_stepped_nearly_a_day(
+    at: Deployment,
+) -> None:
+    now_s = time.time()
+    yesterday = Window.of(WindowKind.DAY, now_s - DAY_S)
+    grace_s = int(now_s - yesterday.ends_at) + 1  # it closes within a second, and its ids are remembered for a day more
+    sent = judge(of_shard(7, yesterday.text), REGISTRY, now_s=now_s, grace_s=grace_s)
+    assert len(sent.additions) == 1
+    master = at.cluster.holder_of_shard(7)
+    nodes = (master, *at.cluster.replicas_of(master))
+
+    def count() -> Counted:
+        with at.network.hosts[COLLECTORS[0]].entered(), stores(at) as (_, fsync):
+            return fsync.count(sent)
+
+    assert count() == Counted(Verdict(1), is_duplicate=False)
+    with stepped_clocks(at, [(node, 23) for node in nodes]):
+        at.cluster.wait_until_healthy()
+        assert count() == Counted(Verdict(1), is_duplicate=True)
+    at.mend()
+    assert count() == Counted(Verdict(1), is_duplicate=True)
 
 
 @pytest.fixture

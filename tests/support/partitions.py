@@ -207,16 +207,23 @@ def parted_replica_takes_over(at: Deployment) -> Iterator[None]:
 
 @contextlib.contextmanager
 def stepping_clocks(at: Deployment) -> Iterator[None]:
-    """Step the clocks of a master and of its replica by hours, either way, and back.
+    """Step the clocks of a master and of its replica by hours, either way, and back."""
+    steps = [(node, at.coins.choice((-1, 1)) * at.coins.randint(1, MOST_HOURS)) for node in at.pair()]
+    with stepped_clocks(at, steps):
+        yield
 
-    Both nodes are started again then: one whose clock has gone back waits with its part in failovers for as long.
+
+@contextlib.contextmanager
+def stepped_clocks(at: Deployment, steps: Sequence[tuple[Node, int]]) -> Iterator[None]:
+    """Step clocks of nodes by hours, and back.
+
+    The nodes are started again then: one whose clock has gone back waits with its part in failovers for as long.
     """
-    nodes = at.pair()
-    names = [at.host_of(node) for node in nodes]
-    at.step_clocks({name: at.coins.choice((-1, 1)) * at.coins.randint(1, MOST_HOURS) * HOUR_S for name in names})
+    hours = {at.host_of(node): offset for node, offset in steps}
+    at.step_clocks({name: offset * HOUR_S for name, offset in hours.items()})
     yield
-    at.step_clocks(dict.fromkeys(names, 0))
-    for node in nodes:
+    at.step_clocks(dict.fromkeys(hours, 0))
+    for node, _ in steps:
         node.kill()
         node.start()
 
