@@ -70,12 +70,11 @@ class Deployment:
             for name, options in zip(COLLECTORS, options_of_each, strict=True):
                 host = self.network.hosts[name]
                 arguments = ("--redis", self.cluster.url, "--cluster", *options)
+                starting = running_collector(
+                    registry, registry.parent / name, *arguments, host=host.address, port=PORT, start=started
+                )
                 with host.entered():
-                    collector = running.enter_context(
-                        running_collector(
-                            *(registry, registry.parent / name, *arguments), host=host.address, port=PORT, start=started
-                        )
-                    )
+                    collector = running.enter_context(starting)
                 collectors.append(replace(collector, url=f"http://{host.address}:{PORT}"))
             yield collectors
 
