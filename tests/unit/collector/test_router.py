@@ -31,6 +31,9 @@ class Wire(Connection):
         self._answers = answers
         self._due: list[Any] = []
 
+    def close(self) -> None:
+        pass
+
     def send(self, packed: bytes) -> None:
         reader = hiredis.Reader()
         reader.feed(packed)
