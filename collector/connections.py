@@ -24,7 +24,7 @@ from collector.connection import Connection
 from collector.count_upload import COUNT_UPLOAD
 from collector.plural import plural
 from collector.schema import NAME_FIELD
-from collector.server import Address
+from collector.server import Address, Replicas
 
 CONNECT_TIMEOUT_S = 2.0
 ANSWER_TIMEOUT_S = 5.0
@@ -158,11 +158,15 @@ class Connections:
         """Whether replicas may take over that must have what is read; where memory is enough, nobody counts on them."""
         return bool(self._promise.copies) or (self._is_cluster and self._promise.durability is not Durability.MEMORY)
 
-    def copies_to_confirm(self, connection: Connection, tag: str) -> int:
-        """Return how many replicas must have what a server answered about the shard of a tag."""
+    def replicas_to_confirm(self, connection: Connection, tag: str) -> Replicas:
+        """Return the replicas that must have what a server answered about the shard of a tag: no fewer than promised.
+
+        More than were promised must have it, for any of them may be the one that takes over.
+        """
         if not self._is_cluster:
-            return self._promise.copies
-        return max(self._promise.copies, server.replicas_of_slot(connection, key_slot(tag.encode())))
+            return Replicas(self._promise.copies)
+        listed = server.replicas_of_slot(connection, key_slot(tag.encode()))
+        return listed._replace(count=max(self._promise.copies, listed.count))
 
     def redirected(self, asked: Address, error: AskError) -> Address:
         """Return where a server says that a slot is, or is going to; an empty host is its own."""

@@ -21,6 +21,7 @@ from collector.config import ConfigError
 from collector.connection import Connection
 from collector.plural import plural
 from collector.request import Request, even_when_full
+from collector.server import Replicas
 from collector.store import StoreFullError, StoreUnavailableError
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
@@ -101,15 +102,23 @@ def write_after_reading(connection: Connection, tags: Sequence[str]) -> str:
     raise answer
 
 
-def require_copies(connection: Connection, copies: int) -> None:
-    """Wait until what this connection wrote is on disk here and on so many replicas.
+def require_copies(connection: Connection, replicas: Replicas) -> None:
+    """Wait until what this connection wrote is on disk here and on as many replicas as there are.
 
     Raises:
         RedisError: if it is not, in two seconds.
 
     """
-    if not _has_copies(connection, copies):
-        raise TooFewCopiesError(f"what was read is not yet on the disks of {plural(copies, 'replica')}")
+    if _has_copies(connection, replicas.count):
+        return
+    message = f"what was read is not yet on the disks of {plural(replicas.count, 'replica')}"
+    if replicas.failed:
+        names = " and ".join(replicas.failed)
+        message += (
+            f", of which {plural(len(replicas.failed), 'has', 'have')} failed: bring back {names}, or have every other "
+            "node of the cluster forget it (CLUSTER FORGET)"
+        )
+    raise TooFewCopiesError(message)
 
 
 def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:

@@ -138,7 +138,7 @@ class Router:
             raise StoreUnavailableError("a connection to the store broke while it was read; ask again")
         try:
             tag = write_after_reading(connection, tags)
-            require_copies(connection, self._connections.copies_to_confirm(connection, tag))
+            require_copies(connection, self._connections.replicas_to_confirm(connection, tag))
         except RedisError as error:
             self._connections.drop(address)
             raise unavailable(error) from error

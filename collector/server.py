@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from collector.config import ConfigError, Promise
 from collector.connection import Connection
@@ -12,6 +12,21 @@ from collector.request import Request
 
 Address: TypeAlias = tuple[str, int] | None
 """Host and port of a server; None is the server of the URL."""
+
+VALIDITY_FACTOR = "cluster-replica-validity-factor"
+
+
+class Replicas(NamedTuple):
+    """The replicas of a server that could take over from it with what they have.
+
+    Attributes:
+        count: how many there are.
+        failed: the names, in the cluster, of those that are known to have failed: each may come back.
+
+    """
+
+    count: int
+    failed: tuple[str, ...] = ()
 
 
 def ask(connection: Connection, *command: str | int) -> Any:  # noqa: ANN401 as redis answers
@@ -76,14 +91,26 @@ def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Addres
     ]
 
 
-def replicas_of_slot(connection: Connection, slot: int) -> int:
-    """Return how many replicas a slot's master has, but for those that are known to have failed."""
+def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
+    """Return the replicas of the master that is asked, whose slot it is.
+
+    A replica that has failed is one of them: it may only have been cut off, come back, and take over. A master from
+    which this one took over, and that has failed, is none of them: when it comes back, nobody votes for it before it
+    is in step, but with a validity factor of 0.
+    """
+    takes_over_in_any_state = setting(connection, VALIDITY_FACTOR) == "0"
     for shard in map(_facts, ask(connection, "CLUSTER", "SHARDS")):
         bounds = shard[b"slots"]
         if any(first <= slot <= last for first, last in zip(bounds[::2], bounds[1::2], strict=True)):
-            members = map(_facts, shard[b"nodes"])
-            return sum(node[b"role"] == b"replica" and node[b"health"] != b"fail" for node in members)
-    return 0
+            members = list(map(_facts, shard[b"nodes"]))
+            able = [
+                node
+                for node in members
+                if node[b"role"] == b"replica" or node[b"health"] != b"fail" or takes_over_in_any_state
+            ]
+            failed = tuple(node[b"id"].decode() for node in able if node[b"health"] == b"fail")
+            return Replicas(len(able) - 1, failed)  # one of them is the master itself
+    return Replicas(0)
 
 
 def _facts(flat: list[Any]) -> dict[bytes, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from client_sdk.spec import Verdict, Window, WindowKind
+from collector import keys
 from collector.config import Durability, Promise
 from collector.redis_store import RedisStore
 from collector.shards import CLUSTER_SHARDS, Layout
@@ -104,7 +105,7 @@ def test_an_upload_whose_slot_moves_waits_and_is_not_taken_for_new(healthy: Clus
     target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.id())
     source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", target.id())
     names = source.ask("CLUSTER", "GETKEYSINSLOT", slot, 1000)
-    deep = max((name for name in names if ":seen:" in name), key=len)
+    deep = max((name for name in names if f":{keys.IDS}:" in name), key=len)
     assert deep[-1] in "01234567"
     for leaving, kept in (([name for name in names if name != deep], [deep]), ([deep], [])):
         for name in leaving:

@@ -26,7 +26,9 @@ from collector.judge import judge
 from collector.redis_store import RedisStore
 from collector.store import Counted, StoreUnavailableError
 from tests.support.accounting import REGISTRY_TEXT, Account, Cell, cells_of
+from tests.support.cluster import Node
 from tests.support.collecting import REGISTRY, TODAY, judged, of_shard
+from tests.support.packets import AS_IT_SHOULD_BE
 from tests.support.partitions import (
     BY_DEGREES,
     COLLECTORS,
@@ -35,6 +37,7 @@ from tests.support.partitions import (
     Deployment,
     Fault,
     deployed,
+    others,
     stepped_clocks,
     wait_for_failover,
 )
@@ -127,6 +130,39 @@ def test_what_only_a_master_apart_from_its_replica_has_is_not_read_and_no_window
         fsync.close(window)
         for store in (replicated, fsync):
             assert counted_in_closed_windows(store) == 2
+
+
+def test_what_is_there_while_a_replica_is_held_for_failed_is_not_read_for_that_one_may_yet_take_over(
+    at: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window, first, second = Window.parse(TODAY), judged(of_shard(7)), judged(of_shard(7))
+    master = at.cluster.holder_of_shard(7)
+    (replica,) = at.cluster.replicas_of(master)
+    names, rest = [at.host_of(replica)], others(at.host_of(master), at.host_of(replica))
+    with at.network.hosts[COLLECTORS[0]].entered(), stores(at, ON_DISK) as (fsync,):
+        assert fsync.count(first).verdict == Verdict(1)
+        assert counted(fsync) == 1
+        at.network.part(names, NODES)
+        wait_until(lambda: has_failed(replica, by=master), what="a replica to be held for failed")
+        assert fsync.count(second) == Counted(Verdict(1), is_duplicate=False)
+        with monkeypatch.context() as impatient:
+            impatient.setattr(exchange, "COPIES_WAITS_MS", (4, 8, 16, 32, 64))
+            for read in (counted, counted_in_closed_windows, lambda store: store.close(window)):
+                with pytest.raises(StoreUnavailableError, match=f"{replica.id()}.*CLUSTER FORGET"):
+                    read(fsync)
+    at.network.part([at.host_of(master)], NODES)
+    for sources, targets in ((names, rest), (rest, names)):
+        at.network.set(AS_IT_SHOULD_BE, sources, targets)
+    wait_for_failover(replica)
+    with at.network.hosts[COLLECTORS[0]].entered(), stores(at, ON_DISK) as (fsync,):
+        wait_until(lambda: has_failed(master, by=replica), what="a master to be held for failed")
+        assert (counted(fsync), fsync.closed_windows()) == (1, frozenset())  # the second is lost, and was never shown
+
+
+def has_failed(node: Node, *, by: Node) -> bool:
+    """Whether a node holds another for failed, as the majority of masters does."""
+    lines = [line.split() for line in by.ask("CLUSTER", "NODES").splitlines()]
+    return any(name == node.id() and "fail" in flags.split(",") for name, _, flags, *_ in lines)
 
 
 def test_an_upload_that_comes_again_at_the_last_moment_is_known_by_a_clock_that_stepped_nearly_a_day(

@@ -76,6 +76,19 @@ class Acknowledgement(NamedTuple):
     asked_s: float
 
 
+class Look(NamedTuple):
+    """What a reader was told first of a tally that is final.
+
+    Attributes:
+        collector: the URL of the one that told it.
+        counts: what it counts.
+
+    """
+
+    collector: str
+    counts: dict[Cell, int]
+
+
 class Account:
     """Sends uploads from several threads to several collectors, reads their tallies, and knows what must be counted.
 
@@ -107,7 +120,7 @@ class Account:
         self.reads: Counter[str] = Counter()
         self.closed: list[str] = []
         self._most_read: Counter[Cell] = Counter()
-        self._closed_read: dict[tuple[str, str], dict[Cell, int]] = {}
+        self._closed_read: dict[tuple[str, str], Look] = {}
         self._cells = (
             Cell(f"m{number}", window, symbol)
             for symbol, number, window in itertools.product(range(SYMBOLS), range(METRICS), self.windows)
@@ -172,7 +185,7 @@ class Account:
         """Return what changed of tallies that were read as final."""
         return [
             cell
-            for (metric, window), read in self._closed_read.items()
+            for (metric, window), (_, read) in self._closed_read.items()
             for cell in (Cell(metric, window, symbol) for symbol in range(SYMBOLS))
             if read.get(cell, 0) != counts[cell]
         ]
@@ -241,8 +254,11 @@ class Account:
                 for cell, count in counts.items():
                     self._most_read[cell] = max(self._most_read[cell], count)
                 if line["closed"]:
-                    before = self._closed_read.setdefault((line["metric"], line["window"]), counts)
-                    assert before == counts, "a closed tally changed between two looks"
+                    first = self._closed_read.setdefault((line["metric"], line["window"]), Look(url, counts))
+                    assert first.counts == counts, (
+                        f"a closed tally changed between two looks: {first.collector} and {url} tell of other "
+                        f"{sorted(first.counts.keys() ^ counts.keys())}"
+                    )
 
 
 def cells_of(line: dict[str, Any]) -> Iterator[tuple[Cell, int]]:

@@ -23,7 +23,7 @@ NODE_TIMEOUT_MS = 1000
 SETTINGS = (
     *("--protected-mode", "no", "--save", "", "--appendonly", "yes", "--appendfsync", "always"),
     *("--cluster-enabled", "yes", "--cluster-require-full-coverage", "no", "--cluster-node-timeout"),
-    *(str(NODE_TIMEOUT_MS), "--repl-diskless-sync-delay", "0", "--cluster-replica-validity-factor", "0"),
+    *(str(NODE_TIMEOUT_MS), "--repl-diskless-sync-delay", "0"),
 )
 
 

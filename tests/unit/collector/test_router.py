@@ -247,24 +247,29 @@ SHARDS_SEEN = [
         [0, 16_383],
         b"nodes",
         [
-            [b"role", b"master", b"health", b"online"],
-            [b"role", b"replica", b"health", b"online"],
-            [b"role", b"replica", b"health", b"fail"],
+            [b"id", b"m", b"role", b"master", b"health", b"online"],
+            [b"id", b"r", b"role", b"replica", b"health", b"online"],
+            [b"id", b"f", b"role", b"master", b"health", b"fail"],
         ],
     ],
 ]
 
 
 def replicated(
-    commands: list[list[bytes]], copies_on_disk: int, refused: dict[bytes, Exception] | None = None
+    commands: list[list[bytes]],
+    copies_on_disk: int,
+    refused: dict[bytes, Exception] | None = None,
+    seen: Any = SHARDS_SEEN,
+    factor: bytes = b"10",
 ) -> Answers:
-    """Answer as a node with a replica, and with one that has failed."""
+    """Answer as a node with a replica, which took over from another that failed."""
 
     def answer(command: list[bytes]) -> Any:
         commands.append(command)
         if command[0] == b"EVAL":
             return (refused or {}).get(command[3], b"OK")
-        return {b"CLUSTER": SHARDS_SEEN, b"WAITAOF": [1, copies_on_disk]}.get(command[0], b"here")
+        told = {b"CLUSTER": seen, b"CONFIG": [command[-1], factor], b"WAITAOF": [1, copies_on_disk]}
+        return told.get(command[0], b"here")
 
     return answer
 
@@ -278,6 +283,7 @@ def test_what_is_read_is_confirmed_by_a_write_that_every_replica_has_which_could
     assert [command[-3:] for command in commands] == [
         [b"GET", b"{1}:"],
         [b"SET", b"{1}:read", b""],
+        [b"CONFIG", b"GET", b"cluster-replica-validity-factor"],
         [b"CLUSTER", b"SHARDS"],
         [b"1", b"1", b"4"],
     ]
@@ -290,6 +296,34 @@ def test_what_no_replica_has_is_not_confirmed() -> None:
     with pytest.raises(StoreUnavailableError, match="not yet on the disks of 1 replica"):
         reading.confirm()
     assert wires.dropped == [A]
+
+
+def test_a_replica_that_has_failed_must_have_it_too_until_it_is_forgotten() -> None:
+    shard = _with(SHARDS_SEEN[0], [b"id", b"lost", b"role", b"replica", b"health", b"fail"])
+    for copies_on_disk, is_confirmed in ((1, False), (2, True)):
+        ours, _ = routed({A: replicated([], copies_on_disk, seen=[shard])})
+        reading = Reading(ours)
+        assert reading.ask(get()) == b"here"
+        if is_confirmed:
+            reading.confirm()
+            continue
+        with pytest.raises(StoreUnavailableError, match="of 2 replicas, of which 1 has failed: bring back lost, or"):
+            reading.confirm()
+
+
+def test_a_master_that_was_taken_over_from_must_have_it_if_it_is_heard_of_or_may_take_over_in_any_state() -> None:
+    back = _with(SHARDS_SEEN[0], [b"id", b"back", b"role", b"master", b"health", b"online"])
+    for server in (replicated([], 1, seen=[back]), replicated([], 1, factor=b"0")):
+        ours, _ = routed({A: server})
+        reading = Reading(ours)
+        assert reading.ask(get()) == b"here"
+        with pytest.raises(StoreUnavailableError, match="not yet on the disks of 2 replicas"):
+            reading.confirm()
+
+
+def _with(shard: list[Any], node: list[bytes]) -> list[Any]:
+    """Return a shard with a further node."""
+    return [*shard[:-1], [*shard[-1], node]]
 
 
 def test_a_shard_that_has_moved_meanwhile_is_not_the_one_to_write_to() -> None:
