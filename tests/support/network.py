@@ -34,6 +34,13 @@ IFF_TUN, IFF_NO_PI = 0x0001, 0x1000
 IFF_UP, IFF_RUNNING = 0x1, 0x40
 SIOCSIFFLAGS, SIOCSIFADDR, SIOCSIFNETMASK = 0x8914, 0x8916, 0x891C
 
+TUN = "/dev/net/tun"
+
+NEEDED = (
+    f"this test makes hosts of its own, and so needs root, network namespaces and {TUN} (modprobe tun; for a container "
+    f"--cap-add NET_ADMIN --cap-add SYS_ADMIN --device {TUN})"
+)
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -112,10 +119,17 @@ class Network:
 
 @contextlib.contextmanager
 def running_network(names: Iterable[str]) -> Iterator[Network]:
-    """Run a network of hosts until the context ends."""
-    assert os.geteuid() == 0, "this test makes network namespaces: run it as root"
+    """Run a network of hosts until the context ends.
+
+    Raises:
+        AssertionError: where no hosts can be made; it says what they need.
+
+    """
     with contextlib.ExitStack() as opened:
-        hosts = {name: _host(number, opened) for number, name in enumerate(names, 1)}
+        try:
+            hosts = {name: _host(number, opened) for number, name in enumerate(names, 1)}
+        except OSError as error:
+            raise AssertionError(f"{NEEDED}: {error}") from error
         devices = [host.device for host in hosts.values()]
         router = started(
             [sys.executable, "-m", "tests.support.packets", *map(str, devices)],
@@ -140,7 +154,7 @@ def _host(number: int, opened: contextlib.ExitStack) -> Host:
         _require(_libc.unshare(CLONE_NEWNET))
         namespace = _own_namespace()
         opened.callback(os.close, namespace)
-        device = os.open("/dev/net/tun", os.O_RDWR)
+        device = os.open(TUN, os.O_RDWR)
         opened.callback(os.close, device)
         fcntl.ioctl(device, TUNSETIFF, struct.pack("16sH22x", b"tun0", IFF_TUN | IFF_NO_PI))
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
