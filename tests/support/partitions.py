@@ -254,7 +254,7 @@ FAULTS: tuple[Fault, ...] = (
     full_disk,
 )
 
-BY_DEGREES = {slow_and_lossy, lagging_replica_takes_over, stepping_clocks}
+BY_DEGREES = {slow_and_lossy, lagging_replica_takes_over, parted_replica_takes_over, stepping_clocks}
 """Those that cut nobody off from collectors while they last."""
 
 
