@@ -166,7 +166,7 @@ class Connections:
         if not self._is_cluster:
             return Replicas(self._promise.copies)
         listed = server.replicas_of_slot(connection, key_slot(tag.encode()))
-        return listed._replace(count=max(self._promise.copies, listed.count))
+        return listed._replace(number=max(self._promise.copies, listed.number))
 
     def redirected(self, asked: Address, error: AskError) -> Address:
         """Return where a server says that a slot is, or is going to; an empty host is its own."""

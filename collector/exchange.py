@@ -109,9 +109,9 @@ def require_copies(connection: Connection, replicas: Replicas) -> None:
         RedisError: if it is not, in two seconds.
 
     """
-    if _has_copies(connection, replicas.count):
+    if _has_copies(connection, replicas.number):
         return
-    message = f"what was read is not yet on the disks of {plural(replicas.count, 'replica')}"
+    message = f"what was read is not yet on the disks of {plural(replicas.number, 'replica')}"
     if replicas.failed:
         names = " and ".join(replicas.failed)
         message += (

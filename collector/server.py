@@ -14,18 +14,19 @@ Address: TypeAlias = tuple[str, int] | None
 """Host and port of a server; None is the server of the URL."""
 
 VALIDITY_FACTOR = "cluster-replica-validity-factor"
+"""By it a cluster votes for no replica that was without its master for long, or was never in step; but 0 lets any."""
 
 
 class Replicas(NamedTuple):
     """The replicas of a server that could take over from it with what they have.
 
     Attributes:
-        count: how many there are.
+        number: how many there are.
         failed: the names, in the cluster, of those that are known to have failed: each may come back.
 
     """
 
-    count: int
+    number: int
     failed: tuple[str, ...] = ()
 
 

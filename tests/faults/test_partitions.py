@@ -230,17 +230,20 @@ def injected(at: Deployment, fault: Fault, account: Account) -> Injected:
     with fault(at):
         account.wait_for_answers(answers)
     at.cluster.wait_until_healthy()
+    remove_look(at)
     ended_s = time.monotonic()
     account.wait_for_more(UPLOADS_BETWEEN)
     return Injected(fault.__name__, began_s, max(began_s, at.network.broken_at_s), ended_s)
 
 
-def counts_in_the_end(at: Deployment, url: str) -> Counter[Cell]:
-    """Return what is counted, by a look at open windows that is taken now that all is over.
-
-    The last one is removed: of a clock that was ahead when it was taken it may live on for hours.
-    """
+def remove_look(at: Deployment) -> None:
+    """Have the next look at open windows be taken anew: the last, if by a clock that was ahead, lives on for hours."""
     at.cluster.holder_of_shard(0).ask("DEL", keys.SNAPSHOT)
+
+
+def counts_in_the_end(at: Deployment, url: str) -> Counter[Cell]:
+    """Return what is counted, by a look at open windows that is taken now that all is over."""
+    remove_look(at)
     counts = Counter[Cell]()
 
     def read() -> bool:
