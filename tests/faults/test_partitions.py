@@ -49,7 +49,7 @@ SENDERS_EACH = 4
 UPLOADS_BETWEEN = 20
 """After each fault: the deployment is well again."""
 
-ANSWERS_DURING, ANSWERS_WHILE_ALL_ARE_SEEN = (0, 8), 40
+ANSWERS_DURING, ANSWERS_WHILE_ALL_ARE_SEEN = (0, 0, 8), 40
 """At least, of each fault. Where somebody is cut off, coins say whether it is over as soon as another took over, or
 goes on until collectors give up waiting."""
 
