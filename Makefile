@@ -41,7 +41,7 @@ screenshots: setup programs
 	$(BIN)/python -m tools.screenshots
 
 bench: setup programs
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m benchmarks
 
 faults: setup programs
 	$(BIN)/python -m pytest tests/faults --rounds 20

@@ -17,10 +17,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from client_sdk.outcome import Reply
+    from client_sdk.protocol.errors import HearsayError, OutsideDomainError, RegistryError, UnknownMetricError
+    from client_sdk.protocol.registry.registry import Registry
     from client_sdk.results import BudgetStatus, HistoryEntry, LedgerError, Recorded
-    from client_sdk.spec.errors import HearsayError, OutsideDomainError, RegistryError, UnknownMetricError
-    from client_sdk.spec.registry import Registry
+    from client_sdk.sending.retry import Reply
     from client_sdk.telemetry import Telemetry
 
 __all__ = [

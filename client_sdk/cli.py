@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from client_sdk import forgetting, ledger, ledger_file, outbox
-from client_sdk.spec.epsilon import as_float
+from client_sdk.ledger import charges, erase, outbox
+from client_sdk.ledger import file as ledger_file
+from client_sdk.protocol.epsilon import as_float
 
 if TYPE_CHECKING:
     import sqlite3
@@ -79,7 +80,7 @@ def _show(connection: sqlite3.Connection, _path: Path) -> Iterator[str]:
         yield "The number sent was drawn at random around your answer; it is not your answer."
     else:
         yield "Nothing has left this device."
-    yield f"Privacy loss spent so far: epsilon {as_float(ledger.lifetime_nanos(connection)):.9f}"
+    yield f"Privacy loss spent so far: epsilon {as_float(charges.lifetime_nanos(connection)):.9f}"
     yield f"Waiting to be sent or answered: {outbox.waiting(connection)}"
     for reason, reports in outbox.dropped(connection).items():
         yield f"Dropped ({reason}): {reports}"
@@ -87,7 +88,7 @@ def _show(connection: sqlite3.Connection, _path: Path) -> Iterator[str]:
 
 def _forget(connection: sqlite3.Connection, path: Path) -> Iterator[str]:
     connection.execute("BEGIN IMMEDIATE")
-    forgetting.wipe(connection)
+    erase.wipe(connection)
     connection.execute("COMMIT")
     ledger_file.scrub(connection)
     ledger_file.remove_leftovers(path)

@@ -6,16 +6,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from client_sdk import counting, ledger
-from client_sdk.agenda import Agenda, Made
-from client_sdk.keeper import READ, WRITE
-from client_sdk.ledger import Slot
-from client_sdk.permanent import Secret, secret_of
-from client_sdk.process import Processes
+from client_sdk.answers import counters
+from client_sdk.answers.permanent import Secret, secret_of
+from client_sdk.answers.schedule import Agenda, Made
+from client_sdk.ledger import charges
+from client_sdk.ledger.charges import Slot
+from client_sdk.ledger.thread import READ, WRITE
+from client_sdk.per_process import Processes
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import Window, WindowKind
 from client_sdk.results import LedgerBusyError, LedgerError, Recorded
-from client_sdk.spec.metric import Metric
-from client_sdk.spec.registry import Registry
-from client_sdk.spec.window import Window, WindowKind
 
 if TYPE_CHECKING:
     import sqlite3
@@ -131,10 +132,10 @@ class Recorder:
     def _count(
         self, connection: sqlite3.Connection, window: Window, _instant_s: float, definition: Metric, by: int
     ) -> Recorded:
-        if ledger.slot(connection, (definition.name, definition.edition, window.text)) is Slot.REPORTED:
+        if charges.slot(connection, (definition.name, definition.edition, window.text)) is Slot.REPORTED:
             return Recorded.ALREADY_RECORDED
         if definition.persist:
-            counting.add_persistent(connection, definition, window, by)
+            counters.add_persistent(connection, definition, window, by)
         else:
             self._agenda.counters.add(definition, window, by)
         return Recorded.COUNTED

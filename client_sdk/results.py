@@ -7,8 +7,8 @@ import logging
 from dataclasses import dataclass
 from enum import StrEnum
 
-from client_sdk.spec.errors import HearsayError
-from client_sdk.spec.refusal import Refusal
+from client_sdk.protocol.errors import HearsayError
+from client_sdk.protocol.wire.refusal import Refusal
 
 
 class Recorded(StrEnum):
@@ -47,7 +47,7 @@ class Recorded(StrEnum):
 
 
 class ReportOutcome(StrEnum):
-    """What became of a report that has left the device, beside the codes of refusals (`client_sdk.spec.Refusal`)."""
+    """What became of a report that has left the device, beside the codes of refusals (`client_sdk.protocol.Refusal`)."""
 
     SENT = "sent"
     """There is no answer yet."""
@@ -91,7 +91,7 @@ class HistoryEntry:
         edition: 12 hex digits: what the report means.
         window: the window that it speaks of.
         symbol: the perturbed answer that was sent, from 0.
-        outcome: a `ReportOutcome`, or the latest `client_sdk.spec.Refusal` of the report; each is its code as a text.
+        outcome: a `ReportOutcome`, or the latest `client_sdk.protocol.Refusal` of the report; each is its code as a text.
 
     """
 

@@ -12,23 +12,25 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from client_sdk import forgetting, ledger, ledger_file, outbox, participation
-from client_sdk.agenda import Agenda, Made
-from client_sdk.budget_watch import WARN_AT, BudgetWatch, OnBudget
-from client_sdk.coins import SystemCoins
-from client_sdk.keeper import BARE, READ
-from client_sdk.ledger import Periods
-from client_sdk.permanent import permanent_answer
-from client_sdk.process import Processes
+from client_sdk.answers import participation
+from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
+from client_sdk.answers.coins import SystemCoins
+from client_sdk.answers.permanent import permanent_answer
+from client_sdk.answers.schedule import Agenda, Made
+from client_sdk.ledger import charges, erase, outbox
+from client_sdk.ledger import file as ledger_file
+from client_sdk.ledger.charges import Periods
+from client_sdk.ledger.thread import BARE, READ
+from client_sdk.per_process import Processes
+from client_sdk.protocol.channel import Coins
+from client_sdk.protocol.domain import Count
+from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
+from client_sdk.protocol.mechanisms.permanent import Permanent
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
 from client_sdk.recorder import Recorder
 from client_sdk.results import BudgetStatus, HistoryEntry, LedgerError, Recorded, warn
-from client_sdk.spec.channel import Coins
-from client_sdk.spec.domain import Count
-from client_sdk.spec.errors import OutsideDomainError, UnknownMetricError
-from client_sdk.spec.mechanisms.permanent import Permanent
-from client_sdk.spec.metric import Metric
-from client_sdk.spec.registry import Registry
-from client_sdk.transport import HttpTransport, Transport
+from client_sdk.sending.transport import HttpTransport, Transport
 
 if TYPE_CHECKING:
     import sqlite3
@@ -248,8 +250,8 @@ class Telemetry:
         budget = self._registry.budget
         periods = Periods.at(budget, self._recorder.instant(budget.window))
         once_nanos = participation.window_nanos(self._registry)
-        work = partial(ledger.status, budget=budget, periods=periods, window_nanos=once_nanos)
-        return self._ask(work, empty=ledger.status_of((0, 0, 0), budget, periods, once_nanos))
+        work = partial(charges.status, budget=budget, periods=periods, window_nanos=once_nanos)
+        return self._ask(work, empty=charges.status_of((0, 0, 0), budget, periods, once_nanos))
 
     def dropped(self) -> dict[str, int]:
         """Return how many reports were dropped, by reason.
@@ -280,10 +282,10 @@ class Telemetry:
         self._agenda.counters.clear()
         self._processes.current.uploader.stop()
         if self._path is None:
-            self._run(forgetting.wipe, FORGET_DEADLINE_S)
+            self._run(erase.wipe, FORGET_DEADLINE_S)
             return
         if ledger_file.exists(self._path):
-            self._run(forgetting.wipe, FORGET_DEADLINE_S)
+            self._run(erase.wipe, FORGET_DEADLINE_S)
             self._run(ledger_file.scrub, FORGET_DEADLINE_S, begin=BARE)
         ledger_file.remove_leftovers(self._path)
 

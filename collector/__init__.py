@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collector.app import create_app
+    from collector.http.app import create_app
 
 __all__ = ["create_app"]
 
@@ -14,6 +14,6 @@ def __getattr__(name: str) -> object:
     """Import on first use: the command must be able to say that flask is missing."""
     if name != "create_app":
         raise AttributeError(name)
-    from collector.app import create_app  # noqa: PLC0415 see above
+    from collector.http.app import create_app  # noqa: PLC0415 see above
 
     return create_app

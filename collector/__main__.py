@@ -10,7 +10,7 @@ MISSING_EXTRA = 2
 def main() -> int:
     """Run the command line; say how to install what is missing."""
     try:
-        from collector.cli import cli  # noqa: PLC0415 may be missing
+        from collector.commands.cli import cli  # noqa: PLC0415 may be missing
 
         cli(prog_name="hearsay-collector")
     except ModuleNotFoundError as error:

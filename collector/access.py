@@ -16,8 +16,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from client_sdk.spec.table import Table
-from collector.config import DAY_S, ConfigError
+from client_sdk.protocol.registry.table import Table
+from collector.config import DAY_S
+from collector.errors import ConfigError
 from collector.judge import Allowance
 
 SECRET_BYTES = 32

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from client_sdk.spec import GRACE_S, HearsayError
-from collector.log_lines import LogFormat
+from client_sdk.protocol import GRACE_S
+from collector.durability import Durability, Promise, _require, promised
+from collector.errors import ConfigError
+from collector.log import LogFormat
 
 TOKEN = re.compile(r"[!-~]+")
 """What a header can carry without doubt: printable ASCII without blanks."""
@@ -22,6 +22,8 @@ a second over the network do not find in millions of years. A word of three lett
 MAX_PORT = 65_535
 
 HOUR_S = 3600
+
+
 DAY_S = 24 * HOUR_S
 
 MAX_GRACE_S = 366 * DAY_S
@@ -38,40 +40,6 @@ LEAST_STORE_BYTES = 16 * 2**20
 """An empty store takes about a megabyte, and some more for each client."""
 
 SIZE = re.compile(r"([0-9]{1,15})([KMGT]?)")
-
-
-class ConfigError(HearsayError):
-    """A setting that cannot be used; its text says which and what would be right."""
-
-
-class Durability(StrEnum):
-    """What an acknowledgement promises.
-
-    ``fsync``: the counted reports are on the store's disk. ``replicated``: they are on the disks of replicas too, so
-    that the loss of a server loses none. ``memory``: they are in the store's memory, and a crash of the store may lose
-    what it acknowledged last.
-    """
-
-    FSYNC = "fsync"
-    REPLICATED = "replicated"
-    MEMORY = "memory"
-
-
-class Promise(NamedTuple):
-    """What an acknowledgement promises.
-
-    Attributes:
-        durability: where the counted reports are by then.
-        copies: how many replicas have them on disk by then; 0 unless ``replicated``.
-
-    """
-
-    durability: Durability
-    copies: int = 0
-
-
-ON_DISK = Promise(Durability.FSYNC)
-IN_MEMORY = Promise(Durability.MEMORY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,26 +133,6 @@ class CollectorConfig:
         return promised(self.durability, self.copies, self.redis_url)
 
 
-def promised(durability: Durability, copies: int, redis_url: str | None) -> Promise:
-    """Return what is promised of a store of one's own, or of the embedded one.
-
-    Raises:
-        ConfigError: if it cannot be.
-
-    """
-    _require(
-        durability is not Durability.REPLICATED or redis_url is not None,
-        "--durability replicated needs replicas, and the embedded store has none: name a server that has some, or "
-        "a cluster, with --redis URL",
-    )
-    _require(1 <= copies <= 5, f"--copies must be from 1 to 5, not {copies}")  # noqa: PLR2004 said at CollectorConfig
-    _require(
-        copies == 1 or durability is Durability.REPLICATED,
-        "--copies is for --durability replicated: give both, or neither",
-    )
-    return Promise(durability, copies if durability is Durability.REPLICATED else 0)
-
-
 def require_long(secret: str | None, what: str) -> None:
     """Refuse a secret that is there and so short that it can be guessed.
 
@@ -230,8 +178,3 @@ def parse_size(text: str, option: str) -> int:
         raise ConfigError(f"{option} must be a number of bytes, or of K, M, G or T of 1024 each, such as 2G")
     number, unit = found.groups()
     return int(number) << 10 * " KMGT".index(unit or " ")
-
-
-def _require(holds: bool, problem: str) -> None:  # noqa: FBT001 reads as a sentence
-    if not holds:
-        raise ConfigError(problem)

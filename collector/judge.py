@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from client_sdk.spec import CLOCK_SKEW_S, Metric, Refusal, Registry, Upload, Window
+from client_sdk.protocol import CLOCK_SKEW_S, Metric, Refusal, Registry, Upload, Window
 
 IDS_OUTLIVE_S = 86_400
 """Seconds that an upload id is remembered beyond the close of its last window.

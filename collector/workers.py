@@ -24,10 +24,10 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server import Server
 
-from client_sdk.spec import MAX_UPLOAD_BYTES
-from collector.config import ConfigError
-from collector.log_lines import Event, LogFormat
-from collector.log_lines import settings as settings_of
+from client_sdk.protocol import MAX_UPLOAD_BYTES
+from collector.errors import ConfigError
+from collector.log import Event, LogFormat
+from collector.log import settings as settings_of
 
 RESTART_DELAY_S = 1.0
 

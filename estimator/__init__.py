@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import estimator
-from client_sdk.spec import Registry
+from client_sdk.protocol import Registry
 
 report = estimator.load_report("report.json")  # what `hearsay-estimator report --format json` wrote
 report = estimator.estimate(Registry.load("metrics.toml"), Path("tallies.ndjson"))
@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from estimator.api import estimate
-    from estimator.document import ChangesDocument, MetricDocument, PooledDocument, ReportDocument
     from estimator.errors import MissingLibraryError, ReportError, TalliesError
-    from estimator.figure import Estimate
-    from estimator.load import load_report
+    from estimator.formats.document import ChangesDocument, MetricDocument, PooledDocument, ReportDocument
+    from estimator.formats.from_json.report import load_report
+    from estimator.results.estimate import Estimate
 
 __all__ = [
     "ChangesDocument",

@@ -20,7 +20,7 @@ def main() -> None:
         )
         raise SystemExit(2)
     os.environ.setdefault(*ONE_THREAD)
-    from estimator.cli import command  # noqa: PLC0415 it needs what was just looked for
+    from estimator.commands.cli import command  # noqa: PLC0415 it needs what was just looked for
 
     command(prog_name="hearsay-estimator")
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
-from client_sdk.spec import Registry, Window
-from estimator.bounds import Bounds
-from estimator.document import ReportDocument
-from estimator.metric_estimate import Wanted
-from estimator.report import Selection, make_report
-from estimator.tallies import Tally, read_file
+from client_sdk.protocol import Registry, Window
+from estimator.formats.document import ReportDocument
+from estimator.report.report import make_report
+from estimator.results.request import Selection, Wanted
+from estimator.tallies.bounds import Bounds
+from estimator.tallies.tally import Tally, read_file
 
 
 def estimate(  # noqa: PLR0913 one argument an option of the command

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from collector.embedded import EmbeddedStore
-from tests.support.cluster import Cluster, running_cluster
-from tests.support.collecting import REGISTRY_TEXT
+from collector.embedded.store import EmbeddedStore
+from tests.support.services.cluster import Cluster, running_cluster
+from tests.support.services.collecting import REGISTRY_TEXT
 
-pytest_plugins = ["tests.support.temporary"]
+pytest_plugins = ["tests.support.services.temporary"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

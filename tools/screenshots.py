@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from tests.support.browser import Scheme, chromium, opened
+from tests.support.services.browser import Scheme, chromium, opened
 
 ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 
-from collector.backup.archive import Cut, Facts, Source
-from collector.backup.lines import BackupError, Bucket, Closed, Counts, End, Header, Line, encode
+from collector.backup.format import BackupError, Bucket, Closed, Counts, End, Header, Line, encode
+from collector.backup.ports import Cut, Facts, Source
 
 
 def backup(

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from client_sdk.spec import Window, WindowError
+from client_sdk.protocol import Window, WindowError
 
 MAX_COUNT = 2**63 - 1
 """What a counter of the store can hold."""

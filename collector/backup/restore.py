@@ -7,9 +7,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from collector.backup.archive import Target
 from collector.backup.fields import LineError
-from collector.backup.lines import LONGEST_LINE, BackupError, Bucket, Closed, Counts, End, Header, Line, decode
+from collector.backup.format import LONGEST_LINE, BackupError, Bucket, Closed, Counts, End, Header, Line, decode
+from collector.backup.ports import Target
 
 IDS_AT_ONCE = 2**19
 """So many remembered uploads are sorted by shard together, so that few steps put many of them."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collector.backup.lines import Bucket, Closed, Counts, Line
-from collector.plural import plural
+from collector.backup.format import Bucket, Closed, Counts, Line
+from collector.text import plural
 
 
 class Summary:

@@ -14,12 +14,12 @@ from typing import Any
 
 from flask import Response
 
-from client_sdk.spec import MAX_UPLOAD_BYTES, MalformedError, Upload
-from collector.body import require_type, too_large
-from collector.bulk import LineProblem
-from collector.headers import NOT_KEPT
-from collector.operations import JSON
-from collector.problem import BY_CODE, Problem, ProblemError, problem_response
+from client_sdk.protocol import MAX_UPLOAD_BYTES, MalformedError, Upload
+from collector.api.batch import LineProblem
+from collector.api.body import require_type, too_large
+from collector.api.headers import NOT_KEPT
+from collector.api.operations import JSON
+from collector.api.problem import BY_CODE, Problem, ProblemError, problem_response
 from collector.relay.arrivals import Arrivals
 from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import Mixer

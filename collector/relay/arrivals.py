@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from collector.problem import Problem, ProblemError
+from collector.api.problem import Problem, ProblemError
 
 BODY_DEADLINE_S = 15.0
 """How long the body of an upload may take: 64 KiB over the slowest of lines."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
-from collector.bulk import MAX_BULK_BYTES, MAX_BULK_UPLOADS
+from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS
 
 Waiter = TypeVar("Waiter")
 """Whoever waits for the answer to an upload."""

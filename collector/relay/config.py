@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from client_sdk.spec.base_url import is_base_url, is_readable_on_the_way
-from collector.config import TOKEN, ConfigError, require_long
-from collector.log_lines import LogFormat
+from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
+from collector.config import TOKEN, require_long
+from collector.errors import ConfigError
+from collector.log import LogFormat
 
 DEFAULT_GATHER_S = 5.0
 

@@ -10,9 +10,9 @@ from typing import Any
 import requests
 from requests.adapters import HTTPAdapter
 
-from client_sdk.spec import HearsayError
-from collector.bulk import MAX_ANSWER_BYTES
-from collector.operations import NDJSON
+from client_sdk.protocol import HearsayError
+from collector.api.batch import MAX_ANSWER_BYTES
+from collector.api.operations import NDJSON
 from collector.relay.deadline import Deadline
 
 UPLOADS_PATH = "/v1/uploads"

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from client_sdk.spec import MalformedError
-from collector.bulk import Answered, LineProblem, decode_answers
+from client_sdk.protocol import MalformedError
+from collector.api.batch import Answered, LineProblem, decode_answers
 from collector.relay.batch import Batch, Line, Permute, gather_time_s
 from collector.relay.forward import CollectorUnavailableError
 

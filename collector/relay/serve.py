@@ -9,8 +9,8 @@ from random import SystemRandom
 
 from granian.constants import Interfaces
 
-from collector.config import ConfigError
-from collector.log_lines import configure
+from collector.errors import ConfigError
+from collector.log import configure
 from collector.relay.app import RelayApp, Room
 from collector.relay.config import RelayConfig
 from collector.relay.forward import CollectorUnavailableError, Forwarder

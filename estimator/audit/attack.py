@@ -19,9 +19,9 @@ from statistics import NormalDist
 import numpy as np
 
 from estimator.audit.bounds import detectable, provable
-from estimator.audit.observation import Table
-from estimator.audit.scores import Score, scores
-from estimator.intervals import Floats
+from estimator.audit.distinguishers import Score, scores
+from estimator.audit.features import Table
+from estimator.statistics.arrays import Floats
 
 FALSE_ACCUSATION = 1e-6
 """How often a right device may be accused at most, by all bounds of an audit together."""

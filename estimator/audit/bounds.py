@@ -1,7 +1,7 @@
 """One-sided bounds of a probability, far out in the tails, from a binomial count.
 
 Source: Clopper & Pearson 1934. Few successes or few failures take exact sums of the binomial law; between them stands
-the approximation of Peizer & Pratt (`estimator.intervals.normal_score`), whose tails err by less than one part in a
+the approximation of Peizer & Pratt (`estimator.statistics.binomial_intervals.normal_score`), whose tails err by less than one part in a
 hundred: a fiftieth of the level is given away, so that the bounds hold.
 """
 
@@ -14,7 +14,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from estimator.intervals import BISECTIONS, FEW, at_most, normal_score
+from estimator.statistics.binomial_intervals import at_most, normal_score
+from estimator.statistics.confidence import BISECTIONS, FEW
 
 GIVEN_AWAY = 0.02
 """Of the level: twice what the approximation may err by, and far more than floats do."""

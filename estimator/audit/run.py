@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from client_sdk.spec import Registry
-from estimator.audit import play
+from client_sdk.protocol import Registry
+from estimator.audit import black_box
 from estimator.audit.attack import Proof, attack, level_of
-from estimator.audit.contests import LEAST_REPORTS, Contest, Scene, scenes
-from estimator.audit.observation import Observation, observe, tabulate
+from estimator.audit.features import Observation, observe, tabulate
+from estimator.audit.games import LEAST_REPORTS, Contest, Scene, scenes
 
 EFFORT_IN_ALL = 280_000
 """Of an audit by default, in windows: two to three minutes of a core, so that five do where others use it, too."""
@@ -17,7 +17,7 @@ EFFORT_IN_ALL = 280_000
 MOST_REPORTS = 20_000
 """Of each answer by default, where there are few questions."""
 
-Lives = dict[play.Life, list[list[Observation]]]
+Lives = dict[black_box.Life, list[list[Observation]]]
 """Of each device that lived a life, what was observed window by window."""
 
 
@@ -56,7 +56,7 @@ class Audit:
 def chosen(registry: Registry, names: tuple[str, ...]) -> Registry:
     """Return the registry to play: with the named metrics, or all if none is named; without ceilings."""
     metrics = {name: registry.metric(name) for name in names} if names else registry.metrics
-    return play.without_ceilings(replace(registry, metrics=metrics))
+    return black_box.without_ceilings(replace(registry, metrics=metrics))
 
 
 def windows_played(registry: Registry, reports: int) -> int:
@@ -75,7 +75,7 @@ def audit(
     reports: int,
     *,
     after_life: Callable[[int], object] = lambda _: None,
-    make_device: play.MakeDevice = play.INSTALLED,
+    make_device: black_box.MakeDevice = black_box.INSTALLED,
 ) -> Audit:
     """Audit the SDK on the questions of a registry.
 
@@ -93,7 +93,7 @@ def audit(
         lived: Lives = {life: [] for life in scene.lives}
         for _ in range(scene.devices):  # lives take turns, so that whatever changes meanwhile changes for all
             for life, seen in lived.items():
-                bodies = play.play(registry, life, make_device)
+                bodies = black_box.play(registry, life, make_device)
                 seen.append([observe([window]) for window in bodies])
                 after_life(len(bodies))
         for contest in scene.contests:

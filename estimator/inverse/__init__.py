@@ -1,4 +1,4 @@
-"""The inverses of the mechanisms: one file each, mirroring ``client_sdk.spec.mechanisms``."""
+"""The inverses of the mechanisms: one file each, mirroring ``client_sdk.protocol.mechanisms``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
-from client_sdk.spec import Channel
-from client_sdk.spec.mechanisms.permanent import Permanent
+from client_sdk.protocol import Channel
+from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.inverse import (
     cyclic_design,
     exponential,

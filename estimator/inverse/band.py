@@ -10,9 +10,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from client_sdk.spec.mechanisms.band import Band
-from estimator.intervals import Floats
+from client_sdk.protocol.mechanisms.band import Band
 from estimator.inverse.decoder import REMEMBERED, Decoder, floats
+from estimator.statistics.arrays import Floats
 
 
 def answers(band: Band) -> list[Fraction]:

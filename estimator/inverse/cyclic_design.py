@@ -17,13 +17,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.spec import COIN_SCALE
-from client_sdk.spec.mechanisms.cyclic_design import PAIR, CyclicDesign
-from estimator.intervals import EXACT_BELOW, FEW, Floats, Reports, binomial_intervals, score_intervals
+from client_sdk.protocol import COIN_SCALE
+from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
 from estimator.inverse.protocol import Inverse
 from estimator.inverse.support import Balanced, Block, Support
-from estimator.simplex import nearest_shares
-from estimator.tallies import Counts
+from estimator.statistics.arrays import Counts, Floats, Reports
+from estimator.statistics.binomial_intervals import binomial_intervals
+from estimator.statistics.confidence import EXACT_BELOW, FEW
+from estimator.statistics.score_intervals import score_intervals
+from estimator.statistics.simplex import nearest_shares
 
 Spectra = NDArray[np.complex128]
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from estimator.intervals import EXACT_BELOW, Floats
-from estimator.means import line_above
+from estimator.statistics.arrays import Floats
+from estimator.statistics.confidence import EXACT_BELOW
 
 REMEMBERED = 16
 """Decoders of a mechanism that are kept for the next window of the same metric: some 30 kB each."""
@@ -51,3 +51,11 @@ class Decoder:
 def floats(exact: Iterable[Fraction]) -> Floats:
     """Return exact values as the floats nearest to them."""
     return np.array([float(value) for value in exact])
+
+
+def line_above(positions: Floats, squares: Floats) -> tuple[float, float]:
+    """Return the ends, at 0 and 1, of the lowest line above all squares that is parallel to that between their ends."""
+    first, last = positions.argmin(), positions.argmax()
+    slope = float(squares[last] - squares[first])
+    at_0 = float((squares - slope * positions).max())
+    return at_0, at_0 + slope

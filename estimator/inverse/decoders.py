@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from client_sdk.spec import Channel
-from client_sdk.spec.mechanisms.gaussian import Gaussian
-from client_sdk.spec.mechanisms.hybrid import Hybrid
-from client_sdk.spec.mechanisms.laplace import Laplace
-from client_sdk.spec.mechanisms.piecewise import Piecewise
-from client_sdk.spec.mechanisms.square_wave import SquareWave
+from client_sdk.protocol import Channel
+from client_sdk.protocol.mechanisms.gaussian import Gaussian
+from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.piecewise import Piecewise
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.inverse import gaussian, hybrid, laplace, piecewise, square_wave
 from estimator.inverse.decoder import Decoder
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from client_sdk.spec.mechanisms.exponential import TOTAL, Exponential
-from estimator.intervals import EXACT_BELOW, FEW, Floats, Reports, bounded_intervals, score_intervals
-from estimator.simplex import nearest_shares
-from estimator.tallies import Counts
+from client_sdk.protocol.mechanisms.exponential import TOTAL, Exponential
+from estimator.statistics.arrays import Counts, Floats, Reports
+from estimator.statistics.confidence import EXACT_BELOW, FEW
+from estimator.statistics.score_intervals import bounded_intervals, score_intervals
+from estimator.statistics.simplex import nearest_shares
 
 
 @dataclass(frozen=True, slots=True, eq=False)

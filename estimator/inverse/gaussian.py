@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from client_sdk.spec.mechanisms.gaussian import Gaussian
+from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from estimator.inverse import noise
 from estimator.inverse.decoder import REMEMBERED, Decoder
 

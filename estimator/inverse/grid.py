@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from client_sdk.spec import Channel
-from client_sdk.spec.mechanisms.band import Band
-from client_sdk.spec.mechanisms.hybrid import Hybrid
-from client_sdk.spec.mechanisms.noise import AdditiveNoise
-from estimator.intervals import Floats
+from client_sdk.protocol import Channel
+from client_sdk.protocol.mechanisms.band import Band
+from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from client_sdk.protocol.mechanisms.noise import AdditiveNoise
 from estimator.inverse import band, noise
 from estimator.inverse.hybrid import HybridLaw
+from estimator.statistics.arrays import Floats
 
 
 class GridLaw(Protocol):

@@ -11,10 +11,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from client_sdk.spec.mechanisms.hybrid import Hybrid
-from estimator.intervals import Floats
+from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from estimator.inverse import band
 from estimator.inverse.decoder import REMEMBERED, Decoder, floats
+from estimator.statistics.arrays import Floats
 
 
 def answers(channel: Hybrid) -> list[Fraction]:

@@ -5,7 +5,7 @@ Source: Kairouz, Bonawitz & Ramage 2016, section 3; the lie names each of the k 
 
 from __future__ import annotations
 
-from client_sdk.spec import Channel
+from client_sdk.protocol import Channel
 from estimator.inverse.support import Support
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from client_sdk.spec.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.laplace import Laplace
 from estimator.inverse import noise
 from estimator.inverse.decoder import REMEMBERED, Decoder, floats
 

@@ -6,9 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from client_sdk.spec.mechanisms.noise import AdditiveNoise
-from estimator.intervals import Floats
+from client_sdk.protocol.mechanisms.noise import AdditiveNoise
 from estimator.inverse.decoder import REMEMBERED
+from estimator.statistics.arrays import Floats
 
 
 @lru_cache(maxsize=REMEMBERED)

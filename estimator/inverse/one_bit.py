@@ -6,7 +6,7 @@ to an end is unbiased and drawn for each person, the support count of the high e
 
 from __future__ import annotations
 
-from client_sdk.spec import Channel
+from client_sdk.protocol import Channel
 from estimator.inverse import randomized_response
 from estimator.inverse.support import Support
 

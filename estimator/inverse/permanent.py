@@ -11,11 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from client_sdk.spec.mechanisms.permanent import Permanent
-from estimator.intervals import Floats, Reports
+from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.inverse.protocol import Inverse
 from estimator.inverse.support import Support
-from estimator.tallies import Counts
+from estimator.statistics.arrays import Counts, Floats, Reports
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ Source: Wang et al. 2019, section III.B (lemma 1), on the grid.
 
 from __future__ import annotations
 
-from client_sdk.spec.mechanisms.piecewise import Piecewise
+from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from estimator.inverse import band
 from estimator.inverse.decoder import Decoder
 

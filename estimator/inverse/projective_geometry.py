@@ -13,10 +13,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.spec import COIN_SCALE
-from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
-from estimator.intervals import Floats
+from client_sdk.protocol import COIN_SCALE
+from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from estimator.inverse.support import Balanced, Block, Support
+from estimator.statistics.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from estimator.intervals import Floats, Reports
-from estimator.tallies import Counts
+from estimator.statistics.arrays import Counts, Floats, Reports
 
 
 class Inverse(Protocol):

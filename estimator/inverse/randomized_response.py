@@ -5,7 +5,7 @@ Source: Warner 1965; Dwork & Roth 2014, section 3.2.
 
 from __future__ import annotations
 
-from client_sdk.spec import Channel
+from client_sdk.protocol import Channel
 from estimator.inverse.support import Support
 
 

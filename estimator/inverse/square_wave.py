@@ -1,11 +1,11 @@
-"""Square wave inverted, for the mean: each symbol speaks for an answer; the histogram is `estimator.histogram`.
+"""Square wave inverted, for the mean: each symbol speaks for an answer; the histogram is `estimator.likelihood.histogram`.
 
 Source: Li et al. 2020, section 5.3, on the grid.
 """
 
 from __future__ import annotations
 
-from client_sdk.spec.mechanisms.square_wave import SquareWave
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.inverse import band
 from estimator.inverse.decoder import Decoder
 

@@ -15,8 +15,8 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from estimator.intervals import Floats, Reports, binomial_intervals
-from estimator.tallies import Counts
+from estimator.statistics.arrays import Counts, Floats, Reports
+from estimator.statistics.binomial_intervals import binomial_intervals
 
 FEW_SYMBOLS = 2**8
 """Up to so many a table of who supports what, of at most half a MB, is quicker than transforms."""

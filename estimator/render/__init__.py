@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from estimator.document import ReportDocument
-from estimator.render.as_csv import as_csv
-from estimator.render.as_json import as_json
-from estimator.render.as_table import as_table
-from estimator.render.frames import to_parquet
-from estimator.report import Report
+from estimator.formats.document import ReportDocument
+from estimator.formats.frames import to_parquet
+from estimator.formats.to_csv import as_csv
+from estimator.formats.to_json import as_json
+from estimator.render.text.report import as_table
+from estimator.results.report import Report
 
 FORMATS: Final[dict[str, Callable[..., str]]] = {"table": as_table, "json": as_json, "csv": as_csv}
 """What ``--format`` may name; every form ends with a line break."""

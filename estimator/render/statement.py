@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Final
 
-from client_sdk.spec import Budget, Metric, Registry, Strategy
-from client_sdk.spec.metric import Protects
-from estimator.exposure import Exposure, exposures
-from estimator.horizon import Counted, Horizon, most_reports
+from client_sdk.protocol import Budget, Metric, Registry, Strategy
+from client_sdk.protocol.metric import Protects
+from estimator.privacy.exposure import Exposure, exposures
+from estimator.privacy.horizon import Counted, Horizon, most_reports
 
 ANY_DELTA: Final = 1e-6
 """The page prints sums only; the figures at a delta are not for it."""

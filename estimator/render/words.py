@@ -5,38 +5,17 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, Context
 from typing import Final
 
-from client_sdk.spec import Label, Metric
-from client_sdk.spec.epsilon import as_float
-from client_sdk.spec.exact import float_ceiling
-from estimator.clustering import Cluster
+from client_sdk.protocol import Metric
+from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.exact import float_ceiling
+from estimator.results.clusters import Cluster
+from estimator.text import word
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
 """A privacy loss is not shown smaller than it is."""
 
 LEAST_P: Final = 0.001
 """Of smaller p-values only that is said: the normal approximation is not right in the tails."""
-
-OF_MEANS: Final = {"ordinal": "mean position", "set": "mean size"}
-"""What the mean of a kind is the mean of, where it is not of the answers themselves."""
-
-
-def word(value: Label) -> str:
-    """Return a value of a domain as text: ``true`` and ``false`` as in the registry, a pair with a comma."""
-    if value is None:
-        return "nothing recorded"
-    if isinstance(value, tuple):
-        return ", ".join(word(part) for part in value)
-    return value if isinstance(value, str) else str(value).lower()
-
-
-def parts(value: Label) -> str | tuple[str, ...]:
-    """Return a value as text, or a pair as two, which a narrow line can cut each by itself."""
-    return tuple(map(word, value)) if isinstance(value, tuple) else word(value)
-
-
-def mean_word(kind: str) -> str:
-    """Return what the mean of a kind of metric is called."""
-    return OF_MEANS.get(kind, "mean")
 
 
 def short_loss(loss: float) -> str:

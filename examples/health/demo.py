@@ -21,7 +21,7 @@ from typing import Any
 import click
 
 from client_sdk import Recorded, Registry, Telemetry
-from client_sdk.spec import Window, WindowKind
+from client_sdk.protocol import Window, WindowKind
 
 HERE = Path(__file__).parent
 REGISTRY = HERE / "metrics.toml"

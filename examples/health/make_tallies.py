@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from client_sdk.spec import Registry
-from estimator.population import read_csv
-from estimator.sampling import sampler_of
+from client_sdk.protocol import Registry
+from estimator.rehearsal.ground_truth import read_csv
+from estimator.rehearsal.tally_sampler import sampler_of
 
 HERE = Path(__file__).parent
 SEED = 7

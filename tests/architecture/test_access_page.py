@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from collector.access import Access, Role
-from tests.support.rights import (
+from tests.support.services.rights import (
     BACKUP_USER,
     RULES,
     RULES_OF_BACKUPS,

@@ -9,12 +9,12 @@ from typing import Any
 import click
 import pytest
 
-from collector.cli import cli as collector
-from collector.embedded import SETTINGS
-from estimator.cli import command as estimator
-from tests.support.composed import FOLDER, Service, project
-from tests.support.images import ROOT, instructions
-from tests.support.rights import RULES, RULES_ON_A_CLUSTER, USER
+from collector.commands.cli import cli as collector
+from collector.embedded.store import SETTINGS
+from estimator.commands.cli import command as estimator
+from tests.support.services.composed import FOLDER, Service, project
+from tests.support.services.images import ROOT, instructions
+from tests.support.services.rights import RULES, RULES_ON_A_CLUSTER, USER
 
 FILES = ("compose.yaml", "compose.cluster.yaml", "compose.relay.yaml")
 SERVICES = [(file, name, service) for file in FILES for name, service in project(file)["services"].items()]

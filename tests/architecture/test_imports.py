@@ -27,14 +27,14 @@ NOT_CALLED_IN_SPEC = {
 """libm differs between machines; a clock would make a function of the vocabulary impure."""
 
 ONLY_IMPORTERS = {
-    "requests": {"client_sdk/transport.py", "collector/relay/forward.py"},
+    "requests": {"client_sdk/sending/transport.py", "collector/relay/forward.py"},
     "redis": {
         f"collector/{name}.py" for name in ("connection", "connections", "exchange", "logs", "redis_store", "router")
     },
-    "prometheus_client": {"collector/metrics.py"},
+    "prometheus_client": {"collector/monitoring/prometheus.py"},
 }
 
-AUDIT, PUBLIC_SDK = "estimator/audit/play.py", "client_sdk"
+AUDIT, PUBLIC_SDK = "estimator/audit/black_box.py", "client_sdk"
 """The audit plays the SDK that apps embed, by its public names: the one other arrow between packages."""
 
 
@@ -66,7 +66,7 @@ def test_there_is_something_to_look_at() -> None:
 @pytest.mark.parametrize("path", SPEC, ids=name_of)
 def test_the_vocabulary_imports_only_the_standard_library_and_itself(path: Path) -> None:
     for module, _ in imported(path):
-        assert module.startswith("client_sdk.spec") or module.partition(".")[0] in sys.stdlib_module_names, module
+        assert module.startswith("client_sdk.protocol") or module.partition(".")[0] in sys.stdlib_module_names, module
         assert module.partition(".")[0] not in NOT_IN_SPEC, module
 
 
@@ -100,7 +100,7 @@ def test_arrows_between_packages_go_to_the_vocabulary_only(path: Path) -> None:
         if (name_of(path), module) == (AUDIT, PUBLIC_SDK):
             assert name in client_sdk.__all__
         elif package in PACKAGES and package != own:
-            assert f"{module}.{name}.".startswith("client_sdk.spec."), f"{name_of(path)} imports {module}"
+            assert f"{module}.{name}.".startswith("client_sdk.protocol."), f"{name_of(path)} imports {module}"
 
 
 def test_the_contracts_name_every_module_of_the_sdk_that_the_others_may_not_import() -> None:
@@ -111,7 +111,7 @@ def test_the_contracts_name_every_module_of_the_sdk_that_the_others_may_not_impo
     private = {
         f"client_sdk.{path.stem}" for path in (ROOT / "client_sdk").glob("*.py") if not path.stem.startswith("__")
     }
-    for source in ("client_sdk.spec", "collector", "estimator"):
+    for source in ("client_sdk.protocol", "collector", "estimator"):
         forbidden = {
             module
             for contract in contracts

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from collector.counters import new_sheet
-from collector.log_lines import Event
-from collector.maintenance import Health
-from collector.metrics import families
+from collector.log import Event
+from collector.monitoring.counters import new_sheet
+from collector.monitoring.health import Health
+from collector.monitoring.prometheus import families
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "monitoring.md").read_text(encoding="utf-8")
 METRICS, LOGS = PAGE.split("## Logs")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from client_sdk.spec import CLOCK_SKEW_S, GRACE_S, Refusal
-from collector.app import FULL_RETRY_AFTER_S, MAX_RETRY_AFTER_S, RETRY_AFTER_S
+from client_sdk.protocol import CLOCK_SKEW_S, GRACE_S, Refusal
+from collector.api.problem import Problem
 from collector.config import DAY_S, DEFAULT_THREADS, HOUR_S
-from collector.problem import Problem
-from collector.serve import MAX_CONNECTIONS, WORKER_STOP_S
-from tests.support.images import ROOT
+from collector.http.app import FULL_RETRY_AFTER_S, MAX_RETRY_AFTER_S, RETRY_AFTER_S
+from collector.service import MAX_CONNECTIONS, WORKER_STOP_S
+from tests.support.services.images import ROOT
 
 PAGE = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
 NGINX = "".join((ROOT / "docker" / name).read_text(encoding="utf-8") for name in ("nginx.conf", "upstream.conf"))

@@ -28,7 +28,7 @@ def test_that_cleans_up(tmp_path):
 
 def run(test: str, folder: Path, workers: int) -> subprocess.CompletedProcess[str]:
     (folder / "test_of_the_run.py").write_text(test)
-    options = ("--numprocesses", str(workers), "-p", "tests.support.temporary", "-p", "no:cacheprovider")
+    options = ("--numprocesses", str(workers), "-p", "tests.support.services.temporary", "-p", "no:cacheprovider")
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *options, "--rootdir", str(folder), str(folder)],
         cwd=ROOT,

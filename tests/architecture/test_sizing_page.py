@@ -4,12 +4,12 @@ from dataclasses import asdict
 
 import pytest
 
-from tests.bench.sizing import PAGE, RESULTS, SOURCES, Figures, measured, shown, tables
+from benchmarks.sizing import PAGE, RESULTS, SOURCES, Figures, measured, shown, tables
 
 
 def test_the_page_shows_what_follows_from_the_results() -> None:
     wanted = tables(measured(RESULTS.read_text(encoding="utf-8")))
-    assert shown(PAGE.read_text(encoding="utf-8")) == wanted, "write it anew: python -m tests.bench.sizing"
+    assert shown(PAGE.read_text(encoding="utf-8")) == wanted, "write it anew: python -m benchmarks.sizing"
 
 
 def test_the_page_names_every_figure_in_its_arithmetic() -> None:

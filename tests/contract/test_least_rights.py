@@ -10,24 +10,24 @@ from pathlib import Path
 import pytest
 import redis
 
-from client_sdk.spec import HearsayError, Verdict, Window
-from collector.app_name import agree_on_app
+from client_sdk.protocol import HearsayError, Verdict, Window
 from collector.backup.export import backup
+from collector.backup.redis_archive import RedisArchive
 from collector.backup.restore import check, restore
-from collector.check import Level, check_store
-from collector.config import IN_MEMORY, ON_DISK, Durability, Promise
+from collector.check.store import Level, check_store
+from collector.durability import IN_MEMORY, ON_DISK, Durability, Promise
+from collector.errors import QuotaExceededError
 from collector.judge import Allowance
-from collector.redis_archive import RedisArchive
-from collector.redis_retirement import RedisRetirement
-from collector.redis_store import RedisStore
-from collector.retention import TallyName
-from collector.schema import SCHEMA, Purpose
-from collector.store import QuotaExceededError
-from collector.upgrade import upgrade
-from tests.support.cluster import Cluster
-from tests.support.collecting import NOON, REGISTRY, TODAY, judged, report, upload
-from tests.support.processes import wait_until
-from tests.support.rights import (
+from collector.store.app_name import agree_on_app
+from collector.store.redis_store import RedisStore
+from collector.store.schema import SCHEMA, Purpose
+from collector.store.upgrade import upgrade
+from collector.upkeep.redis_retirement import RedisRetirement
+from collector.upkeep.retention import TallyName
+from tests.support.services.cluster import Cluster
+from tests.support.services.collecting import NOON, REGISTRY, TODAY, judged, report, upload
+from tests.support.services.processes import wait_until
+from tests.support.services.rights import (
     BACKUP_USER,
     PASSWORD,
     RULES,

@@ -11,21 +11,21 @@ from typing import Any
 import pytest
 import redis
 
-from client_sdk.spec import Verdict, Window
-from collector import keys
+from client_sdk.protocol import Verdict, Window
 from collector.backup.export import backup
+from collector.backup.redis_archive import RedisArchive
 from collector.backup.restore import check, restore
-from collector.check import Finding, Level, check_store
-from collector.config import ON_DISK, ConfigError
-from collector.count_upload import NOT_THE_STORE
-from collector.lost_shards import accept_lost_shards
-from collector.redis_archive import RedisArchive
-from collector.redis_store import RedisStore
-from collector.schema import SCHEMA, Purpose
-from collector.shard_names import numbered
-from collector.store import StoreUnavailableError
-from tests.support.cluster import Cluster
-from tests.support.collecting import NOON, REGISTRY, TODAY, judged, of_shard, report, upload
+from collector.check.store import Finding, Level, check_store
+from collector.durability import ON_DISK
+from collector.errors import ConfigError, StoreUnavailableError
+from collector.store import keys
+from collector.store.count_script import NOT_THE_STORE
+from collector.store.lost_shards import accept_lost_shards
+from collector.store.redis_store import RedisStore
+from collector.store.schema import SCHEMA, Purpose
+from collector.store.shard_identity import numbered
+from tests.support.services.cluster import Cluster
+from tests.support.services.collecting import NOON, REGISTRY, TODAY, judged, of_shard, report, upload
 
 WINDOW = Window.parse(TODAY)
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import redis
 
-from collector.redis_store import RedisStore
-from collector.store import StoreUnavailableError
-from tests.support.collecting import judged, upload
-from tests.support.processes import free_port, wait_until
-from tests.support.tls import Certificates, end_of_tls
+from collector.errors import StoreUnavailableError
+from collector.store.redis_store import RedisStore
+from tests.support.services.collecting import judged, upload
+from tests.support.services.processes import free_port, wait_until
+from tests.support.services.tls import Certificates, end_of_tls
 
 SERVERS = ("an end of TLS before the embedded store", *filter(shutil.which, ("redis-server",)))
 """The embedded store's own program may be built without TLS."""

@@ -13,18 +13,19 @@ from random import Random
 import pytest
 import redis
 
-from client_sdk.spec import GRACE_S, Refusal, Verdict, Window
-from collector import keys
-from collector.config import ON_DISK, Durability, Promise
-from collector.count_upload import COUNTABLE_NOW
+from client_sdk.protocol import GRACE_S, Refusal, Verdict, Window
+from collector.durability import ON_DISK, Durability, Promise
+from collector.errors import QuotaExceededError
 from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S, Allowance
-from collector.redis_store import RedisStore
-from collector.schema import SCHEMA
-from collector.store import Counted, QuotaExceededError, TallyStore
-from tests.support.cluster import Cluster
-from tests.support.collecting import NOON, REGISTRY, TODAY, judged, report, upload
-from tests.support.memory_store import MemoryStore
-from tests.support.processes import wait_until
+from collector.store import keys
+from collector.store.count_script import COUNTABLE_NOW
+from collector.store.port import Counted, TallyStore
+from collector.store.redis_store import RedisStore
+from collector.store.schema import SCHEMA
+from tests.support.services.cluster import Cluster
+from tests.support.services.collecting import NOON, REGISTRY, TODAY, judged, report, upload
+from tests.support.services.memory_store import MemoryStore
+from tests.support.services.processes import wait_until
 
 STORES = (
     "memory",

@@ -14,16 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk.spec import Upload, Window, WindowKind
-from collector.backup.lines import Bucket, Closed, End, Header, decode, encode
-from collector.config import ConfigError
-from collector.embedded import running_store_url
-from collector.redis_archive import RedisArchive
-from collector.redis_store import RedisStore
-from collector.store import StoreUnavailableError
-from tests.support.collecting import report, upload
-from tests.support.processes import kill, run_command, running_collector, wait_until
-from tests.support.wire import post, tallies
+from client_sdk.protocol import Upload, Window, WindowKind
+from collector.backup.format import Bucket, Closed, End, Header, decode, encode
+from collector.backup.redis_archive import RedisArchive
+from collector.embedded.store import running_store_url
+from collector.errors import ConfigError, StoreUnavailableError
+from collector.store.redis_store import RedisStore
+from tests.support.services.collecting import report, upload
+from tests.support.services.processes import kill, run_command, running_collector, wait_until
+from tests.support.services.wire import post, tallies
 
 SENDERS = 4
 

@@ -14,16 +14,16 @@ import pytest
 import redis
 
 from client_sdk import Recorded, Registry, Telemetry
-from client_sdk.spec import Upload, Window, WindowKind
-from collector import keys
-from collector.embedded import EmbeddedStore
-from collector.log_lines import LogFormat
-from collector.operations import JSON, NDJSON
-from collector.redis_store import RedisStore
-from collector.schema import NAME_FIELD
-from tests.support.collecting import OPEN, judged, key_entry, report, upload
-from tests.support.processes import free_port, run_command, running_collector, wait_until
-from tests.support.wire import ANSWER_TIMEOUT_S, raw_answer, with_length
+from client_sdk.protocol import Upload, Window, WindowKind
+from collector.api.operations import JSON, NDJSON
+from collector.embedded.store import EmbeddedStore
+from collector.log import LogFormat
+from collector.store import keys
+from collector.store.redis_store import RedisStore
+from collector.store.schema import NAME_FIELD
+from tests.support.services.collecting import OPEN, judged, key_entry, report, upload
+from tests.support.services.processes import free_port, run_command, running_collector, wait_until
+from tests.support.services.wire import ANSWER_TIMEOUT_S, raw_answer, with_length
 
 CANARY_VALUE = "canary-of-a-true-answer"
 CANARY_ADDRESS = "203.0.113.77"

@@ -6,10 +6,10 @@ import sys
 import time
 from pathlib import Path
 
-from client_sdk.spec import Window, WindowKind
-from tests.support.collecting import OPEN, key_entry, report, upload
-from tests.support.processes import free_port, run_command, running_collector
-from tests.support.wire import post
+from client_sdk.protocol import Window, WindowKind
+from tests.support.services.collecting import OPEN, key_entry, report, upload
+from tests.support.services.processes import free_port, run_command, running_collector
+from tests.support.services.wire import post
 
 
 def test_a_line_a_check_and_a_status_for_scripts(registry_file: Path, tmp_path: Path) -> None:

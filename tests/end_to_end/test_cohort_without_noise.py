@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from client_sdk import Recorded, Registry, Telemetry
-from client_sdk.spec import COIN_SCALE
-from tests.support.coins import ScriptedCoins
-from tests.support.processes import READ_TOKEN, run_command, running_collector
+from client_sdk.protocol import COIN_SCALE
+from tests.support.laws.coins import ScriptedCoins
+from tests.support.services.processes import READ_TOKEN, run_command, running_collector
 
 REGISTRY = """
 schema = 1

@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from client_sdk.spec import MAX_UPLOAD_BYTES
+from client_sdk.protocol import MAX_UPLOAD_BYTES
 from collector.config import DEFAULT_THREADS
-from tests.support.collecting import REGISTRY_TEXT, upload
-from tests.support.processes import RunningCollector
-from tests.support.relaying import RELAY_KEY, collector_with_key
-from tests.support.wire import chunked, raw_answer, with_length
+from tests.support.services.collecting import REGISTRY_TEXT, upload
+from tests.support.services.processes import RunningCollector
+from tests.support.services.relaying import RELAY_KEY, collector_with_key
+from tests.support.services.wire import chunked, raw_answer, with_length
 
 
 @pytest.fixture(scope="module")

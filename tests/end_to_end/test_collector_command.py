@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk.spec import Window, WindowKind
-from tests.support.collecting import report, upload
-from tests.support.processes import (
+from client_sdk.protocol import Window, WindowKind
+from tests.support.services.collecting import report, upload
+from tests.support.services.processes import (
     READ_TOKEN,
     command_line,
     free_port,
@@ -22,7 +22,7 @@ from tests.support.processes import (
     running_collector,
     wait_until,
 )
-from tests.support.wire import post, tallies
+from tests.support.services.wire import post, tallies
 
 
 def serve(registry: Path, *options: object) -> subprocess.CompletedProcess[str]:

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 import redis
 
-from client_sdk.spec import Verdict, Window, WindowKind
-from collector.embedded import server_program
-from collector.redis_store import RedisStore
-from tests.support.collecting import OPEN, judged, key_entry, report, upload
-from tests.support.composed import FOLDER, project
-from tests.support.processes import free_port, run_command, running_collector, started, wait_until
-from tests.support.wire import post
+from client_sdk.protocol import Verdict, Window, WindowKind
+from collector.embedded.store import server_program
+from collector.store.redis_store import RedisStore
+from tests.support.services.collecting import OPEN, judged, key_entry, report, upload
+from tests.support.services.composed import FOLDER, project
+from tests.support.services.processes import free_port, run_command, running_collector, started, wait_until
+from tests.support.services.wire import post
 
 SECRETS = {
     name: f"{name.partition('_')[0].lower()}-secret"

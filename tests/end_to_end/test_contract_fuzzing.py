@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.support import fuzzer_hooks
-from tests.support.collecting import OPEN, key_entry
-from tests.support.processes import run_command, running_collector
+from tests.support.services import fuzzer_hooks
+from tests.support.services.collecting import OPEN, key_entry
+from tests.support.services.processes import run_command, running_collector
 
 SECRETS = {"read": "read-key-of-the-fuzzer-000000000", "relay": "relay-key-of-the-fuzzer-00000000"}
 EXAMPLES = 60

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.support.processes import run_command
+from tests.support.services.processes import run_command
 
 DEMO = Path(__file__).parents[2] / "examples" / "health" / "demo.py"
 

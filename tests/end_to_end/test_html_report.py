@@ -14,15 +14,15 @@ from axe_playwright_python.sync_playwright import Axe
 from click.testing import CliRunner
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from client_sdk.spec import Boolean, Category, Cross, Registry
-from estimator.cli import command
+from client_sdk.protocol import Boolean, Category, Cross, Registry
+from estimator.commands.cli import command
 from estimator.render.html import as_html
-from estimator.report import make_report
-from estimator.tallies import decode
-from tests.support import every_kind
-from tests.support.browser import DESKTOP, PHONE, Scheme, chromium, opened
-from tests.support.definitions import BOOLEAN, CATEGORY, CROSS, registry_text
-from tests.support.pages import DAYS, MISSING_DAY, OPEN_DAY, POOR_DAY, day, tallies
+from estimator.report.report import make_report
+from estimator.tallies.tally import decode
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, CROSS, registry_text
+from tests.support.estimates import every_kind
+from tests.support.estimates.pages import DAYS, MISSING_DAY, OPEN_DAY, POOR_DAY, day, tallies
+from tests.support.services.browser import DESKTOP, PHONE, Scheme, chromium, opened
 
 SHOWN = day(OPEN_DAY - 1)
 """The last closed window."""

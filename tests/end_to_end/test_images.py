@@ -1,4 +1,4 @@
-"""The images: their very commands, without Docker (see `tests.support.images`)."""
+"""The images: their very commands, without Docker (see `tests.support.services.images`)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.images import Image
-from tests.support.processes import wait_until
+from tests.support.services.images import Image
+from tests.support.services.processes import wait_until
 
 
 @pytest.fixture

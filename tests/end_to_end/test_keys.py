@@ -11,11 +11,18 @@ from pathlib import Path
 import requests
 
 from client_sdk import Recorded, Registry, Telemetry
-from client_sdk.spec import Window, WindowKind
-from collector.headers import NOT_KEPT
-from tests.support.collecting import key_entry, report, upload
-from tests.support.processes import READ_TOKEN, command_line, free_port, run_command, running_collector, wait_until
-from tests.support.wire import tallies
+from client_sdk.protocol import Window, WindowKind
+from collector.api.headers import NOT_KEPT
+from tests.support.services.collecting import key_entry, report, upload
+from tests.support.services.processes import (
+    READ_TOKEN,
+    command_line,
+    free_port,
+    run_command,
+    running_collector,
+    wait_until,
+)
+from tests.support.services.wire import tallies
 
 COLLECTOR = (sys.executable, "-m", "collector")
 JSON = {"Content-Type": "application/json"}

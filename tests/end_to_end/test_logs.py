@@ -8,10 +8,10 @@ import sys
 import time
 from pathlib import Path
 
-from client_sdk.spec import Window, WindowKind
-from tests.support.collecting import report, upload
-from tests.support.processes import RunningCollector, kill, run_command, running_collector, wait_until
-from tests.support.wire import post, raw_answer, with_length
+from client_sdk.protocol import Window, WindowKind
+from tests.support.services.collecting import report, upload
+from tests.support.services.processes import RunningCollector, kill, run_command, running_collector, wait_until
+from tests.support.services.wire import post, raw_answer, with_length
 
 FIRST = ["file_rewritten", "ready", "starting"]
 

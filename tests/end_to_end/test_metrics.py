@@ -9,11 +9,11 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from client_sdk.spec import Window, WindowKind
-from collector.headers import NOT_KEPT
-from tests.support.collecting import report, upload
-from tests.support.processes import free_port, kill, run_command, running_collector, wait_until
-from tests.support.wire import ANSWER_TIMEOUT_S, post, raw_answer, tallies, with_length
+from client_sdk.protocol import Window, WindowKind
+from collector.api.headers import NOT_KEPT
+from tests.support.services.collecting import report, upload
+from tests.support.services.processes import free_port, kill, run_command, running_collector, wait_until
+from tests.support.services.wire import ANSWER_TIMEOUT_S, post, raw_answer, tallies, with_length
 
 Samples = dict[tuple[str, tuple[str, ...]], float]
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 import redis
 
-from client_sdk.spec import Window, WindowKind
-from collector.connections import answers
-from collector.embedded import server_program
-from tests.support.cluster import Cluster
-from tests.support.collecting import of_shard, report, upload
-from tests.support.processes import command_line, free_port, run_command, running_collector, wait_until
-from tests.support.rights import RULES, USER
-from tests.support.wire import post, tallies
+from client_sdk.protocol import Window, WindowKind
+from collector.embedded.store import server_program
+from collector.servers.connections import answers
+from tests.support.services.cluster import Cluster
+from tests.support.services.collecting import of_shard, report, upload
+from tests.support.services.processes import command_line, free_port, run_command, running_collector, wait_until
+from tests.support.services.rights import RULES, USER
+from tests.support.services.wire import post, tallies
 
 CANARY = "canary-of-a-password"
 SETTINGS = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "yes")

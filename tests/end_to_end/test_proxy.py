@@ -19,15 +19,15 @@ from threading import Thread
 import pytest
 
 from client_sdk import Recorded, Registry, Telemetry
-from client_sdk.outcome import Reply, Transient, judge
-from client_sdk.spec import MAX_UPLOAD_BYTES, Upload, Window, WindowKind
-from collector.headers import NOT_KEPT
-from collector.problem import Problem, ProblemError
-from tests.support.collecting import REGISTRY_TEXT, report, upload
-from tests.support.processes import RunningCollector, running_collector, wait_until
-from tests.support.proxy import Proxy, another_address, running_proxy
-from tests.support.tls import Certificates
-from tests.support.wire import chunked, raw_answer, tallies, with_length
+from client_sdk.protocol import MAX_UPLOAD_BYTES, Upload, Window, WindowKind
+from client_sdk.sending.retry import Reply, Transient, judge
+from collector.api.headers import NOT_KEPT
+from collector.api.problem import Problem, ProblemError
+from tests.support.services.collecting import REGISTRY_TEXT, report, upload
+from tests.support.services.processes import RunningCollector, running_collector, wait_until
+from tests.support.services.proxy import Proxy, another_address, running_proxy
+from tests.support.services.tls import Certificates
+from tests.support.services.wire import chunked, raw_answer, tallies, with_length
 
 SLOW_SENDERS = 100
 QUICK_SENDERS = 20
@@ -222,7 +222,7 @@ def test_neither_proxy_nor_collector_keeps_an_address_or_an_agent(proxy: Proxy, 
         ),
     ):
         pass
-    kept = [path for folder in (proxy.folder, collector.data_dir) for path in folder.rglob("*") if path.is_file()]
+    kept = [path for folder in (proxy.folder, collector.embedded.lock) for path in folder.rglob("*") if path.is_file()]
     for path in (*kept, collector.output):
         for canary in (CANARY_ADDRESS, CANARY_AGENT):
             assert canary.encode() not in path.read_bytes(), path

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from client_sdk.spec import Registry, Verdict
-from estimator.cli import command as estimator_command
-from tests.support.processes import free_port, wait_until
+from client_sdk.protocol import Registry, Verdict
+from estimator.commands.cli import command as estimator_command
+from tests.support.services.processes import free_port, wait_until
 
 ROOT = Path(__file__).parents[2]
 PAGES_OF_SAMPLES = ("metrics", "sdk", "store", "reports", "planning")

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from client_sdk import Recorded, Telemetry
-from client_sdk.spec import Upload, Verdict, Window, WindowKind
-from collector.bulk import Answered, decode_batch, encode_answers
-from tests.support.collecting import REGISTRY, REGISTRY_TEXT, report, upload
-from tests.support.processes import RunningCollector, free_port, wait_until
-from tests.support.relaying import RELAY_KEY, RunningRelay, collector_with_key, running_relay
-from tests.support.wire import chunked, post, raw_answer, tallies, with_length
+from client_sdk.protocol import Upload, Verdict, Window, WindowKind
+from collector.api.batch import Answered, decode_batch, encode_answers
+from tests.support.services.collecting import REGISTRY, REGISTRY_TEXT, report, upload
+from tests.support.services.processes import RunningCollector, free_port, wait_until
+from tests.support.services.relaying import RELAY_KEY, RunningRelay, collector_with_key, running_relay
+from tests.support.services.wire import chunked, post, raw_answer, tallies, with_length
 
 DEVICES = 5
 CANARY = "canary-5a17c0de"
@@ -215,7 +215,7 @@ def test_a_relay_outlives_a_collector_that_is_not_there_yet(registry_file: Path,
 
 def test_a_relay_whose_key_is_not_known_does_not_start(collector: RunningCollector, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch, contextlib.ExitStack() as stack:
-        patch.setattr("tests.support.relaying.RELAY_KEY", "another-key-of-the-tests")
+        patch.setattr("tests.support.services.relaying.RELAY_KEY", "another-key-of-the-tests")
         with pytest.raises(RuntimeError, match="answered with status 401") as caught:
             stack.enter_context(running_relay(collector.url, tmp_path))
     assert "another-key-of-the-tests" not in str(caught.value)

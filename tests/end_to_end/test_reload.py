@@ -11,10 +11,10 @@ from typing import Self
 
 import requests
 
-from client_sdk.spec import Registry, Report, Upload, Window, WindowKind
-from tests.support.collecting import OPEN, REGISTRY_TEXT, key_entry, report, upload
-from tests.support.processes import READ_TOKEN, RunningCollector, kill, running_collector, wait_until
-from tests.support.wire import post, tallies
+from client_sdk.protocol import Registry, Report, Upload, Window, WindowKind
+from tests.support.services.collecting import OPEN, REGISTRY_TEXT, key_entry, report, upload
+from tests.support.services.processes import READ_TOKEN, RunningCollector, kill, running_collector, wait_until
+from tests.support.services.wire import post, tallies
 
 ADDED = """
 [metric.tabs]

@@ -6,11 +6,11 @@ import sys
 import time
 from pathlib import Path
 
-from client_sdk.spec import Registry, Window, WindowKind
-from collector.redis_store import RedisStore
-from tests.support.collecting import report, upload
-from tests.support.processes import run_command, running_collector, wait_until
-from tests.support.wire import post, tallies
+from client_sdk.protocol import Registry, Window, WindowKind
+from collector.store.redis_store import RedisStore
+from tests.support.services.collecting import report, upload
+from tests.support.services.processes import run_command, running_collector, wait_until
+from tests.support.services.wire import post, tallies
 
 LONG_AGO = "2026-01-05"
 """A window that no retention of 3 days keeps."""

@@ -10,20 +10,20 @@ from itertools import product
 import numpy as np
 import pytest
 
-from client_sdk.spec import Boolean, Category, Channel
-from client_sdk.spec.channel import epsilon_nanos
-from client_sdk.spec.epsilon import RequestedEpsilon
-from client_sdk.spec.mechanisms import channel_for
-from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
-from client_sdk.spec.mechanisms.hybrid import Hybrid
-from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
-from client_sdk.spec.mechanisms.laplace import Laplace
-from client_sdk.spec.mechanisms.piecewise import Piecewise
-from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
-from client_sdk.spec.mechanisms.square_wave import SquareWave
-from estimator.accounting import CELLS, CUT, Loss, bounded_epsilon, composed_epsilon
-from estimator.losses import loss_of
-from tests.support.losses import Law, closed_delta, composed, exact_delta, law_of
+from client_sdk.protocol import Boolean, Category, Channel
+from client_sdk.protocol.channel import epsilon_nanos
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms import channel_for
+from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.piecewise import Piecewise
+from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.privacy.composition import CELLS, CUT, Loss, bounded_epsilon, composed_epsilon
+from estimator.privacy.privacy_loss import loss_of
+from tests.support.laws.losses import Law, closed_delta, composed, exact_delta, law_of
 
 DELTAS = (1e-9, 1e-6, 1e-3, 0.1)
 

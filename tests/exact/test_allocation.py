@@ -8,13 +8,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from client_sdk.spec import Registry
-from client_sdk.spec.epsilon import NANOS
-from estimator.allocation import allocate
-from estimator.candidates import Candidates
+from client_sdk.protocol import Registry
+from client_sdk.protocol.epsilon import NANOS
 from estimator.errors import PlanError
-from estimator.wanted import usual_error, usual_variance
-from tests.support.definitions import BOOLEAN, CATEGORY, NUMBER, Toml, registry_text
+from estimator.plan.allocation import allocate
+from estimator.plan.recalibration import Candidates
+from estimator.plan.target_error import usual_error, usual_variance
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Toml, registry_text
 
 STEPS = 240
 """Of the total: the best allocation of the grid is no farther from the best of all than its neighbours differ."""

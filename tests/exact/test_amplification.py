@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from client_sdk.spec import Channel
-from estimator.amplification import composed, sampled, shuffled_delta, shuffled_epsilon
-from tests.support.amplification_checks import (
+from client_sdk.protocol import Channel
+from estimator.privacy.amplification import composed, sampled, shuffled_delta, shuffled_epsilon
+from tests.support.estimates.amplification_checks import (
     CHANNELS,
     LOCAL,
     check_channel,
@@ -23,7 +23,7 @@ from tests.support.amplification_checks import (
     tally_law,
     worst_divergence,
 )
-from tests.support.amplification_mutants import MUTANTS
+from tests.support.mutants.amplification import MUTANTS
 
 PUBLISHED = [
     (10**4, 1.0, 0.05300, 1e-5),

@@ -7,11 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from client_sdk.spec import Window
-from estimator.metric_estimate import MetricEstimate, Wanted, estimate
-from estimator.sampling import sampler_of
-from estimator.tallies import Tally
-from tests.support.definitions import BOOLEAN, CATEGORY, metric_of
+from client_sdk.protocol import Window
+from estimator.estimates.metric import estimate
+from estimator.rehearsal.tally_sampler import sampler_of
+from estimator.results.metric import MetricEstimate
+from estimator.results.request import Wanted
+from estimator.tallies.tally import Tally
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, metric_of
 
 FILLED = metric_of(BOOLEAN | {"fill_in": True})
 ROUNDS, DEVIATIONS = 500, 6

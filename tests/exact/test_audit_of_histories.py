@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from client_sdk.spec import Metric
+from client_sdk.protocol import Metric
 from estimator.audit.attack import Claim, Proof, attack, level_of
-from estimator.audit.contests import APART, LEAST_REPORTS, MONTH, Contest, scenes
-from estimator.audit.observation import Feature, Rows, Table
-from tests.support.definitions import CATEGORY, NUMBER, Field, metric_of
-from tests.support.histories import History, places, rounded
-from tests.support.permanents import asking, channel_of
+from estimator.audit.features import Feature, Rows, Table
+from estimator.audit.games import APART, LEAST_REPORTS, MONTH, Contest, scenes
+from tests.support.devices.definitions import CATEGORY, NUMBER, Field, metric_of
+from tests.support.laws.histories import History, places, rounded
+from tests.support.laws.permanents import asking, channel_of
 
 SEED = 7
 

@@ -9,19 +9,12 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from client_sdk.spec.epsilon import NANOS
+from client_sdk.protocol.epsilon import NANOS
 from estimator.audit.attack import Proof, attack, level_of
-from tests.support import (
-    bands,
-    design_mutants,
-    mutants,
-    noise_mutants,
-    permanent_mutants,
-    rounding_mutants,
-    set_checks,
-)
-from tests.support.audited import MUTANTS, RIGHT, Audited, mutant, right
-from tests.support.audits import table_of
+from tests.support.laws import bands, set_checks
+from tests.support.mutants import block_designs, mechanisms, noise, permanent_answers, rounding
+from tests.support.mutants.audited import MUTANTS, RIGHT, Audited, mutant, right
+from tests.support.mutants.audits import table_of
 
 N, MANY = 300_000, 12_000_000
 SEED = 5
@@ -44,11 +37,11 @@ NO_WORSE = {"rounding"}
 
 PLAYED: set[ModuleType] = {
     bands,
-    design_mutants,
-    mutants,
-    noise_mutants,
-    permanent_mutants,
-    rounding_mutants,
+    block_designs,
+    mechanisms,
+    noise,
+    permanent_answers,
+    rounding,
     set_checks,
 }
 """Where the wrong devices are."""
@@ -62,7 +55,7 @@ NOT_PLAYED = {
 MAKERS = {"cyclic", "projective", "of_laplace", "of_gaussian", "of_tables"}
 """Functions that make wrong devices of a right one; all of what they make is played."""
 
-SUPPORT = Path(mutants.__file__).parent
+SUPPORT = Path(mechanisms.__file__).parent
 
 
 def proofs(audited: Audited, n: int = N) -> list[tuple[float, Proof]]:

@@ -10,14 +10,16 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from client_sdk.spec import Registry, Window
-from estimator.changes import changes_of
-from estimator.correction import holm
-from estimator.metric_estimate import MetricEstimate, Wanted, estimate
-from estimator.render.as_json import document_of
-from estimator.report import make_report
-from estimator.tallies import Tally
-from tests.support.definitions import BOOLEAN, CATEGORY, NUMBER, ORDINAL, Field, registry_text
+from client_sdk.protocol import Registry, Window
+from estimator.estimates.metric import estimate
+from estimator.formats.to_json import document_of
+from estimator.report.changes import changes_of
+from estimator.report.report import make_report
+from estimator.results.metric import MetricEstimate
+from estimator.results.request import Wanted
+from estimator.statistics.holm import holm
+from estimator.tallies.tally import Tally
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, ORDINAL, Field, registry_text
 
 P_VALUES = (0.001, 0.012, 0.012, 0.03, 0.2, 0.9)
 WEIGHTS = (1.0, 0.25, 1.0, 0.5, 0.25, 1.0)

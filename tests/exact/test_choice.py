@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from client_sdk.spec import Category, Count, Cross, Domain, Ordinal, Subset
-from client_sdk.spec.epsilon import RequestedEpsilon
-from client_sdk.spec.exact import exp_floor
-from client_sdk.spec.mechanisms import NAMES, channel_for, choice
-from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol import Category, Count, Cross, Domain, Ordinal, Subset
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.exact import exp_floor
+from client_sdk.protocol.mechanisms import NAMES, channel_for
+from client_sdk.protocol.mechanisms import auto as choice
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from tests.support.vectors import vectors
 
 GOLDEN: dict[str, Any] = vectors("auto")

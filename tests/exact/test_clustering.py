@@ -7,13 +7,15 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from client_sdk.spec import Registry, Window
-from estimator.clustering import STARTS, STRONG, Bins, Clusters, Values, _apart, _silhouette, _splits, clusters_of
-from estimator.intervals import Floats
-from estimator.metric_estimate import Wanted, estimate
-from estimator.tallies import Tally
-from tests.support.definitions import CATEGORY, COUNT, CROSS, NUMBER, ORDINAL, registry_text
-from tests.support.estimator_inverses import PRECISION
+from client_sdk.protocol import Registry, Window
+from estimator.estimates.k_means import STARTS, STRONG, Bins, Values, _apart, _silhouette, _splits, clusters_of
+from estimator.estimates.metric import estimate
+from estimator.results.clusters import Clusters
+from estimator.results.request import Wanted
+from estimator.statistics.arrays import Floats
+from estimator.tallies.tally import Tally
+from tests.support.devices.definitions import CATEGORY, COUNT, CROSS, NUMBER, ORDINAL, registry_text
+from tests.support.estimates.inverses import PRECISION
 
 LINE = np.linspace(0.0, 1.0, 60)[:, np.newaxis]
 

@@ -7,14 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from client_sdk.spec import Category, Metric, Window, WindowKind
-from estimator.covariance import MOST_VALUES, covariance_of
+from client_sdk.protocol import Category, Metric, Window, WindowKind
+from estimator.estimates.covariance import MOST_VALUES, covariance_of
+from estimator.estimates.metric import estimate
 from estimator.inverse import inverse_of
-from estimator.metric_estimate import Wanted, estimate
-from estimator.tallies import Counts, Tally
-from tests.support import estimator_mutants
-from tests.support.estimator_inverses import CHANNELS, matrix, scale_of, uneven
-from tests.support.estimator_moments import check_contrast, check_covariance, moment_rounding
+from estimator.results.request import Wanted
+from estimator.statistics.arrays import Counts
+from estimator.tallies.tally import Tally
+from tests.support.estimates.inverses import CHANNELS, matrix, scale_of, uneven
+from tests.support.estimates.moments import check_contrast, check_covariance, moment_rounding
+from tests.support.mutants import estimators
 
 BY_NAME = pytest.mark.parametrize("name", CHANNELS)
 
@@ -63,26 +65,26 @@ def test_beyond_the_simplex_least_squares_take_the_same_nearest_population_for_b
     assert np.allclose(variances, squares, rtol=0, atol=moment_rounding(channel))
 
 
-@pytest.mark.parametrize("mutant", estimator_mutants.COVARIANCES)
+@pytest.mark.parametrize("mutant", estimators.COVARIANCES)
 @pytest.mark.parametrize("name", ["k-ary", "larger blocks", "scale"])
 def test_a_wrong_covariance_is_refused(name: str, mutant: str) -> None:
     with pytest.raises(AssertionError):
-        check_covariance(CHANNELS[name], tally(name), estimator_mutants.COVARIANCES[mutant])
+        check_covariance(CHANNELS[name], tally(name), estimators.COVARIANCES[mutant])
 
 
-@pytest.mark.parametrize("mutant", estimator_mutants.CONTRASTS)
+@pytest.mark.parametrize("mutant", estimators.CONTRASTS)
 @BY_NAME
 def test_a_wrong_contrast_is_refused(name: str, mutant: str) -> None:
     with pytest.raises((AssertionError, ValueError)):  # a law has one entry a symbol, which may not fit at all
-        check_contrast(CHANNELS[name], tally(name), estimator_mutants.CONTRASTS[mutant])
+        check_contrast(CHANNELS[name], tally(name), estimators.CONTRASTS[mutant])
 
 
 def test_there_are_mutants_for_every_check() -> None:
-    assert estimator_mutants.COVARIANCES
-    assert estimator_mutants.CONTRASTS
-    assert estimator_mutants.LIMITS
-    assert estimator_mutants.INDEPENDENCES
-    assert estimator_mutants.SETS
+    assert estimators.COVARIANCES
+    assert estimators.CONTRASTS
+    assert estimators.LIMITS
+    assert estimators.INDEPENDENCES
+    assert estimators.SETS
 
 
 def _metric(values: int) -> Metric:

@@ -8,19 +8,21 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from client_sdk.spec import Channel, Count, Metric, Ordinal, Subset, Window, WindowKind
-from client_sdk.spec.mechanisms import channel_for
-from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
-from estimator.answers import encode
-from estimator.figure import Shares
-from estimator.intervals import Z
+from client_sdk.protocol import Channel, Count, Metric, Ordinal, Subset, Window, WindowKind
+from client_sdk.protocol.mechanisms import channel_for
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from estimator.estimates.means import Contrast, mean_of
+from estimator.estimates.metric import estimate
 from estimator.inverse import inverse_of
-from estimator.means import Contrast, mean_of
-from estimator.metric_estimate import MetricEstimate, Wanted, estimate
-from estimator.tallies import Tally
-from tests.support import estimator_mutants
-from tests.support.estimator_coverage import chances, check_held, compositions, enough, exact_coverage, promised
-from tests.support.estimator_inverses import matrix, requested, rounding, scale_of
+from estimator.rehearsal.true_answers import encode
+from estimator.results.estimate import Shares
+from estimator.results.metric import MetricEstimate
+from estimator.results.request import Wanted
+from estimator.statistics.confidence import Z
+from estimator.tallies.tally import Tally
+from tests.support.estimates.coverage import chances, check_held, compositions, enough, exact_coverage, promised
+from tests.support.estimates.inverses import matrix, requested, rounding, scale_of
+from tests.support.mutants import estimators
 
 VALUES = ("a", "b", "c", "d")
 
@@ -78,7 +80,7 @@ def test_the_mean_of_one_report_is_on_average_that_of_the_answer(name: str) -> N
         assert abs(float(means @ law(asked, answer)) - worth) <= tolerance(asked)
 
 
-def check_sets(asked: Metric, of_members: estimator_mutants.OfMembers) -> None:
+def check_sets(asked: Metric, of_members: estimators.OfMembers) -> None:
     """Each member of a set is had by 1 on average if the set has it, else by 0; and intervals are possible."""
     domain = asked.domain
     assert isinstance(domain, Subset)
@@ -117,10 +119,10 @@ def test_each_member_of_a_set_is_had_as_often_as_it_is_in_the_set(name: str) -> 
         assert whole.standard_errors.tolist() == (asked.domain.max_items * part.standard_errors[:-1]).tolist()
 
 
-@pytest.mark.parametrize("mutant", estimator_mutants.SETS)
+@pytest.mark.parametrize("mutant", estimators.SETS)
 def test_wrong_shares_of_sets_are_refused(mutant: str) -> None:
     with pytest.raises(AssertionError):
-        check_sets(METRICS["set of two"], estimator_mutants.SETS[mutant])
+        check_sets(METRICS["set of two"], estimators.SETS[mutant])
 
 
 EXACT: dict[str, Channel] = {

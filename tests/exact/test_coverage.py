@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from client_sdk.spec import Boolean, Category
-from client_sdk.spec.epsilon import RequestedEpsilon
-from client_sdk.spec.mechanisms import channel_for
-from estimator.intervals import binomial_interval, binomial_intervals
+from client_sdk.protocol import Boolean, Category
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms import channel_for
 from estimator.inverse import inverse_of
 from estimator.inverse.support import Support
-from tests.support import estimator_mutants
-from tests.support.estimator_checks import check_coverage, mean_coverage, worst_coverage
+from estimator.statistics.binomial_intervals import binomial_interval, binomial_intervals
+from tests.support.estimates.checks import check_coverage, mean_coverage, worst_coverage
+from tests.support.mutants import estimators
 
 FEW_REPORTS = range(1, 50)
 MANY_REPORTS = [*range(50, 200), 317, 1000, 10_000]
@@ -72,13 +72,13 @@ def test_many_intervals_at_once_are_those_of_each_count(reports: int) -> None:
     assert (low <= high).all()
 
 
-@pytest.mark.parametrize("name", estimator_mutants.INTERVALS)
+@pytest.mark.parametrize("name", estimators.INTERVALS)
 def test_a_wrong_interval_is_refused(name: str) -> None:
     with pytest.raises(AssertionError):
-        check_coverage(estimator_mutants.INTERVALS[name], 64)
+        check_coverage(estimators.INTERVALS[name], 64)
 
 
 def test_the_worst_truth_is_found_where_it_is_known_to_be() -> None:
     """Brown, Cai & DasGupta 2001: the score interval falls to about 84 % where 0.18 are expected."""
-    plain = estimator_mutants.INTERVALS["score interval where few are expected"]
+    plain = estimators.INTERVALS["score interval where few are expected"]
     assert 0.83 < worst_coverage(plain, 1000) < 0.84

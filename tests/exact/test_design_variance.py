@@ -8,13 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from client_sdk.spec import COIN_SCALE, Category, Channel
-from client_sdk.spec.epsilon import RequestedEpsilon
-from client_sdk.spec.exact import exp_floor
-from client_sdk.spec.mechanisms import AUTO, channel_for, choice
-from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
-from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
-from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol import COIN_SCALE, Category, Channel
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.exact import exp_floor
+from client_sdk.protocol.mechanisms import AUTO, channel_for
+from client_sdk.protocol.mechanisms import auto as choice
+from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from estimator.inverse import inverse_of
 from estimator.inverse.cyclic_design import LeastSquares
 from estimator.inverse.support import Balanced, Support

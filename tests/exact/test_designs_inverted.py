@@ -8,19 +8,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from client_sdk.spec import Channel
-from client_sdk.spec.epsilon import RequestedEpsilon
-from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
-from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
-from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
-from estimator.climb import ROUNDING, SLACK
-from estimator.intervals import Floats
+from client_sdk.protocol import Channel
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from estimator.inverse import inverse_of
 from estimator.inverse.cyclic_design import LeastSquares
 from estimator.inverse.support import Balanced
-from estimator.likelihood import maximum_likelihood
-from estimator.simplex import nearest_shares
-from tests.support.estimator_inverses import PRECISION, matrix, solved, uneven
+from estimator.likelihood.projected_gradient import ROUNDING, SLACK
+from estimator.likelihood.shares import maximum_likelihood
+from estimator.statistics.arrays import Floats
+from estimator.statistics.simplex import nearest_shares
+from tests.support.estimates.inverses import PRECISION, matrix, solved, uneven
 
 
 def designs(epsilon: str) -> list[Channel]:

@@ -9,23 +9,33 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from estimator.correction import holm
-from estimator.covariance import covariance_of
-from estimator.differing import corrected_differences
-from estimator.document import ReportDocument
+from estimator.estimates.covariance import covariance_of
+from estimator.estimates.ratios import SETTLED, Ratios
+from estimator.formats.document import ReportDocument
+from estimator.formats.frames import to_pandas
+from estimator.formats.to_json import document_of
 from estimator.inverse import inverse_of
-from estimator.joint import Joint
-from estimator.metric_estimate import MetricEstimate
-from estimator.ratios import SETTLED, Ratios
-from estimator.render.as_json import document_of
-from estimator.render.as_table import as_table
-from estimator.render.differing import DIFFER, MAY_DIFFER, NO_DIFFERENCE, TOO_FEW, clearest_first, conclusion
-from estimator.render.frames import to_pandas
-from estimator.render.html.differences import verdict_on
-from estimator.report import make_report
-from estimator.tallies import Tally
-from tests.support.differing import CASES, LEVEL, WINDOW, drawn, estimates, false_alarms, nothing, registry, sizes
-from tests.support.sampling import accepts, decision
+from estimator.render.conclusions import DIFFER, MAY_DIFFER, NO_DIFFERENCE, TOO_FEW, clearest_first, conclusion
+from estimator.render.html.group_differences import verdict_on
+from estimator.render.text.report import as_table
+from estimator.report.group_differences import corrected_differences
+from estimator.report.report import make_report
+from estimator.results.joint import Joint
+from estimator.results.metric import MetricEstimate
+from estimator.statistics.holm import holm
+from estimator.tallies.tally import Tally
+from tests.support.estimates.group_differences import (
+    CASES,
+    LEVEL,
+    WINDOW,
+    drawn,
+    estimates,
+    false_alarms,
+    nothing,
+    registry,
+    sizes,
+)
+from tests.support.laws.sampling import accepts, decision
 
 FOUND = registry("3")
 OFTEN = decision(LEVEL, 0.2)

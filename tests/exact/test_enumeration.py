@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from client_sdk.spec import COIN_SCALE, Coins
-from tests.support.coins import ScriptedCoins, exact_law, exact_paths
+from client_sdk.protocol import COIN_SCALE, Coins
+from tests.support.laws.coins import ScriptedCoins, exact_law, exact_paths
 
 QUARTER = COIN_SCALE // 4
 

@@ -7,20 +7,20 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from client_sdk.spec import Boolean, Category, Channel, Domain, Number
-from client_sdk.spec.epsilon import RequestedEpsilon
-from client_sdk.spec.mechanisms import channel_for
+from client_sdk.protocol import Boolean, Category, Channel, Domain, Number
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms import channel_for
 from estimator.inverse import inverse_of
 from estimator.inverse.support import Support
-from estimator.likelihood import maximum_likelihood
-from tests.support import estimator_mutants
-from tests.support.estimator_checks import (
+from estimator.likelihood.shares import maximum_likelihood
+from tests.support.estimates.checks import (
     check_likelihood,
     check_standard_error,
     check_unbiased,
     expectations,
     symbol_law,
 )
+from tests.support.mutants import estimators
 
 
 def _channel(domain: Domain, epsilon: object, mechanism: str) -> Channel:
@@ -84,30 +84,30 @@ def test_no_shares_are_likelier_than_the_likeliest(channel: Channel) -> None:
     check_likelihood(support_of(channel), counts, maximum_likelihood)
 
 
-@pytest.mark.parametrize("name", estimator_mutants.SUPPORTS)
+@pytest.mark.parametrize("name", estimators.SUPPORTS)
 def test_a_wrong_inverse_is_refused(name: str) -> None:
-    mutant = estimator_mutants.SUPPORTS[name](support_of(FIVE_VALUES), FIVE_VALUES.inputs)
+    mutant = estimators.SUPPORTS[name](support_of(FIVE_VALUES), FIVE_VALUES.inputs)
     with pytest.raises(AssertionError):
         check_unbiased(FIVE_VALUES, mutant)
 
 
 def test_a_standard_error_without_the_division_is_refused() -> None:
-    mutant = estimator_mutants.SUPPORTS["forgotten division by p - q"](support_of(FIVE_VALUES), FIVE_VALUES.inputs)
+    mutant = estimators.SUPPORTS["forgotten division by p - q"](support_of(FIVE_VALUES), FIVE_VALUES.inputs)
     with pytest.raises(AssertionError):
         check_standard_error(FIVE_VALUES, mutant)
 
 
-@pytest.mark.parametrize("name", estimator_mutants.LIKELIHOODS)
+@pytest.mark.parametrize("name", estimators.LIKELIHOODS)
 def test_a_wrong_maximum_is_refused(name: str) -> None:
     with pytest.raises(AssertionError):
         check_likelihood(
             support_of(FIVE_VALUES),
             np.array(FEW_FOR_THE_LAST, dtype=np.int64),
-            estimator_mutants.LIKELIHOODS[name],
+            estimators.LIKELIHOODS[name],
         )
 
 
 def test_there_are_mutants_for_every_check() -> None:
-    assert estimator_mutants.SUPPORTS
-    assert estimator_mutants.LIKELIHOODS
-    assert estimator_mutants.INTERVALS
+    assert estimators.SUPPORTS
+    assert estimators.LIKELIHOODS
+    assert estimators.INTERVALS

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.spec.epsilon import NANOS, as_float, nanos_ceiling
-from client_sdk.spec.exact import PRECISION_DIGITS, exp_floor, float_ceiling, ln_ceiling, root_floor
-from tests.support.series import exp_bounds, ln_bounds
+from client_sdk.protocol.epsilon import NANOS, as_float, nanos_ceiling
+from client_sdk.protocol.exact import PRECISION_DIGITS, exp_floor, float_ceiling, ln_ceiling, root_floor
+from tests.support.laws.series import exp_bounds, ln_bounds
 
 EXPONENTS = [
     Fraction(number, 1000) for number in (0, 1, 10, 100, 250, 333, 500, 999, 1000, 1500, 2000, 4000, 8000, 20000)

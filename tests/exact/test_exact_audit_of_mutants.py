@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from client_sdk.spec import Boolean, Category, Channel, Coins, Domain, Metric, Number, Registry, WindowKind
-from client_sdk.spec.mechanisms.exponential import Exponential
-from client_sdk.spec.mechanisms.permanent import CoinsOf, Permanent
+from client_sdk.protocol import Boolean, Category, Channel, Coins, Domain, Metric, Number, Registry, WindowKind
+from client_sdk.protocol.mechanisms.exponential import Exponential
+from client_sdk.protocol.mechanisms.permanent import CoinsOf, Permanent
 from estimator.audit.exact import Proof, prove
 from estimator.audit.exact.request import Request, Requests
 from tests.exact.test_audit_of_mutants import UNSEEN
-from tests.support import audited, noise_mutants
-from tests.support.audited import EPSILON, HISTORIES, PIECEWISE, RIGHT_CHANNELS, SETS, WRONG_CHANNELS
-from tests.support.definitions import BOOLEAN, registry_text
-from tests.support.permanent_mutants import PERMANENT_MUTANTS, MakeFunction
-from tests.support.rounding_mutants import ROUNDING_MUTANTS, Rounding
-from tests.support.set_checks import SET_MUTANTS, Report, right_report
-from tests.support.utilities import ASYMMETRIC
+from tests.support.devices.definitions import BOOLEAN, registry_text
+from tests.support.laws.set_checks import SET_MUTANTS, Report, right_report
+from tests.support.laws.utilities import ASYMMETRIC
+from tests.support.mutants import audited, noise
+from tests.support.mutants.audited import EPSILON, HISTORIES, PIECEWISE, RIGHT_CHANNELS, SETS, WRONG_CHANNELS
+from tests.support.mutants.permanent_answers import PERMANENT_MUTANTS, MakeFunction
+from tests.support.mutants.rounding import ROUNDING_MUTANTS, Rounding
 
 TABLE = Exponential.within(EPSILON, ASYMMETRIC)
 NONE = "none"
@@ -100,7 +100,7 @@ RIGHT: dict[str, Metric] = {
     **{f"{name}: right": asking(channel) for name, channel in WRONG_CHANNELS.items() if name.endswith(NONE)},
 }
 
-TABLES = {f"table: {name}": asking(channel) for name, channel in noise_mutants.of_tables(TABLE).items()}
+TABLES = {f"table: {name}": asking(channel) for name, channel in noise.of_tables(TABLE).items()}
 
 MUTANTS: dict[str, Metric] = {
     **{name: asking(channel) for name, channel in WRONG_CHANNELS.items() if not name.endswith(NONE)},

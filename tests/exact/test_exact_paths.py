@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.spec import COIN_SCALE, Channel, Coins
-from client_sdk.spec.mechanisms.exponential import Exponential
-from client_sdk.spec.mechanisms.gaussian import Gaussian
-from client_sdk.spec.mechanisms.hybrid import Hybrid
-from client_sdk.spec.mechanisms.laplace import Laplace
-from client_sdk.spec.mechanisms.square_wave import SquareWave
+from client_sdk.protocol import COIN_SCALE, Channel, Coins
+from client_sdk.protocol.mechanisms.exponential import Exponential
+from client_sdk.protocol.mechanisms.gaussian import Gaussian
+from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.audit.exact import answers
 from estimator.audit.exact.answers import LEAST_INPUTS, MOST_PATHS, inputs_of
 from estimator.audit.exact.draw import MOST_VALUES
@@ -25,11 +25,11 @@ from estimator.audit.exact.losses import least_delta, least_ratio
 from estimator.audit.exact.paths import Chances, law_of
 from estimator.audit.exact.walk import integer
 from estimator.errors import AuditError
-from tests.support.audited import RIGHT_CHANNELS, WRONG_CHANNELS
-from tests.support.bands import request
-from tests.support.coins import exact_law, exact_paths
-from tests.support.delta_checks import hockey_stick
-from tests.support.utilities import ASYMMETRIC
+from tests.support.laws.bands import request
+from tests.support.laws.coins import exact_law, exact_paths
+from tests.support.laws.delta_checks import hockey_stick
+from tests.support.laws.utilities import ASYMMETRIC
+from tests.support.mutants.audited import RIGHT_CHANNELS, WRONG_CHANNELS
 
 STEPS: dict[str, Callable[[int, int], object]] = {
     "add": lambda value, other: value + other,

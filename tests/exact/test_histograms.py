@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from client_sdk.spec import Channel, Count, Number
-from client_sdk.spec.mechanisms.laplace import Laplace
-from client_sdk.spec.mechanisms.square_wave import SquareWave
-from estimator.distribution import QUANTILES, distribution_of
-from estimator.fitting import fit_of, fits_of
-from estimator.histogram import Histogram
-from tests.support.estimator_inverses import PRECISION, matrix, requested, uneven
+from client_sdk.protocol import Channel, Count, Number
+from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.estimates.distribution import QUANTILES, distribution_of
+from estimator.likelihood.histogram import Histogram
+from estimator.likelihood.histogram_fit import fit_of, fits_of
+from tests.support.estimates.inverses import PRECISION, matrix, requested, uneven
 
 COUNTS = Count.up_to(8, "distribution")
 CHANNELS: dict[str, Channel] = {

@@ -7,19 +7,20 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from client_sdk.spec import Boolean, Category, Cross
-from client_sdk.spec.mechanisms import channel_for
-from estimator.covariance import covariance_of
-from estimator.intervals import Floats, Z
+from client_sdk.protocol import Boolean, Category, Cross
+from client_sdk.protocol.mechanisms import channel_for
+from estimator.estimates.covariance import covariance_of
+from estimator.estimates.joint import intervals_of, joint_of
+from estimator.estimates.ratios import Ratios
 from estimator.inverse import inverse_of
 from estimator.inverse.protocol import Inverse
-from estimator.joint import Joint, intervals_of, joint_of
-from estimator.ratios import Ratios
-from estimator.tallies import Counts
-from tests.support import estimator_mutants
-from tests.support.estimator_coverage import PROMISED, check_held, enough
-from tests.support.estimator_inverses import PRECISION, requested, uneven
-from tests.support.estimator_moments import check_limits
+from estimator.results.joint import Joint
+from estimator.statistics.arrays import Counts, Floats
+from estimator.statistics.confidence import Z
+from tests.support.estimates.coverage import PROMISED, check_held, enough
+from tests.support.estimates.inverses import PRECISION, requested, uneven
+from tests.support.estimates.moments import check_limits
+from tests.support.mutants import estimators
 
 TWO = Cross(Boolean(), Boolean())
 THREE = Cross(Category(("a", "b", "c")), Boolean())
@@ -90,10 +91,10 @@ def test_the_limits_of_a_ratio_solve_the_equation_of_fieller() -> None:
             check_limits(a_table(), group, outcome, Z, lambda table, *place: table.limits(*place))
 
 
-@pytest.mark.parametrize("mutant", estimator_mutants.LIMITS)
+@pytest.mark.parametrize("mutant", estimators.LIMITS)
 def test_wrong_limits_of_a_ratio_are_refused(mutant: str) -> None:
     with pytest.raises(AssertionError):
-        check_limits(a_table(), 1, 0, Z, estimator_mutants.LIMITS[mutant])
+        check_limits(a_table(), 1, 0, Z, estimators.LIMITS[mutant])
 
 
 def test_standard_errors_of_ratios_and_differences_are_those_of_their_slopes() -> None:

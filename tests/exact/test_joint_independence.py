@@ -10,19 +10,18 @@ import math
 import numpy as np
 import pytest
 
-from client_sdk.spec import Category, Cross
-from client_sdk.spec.mechanisms import channel_for
-from estimator.chi_square import survival
-from estimator.covariance import covariance_of
-from estimator.intervals import Floats
+from client_sdk.protocol import Category, Cross
+from client_sdk.protocol.mechanisms import channel_for
+from estimator.estimates.covariance import covariance_of
+from estimator.estimates.joint import _independence, joint_of
+from estimator.estimates.ratios import Ratios
 from estimator.inverse import inverse_of
 from estimator.inverse.protocol import Inverse
-from estimator.joint import _independence, joint_of
-from estimator.ratios import Ratios
-from estimator.tallies import Counts
-from tests.support import estimator_mutants
-from tests.support.estimator_inverses import PRECISION, requested, uneven
-from tests.support.sampling import accepts, decision
+from estimator.statistics.arrays import Counts, Floats
+from estimator.statistics.chi_square import survival
+from tests.support.estimates.inverses import PRECISION, requested, uneven
+from tests.support.laws.sampling import accepts, decision
+from tests.support.mutants import estimators
 
 LEVEL = 0.05
 TOO_OFTEN, TOO_SELDOM = decision(LEVEL, 0.11), decision(LEVEL, 0.01)
@@ -44,7 +43,7 @@ def wald(cross: Cross, inverse: Inverse, counts: Counts) -> float:
 
 
 def rejections(  # noqa: PLR0917 what a rate depends on
-    cross: Cross, epsilon: str, reports: int, truth: Floats, test: estimator_mutants.Independence, draws: int = DRAWS
+    cross: Cross, epsilon: str, reports: int, truth: Floats, test: estimators.Independence, draws: int = DRAWS
 ) -> int:
     """Return how many of the drawn tallies a test at 5 % rejects."""
     inverse = inverse_of(channel_for(cross, requested(epsilon), "k-ary-randomized-response"))
@@ -53,7 +52,7 @@ def rejections(  # noqa: PLR0917 what a rate depends on
     return sum(test(cross, inverse, counts) <= LEVEL for counts in tallies)
 
 
-def check_level(cross: Cross, epsilon: str, reports: int, test: estimator_mutants.Independence) -> None:
+def check_level(cross: Cross, epsilon: str, reports: int, test: estimators.Independence) -> None:
     truth = np.outer(uneven(cross.first.size), uneven(cross.second.size)) ** (1 / 3)
     found = rejections(cross, epsilon, reports, truth / truth.sum(), test)
     for decided in (TOO_OFTEN, TOO_SELDOM):
@@ -69,10 +68,10 @@ def test_questions_that_have_nothing_to_do_with_each_other_are_said_to_in_one_of
     check_level(crossed(*shape), epsilon, reports, wald)
 
 
-@pytest.mark.parametrize("mutant", estimator_mutants.INDEPENDENCES)
+@pytest.mark.parametrize("mutant", estimators.INDEPENDENCES)
 def test_a_wrong_test_of_independence_is_refused(mutant: str) -> None:
     with pytest.raises(AssertionError):
-        check_level(crossed(2, 2), "1", 10**5, estimator_mutants.INDEPENDENCES[mutant])
+        check_level(crossed(2, 2), "1", 10**5, estimators.INDEPENDENCES[mutant])
 
 
 def test_what_is_told_of_two_questions_holds_this_test() -> None:

@@ -8,16 +8,16 @@ from functools import partial
 
 import pytest
 
-from client_sdk.spec import COIN_SCALE, Boolean, Channel, Coins, Metric, Number, WindowKind
-from client_sdk.spec.channel import epsilon_nanos
-from client_sdk.spec.epsilon import RequestedEpsilon
-from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
-from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
-from client_sdk.spec.mechanisms.one_bit import OneBit
-from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
-from client_sdk.spec.mechanisms.randomized_response import RandomizedResponse
-from tests.support.coins import exact_law
-from tests.support.law_checks import CHANNEL_CHECKS, Check, Subject, law, positions
+from client_sdk.protocol import COIN_SCALE, Boolean, Channel, Coins, Metric, Number, WindowKind
+from client_sdk.protocol.channel import epsilon_nanos
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.one_bit import OneBit
+from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from tests.support.laws.coins import exact_law
+from tests.support.laws.law_checks import CHANNEL_CHECKS, Check, Subject, law, positions
 
 EPSILONS = ["0.01", "0.1", "0.25", "0.5", "1", "ln 3", "2", "4", "8"]
 SIZES = [*range(2, 17), 31, 64]

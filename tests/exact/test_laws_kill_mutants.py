@@ -8,16 +8,16 @@ from functools import partial
 
 import pytest
 
-from client_sdk.spec import Channel, Coins, Number
-from client_sdk.spec.epsilon import RequestedEpsilon
-from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
-from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
-from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
-from client_sdk.spec.mechanisms.randomized_response import RandomizedResponse
-from tests.support import design_mutants
-from tests.support.law_checks import CHANNEL_CHECKS, ROUNDING_CHECKS, Check, RoundingCheck, Subject, refuses
-from tests.support.mutants import BINARY_MUTANTS, CHANNEL_MUTANTS, Mutant, right_perturbation
-from tests.support.rounding_mutants import ROUNDING_MUTANTS
+from client_sdk.protocol import Channel, Coins, Number
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from tests.support.laws.law_checks import CHANNEL_CHECKS, ROUNDING_CHECKS, Check, RoundingCheck, Subject, refuses
+from tests.support.mutants import block_designs
+from tests.support.mutants.mechanisms import BINARY_MUTANTS, CHANNEL_MUTANTS, Mutant, right_perturbation
+from tests.support.mutants.rounding import ROUNDING_MUTANTS
 
 EPSILON = RequestedEpsilon.parse(Decimal(1))
 K_ARY = KAryRandomizedResponse.within(EPSILON, 5)
@@ -26,9 +26,9 @@ POINTS = 4
 DESIGN_MUTANTS = {
     f"{right}: {name}": mutant
     for right, mutants in (
-        ("pairs", design_mutants.cyclic(CyclicDesign.within(EPSILON, 6, 2, 5))),
-        ("blocks", design_mutants.cyclic(CyclicDesign.within(EPSILON, 7, 3, 2))),
-        ("geometry", design_mutants.projective(ProjectiveGeometry.within(EPSILON, 13, 3, 3))),
+        ("pairs", block_designs.cyclic(CyclicDesign.within(EPSILON, 6, 2, 5))),
+        ("blocks", block_designs.cyclic(CyclicDesign.within(EPSILON, 7, 3, 2))),
+        ("geometry", block_designs.projective(ProjectiveGeometry.within(EPSILON, 13, 3, 3))),
     )
     for name, mutant in mutants.items()
 }

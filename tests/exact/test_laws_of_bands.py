@@ -8,15 +8,15 @@ from functools import partial
 
 import pytest
 
-from client_sdk.spec import COIN_SCALE, Number
-from client_sdk.spec.mechanisms import channel_for, piecewise, square_wave
-from client_sdk.spec.mechanisms.band import Band
-from client_sdk.spec.mechanisms.hybrid import Hybrid
-from client_sdk.spec.mechanisms.piecewise import Piecewise
-from client_sdk.spec.mechanisms.square_wave import SquareWave
+from client_sdk.protocol import COIN_SCALE, Number
+from client_sdk.protocol.mechanisms import channel_for, piecewise, square_wave
+from client_sdk.protocol.mechanisms.band import Band
+from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from client_sdk.protocol.mechanisms.piecewise import Piecewise
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.inverse import band as inverse_band
 from estimator.inverse import hybrid as inverse_hybrid
-from tests.support.bands import (
+from tests.support.laws.bands import (
     BAND_MUTANTS,
     KINDS,
     REPLAYED,
@@ -27,8 +27,8 @@ from tests.support.bands import (
     mutant,
     request,
 )
-from tests.support.coins import exact_law, exact_law_of_one_draw
-from tests.support.law_checks import CHANNEL_CHECKS, LEAST_USE_OF_EPSILON, Check, Subject, refuses
+from tests.support.laws.coins import exact_law, exact_law_of_one_draw
+from tests.support.laws.law_checks import CHANNEL_CHECKS, LEAST_USE_OF_EPSILON, Check, Subject, refuses
 
 EPSILONS = ["0.01", "0.25", "0.5", "1", "1.5", "2", "3", "4", "5", "8", "20"]
 SMALL = {(kind.name, text): (kind.within(request(text), 4, REPLAYED), text) for kind in KINDS for text in ("0.5", "2")}

@@ -8,11 +8,12 @@ from itertools import product
 
 import pytest
 
-from client_sdk.spec import COIN_SCALE, Boolean, Category, Coins, Count, Cross, Metric, Ordinal, WindowKind
-from client_sdk.spec.mechanisms import channel_for, choice
-from tests.support.bands import request
-from tests.support.coins import ScriptedCoins, exact_law, exact_paths
-from tests.support.law_checks import ROUNDING_CHECKS, RoundingCheck, law
+from client_sdk.protocol import COIN_SCALE, Boolean, Category, Coins, Count, Cross, Metric, Ordinal, WindowKind
+from client_sdk.protocol.mechanisms import auto as choice
+from client_sdk.protocol.mechanisms import channel_for
+from tests.support.laws.bands import request
+from tests.support.laws.coins import ScriptedCoins, exact_law, exact_paths
+from tests.support.laws.law_checks import ROUNDING_CHECKS, RoundingCheck, law
 
 
 def encoded(count: Count, answer: int, inputs: int) -> dict[int, Fraction]:

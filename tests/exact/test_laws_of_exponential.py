@@ -9,14 +9,14 @@ from itertools import accumulate, product
 
 import pytest
 
-from client_sdk.spec import Channel
-from client_sdk.spec.channel import epsilon_nanos
-from client_sdk.spec.epsilon import RequestedEpsilon
-from client_sdk.spec.mechanisms import exponential
-from client_sdk.spec.mechanisms.exponential import MAX_VALUES, TOTAL, Exponential, Utility, by_distance
-from tests.support.bands import request
-from tests.support.coins import exact_law_of_one_draw
-from tests.support.law_checks import (
+from client_sdk.protocol import Channel
+from client_sdk.protocol.channel import epsilon_nanos
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms import exponential
+from client_sdk.protocol.mechanisms.exponential import MAX_VALUES, TOTAL, Exponential, Utility, by_distance
+from tests.support.laws.bands import request
+from tests.support.laws.coins import exact_law_of_one_draw
+from tests.support.laws.law_checks import (
     CHANNEL_CHECKS,
     LEAST_USE_OF_EPSILON,
     Check,
@@ -24,8 +24,8 @@ from tests.support.law_checks import (
     declared_epsilon_covers_the_exact_one,
     refuses,
 )
-from tests.support.noise_mutants import of_tables
-from tests.support.utilities import ASYMMETRIC, TABLES, table_of
+from tests.support.laws.utilities import ASYMMETRIC, TABLES, table_of
+from tests.support.mutants.noise import of_tables
 
 EPSILONS = ["0.000001", "0.01", "0.5", "1", "ln 3", "4", "12", "20"]
 

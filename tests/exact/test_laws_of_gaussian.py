@@ -9,16 +9,16 @@ from functools import lru_cache, partial
 
 import pytest
 
-from client_sdk.spec import COIN_SCALE, Channel
-from client_sdk.spec.channel import epsilon_nanos
-from client_sdk.spec.mechanisms import gaussian
-from client_sdk.spec.mechanisms.gaussian import CENTRE_BITS, POINTS, STEPS_PER_CELL, Gaussian
-from tests.support.bands import request
-from tests.support.coins import exact_law_of_one_draw
-from tests.support.delta_checks import DELTA_CHECKS, ApproximateSubject, hockey_stick
-from tests.support.law_checks import Check, law, refuses
-from tests.support.noise import analytic_delta, discrete_gaussian, ends_of_noise, textbook_sigma
-from tests.support.noise_mutants import of_gaussian
+from client_sdk.protocol import COIN_SCALE, Channel
+from client_sdk.protocol.channel import epsilon_nanos
+from client_sdk.protocol.mechanisms import gaussian
+from client_sdk.protocol.mechanisms.gaussian import CENTRE_BITS, POINTS, STEPS_PER_CELL, Gaussian
+from tests.support.laws.bands import request
+from tests.support.laws.coins import exact_law_of_one_draw
+from tests.support.laws.delta_checks import DELTA_CHECKS, ApproximateSubject, hockey_stick
+from tests.support.laws.law_checks import Check, law, refuses
+from tests.support.laws.noise import analytic_delta, discrete_gaussian, ends_of_noise, textbook_sigma
+from tests.support.mutants.noise import of_gaussian
 
 CELLS = POINTS - 1
 REQUESTS = [

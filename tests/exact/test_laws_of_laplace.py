@@ -8,12 +8,12 @@ from functools import partial
 
 import pytest
 
-from client_sdk.spec import COIN_SCALE, Channel, Count, Number
-from client_sdk.spec.mechanisms import channel_for
-from client_sdk.spec.mechanisms.laplace import POINTS, Laplace
-from tests.support.bands import REPLAYED, request
-from tests.support.coins import exact_law_of_one_draw
-from tests.support.law_checks import (
+from client_sdk.protocol import COIN_SCALE, Channel, Count, Number
+from client_sdk.protocol.mechanisms import channel_for
+from client_sdk.protocol.mechanisms.laplace import POINTS, Laplace
+from tests.support.laws.bands import REPLAYED, request
+from tests.support.laws.coins import exact_law_of_one_draw
+from tests.support.laws.law_checks import (
     CHANNEL_CHECKS,
     LEAST_USE_OF_EPSILON,
     Check,
@@ -22,8 +22,8 @@ from tests.support.law_checks import (
     law,
     refuses,
 )
-from tests.support.noise import ends_of_noise, truncated_geometric
-from tests.support.noise_mutants import of_laplace
+from tests.support.laws.noise import ends_of_noise, truncated_geometric
+from tests.support.mutants.noise import of_laplace
 
 EPSILONS = ["0.000001", "0.01", "0.25", "0.5", "1", "2", "4", "8", "12", "20"]
 SMALL = {

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from client_sdk.spec import Coins, Number
-from tests.support.coins import exact_law
-from tests.support.law_checks import ROUNDING_CHECKS, RoundingCheck
+from client_sdk.protocol import Coins, Number
+from tests.support.laws.coins import exact_law
+from tests.support.laws.law_checks import ROUNDING_CHECKS, RoundingCheck
 
 RANGES = [(Fraction(0), Fraction(1)), (Fraction(-3), Fraction(11, 2)), (Fraction(1, 10), Fraction(5000))]
 GRIDS = [2, 3, 4, 7, 16, 33]

@@ -7,12 +7,12 @@ from itertools import permutations
 
 import pytest
 
-from client_sdk.spec import Metric, OutsideDomainError, Subset, WindowKind
-from client_sdk.spec.mechanisms import channel_for
-from tests.support.bands import request
-from tests.support.coins import ScriptedCoins, exact_law, exact_paths
-from tests.support.law_checks import law, refuses
-from tests.support.set_checks import SET_CHECKS, SET_MUTANTS, SetCheck, SetSubject, right_report
+from client_sdk.protocol import Metric, OutsideDomainError, Subset, WindowKind
+from client_sdk.protocol.mechanisms import channel_for
+from tests.support.laws.bands import request
+from tests.support.laws.coins import ScriptedCoins, exact_law, exact_paths
+from tests.support.laws.law_checks import law, refuses
+from tests.support.laws.set_checks import SET_CHECKS, SET_MUTANTS, SetCheck, SetSubject, right_report
 
 VALUES = ("a", "b", "c", "d")
 SIZES = [(size, most) for size in (2, 3, 4) for most in range(1, size + 1)]

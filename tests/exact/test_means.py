@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.spec import Metric, Number, Window, WindowKind
-from client_sdk.spec.epsilon import RequestedEpsilon
-from client_sdk.spec.mechanisms import channel_for
-from client_sdk.spec.mechanisms.hybrid import Hybrid
-from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
-from client_sdk.spec.mechanisms.piecewise import Piecewise
-from estimator.intervals import Floats
+from client_sdk.protocol import Metric, Number, Window, WindowKind
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms import channel_for
+from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.piecewise import Piecewise
+from estimator.estimates.means import ENOUGH, Contrast, mean_of
+from estimator.estimates.metric import estimate
 from estimator.inverse import band, hybrid, inverse_of
 from estimator.inverse.decoder import Decoder
 from estimator.inverse.decoders import decoder_of
-from estimator.means import ENOUGH, Contrast, mean_of
-from estimator.metric_estimate import estimate
-from estimator.tallies import Tally
-from tests.support.bands import REPLAYED, GridChannel, request
+from estimator.statistics.arrays import Floats
+from estimator.tallies.tally import Tally
+from tests.support.laws.bands import REPLAYED, GridChannel, request
 
 EPSILONS = [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0]
 MEAN = Number(Fraction(0), Fraction(1), "mean")

@@ -8,11 +8,11 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from client_sdk import participation
-from client_sdk.spec import Metric, Registry, Window, WindowKind
-from tests.support.clients import ask
-from tests.support.cohort import Charge, always, day_of, exceeded, live, on_some_days, secret_of
-from tests.support.sampling import accepts, decision
+from client_sdk.answers import participation
+from client_sdk.protocol import Metric, Registry, Window, WindowKind
+from tests.support.devices.clients import ask
+from tests.support.devices.cohort import Charge, always, day_of, exceeded, live, on_some_days, secret_of
+from tests.support.laws.sampling import accepts, decision
 
 DAYS = 365
 LAST_DAY = "2026-12-31"

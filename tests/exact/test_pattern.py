@@ -13,14 +13,14 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from client_sdk.spec import Metric
-from client_sdk.spec.epsilon import NANOS
-from client_sdk.spec.mechanisms.permanent import Permanent
-from tests.support.clients import ask
-from tests.support.coins import ScriptedCoins, exact_law
-from tests.support.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, Field, parsed
-from tests.support.histories import History, changes, law_of_history, law_of_numbers, likelihood, places, rounded
-from tests.support.permanents import (
+from client_sdk.protocol import Metric
+from client_sdk.protocol.epsilon import NANOS
+from client_sdk.protocol.mechanisms.permanent import Permanent
+from tests.support.devices.clients import ask
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, Field, parsed
+from tests.support.laws.coins import ScriptedCoins, exact_law
+from tests.support.laws.histories import History, changes, law_of_history, law_of_numbers, likelihood, places, rounded
+from tests.support.laws.permanents import (
     FORGET,
     OFFSETS,
     GridOffsets,
@@ -32,7 +32,7 @@ from tests.support.permanents import (
     reports_through_the_ledger,
     worst_ratio,
 )
-from tests.support.series import ln_bounds
+from tests.support.laws.series import ln_bounds
 
 A, B, C = range(3)
 

@@ -8,17 +8,11 @@ from itertools import product
 
 import pytest
 
-from client_sdk.spec import Metric
-from client_sdk.spec.epsilon import NANOS
-from tests.support.coins import exact_law
-from tests.support.permanents import (
-    Law,
-    asking,
-    channel_of,
-    law_of_reports,
-    worst_ratio,
-)
-from tests.support.series import ln_bounds
+from client_sdk.protocol import Metric
+from client_sdk.protocol.epsilon import NANOS
+from tests.support.laws.coins import exact_law
+from tests.support.laws.permanents import Law, asking, channel_of, law_of_reports, worst_ratio
+from tests.support.laws.series import ln_bounds
 
 EPSILONS = [("1", "2"), ('"ln 3"', '"ln 3"'), ("0.2", "5")]
 """Of a report, and permanent: half of it, as much, and nearly without permanent noise."""

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from client_sdk.permanent import Secret, permanent_answer
-from client_sdk.spec import Metric
-from client_sdk.spec.mechanisms.permanent import Permanent
-from tests.support.permanents import answer_of, asking, channel_of
-from tests.support.sampling import Decision, accepts, decision
+from client_sdk.answers.permanent import Secret, permanent_answer
+from client_sdk.protocol import Metric
+from client_sdk.protocol.mechanisms.permanent import Permanent
+from tests.support.laws.permanents import answer_of, asking, channel_of
+from tests.support.laws.sampling import Decision, accepts, decision
 
 REPORTS = 10_000
 ADVANTAGE = 0.08

@@ -9,21 +9,22 @@ from math import comb, factorial, prod
 import numpy as np
 import pytest
 
-from client_sdk.spec import Channel, Metric, Window
-from client_sdk.spec.mechanisms.hybrid import Hybrid
-from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
-from client_sdk.spec.mechanisms.square_wave import SquareWave
-from estimator.climb import SLACK
-from estimator.grid_range import as_far
-from estimator.intervals import Floats
+from client_sdk.protocol import Channel, Metric, Window
+from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.estimates.channel_range import CLEAR, likeliest_law, range_test
+from estimator.estimates.metric import estimate
+from estimator.estimates.poisoning import extremes_of, reach_of
 from estimator.inverse import inverse_of
 from estimator.inverse.grid import grid_law
-from estimator.metric_estimate import estimate
-from estimator.poisoning import extremes_of, reach_of
-from estimator.range_test import CLEAR, DRAWN_AT_MOST, likeliest_law, range_test
-from estimator.tallies import Counts, Tally
-from tests.support.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, ORDINAL, SET, parsed
-from tests.support.estimator_inverses import CHANNELS, PRECISION, matrix, requested, rounding, uneven, weights
+from estimator.likelihood.projected_gradient import SLACK
+from estimator.likelihood.range_distance import as_far
+from estimator.results.poisoning import DRAWN_AT_MOST
+from estimator.statistics.arrays import Counts, Floats
+from estimator.tallies.tally import Tally
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, ORDINAL, SET, parsed
+from tests.support.estimates.inverses import CHANNELS, PRECISION, matrix, requested, rounding, uneven, weights
 
 METRICS = parsed(
     yes=BOOLEAN | {"epsilon": "ln 3"},

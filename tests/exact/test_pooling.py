@@ -9,13 +9,16 @@ from itertools import product
 import numpy as np
 import pytest
 
-from client_sdk.spec import Metric, Window
-from client_sdk.spec.mechanisms.permanent import Permanent
-from estimator.metric_estimate import MetricEstimate, estimate
-from estimator.pooling import Pooled, pooled
-from estimator.sampling import sampler_of
-from estimator.tallies import Counts, Tally
-from tests.support.definitions import BOOLEAN, CATEGORY, NUMBER, Field, metric_of
+from client_sdk.protocol import Metric, Window
+from client_sdk.protocol.mechanisms.permanent import Permanent
+from estimator.estimates.metric import estimate
+from estimator.rehearsal.tally_sampler import sampler_of
+from estimator.report.pooling import pooled
+from estimator.results.changes import Pooled
+from estimator.results.metric import MetricEstimate
+from estimator.statistics.arrays import Counts
+from estimator.tallies.tally import Tally
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, metric_of
 
 PERMANENT: dict[str, Field] = {"permanent_epsilon": 2, "protects": "history"}
 METRICS = {

@@ -11,23 +11,23 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from client_sdk.spec import Boolean, Category, Channel, Cross, Number, Subset
-from client_sdk.spec.epsilon import RequestedEpsilon
-from client_sdk.spec.mechanisms import channel_for
-from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
-from client_sdk.spec.mechanisms.exponential import Exponential, by_distance
-from client_sdk.spec.mechanisms.gaussian import Gaussian
-from client_sdk.spec.mechanisms.hybrid import Hybrid
-from client_sdk.spec.mechanisms.laplace import Laplace
-from client_sdk.spec.mechanisms.piecewise import Piecewise
-from client_sdk.spec.mechanisms.projective_geometry import ProjectiveGeometry
-from client_sdk.spec.mechanisms.square_wave import SquareWave
-from estimator import sampling
-from estimator.blocks import Blocks, blocks_of
-from estimator.sampling import Sampler, sampler_of
-from estimator.tallies import Counts
-from tests.support.generators import Law, exact_law_of_counts
-from tests.support.sampling import accepts, decision
+from client_sdk.protocol import Boolean, Category, Channel, Cross, Number, Subset
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms import channel_for
+from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
+from client_sdk.protocol.mechanisms.gaussian import Gaussian
+from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.piecewise import Piecewise
+from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.rehearsal import tally_sampler
+from estimator.rehearsal.block_sampler import Blocks, blocks_of
+from estimator.rehearsal.tally_sampler import Sampler, sampler_of
+from estimator.statistics.arrays import Counts
+from tests.support.laws.generators import Law, exact_law_of_counts
+from tests.support.laws.sampling import accepts, decision
 
 ONE = RequestedEpsilon.parse(1)
 TWO_COINS = channel_for(Boolean(), RequestedEpsilon.parse("ln 3"), "randomized-response")
@@ -115,8 +115,8 @@ def test_a_tally_is_drawn_by_the_law_of_its_devices(name: str) -> None:
 
 
 def test_pieces_and_forgotten_tables_change_no_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "DRAWN_AT_ONCE", 1)
-    monkeypatch.setattr(sampling, "MAX_KEPT_PROBABILITIES", 0)
+    monkeypatch.setattr(tally_sampler, "DRAWN_AT_ONCE", 1)
+    monkeypatch.setattr(tally_sampler, "MAX_KEPT_PROBABILITIES", 0)
     for name in ("cyclic pairs", "a table"):
         channel, inputs = SMALL[name]
         check_sampler(sampler_of(channel), channel, inputs)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from client_sdk.spec import Category
-from client_sdk.spec.mechanisms import channel_for
-from estimator.intervals import Floats
+from client_sdk.protocol import Category
+from client_sdk.protocol.mechanisms import channel_for
+from estimator.estimates.shrinkage import AT_ONCE, FEWEST, shrunken_shares
 from estimator.inverse import inverse_of
-from estimator.likelihood import maximum_likelihood
-from estimator.shrinkage import AT_ONCE, FEWEST, shrunken_shares
-from tests.support.estimator_inverses import PRECISION, requested
+from estimator.likelihood.shares import maximum_likelihood
+from estimator.statistics.arrays import Floats
+from tests.support.estimates.inverses import PRECISION, requested
 
 REPORTS = 100_000
 SEEDS = {32: 10, 1024: 3}
@@ -87,5 +87,5 @@ def test_a_million_shares_are_shrunk_in_pieces() -> None:
 def test_pieces_change_no_share(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = zipf(1000) + np.random.default_rng(2).normal(0, 1e-3, 1000)
     whole = shrunken_shares(raw, np.full(1000, 1e-3))
-    monkeypatch.setattr("estimator.shrinkage.AT_ONCE", 64)
+    monkeypatch.setattr("estimator.estimates.shrinkage.AT_ONCE", 64)
     assert np.abs(shrunken_shares(raw, np.full(1000, 1e-3)) - whole).max() <= 2**10 * PRECISION

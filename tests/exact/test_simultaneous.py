@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from client_sdk.spec.mechanisms.cyclic_design import CyclicDesign
-from client_sdk.spec.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
-from estimator.intervals import FEW, Floats, binomial_intervals, normal_score, tail_of, z_of
+from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from estimator.inverse import inverse_of
-from estimator.tallies import Counts
-from tests.support.estimator_coverage import chances, check_held, compositions, enough
-from tests.support.estimator_inverses import PRECISION, requested, scale_of, uneven
+from estimator.statistics.arrays import Counts, Floats
+from estimator.statistics.binomial_intervals import binomial_intervals, normal_score
+from estimator.statistics.confidence import FEW, tail_of, z_of
+from tests.support.estimates.coverage import chances, check_held, compositions, enough
+from tests.support.estimates.inverses import PRECISION, requested, scale_of, uneven
 
 MEASURED = {1: (0.0271, 0.0066), 8: (0.0347, 0.0101), 256: (0.0441, 0.0154), 10**6: (0.0604, 0.0259)}
 """Family: by which part the chance of a count beyond its bound is not that of one tail, at worst over REPORTS and all

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from client_sdk.spec.mechanisms.exponential import TOTAL, Exponential
+from client_sdk.protocol.mechanisms.exponential import TOTAL, Exponential
 from estimator.inverse.exponential import Table, inverse
-from tests.support.estimator_inverses import (
+from tests.support.estimates.inverses import (
     PRECISION,
     UNLIKE,
     enumerated_covariance,

@@ -10,11 +10,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from client_sdk.spec.mechanisms.exponential import Exponential
-from estimator.intervals import FEW, Floats, hoeffding_half_width, score_intervals
+from client_sdk.protocol.mechanisms.exponential import Exponential
 from estimator.inverse.exponential import Table, inverse
-from tests.support.estimator_coverage import chances, check_held, compositions, enough, exact_coverage, promised
-from tests.support.estimator_inverses import UNLIKE, requested, scale_of, uneven
+from estimator.statistics.arrays import Floats
+from estimator.statistics.confidence import FEW
+from estimator.statistics.score_intervals import hoeffding_half_width, score_intervals
+from tests.support.estimates.coverage import chances, check_held, compositions, enough, exact_coverage, promised
+from tests.support.estimates.inverses import UNLIKE, requested, scale_of, uneven
 
 STEPS = {2: 200, 3: 40}
 """The grid of truths on the simplex: shares in steps of .005 and .025."""

@@ -7,14 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from client_sdk.spec.mechanisms.gaussian import Gaussian
-from client_sdk.spec.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.gaussian import Gaussian
+from client_sdk.protocol.mechanisms.laplace import Laplace
+from estimator.estimates.means import mean_of
 from estimator.inverse import laplace, noise
 from estimator.inverse.decoder import Decoder
 from estimator.inverse.decoders import decoder_of
-from estimator.means import mean_of
-from tests.support.estimator_coverage import check_held, enough, promised
-from tests.support.estimator_inverses import PRECISION, requested
+from tests.support.estimates.coverage import check_held, enough, promised
+from tests.support.estimates.inverses import PRECISION, requested
 
 Noise = Laplace | Gaussian
 

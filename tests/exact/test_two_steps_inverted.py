@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from client_sdk.spec import Category, Number
-from client_sdk.spec.epsilon import RequestedEpsilon
-from client_sdk.spec.mechanisms import channel_for
-from client_sdk.spec.mechanisms.permanent import Permanent
+from client_sdk.protocol import Category, Number
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms import channel_for
+from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.inverse import inverse_of
 from estimator.inverse.support import Support
 

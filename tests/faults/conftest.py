@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.small_disks import mounted
+from tests.support.services.small_disks import mounted
 
 
 @pytest.fixture(autouse=True)

@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from collector.config import Durability, Promise
-from collector.embedded import EmbeddedStore
-from collector.redis_store import RedisStore
-from collector.store import Counted
-from tests.support.cluster import Cluster
-from tests.support.collecting import judged, of_shard, report, upload
-from tests.support.processes import children, wait_until
+from collector.durability import Durability, Promise
+from collector.embedded.store import EmbeddedStore
+from collector.store.port import Counted
+from collector.store.redis_store import RedisStore
+from tests.support.services.cluster import Cluster
+from tests.support.services.collecting import judged, of_shard, report, upload
+from tests.support.services.processes import children, wait_until
 
 UPLOADS = 20
 

@@ -9,17 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk.spec import Verdict, Window, WindowKind
-from collector import keys
-from collector.config import Durability, Promise
-from collector.redis_store import RedisStore
-from collector.shards import CLUSTER_SHARDS, Layout
-from collector.store import Counted, StoreUnavailableError
-from tests.support.cluster import Cluster, Node, running_cluster
-from tests.support.collecting import judged, of_shard
-from tests.support.delivering import Load
-from tests.support.processes import RunningCollector, running_collector, wait_until
-from tests.support.wire import post, tallies
+from client_sdk.protocol import Verdict, Window, WindowKind
+from collector.durability import Durability, Promise
+from collector.errors import StoreUnavailableError
+from collector.store import keys
+from collector.store.port import Counted
+from collector.store.redis_store import RedisStore
+from collector.store.shards import CLUSTER_SHARDS, Layout
+from tests.support.services.cluster import Cluster, Node, running_cluster
+from tests.support.services.collecting import judged, of_shard
+from tests.support.services.delivering import Load
+from tests.support.services.processes import RunningCollector, running_collector, wait_until
+from tests.support.services.wire import post, tallies
 
 SENDERS = 8
 UPLOADS_EACH = 60

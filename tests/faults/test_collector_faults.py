@@ -10,12 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk.spec import Window, WindowKind
-from tests.support.collecting import report, upload
-from tests.support.delivering import Load
-from tests.support.processes import RunningCollector, free_port, is_running, kill, running_collector, wait_until
-from tests.support.small_disks import fill
-from tests.support.wire import post, tallies
+from client_sdk.protocol import Window, WindowKind
+from tests.support.services.collecting import report, upload
+from tests.support.services.delivering import Load
+from tests.support.services.processes import (
+    RunningCollector,
+    free_port,
+    is_running,
+    kill,
+    running_collector,
+    wait_until,
+)
+from tests.support.services.small_disks import fill
+from tests.support.services.wire import post, tallies
 
 SENDERS = 8
 UPLOADS_EACH = 100

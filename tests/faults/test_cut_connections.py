@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from client_sdk.spec import Upload
-from collector.count_upload import COUNT_UPLOAD
-from collector.embedded import EmbeddedStore
-from tests.support.collecting import report
-from tests.support.delivering import Load
-from tests.support.line import Cut, Line, Towards, running_line
-from tests.support.processes import RunningCollector, running_collector, wait_until
-from tests.support.wire import post, tallies
+from client_sdk.protocol import Upload
+from collector.embedded.store import EmbeddedStore
+from collector.store.count_script import COUNT_UPLOAD
+from tests.support.services.collecting import report
+from tests.support.services.delivering import Load
+from tests.support.services.line import Cut, Line, Towards, running_line
+from tests.support.services.processes import RunningCollector, running_collector, wait_until
+from tests.support.services.wire import post, tallies
 
 SENDERS = 8
 UPLOADS_EACH = 15

@@ -15,20 +15,20 @@ from typing import NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from client_sdk.spec import GRACE_S, Verdict, Window
-from collector.append_only import MANIFEST, STORE_DIR, increments_in, sequence_of
-from collector.cli import cli
-from collector.config import ConfigError
-from collector.embedded import EmbeddedStore
+from client_sdk.protocol import GRACE_S, Verdict, Window
+from collector.commands.cli import cli
+from collector.embedded.aof import MANIFEST, STORE_DIR, increments_in, sequence_of
+from collector.embedded.high_water_mark import MARK_FILE
+from collector.embedded.store import EmbeddedStore
+from collector.errors import ConfigError
 from collector.judge import Judgement
-from collector.maintenance import Maintenance, Seen
-from collector.mark import MARK_FILE
-from collector.redis_store import RedisStore
-from collector.store import Counted
-from tests.support.collecting import TODAY, judged, report, upload
-from tests.support.delivering import Load
-from tests.support.processes import is_running, kill, running_collector, wait_until
-from tests.support.wire import tallies
+from collector.store.port import Counted
+from collector.store.redis_store import RedisStore
+from collector.upkeep.maintenance import Maintenance, Seen
+from tests.support.services.collecting import TODAY, judged, report, upload
+from tests.support.services.delivering import Load
+from tests.support.services.processes import is_running, kill, running_collector, wait_until
+from tests.support.services.wire import tallies
 
 REWRITTEN, NOTED, LAST = 30, 20, 2
 """Reports in the base, after it in the increment and noted, and after that in one upload."""
@@ -118,7 +118,7 @@ def test_a_note_that_cannot_be_written_stops_nothing_and_is_told_once(
         chores.tick(2.0)
         assert chores.health.is_noted
         store.disconnect()
-    told = [getattr(record, "event", "") for record in caplog.records if record.name == "collector.embedded"]
+    told = [getattr(record, "event", "") for record in caplog.records if record.name == "collector.embedded.store"]
     assert told == ["note_failed", "noted_again"]
 
 

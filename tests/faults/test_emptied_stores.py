@@ -14,16 +14,16 @@ from urllib.error import HTTPError
 import pytest
 import redis
 
-from client_sdk.spec import Upload, Window, WindowKind
-from collector import keys
-from collector.embedded import EmbeddedStore
-from collector.shard_names import numbered
-from collector.shards import CLUSTER_SHARDS
-from tests.support.cluster import Cluster
-from tests.support.collecting import of_shard
-from tests.support.delivering import Load
-from tests.support.processes import RunningCollector, free_port, run_command, running_collector, wait_until
-from tests.support.wire import post, tallies
+from client_sdk.protocol import Upload, Window, WindowKind
+from collector.embedded.store import EmbeddedStore
+from collector.store import keys
+from collector.store.shard_identity import numbered
+from collector.store.shards import CLUSTER_SHARDS
+from tests.support.services.cluster import Cluster
+from tests.support.services.collecting import of_shard
+from tests.support.services.delivering import Load
+from tests.support.services.processes import RunningCollector, free_port, run_command, running_collector, wait_until
+from tests.support.services.wire import post, tallies
 
 SENDERS = 8
 MOST_UPLOADS_EACH = 100_000

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk.spec import MAX_UPLOAD_BYTES, Window, WindowKind
+from client_sdk.protocol import MAX_UPLOAD_BYTES, Window, WindowKind
 from collector.relay.arrivals import MAX_ARRIVING
 from collector.relay.config import DEFAULT_HELD
 from collector.relay.serve import SPARE_CONNECTIONS
-from collector.serve import MAX_CONNECTIONS
-from tests.support.collecting import report, upload
-from tests.support.processes import kill, resident_bytes, running_collector, wait_until
-from tests.support.relaying import collector_with_key, running_relay
-from tests.support.wire import post, raw_answer, with_length
+from collector.service import MAX_CONNECTIONS
+from tests.support.services.collecting import report, upload
+from tests.support.services.processes import kill, resident_bytes, running_collector, wait_until
+from tests.support.services.relaying import collector_with_key, running_relay
+from tests.support.services.wire import post, raw_answer, with_length
 
 
 def test_a_flood_of_slow_devices_waits_in_bounded_memory_and_leaves_no_trace(

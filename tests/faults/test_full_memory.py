@@ -14,21 +14,21 @@ from typing import Any
 import pytest
 import redis
 
-from client_sdk.spec import Window, WindowKind
-from collector import keys
-from collector.app import FULL_RETRY_AFTER_S
+from client_sdk.protocol import Window, WindowKind
 from collector.config import LEAST_STORE_BYTES
-from collector.embedded import EmbeddedStore, running_store_url
-from collector.memory import FULL
-from collector.redis_retirement import RedisRetirement
-from collector.redis_store import RedisStore
-from collector.retention import before
-from collector.store import StoreFullError
-from tests.support.cluster import Cluster
-from tests.support.collecting import NOON, TODAY, judged, of_shard, report, upload
-from tests.support.delivering import Load
-from tests.support.processes import free_port, run_command, running_collector, wait_until
-from tests.support.wire import ANSWER_TIMEOUT_S, post, tallies
+from collector.embedded.store import EmbeddedStore, running_store_url
+from collector.http.app import FULL_RETRY_AFTER_S
+from collector.servers.memory import FULL
+from collector.store import keys
+from collector.store.port import StoreFullError
+from collector.store.redis_store import RedisStore
+from collector.upkeep.redis_retirement import RedisRetirement
+from collector.upkeep.retention import before
+from tests.support.services.cluster import Cluster
+from tests.support.services.collecting import NOON, TODAY, judged, of_shard, report, upload
+from tests.support.services.delivering import Load
+from tests.support.services.processes import free_port, run_command, running_collector, wait_until
+from tests.support.services.wire import ANSWER_TIMEOUT_S, post, tallies
 
 SENDERS = 4
 UPLOADS_BETWEEN = 200

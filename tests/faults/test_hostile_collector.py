@@ -10,12 +10,19 @@ from pathlib import Path
 import pytest
 
 from client_sdk import Telemetry
-from client_sdk.outbox import MAX_SENT_ALONE
-from client_sdk.spec import Registry, Report, Upload
-from client_sdk.transport import HttpTransport
-from tests.support.clients import DAY_S, SetClock, ask, patient, registry
-from tests.support.hostile import ANSWERS, TAG, HostileCollector, counted, hostile_collector, refusing
-from tests.support.tls import Certificates
+from client_sdk.ledger.outbox import MAX_SENT_ALONE
+from client_sdk.protocol import Registry, Report, Upload
+from client_sdk.sending.transport import HttpTransport
+from tests.support.devices.clients import DAY_S, SetClock, ask, patient, registry
+from tests.support.services.hostile_collector import (
+    ANSWERS,
+    TAG,
+    HostileCollector,
+    counted,
+    hostile_collector,
+    refusing,
+)
+from tests.support.services.tls import Certificates
 
 FLUSH_S = 0.5
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk.spec import Window, WindowKind
-from tests.support.endless import Answer, endless_server
-from tests.support.limits import limited
-from tests.support.tallies import REGISTRY_TEXT, line
+from client_sdk.protocol import Window, WindowKind
+from tests.support.estimates.tallies import REGISTRY_TEXT, line
+from tests.support.services.endless import Answer, endless_server
+from tests.support.services.limits import limited
 
 TEXTS_A_ROUND = 10_000
 
@@ -27,7 +27,7 @@ MEGABYTE = bytes(2**20).replace(b"\0", b"[")
 
 
 def test_mutated_tallies_are_read_soundly_or_refused_in_bounded_memory(round_number: int) -> None:
-    ended = limited("-m", "tests.support.reading", str(round_number), str(TEXTS_A_ROUND))
+    ended = limited("-m", "tests.support.estimates.reading", str(round_number), str(TEXTS_A_ROUND))
     assert (ended.returncode, ended.stderr) == (0, "")
     seen = json.loads(ended.stdout)
     assert seen["read"] + seen["refused"] == TEXTS_A_ROUND

@@ -8,12 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from client_sdk.ledger_file import FILE_NAME
-from tests.support.clients import many_text, rows
-from tests.support.hasty import BEGUN, DONE
-from tests.support.processes import running_collector
-from tests.support.states import State, reports_and_charges_go_together
-from tests.support.wire import tallies
+from client_sdk.ledger.file import FILE_NAME
+from tests.support.devices.clients import many_text, rows
+from tests.support.devices.hasty import BEGUN, DONE
+from tests.support.devices.states import State, reports_and_charges_go_together
+from tests.support.services.processes import running_collector
+from tests.support.services.wire import tallies
 
 LIVES = 10
 """Kills in a round: two hundred in the twenty rounds of `make faults`."""
@@ -55,7 +55,7 @@ def test_every_report_of_a_device_that_is_killed_while_it_sends_is_counted_once(
 
 def live(arguments: list[str], seconds: float | None) -> str:
     """Let a device live so many seconds after it has begun, or until it is done; return what it said then."""
-    command = [sys.executable, "-m", "tests.support.hasty", *arguments]
+    command = [sys.executable, "-m", "tests.support.devices.hasty", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == f"{BEGUN}\n"

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from client_sdk import LedgerError, Recorded
-from client_sdk.ledger_file import FILE_NAME
-from tests.support.clients import ScriptedTransport, many, patient, rows, telemetry
-from tests.support.small_disks import fill
+from client_sdk.ledger.file import FILE_NAME
+from tests.support.devices.clients import ScriptedTransport, many, patient, rows, telemetry
+from tests.support.services.small_disks import fill
 
 METRICS = 400
 FULL = "the disk is full; free some space"

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from client_sdk import Recorded
-from tests.support.clients import many, patient, rows, telemetry
+from tests.support.devices.clients import many, patient, rows, telemetry
 
 METRICS = 900
 """Fewer than the queue holds, so that none is dropped; more than a process records before it is killed."""

@@ -18,17 +18,18 @@ import pytest
 import redis
 from flask.testing import FlaskClient
 
-from client_sdk.spec import Refusal, Window, report, window
+from client_sdk.protocol import Refusal, Window, window
+from client_sdk.protocol.wire import report
 from collector import create_app
 from collector.access import Access
-from collector.counters import ACCEPTED, PROBLEMS, REPORTS, Counters, Totals, new_sheet
-from collector.operations import JSON, NDJSON
-from collector.problem import BY_CODE
-from collector.redis_store import RedisStore
-from collector.served import Live, Served
-from tests.support.collecting import LONG_S, NOON, OPEN, REGISTRY, key_entry
-from tests.support.conforming import conforming_client
-from tests.support.mutations import CLOSED, mutated, sound_upload
+from collector.api.operations import JSON, NDJSON
+from collector.api.problem import BY_CODE
+from collector.live.state import Live, Served
+from collector.monitoring.counters import ACCEPTED, PROBLEMS, REPORTS, Counters, Totals, new_sheet
+from collector.store.redis_store import RedisStore
+from tests.support.services.collecting import LONG_S, NOON, OPEN, REGISTRY, key_entry
+from tests.support.services.conforming import conforming_client
+from tests.support.services.mutations import CLOSED, mutated, sound_upload
 
 UPLOADS_A_ROUND = 5000
 TRACED = 1000

@@ -19,17 +19,20 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from client_sdk.spec import Verdict, Window, WindowKind
-from collector import exchange, keys
-from collector.config import DAY_S, ON_DISK, Durability, Promise
+from client_sdk.protocol import Verdict, Window, WindowKind
+from collector.config import DAY_S
+from collector.durability import ON_DISK, Durability, Promise
+from collector.errors import StoreUnavailableError
 from collector.judge import judge
-from collector.redis_store import RedisStore
-from collector.store import Counted, StoreUnavailableError
+from collector.servers import pipeline
+from collector.store import keys
+from collector.store.port import Counted
+from collector.store.redis_store import RedisStore
 from tests.support.accounting import REGISTRY_TEXT, Account, Cell, cells_of
-from tests.support.cluster import Node
-from tests.support.collecting import REGISTRY, TODAY, judged, of_shard
 from tests.support.packets import AS_IT_SHOULD_BE
-from tests.support.partitions import (
+from tests.support.services.cluster import Node
+from tests.support.services.collecting import REGISTRY, TODAY, judged, of_shard
+from tests.support.services.partitions import (
     BY_DEGREES,
     COLLECTORS,
     FAULTS,
@@ -41,8 +44,8 @@ from tests.support.partitions import (
     stepped_clocks,
     wait_for_failover,
 )
-from tests.support.processes import wait_until
-from tests.support.wire import tallies
+from tests.support.services.processes import wait_until
+from tests.support.services.wire import tallies
 
 SENDERS_EACH = 4
 
@@ -116,7 +119,7 @@ def test_what_only_a_master_apart_from_its_replica_has_is_not_read_and_no_window
         at.network.part([at.host_of(master)], [at.host_of(replica)])
         assert fsync.count(second) == Counted(Verdict(1), is_duplicate=False)
         with monkeypatch.context() as impatient:
-            impatient.setattr(exchange, "COPIES_WAITS_MS", COPIES_WAITS_MS)
+            impatient.setattr(pipeline, "COPIES_WAITS_MS", COPIES_WAITS_MS)
             for store in (replicated, fsync):
                 for _ in range(2):  # the second time the master has nothing to write
                     with pytest.raises(StoreUnavailableError, match="replica"):
@@ -150,7 +153,7 @@ def test_what_is_there_while_a_replica_is_held_for_failed_is_not_read_for_that_o
         wait_until(lambda: has_failed(replica, by=master), what="a replica to be held for failed")
         assert fsync.count(second) == Counted(Verdict(1), is_duplicate=False)
         with monkeypatch.context() as impatient:
-            impatient.setattr(exchange, "COPIES_WAITS_MS", COPIES_WAITS_MS)
+            impatient.setattr(pipeline, "COPIES_WAITS_MS", COPIES_WAITS_MS)
             for read in (counted, counted_in_closed_windows, lambda store: store.close(window)):
                 with pytest.raises(StoreUnavailableError, match=f"{replica.id()}.*CLUSTER FORGET"):
                     read(fsync)

@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from client_sdk import ledger
-from client_sdk.ledger import Cost, Key, Periods
-from client_sdk.ledger_file import FILE_NAME
-from client_sdk.spec import Upload, Window
-from client_sdk.spec.metric import Protects
-from tests.support.clients import DAY_S, NOON, rows
-from tests.support.mortal import ALIVE, DAYS, REGISTRY
-from tests.support.states import State, key_of, reports_and_charges_go_together
+from client_sdk.ledger import charges
+from client_sdk.ledger.charges import Cost, Key, Periods
+from client_sdk.ledger.file import FILE_NAME
+from client_sdk.protocol import Upload, Window
+from client_sdk.protocol.metric import Protects
+from tests.support.devices.clients import DAY_S, NOON, rows
+from tests.support.devices.mortal import ALIVE, DAYS, REGISTRY
+from tests.support.devices.states import State, key_of, reports_and_charges_go_together
 
 LIVES = 10
 """Kills in a round: two hundred in the twenty rounds of `make faults`."""
@@ -49,7 +49,14 @@ def test_a_device_that_is_killed_at_any_step_keeps_its_promises(tmp_path: Path, 
 
 def live(folder: Path, day: float, steps: int) -> int:
     """Let a device live from a day on until its steps are over; return its exit code."""
-    command = [sys.executable, "-m", "tests.support.mortal", str(folder / "data"), str(folder / "log"), str(day)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.support.devices.mortal",
+        str(folder / "data"),
+        str(folder / "log"),
+        str(day),
+    ]
     done = subprocess.run([*command, str(steps)], capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode in (0, -signal.SIGKILL), done.stderr
     assert (done.stdout == ALIVE) is (done.returncode == 0)
@@ -99,10 +106,10 @@ def no_ceiling_is_exceeded(connection: sqlite3.Connection) -> None:
     assert budget.per_month_nanos is not None
     days = [Window.parse(day) for (day,) in connection.execute("SELECT DISTINCT last_day FROM charges")]
     for day in days:
-        in_window, in_month, _ = ledger.spent_nanos(connection, Periods.at(budget, day.starts_at))
+        in_window, in_month, _ = charges.spent_nanos(connection, Periods.at(budget, day.starts_at))
         assert in_window <= budget.per_window_nanos
         assert in_month <= budget.per_month_nanos
-    assert ledger.lifetime_nanos(connection) <= budget.lifetime_nanos
+    assert charges.lifetime_nanos(connection) <= budget.lifetime_nanos
     assert connection.execute("SELECT COALESCE(SUM(attos), 0) FROM charges").fetchone()[0] <= budget.lifetime_attos
 
 
@@ -123,6 +130,6 @@ def slots_are_paid_for(connection: sqlite3.Connection, state: State) -> None:
     for window in state.slots:
         if (metric.name, metric.edition, window) not in state.charges:
             periods = Periods.at(budget, Window.parse(window).starts_at)
-            _, month, _ = ledger.spent_nanos(connection, periods)
+            _, month, _ = charges.spent_nanos(connection, periods)
             assert budget.per_month_nanos is not None
             assert month + Cost.of_report(metric).nanos > budget.per_month_nanos

@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
-from collector.embedded import EmbeddedStore
-from tests.support.delivering import Load
-from tests.support.processes import RunningCollector, free_port, kill, running_collector
-from tests.support.proxy import running_proxy
-from tests.support.tls import Certificates
-from tests.support.wire import tallies
+from collector.embedded.store import EmbeddedStore
+from tests.support.services.delivering import Load
+from tests.support.services.processes import RunningCollector, free_port, kill, running_collector
+from tests.support.services.proxy import running_proxy
+from tests.support.services.tls import Certificates
+from tests.support.services.wire import tallies
 
 SENDERS = 4
 MOST_UPLOADS_EACH = 100_000

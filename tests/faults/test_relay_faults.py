@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.delivering import Load
-from tests.support.processes import RunningCollector, is_running, kill, wait_until
-from tests.support.relaying import RunningRelay, collector_with_key, running_relay
-from tests.support.wire import tallies
+from tests.support.services.delivering import Load
+from tests.support.services.processes import RunningCollector, is_running, kill, wait_until
+from tests.support.services.relaying import RunningRelay, collector_with_key, running_relay
+from tests.support.services.wire import tallies
 
 SENDERS = 32
 UPLOADS_EACH = 8

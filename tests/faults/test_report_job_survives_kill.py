@@ -8,9 +8,9 @@ import sys
 from datetime import date, timedelta
 from pathlib import Path
 
-from estimator.keep_cli import Kept
-from tests.support.processes import START_DEADLINE_S, wait_until
-from tests.support.tallies import REGISTRY, REGISTRY_TEXT
+from estimator.commands.archive import Kept
+from tests.support.estimates.tallies import REGISTRY, REGISTRY_TEXT
+from tests.support.services.processes import START_DEADLINE_S, wait_until
 
 WINDOWS = [(date(2024, 9, 1) + timedelta(day)).isoformat() for day in range(40)]
 

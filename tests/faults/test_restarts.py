@@ -10,15 +10,15 @@ from typing import Any
 
 import redis
 
-from client_sdk.spec import Upload
-from collector.embedded import EmbeddedStore
-from collector.redis_store import RedisStore
-from collector.shards import CLUSTER_SHARDS
-from tests.support.cluster import Cluster
-from tests.support.delivering import Load
-from tests.support.line import running_line
-from tests.support.processes import free_port, running_collector, wait_until
-from tests.support.wire import post, tallies
+from client_sdk.protocol import Upload
+from collector.embedded.store import EmbeddedStore
+from collector.store.redis_store import RedisStore
+from collector.store.shards import CLUSTER_SHARDS
+from tests.support.services.cluster import Cluster
+from tests.support.services.delivering import Load
+from tests.support.services.line import running_line
+from tests.support.services.processes import free_port, running_collector, wait_until
+from tests.support.services.wire import post, tallies
 
 SENDERS = 8
 MOST_UPLOADS_EACH = 100_000

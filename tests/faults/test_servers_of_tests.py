@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.processes import is_running, kill, wait_until
+from tests.support.services.processes import is_running, kill, wait_until
 
 TESTS = """
 import sys

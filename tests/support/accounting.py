@@ -17,11 +17,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from client_sdk.spec import Registry, Report, Upload, Window, WindowKind
-from collector.store import StoreUnavailableError
-from tests.support.collecting import upload
-from tests.support.processes import wait_until
-from tests.support.wire import post, tallies
+from client_sdk.protocol import Registry, Report, Upload, Window, WindowKind
+from collector.errors import StoreUnavailableError
+from tests.support.services.collecting import upload
+from tests.support.services.processes import wait_until
+from tests.support.services.wire import post, tallies
 
 METRICS, SYMBOLS, DAYS = 5, 600, 3
 

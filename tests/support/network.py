@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.packets import CUT, Link
-from tests.support.processes import started
+from tests.support.services.processes import started
 
 PREFIX = "10.77.0."
 MASK = "255.255.255.0"

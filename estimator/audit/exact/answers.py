@@ -35,7 +35,7 @@ from math import comb
 
 import numpy as np
 
-from client_sdk.spec import COIN_SCALE, Channel, Count, Metric, Number, Subset
+from client_sdk.protocol import COIN_SCALE, Channel, Count, Metric, Number, Subset
 from estimator.audit.exact.paths import Chances
 
 MOST_PATHS = 2**17
@@ -62,7 +62,7 @@ class Answer:
     """An answer, and the chance of each input that should stand for it.
 
     Attributes:
-        value: as `client_sdk.spec.Metric.perturb` takes it.
+        value: as `client_sdk.protocol.Metric.perturb` takes it.
         inputs: the exact chances.
 
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from client_sdk.spec import COIN_SCALE, Coins
+from client_sdk.protocol import COIN_SCALE, Coins
 from estimator.errors import AuditError
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-from client_sdk.spec import COIN_SCALE, Coins
+from client_sdk.protocol import COIN_SCALE, Coins
 from estimator.audit.exact.draw import Draw, Interval
 from estimator.errors import AuditError
 

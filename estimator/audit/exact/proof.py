@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from client_sdk.spec.epsilon import nanos_ceiling
+from client_sdk.protocol.epsilon import nanos_ceiling
 from estimator.audit.exact.losses import Ratio
 
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from client_sdk.spec import Channel, Metric, Registry
-from client_sdk.spec.channel import epsilon_nanos
-from client_sdk.spec.mechanisms.permanent import Permanent
+from client_sdk.protocol import Channel, Metric, Registry
+from client_sdk.protocol.channel import epsilon_nanos
+from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.audit.exact.answers import Answer, Plan, answers_of, coins_of_encoding, inputs_of
 from estimator.audit.exact.proof import ExactAudit, Proof
 from estimator.audit.exact.request import Requests

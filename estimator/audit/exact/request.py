@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from client_sdk.spec.epsilon import RequestedEpsilon
+from client_sdk.protocol.epsilon import RequestedEpsilon
 
 
 @dataclass(frozen=True, slots=True)

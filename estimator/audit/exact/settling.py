@@ -14,8 +14,8 @@ from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 
-from client_sdk.spec import Coins, Metric
-from client_sdk.spec.mechanisms.permanent import Permanent
+from client_sdk.protocol import Coins, Metric
+from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.audit.exact.answers import Answer
 from estimator.audit.exact.ideal import IdealFunction
 from estimator.audit.exact.paths import Chances, law_of

@@ -9,7 +9,7 @@ from fractions import Fraction
 from operator import index
 from typing import TypeVar
 
-from client_sdk.spec import Channel, Coins
+from client_sdk.protocol import Channel, Coins
 from estimator.audit.exact.answers import Answer
 from estimator.audit.exact.losses import least_delta, least_ratio
 from estimator.audit.exact.paths import Chances, law_of

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from client_sdk.spec import Cross, Window
-from estimator.figure import Estimate
-from estimator.metric_estimate import MetricEstimate
-from estimator.pooling import Pooled
+from client_sdk.protocol import Cross, Window
 from estimator.render.html.figures import SHARES, Group, groups_of, label_of, mean_title, plain_estimate
 from estimator.render.html.numbers import PERCENT
 from estimator.render.html.sentences import leader
 from estimator.render.html.tracks import Known, tracks
+from estimator.results.changes import Pooled
+from estimator.results.estimate import Estimate
+from estimator.results.metric import MetricEstimate
 
 Found = Sequence[MetricEstimate | None]
 

@@ -15,11 +15,11 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from client_sdk.spec import Registry
+from client_sdk.protocol import Registry
 from estimator.render.html.figures import short_purpose
 from estimator.render.html.page import page_of
 from estimator.render.words import short_loss
-from estimator.report import Report
+from estimator.results.report import Report
 
 PACKAGE: Final = "estimator.render.html"
 

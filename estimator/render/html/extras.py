@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from estimator.metric_estimate import MetricEstimate
-from estimator.render.fakes import verdict_of
 from estimator.render.html.figures import label_of, short
 from estimator.render.html.numbers import PERCENT, PLAIN
-from estimator.render.words import cluster_words, mean_word
+from estimator.render.text.poisoning import verdict_of
+from estimator.render.words import cluster_words
+from estimator.results.metric import MetricEstimate
+from estimator.text import mean_word
 
 
 @dataclass(frozen=True, slots=True)

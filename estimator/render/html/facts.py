@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from client_sdk.spec import Metric
-from client_sdk.spec.epsilon import as_float
-from client_sdk.spec.exact import float_ceiling
-from estimator.central import Central
-from estimator.metric_estimate import MetricEstimate
+from client_sdk.protocol import Metric
+from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.exact import float_ceiling
 from estimator.render.html.figures import short
 from estimator.render.html.numbers import count_words
 from estimator.render.words import short_loss
+from estimator.results.central import Central
+from estimator.results.metric import MetricEstimate
 
 MOST_ODDS = 1e6
 """To one: of larger odds nobody has an idea."""

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from client_sdk.spec import Label, Metric
-from estimator.distribution import Resampled
-from estimator.figure import Estimate
-from estimator.metric_estimate import MetricEstimate
+from client_sdk.protocol import Label, Metric
 from estimator.render.html.numbers import PERCENT, PLAIN, UNBROKEN, Unit
-from estimator.render.table_lines import shown_values
-from estimator.render.words import mean_word, word
+from estimator.render.text.lines import shown_values
+from estimator.results.distribution import Resampled
+from estimator.results.estimate import Estimate
+from estimator.results.metric import MetricEstimate
+from estimator.text import mean_word, word
 
 LONGEST_LABEL = 80
 """Characters of a value that are shown; JSON and CSV have all of it."""

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
-from client_sdk.spec import Metric, Registry, Window, WindowKind
-from estimator.bounds import FEWER
-from estimator.changes import changes_of
-from estimator.differing import corrected_differences
+from client_sdk.protocol import Metric, Registry, Window, WindowKind
 from estimator.errors import OutputError
-from estimator.intervals import EXACT_BELOW
-from estimator.metric_estimate import MetricEstimate
-from estimator.pooling import pooled
-from estimator.render.html.groups import independence_of
+from estimator.render.html.joint import independence_of
 from estimator.render.html.questions import Question, first_shown, question_of, unasked
-from estimator.report import Composed, Report, Skipped
+from estimator.report.changes import changes_of
+from estimator.report.group_differences import corrected_differences
+from estimator.report.pooling import pooled
+from estimator.results.metric import MetricEstimate
+from estimator.results.report import Composed, Report, Skipped
+from estimator.statistics.confidence import EXACT_BELOW
+from estimator.tallies.bounds import FEWER
 
 MOST_PLACES: Final = 50_000
 """Places for a window of a question: fifty questions on each of a thousand days, some 60 MB."""

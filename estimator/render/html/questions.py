@@ -6,20 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from client_sdk.spec import Metric, Window
-from estimator.changes import Changes
-from estimator.figure import Estimate
-from estimator.intervals import EXACT_BELOW
-from estimator.metric_estimate import MetricEstimate
-from estimator.pooling import Pooled
+from client_sdk.protocol import Metric, Window
 from estimator.render.html.charts import data_of
 from estimator.render.html.extras import Extra, extras_of
 from estimator.render.html.facts import facts_of
 from estimator.render.html.figures import Group, groups_of, positions_shown
-from estimator.render.html.groups import JointView, joint_view
+from estimator.render.html.joint import JointView, joint_view
 from estimator.render.html.sentences import answer_of, leader
 from estimator.render.html.sparkline import sparkline
 from estimator.render.html.verdicts import ChangeRow, Verdict, change_rows, labelled_changes, too_few, verdict_of
+from estimator.results.changes import Changes, Pooled
+from estimator.results.estimate import Estimate
+from estimator.results.metric import MetricEstimate
+from estimator.statistics.confidence import EXACT_BELOW
 
 MOST_CHANGES = 20
 """Lines of a table of changes, the clearest ones; JSON has all of them."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from client_sdk.spec import Cross, Ordinal, Subset
-from estimator.figure import Estimate, Shares
-from estimator.metric_estimate import MetricEstimate
-from estimator.render.differing import SIGNIFICANT
+from client_sdk.protocol import Cross, Ordinal, Subset
+from estimator.render.conclusions import SIGNIFICANT
 from estimator.render.html.figures import label_of
 from estimator.render.html.numbers import PERCENT, PLAIN, Unit
-from estimator.render.words import mean_word, p_equals
+from estimator.render.words import p_equals
+from estimator.results.estimate import Estimate, Shares
+from estimator.results.metric import MetricEstimate
+from estimator.text import mean_word
 
 NO_REPORTS = "Nobody has reported."
 

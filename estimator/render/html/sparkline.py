@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from estimator.figure import Estimate
+from estimator.results.estimate import Estimate
 
 WIDTH, HEIGHT, MARGIN = 120, 28, 2
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from estimator.figure import Estimate
+from estimator.results.estimate import Estimate
 
 FINEST = 1e-12
 """Of an interval without a length any step would do."""

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from client_sdk.spec.mechanisms.permanent import Permanent
-from estimator.changes import Change, Changes
-from estimator.intervals import EXACT_BELOW, Z
-from estimator.metric_estimate import MetricEstimate
-from estimator.precision import mean_range
-from estimator.render.differing import SIGNIFICANT
+from client_sdk.protocol.mechanisms.permanent import Permanent
+from estimator.plan.target_error import reports_needed, unit_variance
+from estimator.plan.variance import mean_range
+from estimator.render.conclusions import SIGNIFICANT
 from estimator.render.html.figures import label_of
 from estimator.render.html.numbers import PERCENT, PLAIN, Unit, count_words
-from estimator.render.words import mean_word, p_equals, p_words
-from estimator.wanted import reports_needed, unit_variance
+from estimator.render.words import p_equals, p_words
+from estimator.results.changes import Change, Changes
+from estimator.results.metric import MetricEstimate
+from estimator.statistics.confidence import EXACT_BELOW, Z
+from estimator.text import mean_word
 
 TOO_FAR: Final = 0.1
 """To a side, of all people or of the range of a mean: so wide an interval hardly tells a half from a third."""

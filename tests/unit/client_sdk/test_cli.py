@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from client_sdk.cli import main
-from client_sdk.ledger_file import FILE_NAME
-from client_sdk.spec import Refusal
-from tests.support.clients import ScriptedTransport, accept, refuse, rows, telemetry, write_lock_held
-from tests.support.coins import ScriptedCoins
+from client_sdk.ledger.file import FILE_NAME
+from client_sdk.protocol import Refusal
+from tests.support.devices.clients import ScriptedTransport, accept, refuse, rows, telemetry, write_lock_held
+from tests.support.laws.coins import ScriptedCoins
 
 
 @pytest.fixture

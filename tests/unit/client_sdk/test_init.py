@@ -7,7 +7,7 @@ import importlib
 import pytest
 
 import client_sdk
-from tests.support.clients import run_python
+from tests.support.devices.clients import run_python
 
 
 def test_all_names_exactly_the_public_surface() -> None:

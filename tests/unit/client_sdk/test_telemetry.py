@@ -15,24 +15,14 @@ from typing import Any
 
 import pytest
 
-from client_sdk import (
-    HistoryEntry,
-    LedgerError,
-    OutsideDomainError,
-    Recorded,
-    Telemetry,
-    UnknownMetricError,
-    ledger,
-    recorder,
-)
-from client_sdk import (
-    telemetry as telemetry_module,
-)
-from client_sdk.ledger_file import FILE_NAME
-from client_sdk.new_ledger import BUSY_TIMEOUT_S
-from client_sdk.outcome import Reply
-from client_sdk.spec import Refusal, Report, Upload
-from tests.support.clients import (
+from client_sdk import HistoryEntry, LedgerError, OutsideDomainError, Recorded, Telemetry, UnknownMetricError, recorder
+from client_sdk import telemetry as telemetry_module
+from client_sdk.ledger import charges
+from client_sdk.ledger.create import BUSY_TIMEOUT_S
+from client_sdk.ledger.file import FILE_NAME
+from client_sdk.protocol import Refusal, Report, Upload
+from client_sdk.sending.retry import Reply
+from tests.support.devices.clients import (
     DAY_S,
     NOON,
     RARE,
@@ -49,8 +39,8 @@ from tests.support.clients import (
     telemetry,
     write_lock_held,
 )
-from tests.support.coins import ScriptedCoins
-from tests.support.processes import wait_until
+from tests.support.laws.coins import ScriptedCoins
+from tests.support.services.processes import wait_until
 
 TODAY = "2026-11-20"
 SDK = Path(telemetry_module.__file__).parent
@@ -169,7 +159,7 @@ def test_while_the_disk_hangs_the_answer_is_busy_and_nothing_is_charged(
     data_dir: Path | None, real_deadline: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release = threading.Event()
-    charge = ledger.charge
+    charge = charges.charge
 
     def hang(*arguments: Any) -> bool:
         assert release.wait(60)
@@ -178,7 +168,7 @@ def test_while_the_disk_hangs_the_answer_is_busy_and_nothing_is_charged(
     with telemetry(data_dir) as device:
         device.budget()
         monkeypatch.setattr(recorder, "RECORD_DEADLINE_S", real_deadline)
-        monkeypatch.setattr(ledger, "charge", hang)
+        monkeypatch.setattr(charges, "charge", hang)
         assert device.record("dark_mode", value=True) is Recorded.BUSY
         assert device.record("sound", value=True) is Recorded.BUSY
         release.set()

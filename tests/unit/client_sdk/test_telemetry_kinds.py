@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from client_sdk import OutsideDomainError, Recorded, Registry
-from client_sdk.spec.epsilon import as_float
-from tests.support.clients import RARE, ScriptedTransport, all_bytes, telemetry
-from tests.support.definitions import (
+from client_sdk.protocol.epsilon import as_float
+from tests.support.devices.clients import RARE, ScriptedTransport, all_bytes, telemetry
+from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
     COUNT,

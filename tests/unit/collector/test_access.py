@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from collector.access import Access, Key, Role, digest_of, new_secret
-from collector.config import ConfigError
-from tests.support.collecting import OPEN, key_entry
+from collector.errors import ConfigError
+from tests.support.services.collecting import OPEN, key_entry
 
 OLD, NEW, OTHER = "secret-of-old", "secret-of-new", "secret-of-other"
 KEYS_ONLY = 'uploads = "keys"\n'

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from collector.config import ON_DISK, CollectorConfig, ConfigError, Durability, Promise, parse_bind
+from collector.config import CollectorConfig, parse_bind
+from collector.durability import ON_DISK, Durability, Promise
+from collector.errors import ConfigError
 
 SOUND: dict[str, Any] = {
     "registry": Path("metrics.toml"),

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from client_sdk.spec import CLOCK_SKEW_S, GRACE_S, MAX_REPORTS, Refusal, Report, Upload, Window
+from client_sdk.protocol import CLOCK_SKEW_S, GRACE_S, MAX_REPORTS, Refusal, Report, Upload, Window
 from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S, Judgement, judge, judge_all
-from tests.support.collecting import NOON, REGISTRY, TODAY, report, upload
+from tests.support.services.collecting import NOON, REGISTRY, TODAY, report, upload
 
 
 def judged(sent: Upload, now_s: float = NOON, grace_s: int = GRACE_S) -> Judgement:

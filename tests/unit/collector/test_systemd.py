@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from collector.cli import serve
-from collector.serve import MAX_CONNECTIONS
+from collector.commands.cli import serve
+from collector.service import MAX_CONNECTIONS
 
 FOLDER = Path(__file__).parents[3] / "docs" / "systemd"
 UNITS = sorted(FOLDER.glob("*.service"))

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from collector.config import ConfigError
+from collector.errors import ConfigError
 from collector.workers import resolve
 
 

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from estimator import load_report
-from estimator.cli import command
-from tests.support.tallies import REGISTRY_TEXT, line
+from estimator.commands.cli import command
+from tests.support.estimates.tallies import REGISTRY_TEXT, line
 
 FORMS = ("table", "json", "csv", "parquet", "html")
 GOOD = line("dark_mode", [400, 600])

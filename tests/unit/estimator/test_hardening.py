@@ -9,17 +9,17 @@ from itertools import product
 import numpy as np
 import pytest
 
-from client_sdk.coins import SystemCoins
-from client_sdk.spec import Registry, Window
-from client_sdk.spec.epsilon import RequestedEpsilon
-from client_sdk.spec.mechanisms.exponential import Exponential, by_distance
-from estimator.metric_estimate import estimate
-from estimator.population import from_shares
-from estimator.rehearsal import rehearse
+from client_sdk.answers.coins import SystemCoins
+from client_sdk.protocol import Registry, Window
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
+from estimator.estimates.metric import estimate
+from estimator.rehearsal.ground_truth import from_shares
+from estimator.rehearsal.rehearsal import rehearse
 from estimator.render import FORMATS
-from estimator.report import make_report
-from estimator.tallies import Tally
-from tests.support.definitions import BOOLEAN, CROSS, Field, registry_text
+from estimator.report.report import make_report
+from estimator.tallies.tally import Tally
+from tests.support.devices.definitions import BOOLEAN, CROSS, Field, registry_text
 
 COUNT: dict[str, Field] = {"purpose": "Why?", "kind": "count", "statistic": "distribution", "epsilon": 1}
 

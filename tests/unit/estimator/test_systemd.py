@@ -10,8 +10,8 @@ import sys
 from configparser import ConfigParser
 from pathlib import Path
 
-from estimator.keep_cli import Kept
-from estimator.report_cli import report
+from estimator.commands.archive import Kept
+from estimator.commands.report import report
 
 UNITS = Path(__file__).parents[3] / "docs" / "systemd"
 

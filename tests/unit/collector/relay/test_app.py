@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from client_sdk.spec import MAX_UPLOAD_BYTES, Upload, Verdict
+from client_sdk.protocol import MAX_UPLOAD_BYTES, Upload, Verdict
 from collector import create_app
 from collector.access import Access
-from collector.bulk import Answered, LineProblem, decode_batch, encode_answers
+from collector.api.batch import Answered, LineProblem, decode_batch, encode_answers
+from collector.live.state import Live, Served
 from collector.relay.app import RelayApp, Room
 from collector.relay.arrivals import Arrivals
 from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import Mixer
-from collector.served import Live, Served
-from tests.support.collecting import NOON, REGISTRY, report, upload
-from tests.support.memory_store import MemoryStore
+from tests.support.services.collecting import NOON, REGISTRY, report, upload
+from tests.support.services.memory_store import MemoryStore
 
 JSON = {"content-type": "application/json"}
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from collector.bulk import MAX_BULK_BYTES, MAX_BULK_UPLOADS
+from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS
 from collector.relay.batch import Batch, gather_time_s
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from collector.cli import cli
-from collector.config import ConfigError
+from collector.commands.cli import cli
+from collector.errors import ConfigError
 from collector.relay import serve
 
 TO = ("--to", "https://telemetry.example.com")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from collector.config import ConfigError
+from collector.errors import ConfigError
 from collector.relay.config import MAX_GATHER_S, MAX_HELD, RelayConfig
 from collector.relay.forward import CONNECT_TIMEOUT_S, DEADLINE_S, READ_TIMEOUT_S
 from collector.relay.mixer import ANSWER_DEADLINE_S

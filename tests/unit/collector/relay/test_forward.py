@@ -9,9 +9,9 @@ import pytest
 
 from collector.relay import forward
 from collector.relay.forward import CollectorUnavailableError, Forwarder
-from tests.support.answering import AnsweringServer, answering_server
-from tests.support.dripping import BEGINNINGS, dripping_server
-from tests.support.processes import free_port, wait_until
+from tests.support.devices.answering import AnsweringServer, answering_server
+from tests.support.devices.dripping import BEGINNINGS, dripping_server
+from tests.support.services.processes import free_port, wait_until
 
 KEY = "key-canary"
 

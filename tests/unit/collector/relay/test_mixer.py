@@ -7,12 +7,12 @@ from http import HTTPStatus
 
 import pytest
 
-from client_sdk.spec import Upload, Verdict
-from collector.bulk import MAX_BULK_BYTES, MAX_BULK_UPLOADS, Answered, LineProblem, decode_batch, encode_answers
+from client_sdk.protocol import Upload, Verdict
+from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS, Answered, LineProblem, decode_batch, encode_answers
 from collector.relay import mixer
 from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import LineAnswer, Mixer
-from tests.support.collecting import report, upload
+from tests.support.services.collecting import report, upload
 
 
 def accept(body: bytes) -> bytes:

@@ -1,0 +1,97 @@
+"""Measures what the project promises in numbers, and writes RESULTS.md: all of it, or the parts that are named.
+
+``python -m benchmarks`` measures everything; ``python -m benchmarks collector html`` these two, and leaves the other
+sections as they were: each says when it was measured. The page on sizing follows.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from benchmarks.amplification import measure_amplification
+from benchmarks.bulk import measure_bulk
+from benchmarks.channels import measure_channels
+from benchmarks.collector import measure_collector
+from benchmarks.estimator import measure_estimator
+from benchmarks.exact import measure_exact
+from benchmarks.fresh import measure_fresh
+from benchmarks.held import measure_held
+from benchmarks.hostile import measure_hostile
+from benchmarks.html import measure_html
+from benchmarks.latency import measure_latency
+from benchmarks.metrics import measure_metrics
+from benchmarks.participation import measure_participation
+from benchmarks.peers.compare import measure_peers
+from benchmarks.relay import measure_relay
+from benchmarks.sdk import measure_sdk
+from benchmarks.sizing import RESULTS, write_page
+from benchmarks.stores import measure_stores
+from benchmarks.workers import measure_workers
+
+PARTS: Final[Mapping[str, Callable[[], str]]] = {
+    "collector": measure_collector,
+    "latency": measure_latency,
+    "workers": measure_workers,
+    "bulk": measure_bulk,
+    "relay": measure_relay,
+    "stores": measure_stores,
+    "held": measure_held,
+    "hostile": measure_hostile,
+    "metrics": measure_metrics,
+    "sdk": measure_sdk,
+    "participation": measure_participation,
+    "estimator": measure_estimator,
+    "html": measure_html,
+    "amplification": measure_amplification,
+    "exact": measure_exact,
+    "channels": measure_channels,
+    "peers": measure_peers,
+    "fresh": measure_fresh,
+}
+"""In the order of the sections."""
+
+MARK: Final = "<!-- {} -->\n"
+"""Stands before the section of a part."""
+
+
+def main(names: list[str]) -> None:
+    """Measure and write, saying what is under way."""
+    unknown = [name for name in names if name not in PARTS]
+    if unknown:
+        sys.exit(f"there is no part {', '.join(unknown)}; the parts are: {', '.join(PARTS)}")
+    for name in names or PARTS:
+        sys.stderr.write(f"{name} …\n")
+        write({name: section(PARTS[name]())})
+        write_page()
+
+
+def section(text: str) -> str:
+    """Return a section that says below its heading when and where it was measured."""
+    heading, _, rest = text.partition("\n")
+    day = datetime.now(UTC).date()
+    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
+    return f"{heading}\n\nMeasured on {day}: {machine}.\n{rest}"
+
+
+def write(measured: dict[str, str]) -> None:
+    """Put sections into the file, in order, in the place of older ones of the same parts."""
+    sections = read(RESULTS.read_text(encoding="utf-8")) | measured
+    head = "# Results\n\nWritten by `make bench`. Clients, servers and store share the cores.\n\n"
+    body = (MARK.format(name) + sections[name].strip("\n") + "\n" for name in PARTS if name in sections)
+    RESULTS.write_text(head + "\n".join(body), encoding="utf-8")
+
+
+def read(text: str) -> dict[str, str]:
+    """Return the sections that a file has, by the names of their parts."""
+    _, *pieces = re.split(r"^<!-- (\w+) -->\n", text, flags=re.MULTILINE)
+    return dict(zip(pieces[::2], pieces[1::2], strict=True))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

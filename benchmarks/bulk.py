@@ -1,0 +1,74 @@
+"""What reports in bulk cost the collector: batches of uploads of 4 reports, and of 256."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+from benchmarks.collector import REGISTRY, ROUNDS
+from benchmarks.load import request, send_all, uploads
+from benchmarks.results import spread, table, verdict
+from client_sdk.protocol import MAX_REPORTS, Registry
+from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS
+from tests.support.services.processes import cpu_seconds
+from tests.support.services.relaying import RELAY_KEY, collector_with_key
+
+REPORTS = 200_000
+"""A round: some seconds of a worker's time, of which the clock of its processor time counts hundredths."""
+
+GOALS = {4: 60_000, MAX_REPORTS: 150_000}
+"""Reports a second of a worker's processor time, by the reports of an upload."""
+
+HEADERS = ("Content-Type: application/x-ndjson", f"Authorization: Bearer {RELAY_KEY}")
+
+
+def measure_bulk() -> str:
+    """Return the section of the results."""
+    registry = Registry.load(REGISTRY)
+    rows, verdicts = [], []
+    with worker() as (port, pid):
+        for reports, goal in GOALS.items():
+            per_s = [reports_per_s(registry, reports, port, pid) for _ in range(ROUNDS)]
+            rows.append([str(reports), str(uploads_a_batch(registry, reports)), spread(per_s)])
+            found = median(per_s)
+            verdicts.append(
+                f"\n{reports} reports an upload, of worker processor time: "
+                + verdict(found >= goal, f"{found:,.0f} reports/s", f"≥ {goal:,}")
+                + "\n"
+            )
+    return (
+        "## Bulk\n\n"
+        f"One worker; batches as full as a relay sends them; {ROUNDS} rounds of {REPORTS:,} reports on 8 connections;\n"
+        "worker processor time from `/proc/PID/stat`; `appendfsync always`; median (range).\n\n"
+        + table(("reports an upload", "uploads a batch", "reports/s of processor time"), rows)
+        + "".join(verdicts)
+    )
+
+
+@contextlib.contextmanager
+def worker() -> Iterator[tuple[int, int]]:
+    """Run a collector that knows a relay; yield its port and its worker."""
+    with (
+        tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder,
+        collector_with_key(REGISTRY, Path(folder)) as collector,
+    ):
+        yield int(collector.url.rpartition(":")[2]), collector.worker_pids()[0]
+
+
+def reports_per_s(registry: Registry, reports: int, port: int, pid: int) -> float:
+    """Return how many reports a second of the worker's processor time counts."""
+    each = uploads_a_batch(registry, reports)
+    bodies = uploads(registry, REPORTS // reports, reports)
+    batches = [b"\n".join(bodies[start : start + each]) for start in range(0, len(bodies), each)]
+    before = cpu_seconds(pid)
+    send_all(port, [request("/v1/uploads", batch, HEADERS) for batch in batches])
+    return REPORTS / (cpu_seconds(pid) - before)
+
+
+def uploads_a_batch(registry: Registry, reports: int) -> int:
+    """Return how many uploads fit into a batch."""
+    (body,) = uploads(registry, 1, reports)
+    return min(MAX_BULK_UPLOADS, MAX_BULK_BYTES // (len(body) + 1))

@@ -1,0 +1,200 @@
+"""What the channels promise in numbers, measured: `python -m benchmarks.channels` prints it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from decimal import Decimal
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from statistics import fmean, median
+
+import numpy as np
+
+from benchmarks.peers.ours import chosen
+from benchmarks.peers.worker import rate, values_of
+from benchmarks.results import spread, table, verdict
+from client_sdk.answers.coins import SystemCoins
+from client_sdk.protocol import Number
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms import AUTO, channel_for
+from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from estimator.likelihood.expectation_maximisation import shares_of
+from estimator.likelihood.histogram import Histogram
+from tests.exact import test_design_variance as designs
+from tests.exact import test_means as means
+from tests.support.devices.definitions import CATEGORY, registry_text
+from tests.unit.estimator.estimates import test_distribution as waves
+
+ROUNDS = 5
+LIMITS_S = {1024: 0.010, 10**5: 0.5, 10**6: 5.0}
+"""How long all estimates of so many values may take."""
+
+MOST_BYTES = 2**30
+
+
+def measure_channels() -> str:
+    """Return the section of the results."""
+    parts = (prepared(), client(), estimated(), rehearsed(), variances(), mean_variances(), distances())
+    return "## Accuracy and speed of the channels\n\nOf what `auto` takes.\n\n" + "\n".join(parts)
+
+
+def prepared() -> str:
+    """Return how long a definition takes, and the first report after it."""
+    makings_ms, firsts_ms = [], []
+    sizes = [size for size in designs.SIZES if size <= 1024]
+    for size, epsilon in product(sizes, designs.EPSILONS):
+        times_ms = [_prepare_ms(size, float(epsilon)) for _ in range(ROUNDS)]
+        making_ms, first_ms = (median(column) for column in zip(*times_ms, strict=True))
+        makings_ms.append(making_ms)
+        firsts_ms.append(first_ms)
+    rows = [["a definition", spread(makings_ms, 2)], ["its first report", spread(firsts_ms, 2)]]
+    return (
+        f"Preparing each of {len(makings_ms)} definitions of 2 to 1024 values at epsilon .1 to 5,\n"
+        f"the median of {ROUNDS} times each:\n\n"
+        + table(("what", "ms, median (range) over definitions"), rows)
+        + "\nThe slowest definition: "
+        + verdict(max(makings_ms) <= 20, f"{max(makings_ms):.1f} ms", "≤ 20 ms")
+    )
+
+
+def _prepare_ms(size: int, epsilon: float) -> tuple[float, float]:
+    coins = SystemCoins()
+    started = time.perf_counter()
+    channel = chosen(size, epsilon)
+    made = time.perf_counter()
+    channel.perturb(0, coins)
+    return (made - started) * 1000, (time.perf_counter() - made) * 1000
+
+
+def client() -> str:
+    """Return reports a second of 1024 values."""
+    channel, coins = chosen(1024, 1.0), SystemCoins()
+    calls = [(value, coins) for value in values_of(1024)]
+    rates = [rate(channel.perturb, calls, 0.5) / 1000 for _ in range(ROUNDS)]
+    return f"Reports at 1024 values, epsilon 1 ({channel.name}), thousand/s, {spread(rates)}: " + verdict(
+        median(rates) >= 200, f"{median(rates):,.0f} k/s", "≥ 200 k/s"
+    )
+
+
+def estimated() -> str:
+    """Return how long a tally takes, and in how much memory."""
+    rows, verdicts = [], []
+    for values, limit_s in LIMITS_S.items():
+        runs = [json.loads(_run("-m", "benchmarks.large", str(values))) for _ in range(ROUNDS)]
+        columns = {key: [run[key] for run in runs] for key in ("definition_s", "first_s", "again_s", "peak_bytes")}
+        peak = max(columns["peak_bytes"])
+        rows.append([f"{values:,}", runs[0]["mechanism"], f"{runs[0]['symbols']:,}"])
+        rows[-1] += [spread(columns[key], 4) for key in ("definition_s", "first_s", "again_s")] + [f"{peak >> 20} MiB"]
+        for name, key in (("the first tally of a process", "first_s"), ("the next", "again_s")):
+            figure = median(columns[key])
+            verdicts.append(
+                f"\n{values:,} values, {name}: " + verdict(figure <= limit_s, f"{figure:.4f} s", f"≤ {limit_s:g} s")
+            )
+    verdicts.append(
+        f"\nPeak memory of the process at {values:,} values: "
+        + verdict(peak <= MOST_BYTES, f"{peak / 2**30:.2f} GiB", "≤ 1 GiB")
+    )
+    heading = ("values", "channel", "symbols", "definition, s", "tally → all, first, s", "the next tally, s", "peak")
+    return (
+        "From the tally of 10^8 reports at epsilon 1 to all shares with errors and intervals, in fresh processes;\n"
+        "the first tally waits for the preparation of the inverse and for what libraries load late:\n\n"
+        + table(heading, rows)
+        + "".join(verdicts)
+    )
+
+
+def rehearsed() -> str:
+    """Return how long the rehearsal of a billion devices takes, as a user runs it."""
+    times_s = []
+    with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder:
+        registry = Path(folder) / "metrics.toml"
+        metric = CATEGORY | {"values": [f"v{index}" for index in range(1024)]}
+        registry.write_text(registry_text(m=metric), encoding="utf-8")
+        for _ in range(ROUNDS):
+            started = time.perf_counter()
+            _run("-m", "estimator", "rehearse", "--registry", str(registry), "--population", str(10**9), "--seed", "1")
+            times_s.append(time.perf_counter() - started)
+    return f"Rehearsal of 10^9 devices at 1024 values, start-up included, s, {spread(times_s, 2)}: " + verdict(
+        median(times_s) <= 3, f"{median(times_s):.2f} s", "≤ 3 s"
+    )
+
+
+def variances() -> str:
+    """Return the exact variance over the least of theory."""
+    rows: list[list[str]] = []
+    everything: list[float] = []
+    for epsilon in designs.EPSILONS:
+        ratios = {
+            size: designs.variance(chosen(size, float(epsilon))) / designs.bound(size, epsilon)
+            for size in designs.SIZES
+        }
+        worst = max(ratios, key=ratios.__getitem__)
+        everything += ratios.values()
+        rows.append([epsilon, f"{fmean(ratios.values()):.4f}", f"{ratios[worst]:.4f}", str(worst)])
+    return (
+        "Exact n times the variance over that of subset selection, 2 to 64 values and ten sizes up to 5000:\n\n"
+        + table(("epsilon", "mean", "worst", "at so many values"), rows)
+        + f"\nMean **{fmean(everything):.4f}**; worst: "
+        + verdict(max(everything) <= designs.PROMISED, f"{max(everything):.4f}", f"≤ {designs.PROMISED}")
+    )
+
+
+def mean_variances() -> str:
+    """Return the worst variance of means over the least of theory."""
+    rows, ratios = [], []
+    for epsilon in means.EPSILONS:
+        channel = channel_for(means.MEAN, RequestedEpsilon.parse(Decimal(str(epsilon))), AUTO)
+        if isinstance(channel, Hybrid):
+            found = means.worst_variance(means.decoder(channel).squares)
+        else:
+            found = 1 / (2 * float(channel.probability(1, given=1)) - 1) ** 2
+        ratios.append(found / means.least_of_theory(epsilon))
+        rows.append([f"{epsilon:g}", channel.name, f"{ratios[-1]:.4f}"])
+    return (
+        "Exact worst variance of a mean over the least of Duchi's, piecewise and hybrid:\n\n"
+        + table(("epsilon", "auto takes", "ratio"), rows)
+        + "\nWorst: "
+        + verdict(max(ratios) <= 1.01, f"{max(ratios):.4f}", "≤ 1.01")
+    )
+
+
+UNIT = Number(Fraction(0), Fraction(1), "distribution")
+
+
+def distances() -> str:
+    """Return the distance of distributions to the truth, and the time of one."""
+    rows, verdicts, times_s = [], [], []
+    for epsilon, limit in waves.PROMISED.items():
+        channel = waves.wave(epsilon)
+        histogram = Histogram.of(channel, UNIT)
+        tallies = np.random.default_rng(21).multinomial(waves.REPORTS, waves.law_of_beta(channel), size=20)
+        found = []
+        for counts in tallies:
+            started = time.perf_counter()
+            shares = shares_of(histogram, counts / waves.REPORTS, smooth=True)
+            times_s.append(time.perf_counter() - started)
+            found.append(waves.distance(shares))
+        rows.append([epsilon, f"{fmean(found):.5f}", spread(found, 5), spread(times_s[-20:], 3)])
+        verdicts.append(f"\nEpsilon {epsilon}: " + verdict(fmean(found) <= limit, f"{fmean(found):.4f}", f"≤ {limit}"))
+    return (
+        "Wasserstein-1 distance of the square wave's smoothed histogram to Beta(2, 5), "
+        f"{waves.REPORTS:,} reports, 20 tallies:\n\n"
+        + table(("epsilon", "mean", "median (range)", "seconds"), rows)
+        + "".join(verdicts)
+        + "\nThe slowest: "
+        + verdict(max(times_s) <= 0.2, f"{max(times_s):.2f} s", "≤ 0.2 s")
+    )
+
+
+def _run(*arguments: str) -> str:
+    root = Path(__file__).parents[1]
+    return subprocess.run([sys.executable, *arguments], check=True, capture_output=True, text=True, cwd=root).stdout
+
+
+if __name__ == "__main__":
+    sys.stdout.write(measure_channels())

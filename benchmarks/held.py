@@ -1,0 +1,150 @@
+"""What a store holds of 10^7 reports: tallies, which do not grow, and upload ids, which do; and what backups take."""
+
+from __future__ import annotations
+
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import cycle
+from pathlib import Path
+from random import Random
+from statistics import mean
+from typing import Any
+
+import redis
+
+from benchmarks.collector import REGISTRY
+from benchmarks.results import table, verdict
+from client_sdk.protocol import GRACE_S, Registry, Report, Upload, Window
+from collector.api.batch import MAX_BULK_UPLOADS
+from collector.durability import IN_MEMORY
+from collector.embedded.store import EmbeddedStore
+from collector.judge import Judgement, judge
+from collector.store.redis_store import RedisStore
+
+IDS = (100_000, 1_000_000)
+"""Upload ids of one window: of a small app's day, and of a month or of a larger app's day."""
+
+REPORTS = 10
+"""An upload, so that the last of IDS come with 10^7."""
+
+SHAPES = 64
+"""Different uploads, their symbols drawn at random; each is counted over and over under fresh ids."""
+
+SEED = 20_261_121
+MOST_TALLY_BYTES = 2**20
+MOST_ID_BYTES = 40
+
+
+def measure_held() -> str:
+    """Return the section of the results."""
+    rows, verdicts = [], []
+    with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder, store_in_memory(Path(folder)) as (store, url):
+        server = redis.Redis.from_url(url)
+        fill(store, 1)
+        before, tallies_before = held_bytes(server), tallies_bytes(server)
+        ids = 1
+        for wanted in IDS:
+            fill(store, wanted - ids)
+            ids = wanted
+            tallies = tallies_bytes(server)
+            each = (held_bytes(server) - before - (tallies - tallies_before)) / ids
+            filled = mean(server.zcard(key) for key in buckets(server))
+            rows.append([f"{ids:,}", f"{ids * REPORTS:,}", f"{tallies:,}", f"{each:.1f}", f"{filled:.0f}"])
+            verdicts.append(f"{ids:,} ids: " + verdict(each <= MOST_ID_BYTES, f"{each:.1f} bytes an id", "≤ 40"))
+            if wanted == IDS[0]:
+                export_s, import_s = backup_seconds(url, Path(folder))
+        grown = tallies - tallies_before
+    return (
+        "## What a store holds\n\n"
+        f"Uploads of {REPORTS} reports on the demo's metrics, of one window, counted by the store's own script;\n"
+        "memory of the server but for its buffers (`INFO memory`), tallies by `MEMORY USAGE`.\n\n"
+        + table(("upload ids", "reports", "all but ids, bytes", "bytes an id, with everything", "ids a bucket"), rows)
+        + f"\n{IDS[-1] * REPORTS:,} reports change tallies and what belongs to them by: "
+        + verdict(grown < MOST_TALLY_BYTES, f"{grown:,} bytes", "< 1 MiB")
+        + "\n"
+        + "\n".join(verdicts)
+        + "\n"
+        + table(
+            (f"of {IDS[0]:,} ids", "seconds", "ids/s"),
+            [
+                [f"`{name}`, with start-up", f"{seconds:.1f}", f"{IDS[0] / seconds:,.0f}"]
+                for name, seconds in (("export", export_s), ("import", import_s))
+            ],
+        )
+    )
+
+
+@contextmanager
+def store_in_memory(folder: Path) -> Iterator[tuple[RedisStore, str]]:
+    """Run a store without its append-only file, on which its memory does not depend; yield it and its address."""
+    with EmbeddedStore(folder / "store") as embedded:
+        redis.Redis.from_url(embedded.url).config_set("appendonly", "no")
+        store = RedisStore(embedded.url, IN_MEMORY)
+        store.prepare()
+        yield store, embedded.url
+
+
+def fill(store: RedisStore, uploads: int) -> None:
+    """Count so many uploads with fresh ids."""
+    shapes = cycle(_shapes())
+    while uploads:
+        batch = min(uploads, MAX_BULK_UPLOADS)
+        store.count_all([next(shapes)._replace(upload=secrets.token_hex(16)) for _ in range(batch)])
+        uploads -= batch
+
+
+def _shapes() -> list[Judgement]:
+    registry, random, now_s = Registry.load(REGISTRY), Random(SEED), time.time()  # noqa: S311 a seeded draw of this bench, no secret
+    metrics = [metric for metric, _ in zip(cycle(registry.metrics.values()), range(REPORTS), strict=False)]
+
+    def shape() -> Judgement:
+        reports = tuple(
+            Report(
+                metric.name,
+                metric.edition,
+                Window.of(metric.window, now_s).text,
+                random.randrange(metric.channel.symbols),
+            )
+            for metric in metrics
+        )
+        return judge(Upload(secrets.token_hex(16), reports), registry, now_s=now_s, grace_s=GRACE_S)
+
+    return [shape() for _ in range(SHAPES)]
+
+
+def held_bytes(server: Any) -> int:
+    """Return what the server holds, but for what it lends to clients and keeps for its file."""
+    memory = server.info("memory")
+    held: int = memory["used_memory"] - memory["mem_clients_normal"] - memory["mem_aof_buffer"]
+    return held
+
+
+def buckets(server: Any) -> list[bytes]:
+    """Return the keys of all buckets of ids."""
+    return list(server.scan_iter("*:seen:*", count=10_000))
+
+
+def tallies_bytes(server: Any) -> int:
+    """Return the memory of all keys that hold no ids."""
+    keys = set(server.scan_iter("*", count=10_000)) - set(buckets(server))
+    return sum(server.memory_usage(key, samples=0) for key in keys)
+
+
+def backup_seconds(url: str, folder: Path) -> tuple[float, float]:
+    """Return how long an export takes, and an import of it into a new store."""
+    backup = folder / "backup.ndjson"
+    export_s = seconds("export", "--redis", url, "--to", str(backup))
+    with EmbeddedStore(folder / "restored") as restored:
+        return export_s, seconds("import", "--redis", restored.url, "--from", str(backup))
+
+
+def seconds(*command: str) -> float:
+    """Return how long a command of the collector takes."""
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "collector", *command], check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - began

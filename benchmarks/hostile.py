@@ -1,0 +1,52 @@
+"""What hostile uploads leave in a store beside honest ones: the memory of the whole server, by the upload."""
+
+from __future__ import annotations
+
+import tempfile
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import redis
+
+from benchmarks.held import held_bytes, store_in_memory
+from benchmarks.results import table, verdict
+from collector.api.batch import MAX_BULK_UPLOADS
+from collector.store.redis_store import RedisStore
+from tests.support.services.collecting import judged
+from tests.support.services.hostile_uploads import HONEST, HOSTILE, Kind
+
+UPLOADS = 100_000
+BYTES_A_COUNTED_REPORT = 1
+ROUNDING_BYTES = 1
+"""By how much two averages may differ for how full buckets happen to be."""
+
+
+def measure_hostile() -> str:
+    """Return the section of the results."""
+    with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder, store_in_memory(Path(folder)) as (store, url):
+        server = redis.Redis.from_url(url)
+        honest = _left(server, store, HONEST)
+        left = {name: _left(server, store, kind) for name, kind in HOSTILE.items()}
+    rows = [["an honest one", str(HONEST.counted), f"{honest:.1f}"]]
+    rows += [[name, str(HOSTILE[name].counted), f"{each:.1f}"] for name, each in left.items()]
+    most = max(each - BYTES_A_COUNTED_REPORT * HOSTILE[name].counted for name, each in left.items())
+    return (
+        "## What hostile uploads leave\n\n"
+        f"{UPLOADS:,} uploads of each kind, counted by the store's own script; memory of the server but for its\n"
+        "buffers (`INFO memory`), tallies and their index included.\n\n"
+        + table(("an upload", "reports counted", "bytes it leaves"), rows)
+        + "\nMost that a hostile one leaves, but for a byte a report that it adds to a tally: "
+        + verdict(most <= honest + ROUNDING_BYTES, f"{most:.1f} bytes", f"≤ the honest one's {honest:.1f}, and 1")
+    )
+
+
+def _left(server: Any, store: RedisStore, kind: Kind) -> float:
+    server.flushall()
+    store.prepare()
+    store.count_all([judged(HONEST.made(0))])
+    before = held_bytes(server)
+    numbers = iter(range(UPLOADS))
+    while batch := list(islice(numbers, MAX_BULK_UPLOADS)):
+        store.count_all([judged(kind.made(number)) for number in batch])
+    return (held_bytes(server) - before) / UPLOADS

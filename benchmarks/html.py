@@ -1,0 +1,187 @@
+"""The HTML report: how long it takes to write, how large it is, and how soon a browser shows something of it."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from playwright.sync_api import Browser
+
+from benchmarks import many_windows
+from benchmarks.results import spread, table, verdict
+from client_sdk.protocol import Registry, Window
+from estimator.estimates.metric import estimate
+from estimator.render.html import as_html
+from estimator.report.report import make_report
+from estimator.results.report import Report
+from estimator.tallies.tally import Tally, decode
+from tests.support.devices.definitions import (
+    BOOLEAN,
+    CATEGORY,
+    COUNT,
+    CROSS,
+    NUMBER,
+    ORDINAL,
+    SET,
+    Field,
+    registry_text,
+)
+from tests.support.estimates.pages import tallies
+from tests.support.services.browser import DESKTOP, PHONE, chromium, opened
+
+ROUNDS: Final = 3
+PAINTS: Final = 5
+MIB: Final = 2**20
+
+EVERY_KIND: Final[list[dict[str, Field]]] = [
+    BOOLEAN,
+    BOOLEAN | {"permanent_epsilon": 2, "protects": "history"},
+    BOOLEAN | {"fill_in": True},
+    CATEGORY,
+    CATEGORY | {"values": [f"value {number}" for number in range(40)]},
+    ORDINAL,
+    SET,
+    NUMBER | {"statistic": "distribution", "low": 0, "high": 5000},
+    COUNT,
+    CROSS,
+]
+
+
+def measure_html() -> str:
+    """Return the section of the results."""
+    with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder, chromium() as browser:
+        usual, histograms = Path(folder) / "usual.html", Path(folder) / "every_kind.html"
+        seconds, processor = usual_seconds(Path(folder), usual)
+        waves_s, waves_used_s = histograms_seconds(Path(folder))
+        mixed_s, mixed_used_s = mixed_seconds(Path(folder))
+        alone, written = write_every_kind(histograms)
+        pages = {"the usual kinds": usual, "every kind, histograms too": histograms}
+        paints = {name: [first_paint_s(browser, file) for _ in range(PAINTS)] for name, file in pages.items()}
+        sizes = {name: file.stat().st_size / MIB for name, file in pages.items()}
+    slowest, largest = max(max(one) for one in paints.values()), max(sizes.values())
+    return (
+        "## HTML report\n\n50 questions in 90 windows, from a file of tallies, with start-up; median (range).\n\n"
+        + table(
+            ("form", "seconds", "of the processor"),
+            [[form, spread(seconds[form], 2), spread(processor[form], 2)] for form in seconds],
+        )
+        + "\n"
+        + table(
+            ("page of", "MiB", "first paint, s"),
+            [[name, f"{sizes[name]:.2f}", spread(paints[name], 2)] for name in pages],
+        )
+        + f"\nThe usual kinds are those of `benchmarks/many_windows.py`. To find the histogram of a number takes"
+        f" **{alone:.2f} s** where a tally stands alone; windows of one question are fitted together, on all cores."
+        f" {many_windows.HISTOGRAMS} such questions in {many_windows.WINDOWS} windows, JSON and HTML at once, take"
+        f" {waves_s:.0f} s, {waves_used_s:.0f} s of the processor; the page of every kind, in which a tenth of the"
+        f" questions are such, {mixed_s:.0f} s, {mixed_used_s:.0f} s of the processor, of which {written:.2f} s are to"
+        " write it.\n\nHTML: "
+        + verdict(max(seconds["HTML"]) <= 10, f"{max(seconds['HTML']):.2f} s", "≤ 10 s")
+        + "\nJSON: "
+        + verdict(max(seconds["JSON"]) <= 2, f"{max(seconds['JSON']):.2f} s", "≤ 2 s")
+        + "\nThe larger page: "
+        + verdict(largest <= 5, f"{largest:.2f} MiB", "≤ 5 MiB")
+        + "\nThe slowest first paint: "
+        + verdict(slowest <= 1, f"{slowest:.2f} s", "≤ 1 s")
+    )
+
+
+Seconds = dict[str, list[float]]
+
+
+def usual_seconds(folder: Path, page: Path) -> tuple[Seconds, Seconds]:
+    """Return how long the command takes for either form, by the clock and of the processor; the page is left there."""
+    base = command(folder, many_windows.definitions())
+    forms = {"JSON": ["--format", "json", "--output", str(folder / "report.json")], "HTML": ["--html", str(page)]}
+    seconds: Seconds = {form: [] for form in forms}
+    processor: Seconds = {form: [] for form in forms}
+    for _ in range(ROUNDS):
+        for form, options in forms.items():
+            taken, used = command_seconds([*base, *options])
+            seconds[form].append(taken)
+            processor[form].append(used)
+    return seconds, processor
+
+
+def histograms_seconds(folder: Path) -> tuple[float, float]:
+    """Return how long both forms take together where every question is of a histogram, as `command_seconds` does."""
+    forms = ["--format", "json", "--output", str(folder / "histograms.json"), "--html", str(folder / "histograms.html")]
+    return command_seconds([*command(folder, many_windows.histograms()), *forms])
+
+
+def mixed_seconds(folder: Path) -> tuple[float, float]:
+    """Return how long the page of every kind takes, as `command_seconds` does."""
+    return command_seconds([*command(folder, every_kind()), "--html", str(folder / "mixed.html")])
+
+
+def command(folder: Path, questions: str) -> list[str]:
+    """Return the command that reports on some questions, from files that are written here."""
+    registry, lines = folder / "metrics.toml", folder / "tallies.ndjson"
+    registry.write_text(questions, encoding="utf-8")
+    lines.write_bytes(b"".join(many_windows.tallies(Registry.parse(questions))))
+    return [sys.executable, "-m", "estimator", "report", "--registry", str(registry), "--tallies", str(lines)]
+
+
+def command_seconds(asked: list[str]) -> tuple[float, float]:
+    """Return how long a command takes, by the clock and of the processor."""
+    started, used = time.perf_counter(), children_s()
+    subprocess.run(asked, check=True, capture_output=True)
+    return time.perf_counter() - started, children_s() - used
+
+
+def children_s() -> float:
+    """Return the seconds of the processor that ended child processes took."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def every_kind() -> str:
+    """Return 50 questions of every kind, and the two that are asked together, as TOML."""
+    named = {f"metric_{number:02}": EVERY_KIND[number % len(EVERY_KIND)] for number in range(50)}
+    text = registry_text(dark_mode=BOOLEAN, os=CATEGORY, **named).replace("lifetime = 400", "lifetime = 4000")
+    return text.replace("per_window = 20", "per_window = 200")
+
+
+def write_every_kind(page: Path) -> tuple[float, float]:
+    """Write a page of every kind; return the seconds that one histogram takes, and those to write the page.
+
+    Every question is estimated in one window, which stands for all of them: what is measured is the page.
+    """
+    registry = Registry.parse(every_kind())
+    one = make_report(registry, decode(tallies(registry, range(1)).splitlines()))
+    windows = [Window.parse((date(2026, 8, 1) + timedelta(day)).isoformat()) for day in range(many_windows.WINDOWS)]
+    metrics = tuple(replace(found, window=window) for found in one.metrics for window in windows)
+    started = time.perf_counter()
+    page.write_text(as_html(Report(one.confidence, metrics, ()), registry), encoding="utf-8")
+    written = time.perf_counter() - started
+    return median(histogram_seconds(registry)), written
+
+
+def histogram_seconds(registry: Registry) -> Iterator[float]:
+    """Yield the seconds that the tally of a histogram takes."""
+    metric = next(one for one in registry.metrics.values() if one.kind == "number")
+    tally: Tally = next(one for one in decode(tallies(registry, range(1)).splitlines()) if one.metric == metric.name)
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        estimate(metric, tally)
+        yield time.perf_counter() - started
+
+
+def first_paint_s(browser: Browser, file: Path) -> float:
+    """Return after how many seconds the browser shows the first text of a page, on a phone or not, the later one."""
+    script = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+    times = []
+    for size in (DESKTOP, PHONE):
+        with opened(browser, file, size) as found:
+            found.page.wait_for_function(f"() => {script.removesuffix('.startTime')} !== undefined")
+            times.append(float(found.page.evaluate(script)) / 1000)
+    return max(times)

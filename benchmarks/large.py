@@ -1,0 +1,45 @@
+"""From a tally to everything that is known of a category's values, in a process of its own whose memory is measured.
+
+Run as ``python -m benchmarks.large VALUES``; prints JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+
+import numpy as np
+
+from benchmarks.peers.ours import chosen
+from estimator.inverse import inverse_of
+
+REPORTS = 10**8
+KIB = 1024
+"""What Linux counts the peak in."""
+
+
+def main() -> None:
+    """Measure twice: with the preparation of the inverse, and as it is for the next window of the same metric."""
+    values = int(sys.argv[1])
+    started = time.perf_counter()
+    channel = chosen(values, 1.0)
+    definition_s = time.perf_counter() - started
+    symbols = channel.symbols  # in a uniform population all of them are as likely, but for pseudo-random blocks
+    tally = np.random.default_rng(values).multinomial(REPORTS, np.full(symbols, 1 / symbols))
+    seconds = []
+    for _ in range(2):
+        started = time.perf_counter()
+        inverse = inverse_of(channel)
+        inverse.shares(tally, REPORTS)
+        inverse.standard_errors(tally, REPORTS)
+        inverse.intervals(tally, REPORTS)
+        seconds.append(time.perf_counter() - started)
+    peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
+    measured = {"definition_s": definition_s, "first_s": seconds[0], "again_s": seconds[1], "peak_bytes": peak_bytes}
+    sys.stdout.write(json.dumps(measured | {"mechanism": channel.name, "symbols": symbols}) + "\n")
+
+
+if __name__ == "__main__":
+    main()

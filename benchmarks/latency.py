@@ -1,0 +1,186 @@
+"""How long uploads that come at random times wait, at seven tenths of what a worker can take."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+import tempfile
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from math import ceil
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import NamedTuple
+
+from benchmarks.collector import REGISTRY, ours
+from benchmarks.load import ANSWER_TIMEOUT_S, read_answer, request, uploads
+from benchmarks.results import spread, table, verdict
+from client_sdk.protocol import Registry
+from collector.config import DEFAULT_THREADS
+
+ROUNDS = 5
+CAPACITY_UPLOADS = 4000
+SECONDS = 4.0
+LOAD = 0.7
+THREADS = (DEFAULT_THREADS, 4)
+"""For slow senders, and behind a proxy that waits for them."""
+
+CONNECTIONS = 64
+"""Four times as many as a worker has threads: an upload waits for the worker, never for a connection."""
+
+WRITES = 2000
+UPLOAD_BYTES = 554
+"""What an upload of four reports appends to the store's file: see the results of `stores`."""
+
+SEED = 20_261_121
+QUANTILES = (0.5, 0.99, 0.999)
+MOST = 5.0
+
+
+def measure_latency() -> str:
+    """Return the section of the results."""
+    registry = Registry.load(REGISTRY)
+    with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as name, contextlib.ExitStack() as running:
+        folder = Path(name)
+        ports = {
+            threads: running.enter_context(ours(folder / str(threads), "--threads", str(threads)))[0]
+            for threads in THREADS
+        }
+        capacities = {threads: [capacity(registry, port) for _ in range(ROUNDS)] for threads, port in ports.items()}
+        per_s = LOAD * median(capacities[DEFAULT_THREADS])
+        rounds = [_round(registry, ports, folder, per_s, Random(SEED + number)) for number in range(ROUNDS)]  # noqa: S311 a seeded draw of this bench, no secret
+    rows = [
+        [f"{part:.1%}", *(spread([found.done[what][place] * 1e3 for found in rounds], 2) for what in rounds[0].done)]
+        for place, part in enumerate(QUANTILES)
+    ]
+    took = " and ".join(f"{spread(taken)} with {threads} threads" for threads, taken in capacities.items())
+    return (
+        "## Latency\n\n"
+        f"One worker, asked at Poisson times for {SECONDS:.0f} s on {CONNECTIONS} connections; milliseconds from the\n"
+        "time when a request was to be sent, whatever was in its way; `appendfsync always`;\n"
+        f"{ROUNDS} rounds of all in turn, median (range). {per_s:,.0f} requests a second are {LOAD:.0%} of what\n"
+        f"it could take with {DEFAULT_THREADS} threads, as was just measured: {took} uploads a second.\n\n"
+        "Empty POSTs at the same times, and writes of an upload's size that one process brings to the same disk\n"
+        "with nothing else to do, show what of it is the machine's. While uploads came, its host kept from it\n"
+        f"{spread([found.stolen for found in rounds], 2)} of its {os.cpu_count()} cores.\n\n"
+        + table(("done", *rounds[0].done), rows)
+        + "".join(_tail(threads, rounds) for threads in THREADS)
+    )
+
+
+def _tail(threads: int, rounds: Sequence[_Round]) -> str:
+    tails = [done[1] / done[0] for done in (found.done[_uploads(threads)] for found in rounds)]
+    return f"\n99 % of uploads over their median, {threads} threads, by rounds: " + verdict(
+        median(tails) <= MOST, spread(tails, 1), f"≤ {MOST:.0f}"
+    )
+
+
+def _uploads(threads: int) -> str:
+    return f"uploads, {threads} threads"
+
+
+class _Round(NamedTuple):
+    """What was measured in a round.
+
+    Attributes:
+        done: QUANTILES of the seconds until requests, and writes, were done, by what they were.
+        stolen: cores that the host kept from the machine while uploads came.
+
+    """
+
+    done: dict[str, list[float]]
+    stolen: float
+
+
+def capacity(registry: Registry, port: int) -> float:
+    """Return how many uploads a second are taken if there is always one that waits."""
+    requests = [request("/v1/reports", body) for body in uploads(registry, CAPACITY_UPLOADS)]
+    began = time.perf_counter()
+    waits(port, requests, [0.0] * CAPACITY_UPLOADS)
+    return CAPACITY_UPLOADS / (time.perf_counter() - began)
+
+
+def _round(registry: Registry, ports: Mapping[int, int], folder: Path, per_s: float, random: Random) -> _Round:
+    number = round(per_s * SECONDS)
+    due_s = sorted(random.uniform(0, SECONDS) for _ in range(number))
+    done: dict[str, list[float]] = {}
+    stolen_s = 0.0
+    for threads, port in ports.items():
+        requests = [request("/v1/reports", body) for body in uploads(registry, number)]
+        before_s = stolen_seconds()
+        done[_uploads(threads)] = quantiles(waits(port, requests, due_s))
+        stolen_s += stolen_seconds() - before_s
+    done["empty POSTs"] = quantiles(waits(ports[DEFAULT_THREADS], [request("/empty", b"")] * number, due_s))
+    done["writes"] = quantiles(writes(folder))
+    return _Round(done, stolen_s / (SECONDS * len(ports)))
+
+
+def stolen_seconds() -> float:
+    """Return for how many core seconds since its start the machine had work, and the host did not let it run."""
+    of_all_cores = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()
+    return int(of_all_cores[8]) / os.sysconf("SC_CLK_TCK")
+
+
+def writes(folder: Path) -> list[float]:
+    """Return the seconds of each of some writes until they are on the disk."""
+    found = []
+    with (folder / "written").open("wb", buffering=0) as file:
+        for _ in range(WRITES):
+            began = time.perf_counter()
+            file.write(bytes(UPLOAD_BYTES))
+            os.fdatasync(file.fileno())
+            found.append(time.perf_counter() - began)
+    return found
+
+
+def quantiles(values: Sequence[float]) -> list[float]:
+    """Return the values that these parts of all do not exceed: QUANTILES."""
+    ordered = sorted(values)
+    return [ordered[ceil(part * len(values)) - 1] for part in QUANTILES]
+
+
+def waits(port: int, requests: Sequence[bytes], due_s: Sequence[float]) -> list[float]:
+    """Send requests when they are due, each on a free connection, and return the seconds from then to each answer.
+
+    All from one process, which wakes up for what is due and for what is answered: a process for each connection would
+    take the server's cores from it.
+
+    Args:
+        port: where the server listens.
+        requests: what to send, whole requests.
+        due_s: when to send each, in seconds from the beginning, the earliest first.
+
+    Raises:
+        RuntimeError: if an answer is not the expected one, or does not come.
+
+    """
+    found: list[float] = []
+    answer_due: dict[socket.socket, float] = {}
+    with contextlib.ExitStack() as open_ones:
+        free = [
+            open_ones.enter_context(socket.create_connection(("127.0.0.1", port), ANSWER_TIMEOUT_S))
+            for _ in range(CONNECTIONS)
+        ]
+        coming = deque(zip(requests, due_s, strict=True))
+        began = time.perf_counter()
+        while coming or answer_due:
+            while coming and free and began + coming[0][1] <= time.perf_counter():
+                message, due = coming.popleft()
+                connection = free.pop()
+                connection.sendall(message)
+                answer_due[connection] = began + due
+            until_next = began + coming[0][1] - time.perf_counter() if coming and free else ANSWER_TIMEOUT_S
+            answered, _, _ = select.select(answer_due, (), (), max(0.0, until_next))
+            if not answered and until_next == ANSWER_TIMEOUT_S:
+                raise RuntimeError("a request was not answered")
+            for connection in answered:
+                head = read_answer(connection)
+                if b" 200 " not in head[:16]:
+                    raise RuntimeError(head.decode(errors="replace"))
+                found.append(time.perf_counter() - answer_due.pop(connection))
+                free.append(connection)
+    return found

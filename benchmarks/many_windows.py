@@ -1,0 +1,103 @@
+"""How long it takes from tallies to JSON of 50 metrics in 90 windows: ``python -m benchmarks.many_windows``."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from datetime import date, timedelta
+from typing import Final
+
+import numpy as np
+
+from client_sdk.protocol import Metric, Registry
+from estimator.formats.to_json import as_json
+from estimator.inverse import inverse_of
+from estimator.inverse.decoders import decoder_of
+from estimator.inverse.grid import grid_law
+from estimator.report.report import make_report
+from estimator.tallies.tally import decode
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, ORDINAL, SET, Field, registry_text
+
+WINDOWS: Final = 90
+REPORTS: Final = 10_000
+"""Of each tally; how many there are costs nothing."""
+
+HISTOGRAMS: Final = 5
+"""Questions of a distribution, where these are measured by themselves."""
+
+RUNS: Final = 5
+
+
+def _category(size: int) -> dict[str, Field]:
+    return CATEGORY | {"values": [f"value {number}" for number in range(size)]}
+
+
+KINDS: Final[list[tuple[int, dict[str, Field]]]] = [
+    (20, BOOLEAN),
+    (10, _category(4)),
+    (4, _category(12)),
+    (2, _category(32)),
+    (4, ORDINAL | {"values": ["1", "2", "3", "4", "5"], "mechanism": "auto"}),
+    (6, NUMBER),
+    (2, SET),
+    (2, COUNT),
+]
+"""How many questions of each kind: what apps ask of their users; a distribution takes hundredths of a second more."""
+
+
+def registry() -> Registry:
+    """Return 50 questions."""
+    return Registry.parse(definitions())
+
+
+def definitions() -> str:
+    """Return them as TOML."""
+    fields = [one for times, one in KINDS for _ in range(times)]
+    text = registry_text(**{f"metric_{number:02}": one for number, one in enumerate(fields)})
+    return text.replace("per_window = 20", "per_window = 99").replace("lifetime = 400", "lifetime = 9999")
+
+
+def histograms() -> str:
+    """Return some questions of a distribution as TOML: what takes longest."""
+    wave = NUMBER | {"statistic": "distribution", "low": 0, "high": 5000}
+    return registry_text(**{f"metric_{number}": wave for number in range(HISTOGRAMS)})
+
+
+def tallies(questions: Registry, windows: int = WINDOWS) -> Iterator[bytes]:
+    """Yield the tallies of all questions, drawn from their mechanisms' laws."""
+    rng = np.random.default_rng(1)
+    for metric in questions.metrics.values():
+        for day in range(windows):
+            law = np.maximum(_symbol_law(metric, rng), 0.0)
+            counts = rng.multinomial(REPORTS, law / law.sum()).tolist()
+            window = (date(2026, 8, 1) + timedelta(day)).isoformat()
+            fields = {"metric": metric.name, "edition": metric.edition, "window": window, "closed": True}
+            yield json.dumps(fields | {"reports": REPORTS, "counts": counts}).encode() + b"\n"
+
+
+def _symbol_law(metric: Metric, rng: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    shares = rng.dirichlet(np.full(metric.channel.inputs, 2.0))
+    if decoder_of(metric.channel) is not None:
+        return grid_law(metric.channel).symbol_law(shares)
+    return inverse_of(metric.channel).symbol_law(shares)
+
+
+def main() -> None:
+    """Print the median of some runs, each from NDJSON to JSON."""
+    questions = registry()
+    lines = [*tallies(questions)]
+    walls, processors, size = [], [], 0
+    for _ in range(RUNS):
+        wall, processor = time.perf_counter(), time.process_time()
+        size = len(as_json(make_report(questions, decode(lines))))
+        walls.append(time.perf_counter() - wall)
+        processors.append(time.process_time() - processor)
+    medians = f"median {statistics.median(walls):.2f} s, of the processor {statistics.median(processors):.2f} s"
+    sys.stdout.write(f"{len(lines):,} tallies, {size / 2**20:.1f} MiB of JSON: {medians}\n")
+
+
+if __name__ == "__main__":
+    main()

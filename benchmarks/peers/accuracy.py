@@ -1,0 +1,198 @@
+"""Mean squared error of the shares, on the same data for all: unbiased, and post-processed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import fmean, stdev
+
+import numpy as np
+
+from benchmarks.peers.environments import Peer
+from benchmarks.peers.ours import DEVICES, chosen, post_processed, zipf
+from benchmarks.results import NONE, table
+from estimator.inverse import inverse_of
+from estimator.inverse.support import Support
+from estimator.likelihood.shares import maximum_likelihood
+from estimator.rehearsal.tally_sampler import sampler_of
+from estimator.statistics.arrays import Floats
+from estimator.statistics.simplex import nearest_shares
+from tests.exact.test_design_variance import bound
+
+SIZES = (32, 1024)
+EPSILONS = (0.5, 1.0, 2.0, 4.0)
+OUR_RUNS = 100
+PEERS_RUNS = 40
+SECONDS = 10.0
+"""After which no further run of a peer's channel begins, when there are five."""
+
+RAW = "raw"
+CHANNELS = {
+    "pure-ldp": {32: ("GRR", "OUE", "HR"), 1024: ("OUE", "HR")},
+    "multi-freq-ldpy": {32: ("GRR", "OUE", "SS"), 1024: ("OUE", "SS")},
+}
+
+INTRODUCTION = (
+    "### Accuracy of shares\n\n"
+    f"Mean squared error of the shares; {DEVICES:,} devices, Zipf(1.1), the same for all; mean ± its standard error\n"
+    "over runs (their number). Every report of a peer is drawn by the peer itself; a channel of a peer gets\n"
+    f"{PEERS_RUNS} runs, or as many as begin within {SECONDS:.0f} s, but 5. Ours are drawn from the law.\n"
+    "GRR (k-ary randomised response) and OUE are of pure-ldp and multi-freq-ldpy, and their runs put together, for\n"
+    "the laws are one; HR is of pure-ldp, SS of multi-freq-ldpy. The best peer is the entry of the least mean in\n"
+    "this very run, which flatters it a little. Not run: OLH, which has the law of OUE and takes minutes; FLH, its\n"
+    "approximation; GRR at 1024 values; opendp's channels, which are GRR and a unary code of more variance than OUE.\n"
+    "Theory: the variance of subset selection in a uniform population.\n\n"
+    "Unbiased:\n\n"
+)
+POST_PROCESSED = (
+    "\nPost-processed. Ours are the shrunken shares. Peers by what they offer: additive, simplex and threshold of\n"
+    "pure-ldp; clipped and IBU, with its defaults and of fewer runs, of multi-freq-ldpy; and by our own simplex on\n"
+    "the estimates of multi-freq-ldpy and our own likelihood on the support counts of both, where IBU would end\n"
+    "without its limit of 10,000 rounds:\n\n"
+)
+
+Cell = tuple[int, float]
+"""How many values, and epsilon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """Mean squared errors of some runs."""
+
+    runs: tuple[float, ...]
+
+    @classmethod
+    def of(cls, estimates: Iterable[Floats | list[float]], truth: Floats) -> Errors:
+        """Compare estimates with the truth."""
+        return cls(tuple(float(((np.asarray(one) - truth) ** 2).mean()) for one in estimates))
+
+    def joined(self, others: Errors | None) -> Errors:
+        """Return the errors of these runs and others of the same law."""
+        return Errors(self.runs + others.runs) if others else self
+
+    @property
+    def mean(self) -> float:
+        """Over the runs."""
+        return fmean(self.runs)
+
+    @property
+    def deviation(self) -> float:
+        """The standard error of the mean, relative to it."""
+        return stdev(self.runs) / math.sqrt(len(self.runs)) / self.mean
+
+    def __str__(self) -> str:
+        return f"{self.mean:.2e} ± {self.deviation:.0%} ({len(self.runs)})"
+
+
+Found = dict[Cell, dict[str, Errors]]
+"""The errors of every cell by entry, such as ``OUE, simplex``."""
+
+
+def accuracy_section(peers: Sequence[Peer]) -> str:
+    """Return the part on accuracy; peers run beside each other, for nothing is timed."""
+    cells: list[Cell] = [(size, epsilon) for size in SIZES for epsilon in EPSILONS]
+    able = [peer for peer in peers if peer.name in CHANNELS]
+    raw: Found = {cell: {} for cell in cells}
+    post: Found = {cell: {} for cell in cells}
+    with ThreadPoolExecutor(max_workers=max(1, len(able))) as pool:
+        asked = [pool.submit(_asked, peer, cells) for peer in able]
+        ours = {cell: _ours(*cell) for cell in cells}
+        for answer in asked:
+            for cell, entries in answer.result().items():
+                for name, errors in entries.items():
+                    group = raw if name.endswith(f", {RAW}") else post
+                    group[cell][name] = errors.joined(group[cell].get(name))
+    raw_ours = {cell: one[0] for cell, one in ours.items()}
+    post_ours = {cell: one[1] for cell, one in ours.items()}
+    return (
+        INTRODUCTION
+        + _beside(cells, raw_ours, raw)
+        + POST_PROCESSED
+        + _beside(cells, post_ours, post)
+        + "\nAll entries of peers, and ours beside, mean squared errors:\n\n"
+        + _everything(cells, raw, post, _of_ours(ours))
+    )
+
+
+def _ours(size: int, epsilon: float) -> tuple[Errors, ...]:
+    """Return our errors: unbiased, shrunken, projected onto the simplex, and likeliest."""
+    channel, counts = chosen(size, epsilon), zipf(size)
+    inverse, sampler, generator = inverse_of(channel), sampler_of(channel), np.random.default_rng(11)
+    tallies = [sampler(counts, generator) for _ in range(OUR_RUNS)]
+    truth = counts / DEVICES
+    raw = [inverse.shares(tally, DEVICES) for tally in tallies]
+    return (
+        Errors.of(raw, truth),
+        Errors.of((post_processed(inverse, tally) for tally in tallies), truth),
+        Errors.of((nearest_shares(one) for one in raw), truth),
+        Errors.of((maximum_likelihood(inverse, tally) for tally in tallies), truth),
+    )
+
+
+def _of_ours(ours: Mapping[Cell, tuple[Errors, ...]]) -> Found:
+    names = (f"**ours**, {RAW}", "**ours**, shrunken", "**ours**, simplex", "**ours**, likelihood")
+    return {cell: dict(zip(names, errors, strict=True)) for cell, errors in ours.items()}
+
+
+def _asked(peer: Peer, cells: Sequence[Cell]) -> Found:
+    found: Found = {cell: {} for cell in cells}
+    for size, epsilon in cells:
+        counts = zipf(size)
+        truth = counts / DEVICES
+        for channel in CHANNELS[peer.name][size]:
+            answer = peer.ask(
+                "accuracy", channel=channel, epsilon=epsilon, counts=counts.tolist(), runs=PEERS_RUNS, seconds=SECONDS
+            )
+            estimates = {RAW: answer["raw"], **_improved(answer["raw"], answer["law"]), **answer["posts"]}
+            for name, runs in estimates.items():
+                found[size, epsilon][f"{channel}, {name}"] = Errors.of(runs, truth)
+    return found
+
+
+def _improved(raw: list[list[float]], law: tuple[float, float] | None) -> dict[str, list[Floats]]:
+    """Return what our own post-processing makes of a peer's unbiased estimates."""
+    estimates = [np.array(one) for one in raw]
+    improved = {"simplex": [nearest_shares(one) for one in estimates]}
+    if law:
+        own, other = law
+        support = Support(Fraction(own), Fraction(other))
+        counts = [np.rint(DEVICES * (other + (own - other) * one)).astype(np.int64) for one in estimates]
+        improved["likelihood"] = [maximum_likelihood(support, one) for one in counts]
+    return improved
+
+
+def _beside(cells: Sequence[Cell], ours: dict[Cell, Errors], others: Found) -> str:
+    rows = []
+    for cell in cells:
+        theory = bound(cell[0], str(cell[1])) / DEVICES
+        row = [str(cell[0]), f"{cell[1]:g}", f"{theory:.2e}", str(ours[cell])]
+        if others[cell]:
+            name, best = min(others[cell].items(), key=lambda entry: entry[1].mean)
+            ratio = ours[cell].mean / best.mean
+            error = ratio * math.hypot(ours[cell].deviation, best.deviation)
+            row += [f"{name}: {best}", f"{ratio:.2f} ± {error:.2f}", judged(ratio, error)]
+        else:
+            row += ["none ran", NONE, NONE]
+        rows.append(row)
+    return table(("values", "epsilon", "theory, unbiased", "ours", "best peer", "ratio", "at most the peer's?"), rows)
+
+
+def judged(ratio: float, error: float) -> str:
+    """Return whether ours is at most the peer's, as far as the runs can tell."""
+    if ratio <= 1:
+        return "yes"
+    return "within two standard errors" if ratio - 2 * error <= 1 else "**missed**"
+
+
+def _everything(cells: Sequence[Cell], *founds: Found) -> str:
+    names = dict.fromkeys(name for found in founds for cell in cells for name in found[cell])
+    rows = [
+        [name, *(str(found[cell].get(name, NONE)).partition(" ±")[0] for cell in cells)]
+        for found in founds
+        for name in names
+        if any(name in found[cell] for cell in cells)
+    ]
+    return table(("channel, post-processing", *(f"{size}, {epsilon:g}" for size, epsilon in cells)), rows)

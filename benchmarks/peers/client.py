@@ -1,0 +1,77 @@
+"""One value a call: reports a second, ours and the peers' in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import median
+
+from benchmarks.peers.environments import COINS, Peer
+from benchmarks.peers.ours import chosen
+from benchmarks.peers.worker import rate, values_of
+from benchmarks.results import NONE, spread, table
+from client_sdk.answers.coins import SystemCoins
+
+ROUNDS = 5
+SECONDS = 0.3
+EPSILON = 1.0
+OURS = "ours"
+CHANNELS: dict[str, dict[int, tuple[str, ...]]] = {
+    "pure-ldp": {2: ("GRR",), 32: ("GRR",), 1024: ("OLH", "FLH", "HR", "OUE")},
+    "multi-freq-ldpy": {2: ("GRR",), 32: ("GRR",), 1024: ("OLH", "OUE", "SS")},
+    "opendp": {2: ("GRR",), 32: ("GRR",), 1024: ("GRR", "bit vector")},
+}
+SIZES = (2, 32, 1024)
+
+Rates = dict[tuple[int, str, str], list[float]]
+"""By size, by whose it is and by its channel: reports a second, one a round."""
+
+
+def client_section(peers: Sequence[Peer]) -> str:
+    """Return the part on clients."""
+    rates: Rates = {}
+    for _ in range(ROUNDS):
+        for size in SIZES:
+            for name, channel, measured in _entries(peers, size):
+                rates.setdefault((size, name, channel), []).append(measured())
+    rows = [
+        [str(size), name, channel, spread([one / 1000 for one in found]), COINS.get(name, "system CSPRNG")]
+        for (size, name, channel), found in rates.items()
+    ]
+    return (
+        "### Client\n\n"
+        f"Reports a second at epsilon 1, one value a call of a Python loop, {ROUNDS} interleaved rounds of\n"
+        f"{SECONDS} s each, median (range). `GRR` is k-ary randomised response. Coins differ: a Mersenne Twister is\n"
+        "quick, but can be predicted from what it has drawn, so that it hides nothing; compare fairly with opendp.\n\n"
+        + table(("values", "whose", "channel", "thousand/s", "coins"), rows)
+        + "\n"
+        + table(("values", "best with a CSPRNG", "ours over it", "best of all", "ours over it"), _ratios(rates))
+    )
+
+
+def _entries(peers: Sequence[Peer], size: int) -> list[tuple[str, str, Callable[[], float]]]:
+    ours, coins = chosen(size, EPSILON), SystemCoins()
+    calls = [(value, coins) for value in values_of(size)]
+    entries: list[tuple[str, str, Callable[[], float]]] = [
+        (OURS, ours.name, lambda: rate(ours.perturb, calls, SECONDS))
+    ]
+    for peer in peers:
+        entries += [(peer.name, channel, _asked(peer, channel, size)) for channel in CHANNELS[peer.name][size]]
+    return entries
+
+
+def _asked(peer: Peer, channel: str, size: int) -> Callable[[], float]:
+    return lambda: float(peer.ask("client", channel=channel, inputs=size, epsilon=EPSILON, seconds=SECONDS))
+
+
+def _ratios(rates: Rates) -> list[list[str]]:
+    rows = []
+    for size in SIZES:
+        medians = {(name, channel): median(found) for (of, name, channel), found in rates.items() if of == size}
+        (ours,) = (found for (name, _), found in medians.items() if name == OURS)
+        row = [str(size)]
+        for among in (["opendp"], list(COINS)):
+            others = {key: found for key, found in medians.items() if key[0] in among}
+            best = max(others, key=others.__getitem__, default=None)
+            row += ["none ran", NONE] if best is None else [" ".join(best), f"{ours / others[best]:.2f}"]
+        rows.append(row)
+    return rows

@@ -1,0 +1,124 @@
+"""The peers, each in a virtual environment of its own, made once and kept."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / ".venv-peers"
+
+COINS = {
+    "pure-ldp": "Mersenne Twister",
+    "multi-freq-ldpy": "Mersenne Twister, partly compiled",
+    "opendp": "CSPRNG, exact, compiled Rust",
+}
+"""Every peer, and where its random decisions come from."""
+
+
+class PeerError(Exception):
+    """A peer that cannot be installed or does not answer; says why in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A running peer.
+
+    Attributes:
+        name: of the distribution.
+        version: that is installed.
+        process: which answers a line for a line.
+
+    """
+
+    name: str
+    version: str
+    process: subprocess.Popen[str]
+
+    def ask(self, task: str, **arguments: object) -> Any:
+        """Return what the peer's script answers.
+
+        Raises:
+            PeerError: if it fails.
+
+        """
+        return ask(self.process, task, arguments)
+
+
+def ask(process: subprocess.Popen[str], task: str, arguments: dict[str, object]) -> Any:
+    """Send a request and return its answer."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        process.stdin.write(json.dumps({"task": task, "arguments": arguments}) + "\n")
+        process.stdin.flush()
+    except BrokenPipeError:
+        pass  # it ended; why is told below
+    line = process.stdout.readline()
+    if not line:
+        raise PeerError(f"its script ended with status {process.wait()}")
+    answer = json.loads(line)
+    if "error" in answer:
+        raise PeerError(answer["error"])
+    return answer["answer"]
+
+
+@contextlib.contextmanager
+def running_peers() -> Iterator[tuple[list[Peer], dict[str, str]]]:
+    """Start every peer that can be; yield them, and why the others cannot."""
+    missing: dict[str, str] = {}
+    with contextlib.ExitStack() as stack:
+        found = []
+        errors = stack.enter_context(tempfile.TemporaryFile("w+"))
+        for name in COINS:
+            try:
+                found.append(stack.enter_context(running(name, installed(name), errors)))
+            except PeerError as error:
+                missing[name] = str(error)
+        yield found, missing
+
+
+@contextlib.contextmanager
+def running(name: str, python: Path, errors: IO[str]) -> Iterator[Peer]:
+    """Run a peer's script; its own messages go to a file."""
+    command = [str(python), "-m", f"benchmarks.peers.in_{name.replace('-', '_')}"]
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore", "OPENBLAS_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        cwd=ROOT,
+        env=environment,
+        text=True,
+    ) as process:
+        yield Peer(name, ask(process, "hello", {}), process)
+
+
+def installed(name: str) -> Path:
+    """Return the Python of a peer's environment, which is made anew when its requirements change."""
+    requirements = Path(__file__).parent / f"{name}.txt"
+    folder = KEPT / name
+    done = folder / "requirements.txt"
+    if not done.exists() or done.read_bytes() != requirements.read_bytes():
+        sys.stderr.write(f"installing {name} …\n")
+        _run([sys.executable, "-m", "venv", "--clear", str(folder)])
+        _run([str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "-r", str(requirements)])
+        done.write_bytes(requirements.read_bytes())
+    return folder / "bin" / "python"
+
+
+def _run(command: list[str]) -> None:
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    if finished.returncode:
+        lines = [line for line in (finished.stdout + finished.stderr).splitlines() if line.strip()]
+        errors = [line for line in lines if line.startswith("ERROR")]
+        raise PeerError((errors or lines or ["pip says nothing"])[-1])

@@ -1,0 +1,94 @@
+"""pure-ldp 1.2.0, in its own environment: `python -m benchmarks.peers.in_pure_ldp`."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers.worker import enough, rate, repeated, serve, values_of
+
+HASHES = 1000
+"""Of FLH, which takes one of so many hash functions."""
+
+NORMALIZATIONS = {"additive": 1, "simplex": 2, "threshold": 3}
+
+
+def _same(value: int) -> int:
+    return value
+
+
+def pair(channel: str, inputs: int, epsilon: float) -> tuple[Any, Callable[[], Any]]:
+    """Return a client and what makes its server."""
+    oracles = import_module("pure_ldp.frequency_oracles")
+    same: dict[str, Any] = {"epsilon": epsilon, "d": inputs, "index_mapper": _same}
+    if channel == "HR":
+        server = oracles.HadamardResponseServer(**same)
+        client = oracles.HadamardResponseClient(hash_funcs=server.get_hash_funcs(), **same)
+        return client, lambda: server
+    kinds: dict[str, tuple[str, dict[str, Any]]] = {
+        "GRR": ("DE", {}),
+        "OUE": ("UE", {"use_oue": True}),
+        "OLH": ("LH", {"use_olh": True}),
+        "FLH": ("FastLH", {"use_olh": True, "k": HASHES}),
+    }
+    name, more = kinds[channel]
+    client, server_class = getattr(oracles, f"{name}Client"), getattr(oracles, f"{name}Server")
+    return client(**same, **more), lambda: server_class(**same, **more)
+
+
+def probabilities(channel: str, inputs: int, epsilon: float) -> tuple[float, float] | None:
+    """Return how often a report supports the sender's answer and another value, if that is all of the law."""
+    odds = math.exp(epsilon)
+    return {"GRR": (odds / (odds + inputs - 1), 1 / (odds + inputs - 1)), "OUE": (0.5, 1 / (odds + 1))}.get(channel)
+
+
+def hello() -> str:
+    """Import the peer and return its version."""
+    import_module("pure_ldp.frequency_oracles")
+    return version("pure-ldp")
+
+
+def client(channel: str, inputs: int, epsilon: float, seconds: float) -> float:
+    """Return reports a second."""
+    perturbing, _ = pair(channel, inputs, epsilon)
+    return rate(perturbing.privatise, [(value,) for value in values_of(inputs)], seconds)
+
+
+def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) -> dict[str, float]:
+    """Return seconds from a list of reports to all estimates, and of what the server prepares before."""
+    perturbing, make = pair(channel, inputs, epsilon)
+    many = repeated([perturbing.privatise(index % inputs) for index in range(drawn)], reports)
+    started = time.perf_counter()
+    collecting = make()
+    ready = time.perf_counter()
+    collecting.aggregate_all(many)
+    collecting.estimate_all(range(inputs), suppress_warnings=True)
+    return {"seconds": time.perf_counter() - ready, "start": ready - started}
+
+
+def accuracy(channel: str, epsilon: float, counts: list[int], runs: int, seconds: float) -> dict[str, Any]:
+    """Return estimates of so many runs, raw and as the peer post-processes them."""
+    inputs, reports = len(counts), sum(counts)
+    values = np.repeat(np.arange(inputs), counts).tolist()
+    perturbing, make = pair(channel, inputs, epsilon)
+    collecting = make()
+    found: dict[str, list[list[float]]] = {name: [] for name in ("raw", *NORMALIZATIONS)}
+    started = time.perf_counter()
+    while not enough(len(found["raw"]), runs, started, seconds):
+        collecting.reset()
+        for value in values:
+            collecting.aggregate(perturbing.privatise(value))
+        for name, number in {"raw": 0, **NORMALIZATIONS}.items():
+            estimates = collecting.estimate_all(range(inputs), suppress_warnings=True, normalization=number)
+            found[name].append((estimates / reports).tolist())
+    return {"raw": found.pop("raw"), "posts": found, "law": probabilities(channel, inputs, epsilon)}
+
+
+if __name__ == "__main__":
+    serve({"hello": hello, "client": client, "server": server, "accuracy": accuracy})

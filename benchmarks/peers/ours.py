@@ -1,0 +1,34 @@
+"""What of this project is held against the peers."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+
+from client_sdk.protocol import Boolean, Category, Channel
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms import AUTO, channel_for
+from estimator.estimates.shrinkage import shrunken_shares
+from estimator.inverse.protocol import Inverse
+from estimator.statistics.arrays import Counts, Floats
+
+DEVICES = 100_000
+
+
+def chosen(inputs: int, epsilon: float) -> Channel:
+    """Return what ``auto`` takes for so many values; for two of them that of a boolean."""
+    domain = Boolean() if inputs == 2 else Category(tuple(map(str, range(inputs))))
+    return channel_for(domain, RequestedEpsilon.parse(Decimal(str(epsilon))), AUTO)
+
+
+def post_processed(inverse: Inverse, counts: Counts) -> Floats:
+    """Return the shares of the least expected squared error, possible together."""
+    reports = int(counts.sum())
+    return shrunken_shares(inverse.shares(counts, reports), inverse.standard_errors(counts, reports))
+
+
+def zipf(inputs: int, devices: int = DEVICES) -> Counts:
+    """Return how many devices have each value: Zipf(1.1), drawn once, the same for all."""
+    weights = 1 / np.arange(1, inputs + 1) ** 1.1
+    return np.random.default_rng(inputs).multinomial(devices, weights / weights.sum())

@@ -1,0 +1,37 @@
+"""The collector with one more route, an empty POST, so that both are measured on the very same server."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from flask import Flask, Response
+
+from collector import service
+from collector.__main__ import main
+from collector.config import CollectorConfig
+from collector.live.shared_state import Board
+from collector.monitoring.sheet import Sheet
+from collector.store.port import TallyStore
+
+worker_app = service.worker_app
+
+
+def app_with_empty_post(
+    config: CollectorConfig, board: Board, open_store: Callable[[], TallyStore], counts: Sheet | None = None
+) -> Flask:
+    """Return the collector's application with ``POST /empty``."""
+    app = worker_app(config, board, open_store, counts)
+
+    @app.post("/empty")
+    def empty() -> Response:
+        return Response(b"{}", mimetype="application/json")
+
+    return app
+
+
+if __name__ == "__main__":
+    from benchmarks import server
+
+    service.worker_app = server.app_with_empty_post
+    sys.exit(main())

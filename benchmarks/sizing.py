@@ -1,0 +1,177 @@
+"""How much of everything so many devices need: arithmetic on the figures of RESULTS.md, for the page on sizing.
+
+Its tables are written whenever something was measured, and by ``python -m benchmarks.sizing``; a test holds them to
+the results.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from benchmarks.load import request, uploads
+from benchmarks.results import table
+from client_sdk.protocol import GRACE_S, Registry
+from collector.config import DAY_S
+from collector.judge import IDS_OUTLIVE_S
+from collector.upkeep.maintenance import REWRITE_INTERVAL_S
+
+ROOT: Final = Path(__file__).parents[1]
+RESULTS: Final = Path(__file__).parent / "RESULTS.md"
+PAGE: Final = ROOT / "docs" / "sizing.md"
+
+DEVICES: Final = (10**4, 10**6, 10**8, 10**9)
+PEAK: Final = 3
+"""The busiest time over the mean of a day: devices send when they are awake, at random times of that."""
+
+LOAD: Final = 0.7
+"""Of a core: where the latency is measured, and room for a neighbour that fails."""
+
+GATHER_S: Final = 5
+"""Seconds for which a relay holds an upload at most, unless it is told otherwise."""
+
+REMEMBERED_DAYS: Final = {
+    "day": 1 + (GRACE_S + IDS_OUTLIVE_S) // DAY_S,
+    "week": 7 + (GRACE_S + IDS_OUTLIVE_S) // DAY_S,
+    "month": 31 + (GRACE_S + IDS_OUTLIVE_S) // DAY_S,
+}
+"""Days for which the first id of a window is remembered: the window, the grace after it, and a day more."""
+
+
+class Source(NamedTuple):
+    """Where a figure stands in RESULTS.md.
+
+    Attributes:
+        section: the heading.
+        row: what the row's first cell begins with.
+        column: the cell, from 0.
+
+    """
+
+    section: str
+    row: str
+    column: int
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What was measured.
+
+    Attributes:
+        worker_us: processor time of a worker, microseconds an upload of 4 reports.
+        bulk_reports: reports a second of a worker's processor time, in bulk, 4 an upload.
+        relay_us: processor time of a relay, microseconds an upload.
+        relay_kib: memory of a relay, KiB an upload that it holds.
+        store_us: processor time of a store, microseconds an upload, under `fsync`.
+        file_bytes: what an upload appends to the file.
+        id_bytes: memory of an upload id.
+
+    """
+
+    worker_us: float
+    bulk_reports: float
+    relay_us: float
+    relay_kib: float
+    store_us: float
+    file_bytes: float
+    id_bytes: float
+
+
+SOURCES: Final = {
+    "worker_us": Source("Workers", "with `--metrics-bind`", 1),
+    "bulk_reports": Source("Bulk", "4", 2),
+    "relay_us": Source("Relay", "CPU", 1),
+    "relay_kib": Source("Relay", "KiB", 1),
+    "store_us": Source("Stores", "`fsync`, one server", 3),
+    "file_bytes": Source("Stores", "`fsync`, one server", 4),
+    "id_bytes": Source("What a store holds", "1,000,000", 3),
+}
+
+
+def measured(results: str) -> Figures:
+    """Read the figures from the text of RESULTS.md.
+
+    Raises:
+        LookupError: naming the row that is missing.
+
+    """
+    return Figures(**{name: _figure(results, source) for name, source in SOURCES.items()})
+
+
+def _figure(results: str, source: Source) -> float:
+    _, heading, rest = results.partition(f"\n## {source.section}\n")
+    section = rest.partition("\n## ")[0]
+    for line in section.splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if heading and cells and cells[0].startswith(source.row):
+            return float(cells[source.column].split()[0].replace(",", ""))
+    raise LookupError(f"the results have no row {source.row!r} in the section {source.section!r}: run make bench")
+
+
+def tables(figures: Figures) -> str:
+    """Return what the page shows of the figures and of what follows from them."""
+    given = [
+        [f"`{name}`", f"{getattr(figures, name):,g}", f"{source.section}: {source.row}"]
+        for name, source in SOURCES.items()
+    ]
+    heading = ("", *(f"{devices:,} devices" for devices in DEVICES))
+    needs = [_needs(devices, figures) for devices in DEVICES]
+    rows = [[name, *(need[name] for need in needs)] for name in needs[0]]
+    return table(("figure", "measured", "row of the results"), given) + "\n" + table(heading, rows)
+
+
+def _needs(devices: int, figures: Figures) -> dict[str, str]:
+    """Return what so many devices need that send one upload of 4 reports a day."""
+    peak = devices / DAY_S * PEAK
+    ids = {kind: devices * days * figures.id_bytes for kind, days in REMEMBERED_DAYS.items()}
+    return {
+        "uploads/s, mean and peak": f"{devices / DAY_S:,.1f}, {peak:,.1f}",
+        "workers, without relays": _cores(peak * figures.worker_us / 1e6),
+        "workers, behind relays": _cores(peak * 4 / figures.bulk_reports),
+        "relays": _cores(peak * figures.relay_us / 1e6),
+        "memory of all relays": _bytes(peak * GATHER_S * figures.relay_kib * 1024),
+        "store masters": _cores(peak * figures.store_us / 1e6),
+        **{f"memory for ids, windows of a {kind}": _bytes(held) for kind, held in ids.items()},
+        "network to the collectors": f"{_bytes(peak * request_bytes())}/s",
+        "files grow between rewrites by": _bytes(peak * REWRITE_INTERVAL_S * figures.file_bytes),
+    }
+
+
+def request_bytes() -> int:
+    """Return the bytes of an upload of 4 reports with the headers that it needs."""
+    (body,) = uploads(Registry.load(ROOT / "examples" / "health" / "metrics.toml"), 1)
+    return len(request("/v1/reports", body))
+
+
+def _cores(busy: float) -> str:
+    return f"{ceil(busy / LOAD):,}"
+
+
+def _bytes(number: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} TB"
+
+
+MARKED: Final = re.compile(r"(?<=<!-- tables -->\n).*(?=<!-- end of tables -->)", re.DOTALL)
+
+
+def shown(page: str) -> str:
+    """Return the tables that the page shows."""
+    found = MARKED.search(page)
+    return found[0] if found else ""
+
+
+def write_page() -> None:
+    """Write the page's tables anew."""
+    wanted = tables(measured(RESULTS.read_text(encoding="utf-8")))
+    PAGE.write_text(MARKED.sub(lambda _: wanted, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_page()

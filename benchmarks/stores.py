@@ -1,0 +1,170 @@
+"""What each promise costs, and a cluster, side by side: relative figures, for all servers share this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import redis
+
+from benchmarks.collector import REGISTRY
+from benchmarks.load import request, send_all, uploads
+from benchmarks.results import spread, table
+from client_sdk.protocol import Registry
+from collector.embedded.store import SETTINGS, server_program
+from tests.support.services.cluster import running_cluster
+from tests.support.services.processes import cpu_seconds, free_port, running_collector, wait_until
+
+ROUNDS = 3
+UPLOADS = 3000
+MASTERS = 3
+
+
+@dataclass
+class Setting:
+    """A collector on stores of its own.
+
+    Attributes:
+        port: of the collector.
+        stores: a client of each server, by its process.
+        per_s: uploads a second, a value a round.
+        store_us: processor time of all servers, microseconds an upload, a value a round.
+        file_bytes: what is appended to the file of a server that takes uploads, bytes an upload, a value a round.
+
+    """
+
+    port: int
+    stores: Mapping[int, Any]
+    per_s: list[float] = field(default_factory=list)
+    store_us: list[float] = field(default_factory=list)
+    file_bytes: list[float] = field(default_factory=list)
+
+
+def measure_stores() -> str:
+    """Return the section of the results."""
+    registry = Registry.load(REGISTRY)
+    with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as name, contextlib.ExitStack() as running:
+        folder = Path(name)
+        settings = {
+            "`memory`, one server": running.enter_context(on_servers(folder / "memory", "memory")),
+            "`fsync`, one server": running.enter_context(on_servers(folder / "fsync", "fsync")),
+            "`replicated`, a server and its replica": running.enter_context(
+                on_servers(folder / "replicated", "replicated", replicas=1)
+            ),
+            f"`fsync`, a cluster of {MASTERS} masters": running.enter_context(on_cluster(folder / "cluster")),
+        }
+        for _ in range(ROUNDS):
+            for setting in settings.values():
+                _measure(setting, registry)
+    fsync = settings["`fsync`, one server"]
+    rows = [
+        [
+            *(what, spread(setting.per_s), f"{_ratio(setting, fsync):.2f}"),
+            *(spread(setting.store_us), spread(setting.file_bytes)),
+        ]
+        for what, setting in settings.items()
+    ]
+    heading = (
+        "durability",
+        "uploads/s",
+        "over `fsync`",
+        "CPU of all servers, µs an upload",
+        "bytes appended an upload",
+    )
+    return (
+        "## Stores\n\n"
+        f"One worker each; {ROUNDS} interleaved rounds of {UPLOADS:,} uploads of 4 reports, 8 connections, as fast as\n"
+        "it goes; all servers write to one disk and share the cores: only ratios say something; median (range).\n\n"
+        + table(heading, rows)
+    )
+
+
+def _ratio(setting: Setting, other: Setting) -> float:
+    return median(one / two for one, two in zip(setting.per_s, other.per_s, strict=True))
+
+
+def _measure(setting: Setting, registry: Registry) -> None:
+    requests = [request("/v1/reports", body) for body in uploads(registry, UPLOADS)]
+    busy_s, size = _busy_s(setting), _file_bytes(setting)
+    setting.per_s.append(UPLOADS / send_all(setting.port, requests))
+    setting.store_us.append((_busy_s(setting) - busy_s) / UPLOADS * 1e6)
+    setting.file_bytes.append((_file_bytes(setting) - size) / UPLOADS)
+
+
+def _busy_s(setting: Setting) -> float:
+    return sum(map(cpu_seconds, setting.stores))
+
+
+def _file_bytes(setting: Setting) -> int:
+    """Return the size of the append-only files of those that take uploads."""
+    masters = (store for store in setting.stores.values() if store.info("replication")["role"] == "master")
+    return sum(store.info("persistence").get("aof_current_size", 0) for store in masters)
+
+
+@contextlib.contextmanager
+def on_servers(folder: Path, durability: str, *, replicas: int = 0) -> Iterator[Setting]:
+    """Run a collector on one server and its replicas."""
+    file = {"appendonly": "no"} if durability == "memory" else {}
+    with contextlib.ExitStack() as running:
+        ports = [free_port() for _ in range(1 + replicas)]
+        copies: list[dict[str, str]] = [{}, *[{"replicaof": f"127.0.0.1 {ports[0]}"}] * replicas]
+        stores = dict(
+            running.enter_context(server(folder / str(port), port, SETTINGS | file | copy))
+            for port, copy in zip(ports, copies, strict=True)
+        )
+        wait_until(
+            lambda: _in_step(next(iter(stores.values())), replicas), what="a replica to be in step with its server"
+        )
+        with running_collector(
+            *(REGISTRY, folder / "data", "--redis", f"redis://127.0.0.1:{ports[0]}", "--durability", durability)
+        ) as collector:
+            yield Setting(_port(collector.url), stores)
+
+
+def _in_step(store: Any, replicas: int) -> bool:
+    facts = store.info("replication")
+    return all(facts.get(f"slave{number}", {}).get("state") == "online" for number in range(replicas))
+
+
+@contextlib.contextmanager
+def on_cluster(folder: Path) -> Iterator[Setting]:
+    """Run a collector on a cluster without replicas."""
+    folder.mkdir()
+    with (
+        running_cluster(folder, MASTERS, replicas=False) as nodes,
+        running_collector(REGISTRY, folder / "data", "--redis", nodes.url, "--cluster") as collector,
+    ):
+        yield Setting(_port(collector.url), {node.pid: node.client for node in nodes.nodes})
+
+
+@contextlib.contextmanager
+def server(folder: Path, port: int, settings: dict[str, str]) -> Iterator[tuple[int, Any]]:
+    """Run a store on a port; yield its process and a client."""
+    folder.mkdir(parents=True)
+    own = {"port": str(port), "bind": "127.0.0.1", "dir": str(folder), "logfile": str(folder / "log")}
+    words = (word for name, value in (settings | own).items() for word in (f"--{name}", *value.split(" ")))
+    client = redis.Redis(port=port, decode_responses=True)
+    with subprocess.Popen([server_program(), *words], stdout=subprocess.DEVNULL) as process:
+        try:
+            wait_until(lambda: _answers(client), what="a store")
+            yield process.pid, client
+        finally:
+            client.close()
+            process.terminate()
+
+
+def _answers(client: Any) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.RedisError:
+        return False
+
+
+def _port(url: str) -> int:
+    return int(url.rpartition(":")[2])

@@ -1,0 +1,114 @@
+"""What a second worker adds, and what it costs a worker to count for the metrics."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from benchmarks.collector import REGISTRY, SAME_RATE_PER_S
+from benchmarks.load import request, send_all, uploads
+from benchmarks.results import spread, table, verdict
+from client_sdk.protocol import Registry
+from tests.support.services.processes import RunningCollector, cpu_seconds, free_port, running_collector
+
+ROUNDS = 4
+UPLOADS = 1500
+CORES = 4
+"""Two workers, the store and the senders: with fewer cores two workers cannot take more than one."""
+
+GOAL = 1.7
+
+RATE_PER_S = 500.0
+"""Of a worker: two of them leave room for store and senders on two cores."""
+
+UNBOUND = float("inf")
+
+
+@dataclass
+class Figures:
+    """What was measured of one collector, a value a round.
+
+    Attributes:
+        cpu_us: microseconds of processor time of all workers an upload.
+        per_s: uploads a second.
+
+    """
+
+    cpu_us: list[float] = field(default_factory=list)
+    per_s: list[float] = field(default_factory=list)
+
+
+def measure_workers() -> str:
+    """Return the section of the results."""
+    registry = Registry.load(REGISTRY)
+    with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as name:
+        folder = Path(name)
+        with (
+            running_collector(REGISTRY, folder / "one" / "data") as one,
+            running_collector(REGISTRY, folder / "two" / "data", "--workers", "2") as two,
+        ):
+            alone, together = side_by_side(registry, one, two, UNBOUND, UNBOUND)
+            at_rate, each_at_rate = side_by_side(registry, one, two, RATE_PER_S, 2 * RATE_PER_S)
+        with (
+            running_collector(REGISTRY, folder / "without" / "data") as without,
+            running_collector(
+                *(REGISTRY, folder / "with" / "data", "--metrics-bind", f"127.0.0.1:{free_port()}")
+            ) as with_metrics,
+        ):
+            uncounted, counted = side_by_side(registry, without, with_metrics, SAME_RATE_PER_S, SAME_RATE_PER_S)
+    rows = [
+        ["one worker, as many as it can", spread(alone.cpu_us), spread(alone.per_s)],
+        ["two workers, as many as they can", spread(together.cpu_us), spread(together.per_s)],
+        ["one worker, 500 a second", spread(at_rate.cpu_us), spread(at_rate.per_s)],
+        ["two workers, 500 a second each", spread(each_at_rate.cpu_us), spread(each_at_rate.per_s)],
+        ["without `--metrics-bind`, 1,000 a second", spread(uncounted.cpu_us), spread(uncounted.per_s)],
+        ["with `--metrics-bind`, 1,000 a second", spread(counted.cpu_us), spread(counted.per_s)],
+    ]
+    return (
+        "## Workers\n\n"
+        f"{ROUNDS} interleaved rounds of {UPLOADS:,} uploads of 4 reports on 8 connections; processor time of the\n"
+        "workers; `appendfsync always`; median (range).\n\n"
+        + table(("what", "CPU µs an upload", "uploads/s"), rows)
+        + "\nTwo workers over one: "
+        + _scaling(_ratio(together.per_s, alone.per_s), 2 * _ratio(at_rate.cpu_us, each_at_rate.cpu_us))
+        + "\n\nProcessor time of an upload with `--metrics-bind` over one without: "
+        f"**{_ratio(counted.cpu_us, uncounted.cpu_us):.2f}**\n"
+    )
+
+
+def side_by_side(
+    registry: Registry, first: RunningCollector, second: RunningCollector, *per_s: float
+) -> tuple[Figures, Figures]:
+    """Return figures of two collectors, measured in turn, each at so many uploads a second at most."""
+    figures = Figures(), Figures()
+    for number in range(-1, ROUNDS):  # a first round warms up
+        for collector, measured, rate in zip((first, second), figures, per_s, strict=True):
+            requests = [request("/v1/reports", body) for body in uploads(registry, UPLOADS)]
+            busy_s = _busy_s(collector)
+            elapsed_s = send_all(int(collector.url.rpartition(":")[2]), requests, per_s=rate)
+            if number >= 0:
+                measured.cpu_us.append((_busy_s(collector) - busy_s) / UPLOADS * 1e6)
+                measured.per_s.append(UPLOADS / elapsed_s)
+    return figures
+
+
+def _busy_s(collector: RunningCollector) -> float:
+    return sum(map(cpu_seconds, collector.worker_pids()))
+
+
+def _scaling(measured: float, would: float) -> str:
+    """Return what two workers take over one; where cores do not allow it, what their processor time would."""
+    if (os.cpu_count() or 1) >= CORES:
+        return verdict(measured >= GOAL, f"{measured:.2f}", f"≥ {GOAL}")
+    return (
+        f"**{measured:.2f}** measured, which says nothing here: two workers, the store and the senders share "
+        f"{os.cpu_count()} cores.\nBy the processor time of an upload, each at the same rate, on cores of their "
+        f"own: **{would:.2f}** (wanted: ≥ {GOAL} where cores allow it)"
+    )
+
+
+def _ratio(values: list[float], others: list[float]) -> float:
+    return median(value / other for value, other in zip(values, others, strict=True))

@@ -1,0 +1,245 @@
+"""The budget ledger: what this device has spent, in integers of one billionth of epsilon and 10**-18 of delta.
+
+A charge remembers its day and no period: what was spent within a period is the sum over its days, whatever kind of
+period the registry named when it was spent, so that none begins anew. Where the day is no longer known, a first and a
+last one stand for it, and the charge counts towards every period that it may belong to.
+
+Each function is one step of a transaction that the caller has begun. A charge and its report become durable together or
+not at all. The key of a charge, (metric, edition, window), is also what makes it one report a metric and window. A
+charge that is made because its window began, whatever is recorded in it, is a slot.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from client_sdk.ledger import outbox
+from client_sdk.protocol.budget import Budget, attos_ceiling
+from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.errors import WindowError
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.window import Window, WindowKind
+from client_sdk.protocol.wire.report import Report
+from client_sdk.results import BudgetStatus, ClockError, Recorded
+
+if TYPE_CHECKING:
+    import sqlite3
+
+CLOCK_BACK_S = 86_400
+"""How far a clock may be set back without harm: meanwhile it counts as standing still. A day is more than any
+correction of a sound clock; farther back, the days that it would live through again have had their budget."""
+
+Key = tuple[str, str, str]
+"""Metric, edition and window of a charge."""
+
+
+class Slot(IntEnum):
+    """How a charge stands: whether it has its report, and whether that holds an answer."""
+
+    OPEN = 0
+    REPORTED = 1
+    FILLED = 2
+    """Its report waits, and says that nothing was recorded, until something is."""
+
+
+class Periods(NamedTuple):
+    """What a charge counts towards, beside the life of the device: the period of the first ceiling, and a month.
+
+    Attributes:
+        day: that of the charge.
+        budget_window: the period of the first ceiling that holds it.
+        month: the month that holds it.
+
+    """
+
+    day: Window
+    budget_window: Window
+    month: Window
+
+    @classmethod
+    def at(cls, budget: Budget, instant_s: float) -> Periods:
+        """Return the periods that hold an instant."""
+        return cls(*(Window.of(kind, instant_s) for kind in (WindowKind.DAY, budget.window, WindowKind.MONTH)))
+
+
+class Cost(NamedTuple):
+    """What is charged: billionths of epsilon, and parts of 10**18 of delta."""
+
+    nanos: int
+    attos: int = 0
+
+    @classmethod
+    def of_report(cls, definition: Metric) -> Cost:
+        """Return what a report of a metric costs."""
+        return cls(definition.charge_nanos, attos_ceiling(definition.delta))
+
+
+def instant(connection: sqlite3.Connection, clock_s: float) -> float:
+    """Return the present instant as the ledger counts time: never before one that it has seen.
+
+    Raises:
+        ClockError: if the clock was set back by more than a day, so that days would be lived, and paid for, again; or
+            names an instant that no collector takes.
+
+    """
+    seen_s = latest_s(connection)
+    _check_sane(clock_s)
+    if clock_s < seen_s - CLOCK_BACK_S:
+        day = Window.of(WindowKind.DAY, seen_s).text
+        raise ClockError(
+            f"the device's clock stands before {day}, until when answers were recorded; nothing is recorded until it "
+            "gets there: set the clock"
+        )
+    if clock_s >= seen_s + 1:
+        connection.execute("UPDATE device SET latest_s = ?", (int(clock_s),))
+    return max(clock_s, float(seen_s))
+
+
+def latest_s(connection: sqlite3.Connection) -> int:
+    """Return the latest instant that the ledger has seen, in whole Unix seconds."""
+    return int(connection.execute("SELECT latest_s FROM device").fetchone()[0])
+
+
+def charge(connection: sqlite3.Connection, key: Key, cost: Cost, budget: Budget, periods: Periods) -> bool:
+    """Charge a slot if all ceilings allow it; return whether they do."""
+    within_window, within_month, within_life = spent_nanos(connection, periods)
+    attos = connection.execute("SELECT COALESCE(SUM(attos), 0) FROM charges").fetchone()[0]
+    allowed = (
+        within_window + cost.nanos <= budget.per_window_nanos
+        and (budget.per_month_nanos is None or within_month + cost.nanos <= budget.per_month_nanos)
+        and within_life + cost.nanos <= budget.lifetime_nanos
+        and attos + cost.attos <= budget.lifetime_attos
+    )
+    if allowed:
+        day = periods.day.text
+        connection.execute("INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*key, day, day, *cost, Slot.OPEN))
+    return allowed
+
+
+def slot(connection: sqlite3.Connection, key: Key) -> Slot | None:
+    """Return how a charge stands, or none if there is none."""
+    query = "SELECT reported FROM charges WHERE metric = ? AND edition = ? AND window = ?"
+    row = connection.execute(query, key).fetchone()
+    return None if row is None else Slot(row[0])
+
+
+def report(connection: sqlite3.Connection, made: Report, release_s: int) -> Recorded:
+    """Queue the report of a charge that has none; it leaves when ``release_s`` has come."""
+    close_slot(connection, (made.metric, made.edition, made.window))
+    outbox.enqueue(connection, made, release_s)
+    return Recorded.QUEUED
+
+
+def fill(connection: sqlite3.Connection, of_no_answer: Report, release_s: int) -> None:
+    """Queue what a slot reports if nothing is recorded; it leaves when ``release_s`` has come."""
+    _set(connection, (of_no_answer.metric, of_no_answer.edition, of_no_answer.window), Slot.FILLED)
+    outbox.enqueue(connection, of_no_answer, release_s)
+
+
+def answer(connection: sqlite3.Connection, made: Report) -> Recorded:
+    """Let the report that fills a slot say what was recorded; when it leaves, and whether, does not change."""
+    if not outbox.answer(connection, made):
+        return Recorded.NOT_ASKED
+    close_slot(connection, (made.metric, made.edition, made.window))
+    return Recorded.QUEUED
+
+
+def discharge(connection: sqlite3.Connection, key: Key) -> None:
+    """Take a charge back, within the transaction that made it: what it was for cannot be reported."""
+    connection.execute("DELETE FROM charges WHERE metric = ? AND edition = ? AND window = ? AND reported = 0", key)
+
+
+def close_slot(connection: sqlite3.Connection, key: Key) -> None:
+    """Take note that a charge needs no report any more."""
+    _set(connection, key, Slot.REPORTED)
+
+
+def open_slots(connection: sqlite3.Connection) -> list[Key]:
+    """Return the slots that have no report."""
+    query = "SELECT metric, edition, window FROM charges WHERE reported = 0"
+    return [(metric, edition, window) for metric, edition, window in connection.execute(query).fetchall()]
+
+
+def spent_nanos(connection: sqlite3.Connection, periods: Periods) -> tuple[int, int, int]:
+    """Return what was spent within a period, within a month, and within the life of the device."""
+    within_window, within_month = (
+        _within_nanos(connection, period) for period in (periods.budget_window, periods.month)
+    )
+    return within_window, within_month, lifetime_nanos(connection)
+
+
+def paid_nanos(connection: sqlite3.Connection, metric: str, edition: str, window_begins: str) -> int:
+    """Return what was charged to a metric under keys whose window begins with some words."""
+    query = "SELECT COALESCE(SUM(nanos), 0) FROM charges WHERE metric = ? AND edition = ? AND window LIKE ?"
+    return int(connection.execute(query, (metric, edition, f"{window_begins}%")).fetchone()[0])
+
+
+def lifetime_nanos(connection: sqlite3.Connection) -> int:
+    """Return what was spent within the life of the device."""
+    return int(connection.execute("SELECT COALESCE(SUM(nanos), 0) FROM charges").fetchone()[0])
+
+
+def status(connection: sqlite3.Connection, budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
+    """Return what is spent and left of all ceilings.
+
+    Args:
+        connection: within a transaction.
+        budget: the ceilings.
+        periods: the present ones.
+        window_nanos: what the questions of one period cost together, to tell how long the rest lasts.
+
+    """
+    return status_of(spent_nanos(connection, periods), budget, periods, window_nanos)
+
+
+def status_of(spent: tuple[int, int, int], budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
+    """Return the status for known sums; a ceiling that was lowered below what is spent leaves 0."""
+    in_window, in_month, in_life = spent
+    month_ceiling = budget.per_month_nanos
+    left = max(0, budget.lifetime_nanos - in_life)
+    windows_left = left // window_nanos if window_nanos else None
+    return BudgetStatus(
+        window=periods.budget_window.text,
+        window_spent=as_float(in_window),
+        window_left=_float_floor(max(0, budget.per_window_nanos - in_window)),
+        window_ceiling=_float_floor(budget.per_window_nanos),
+        lifetime_spent=as_float(in_life),
+        lifetime_left=_float_floor(left),
+        lifetime_ceiling=_float_floor(budget.lifetime_nanos),
+        month=periods.month.text,
+        month_spent=as_float(in_month),
+        month_ceiling=None if month_ceiling is None else _float_floor(month_ceiling),
+        windows_left=windows_left,
+        ends=None if windows_left is None else _ends(periods.budget_window, windows_left + (in_window > 0)),
+    )
+
+
+def _within_nanos(connection: sqlite3.Connection, period: Window) -> int:
+    query = "SELECT COALESCE(SUM(nanos), 0) FROM charges WHERE first_day <= ? AND last_day >= ?"
+    days = period.last_day.isoformat(), period.first_day.isoformat()
+    return int(connection.execute(query, days).fetchone()[0])
+
+
+def _ends(budget_window: Window, windows: int) -> str | None:
+    try:
+        return budget_window.later(windows).text
+    except WindowError:
+        return None
+
+
+def _check_sane(clock_s: float) -> None:
+    try:
+        for kind in WindowKind:
+            Window.parse(Window.of(kind, clock_s).text)
+    except (ValueError, OverflowError, OSError, WindowError):
+        raise ClockError("the device's clock names an instant that no collector takes; set it") from None
+
+
+def _set(connection: sqlite3.Connection, key: Key, slot: Slot) -> None:
+    query = "UPDATE charges SET reported = ? WHERE metric = ? AND edition = ? AND window = ?"
+    connection.execute(query, (slot, *key))
+
+
+def _float_floor(nanos: int) -> float:
+    return abs(as_float(-nanos))

@@ -1,0 +1,216 @@
+"""The one SQLite file of a device: how it is opened, checked and emptied.
+
+It fails closed: a file that is damaged, foreign or newer is left exactly as it is, because a new one in its place would
+renew the budget.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from client_sdk.host import forks, machine_id
+from client_sdk.ledger import create as new_ledger
+from client_sdk.ledger import origin, upgrade
+from client_sdk.ledger.origin import Origin
+from client_sdk.results import LedgerBusyError, LedgerError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+FILE_NAME = "hearsay.sqlite3"
+
+
+def load() -> None:
+    """Import what working on a ledger needs, under the lock that a fork waits for; to be called in any thread."""
+    with forks.importing():
+        import secrets  # noqa: F401, PLC0415 importing the SDK must stay quick
+        import sqlite3  # noqa: F401, PLC0415
+
+
+def exists(path: Path) -> bool:
+    """Whether there is a file.
+
+    Raises:
+        LedgerError: if that cannot be told, as where the directory may not be read.
+
+    """
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:
+        raise explain(error, path) from None
+    return True
+
+
+def identify(path: Path) -> tuple[int, int] | None:
+    """Return device and inode of a file, or none if there is no file."""
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return status.st_dev, status.st_ino
+
+
+def open_memory(app: str) -> sqlite3.Connection:
+    """Return a new ledger that lives as long as the connection."""
+    connection = new_ledger.connect(":memory:")
+    new_ledger.fill(connection, app, origin.NOWHERE)
+    return connection
+
+
+def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connection:
+    """Open the ledger at an absolute path.
+
+    Args:
+        path: the file.
+        app: the app that it must belong to; none accepts any, and also a copy: that is for people who look at it.
+        create: whether to make what is missing: the directory (mode 0700), the file (0600), the device secret.
+
+    Raises:
+        LedgerError: if there is no such file, or it is not a sound ledger of this app.
+        sqlite3.Error: if the file cannot be read.
+        OSError: if it cannot be made.
+
+    """
+    if not exists(path):
+        if not create or app is None:
+            raise LedgerError(f"there is no ledger at {path}; nothing was ever recorded there")
+        new_ledger.create(path, app)
+    connection = new_ledger.connect(f"{path.as_uri()}?mode=rw")
+    try:
+        _check(connection, path, app)
+        upgrade.upgrade(connection)
+        if create:
+            _note_origin(connection, path)
+            _renew_secret(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def scrub(connection: sqlite3.Connection) -> None:
+    """Overwrite what was deleted, in the file and in its write-ahead log.
+
+    Raises:
+        LedgerBusyError: if another process is reading or writing, so that its log must stay; call again.
+
+    """
+    empty_log(connection)
+    connection.execute("VACUUM")
+    empty_log(connection)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Delete what a process that was killed while it made the ledger left under a passing name.
+
+    Raises:
+        LedgerError: if it cannot be deleted.
+
+    """
+    for leftover in path.parent.glob(f"{path.name}.*{new_ledger.PASSING_SUFFIX}*"):  # also its log
+        try:
+            leftover.unlink(missing_ok=True)
+        except OSError as error:
+            raise explain(error, leftover) from None
+
+
+def explain(error: BaseException, path: Path | None) -> LedgerError:
+    """Return the error to show: a sentence that says what is wrong and what to do."""
+    if isinstance(error, LedgerError):
+        return error
+    name = path or "the ledger in memory"
+    if isinstance(error, OSError):
+        return LedgerError(f"{name} cannot be used: {error.strerror}; name a directory that this program may write")
+    if hasattr(error, "sqlite_errorcode"):
+        import sqlite3  # noqa: PLC0415 importing the SDK must stay quick
+
+        code = error.sqlite_errorcode & 0xFF  # the rest of an extended code is detail
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return LedgerBusyError(f"{name} is in use by another process; try again")
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            return _damaged(path)
+        if code == sqlite3.SQLITE_FULL:
+            return LedgerError(f"{name} cannot grow: the disk is full; free some space")
+    what = getattr(error, "sqlite_errorname", type(error).__name__)
+    return LedgerError(
+        f"{name} cannot be used ({what}); give this program the right to write the file and its directory"
+    )
+
+
+def _check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
+    if _pragma(connection, "application_id") != new_ledger.APPLICATION_ID:
+        raise _damaged(path)
+    _check_version(path, _pragma(connection, "user_version"))
+    if _pragma(connection, "quick_check(1)") != "ok":
+        raise _damaged(path)
+    cursor = connection.execute("SELECT * FROM device")  # version 2 had fewer columns
+    row = cursor.fetchone()
+    if row is None:
+        raise _damaged(path)
+    device = dict(zip((name for name, *_ in cursor.description), row, strict=True))
+    owner, machine = device["app"], device["host"]
+    made_at = Origin(*(device.get(evidence) for evidence in Origin._fields))
+    if app is None:
+        return
+    if app != owner:
+        raise LedgerError(f"{path} is the ledger of the app {owner!r}, not {app!r}; give each app its own data_dir")
+    if made_at.contradicts(origin.of(path)) or machine not in (None, machine_id.identify(app)):
+        raise LedgerError(
+            f"{path} is a copy of a ledger, restored or brought from elsewhere; a copy would spend the same budget "
+            "again, so that nothing is recorded: put the original back, or delete it by hand, which also forgets what "
+            "was spent"
+        )
+
+
+def _check_version(path: Path, version: object) -> None:
+    if not isinstance(version, int) or version > new_ledger.SCHEMA_VERSION:
+        raise LedgerError(f"{path} was written by a newer version; it is left as it is: update the app")
+    if version < upgrade.OLDEST_VERSION:
+        raise LedgerError(
+            f"{path} was written by an older version, which kept less than a ledger needs now; it is left as it is and "
+            "nothing is recorded: delete it by hand, which also forgets what was spent"
+        )
+
+
+def _damaged(path: Path | None) -> LedgerError:
+    return LedgerError(
+        f"{path} is damaged or is no ledger; it is left as it is and nothing is recorded: restore it, or delete it by "
+        "hand, which also forgets what was spent"
+    )
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> object:
+    return connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+def _note_origin(connection: sqlite3.Connection, path: Path) -> None:
+    """Note what could not be told of the file's origin when it was made, and can be now."""
+    _, birth, file_system = origin.of(path)
+    new = "birth IS NULL AND ?1 IS NOT NULL OR file_system IS NULL AND ?2 IS NOT NULL"
+    if connection.execute(f"SELECT 1 FROM device WHERE inode IS NOT NULL AND ({new})", (birth, file_system)).fetchone():  # noqa: S608 a constant
+        connection.execute(
+            "UPDATE device SET birth = COALESCE(birth, ?), file_system = COALESCE(file_system, ?)",
+            (birth, file_system),
+        )
+
+
+def _renew_secret(connection: sqlite3.Connection) -> None:
+    if connection.execute("SELECT 1 FROM device WHERE secret IS NULL").fetchone():
+        connection.execute(
+            "UPDATE device SET secret = ?, generation = generation + 1 WHERE secret IS NULL",
+            (new_ledger.draw_secret(),),
+        )
+
+
+def empty_log(connection: sqlite3.Connection) -> None:
+    """Empty the write-ahead log, which holds what was deleted until it is written over.
+
+    Raises:
+        LedgerBusyError: if another process is reading or writing; call again.
+
+    """
+    if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        raise LedgerBusyError("another process uses the ledger, so that its log still holds what was wiped; call again")

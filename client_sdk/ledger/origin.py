@@ -1,0 +1,89 @@
+"""What tells the file of a ledger from a copy of it: its number, its birth, and the file system that it was made on.
+
+On a fresh disk the copy of a file may get the number that the original has elsewhere; but it was born when it was
+copied. A snapshot of a disk keeps number and birth; where it has an id of its own, that tells it. All three stay as
+they are when a machine starts again or a disk is mounted again. What cannot be told is None, and evidence of nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from client_sdk.host import forks
+
+_AT_FDCWD, _STATX_BTIME = -100, 0x800
+_STATX_BYTES, _MASK_AT, _BIRTH_AT = 256, 0, 80
+"""Of statx(2) and its `struct statx`, in linux/stat.h and linux/fcntl.h, which are the same on every architecture."""
+
+_DEVICE_BITS = 32
+
+
+class Origin(NamedTuple):
+    """Where a file was made.
+
+    Attributes:
+        inode: its number on its file system.
+        birth: nanoseconds since 1970.
+        file_system: the id of its file system.
+
+    """
+
+    inode: str | None
+    birth: str | None
+    file_system: str | None
+
+    def contradicts(self, other: Origin) -> bool:
+        """Whether the two cannot be of one file."""
+        return any(None not in pair and pair[0] != pair[1] for pair in zip(self, other, strict=True))
+
+
+NOWHERE = Origin(None, None, None)
+"""Of a ledger that is no file, or on a file system that numbers its files anew whenever it is mounted."""
+
+
+def of(path: Path) -> Origin:
+    """Return the origin of a file that exists.
+
+    A file in a lower layer of an overlay gets a birth of its own when it is first opened for writing: look after that.
+    """
+    status = path.stat()
+    birth_ns = _birth_ns(path) if sys.platform == "linux" else _stated_birth_ns(status)
+    return Origin(str(status.st_ino), birth_ns, _file_system(path))
+
+
+def _stated_birth_ns(status: os.stat_result) -> str | None:
+    """Return the birth as macOS and the BSDs state it; Windows gives a new file that of one that was just deleted."""
+    birth_s = getattr(status, "st_birthtime", None)
+    return None if birth_s is None or sys.platform == "win32" else str(int(birth_s * 10**9))
+
+
+def _birth_ns(path: Path) -> str | None:
+    """Return the birth as Linux tells it to whoever asks by statx(2), which `os.stat` does not."""
+    answer = bytearray(_STATX_BYTES)
+    try:
+        with forks.importing():
+            import ctypes  # noqa: PLC0415 importing the SDK must stay quick
+        buffer = (ctypes.c_char * _STATX_BYTES).from_buffer(answer)
+        if ctypes.CDLL(None).statx(_AT_FDCWD, os.fsencode(path), 0, _STATX_BTIME, buffer) != 0:
+            return None
+    except (ImportError, OSError, AttributeError):  # a Python or a C library without it
+        return None
+    (mask,) = struct.unpack_from("=I", answer, _MASK_AT)
+    seconds, nanos = struct.unpack_from("=qI", answer, _BIRTH_AT)
+    return str(seconds * 10**9 + nanos) if mask & _STATX_BTIME and seconds else None
+
+
+def _file_system(path: Path) -> str | None:
+    """Return the id that a file system was made with, or none where the id is 0 or the number of a device.
+
+    Such a number (XFS, F2FS, FAT, macOS) may be another one when the machine starts again; it fits into 32 bits.
+    """
+    try:
+        number = os.statvfs(path).f_fsid
+    except (AttributeError, OSError):  # Windows has none
+        return None
+    return f"{number:x}" if number >> _DEVICE_BITS else None

@@ -1,0 +1,294 @@
+"""What waits to leave the device, what has left it, and what was dropped, in the ledger's file.
+
+Each function is one step of a transaction that the caller has begun. A report waits in the queue; it is put into an
+upload, whose body is stored before it is first sent, so that every attempt sends the same bytes with the same id; the
+upload is forgotten once it is settled. Settling twice (two processes may send one upload) changes nothing.
+
+What the collector answers to an upload changes nothing but when that upload is sent again, and what becomes of its own
+reports. A report that it refuses for now never joins others again: it would name its device to whoever refused it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from client_sdk.ledger import retries
+from client_sdk.ledger.backoff import Uniform
+from client_sdk.ledger.retries import Retry
+from client_sdk.protocol.window import GRACE_S, Window
+from client_sdk.protocol.wire.report import MAX_REPORTS, Report, Upload, Verdict
+from client_sdk.results import HistoryEntry, ReportOutcome, outcome_named
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from client_sdk.protocol.wire.refusal import Refusal
+
+MAX_WAITING = 1000
+"""Reports in the queue: ten daily metrics fill it in a hundred days, and after three days offline their windows are
+closed anyway. Above it something is wrong, and the host's disk must not pay for it. Reports that are held back until
+their window has ended have as much room of their own: what is recorded must not push out what is filled in."""
+
+MAX_UNDER_WAY = 512
+"""Uploads that are not settled: two of the largest, refused report by report, or a hundred thousand bytes. Each ends
+by its own time, so that only a fault gets there; new ones are never kept back, because an answer would decide when they
+leave and what they hold."""
+
+MAX_SENT_ALONE = 4
+"""How often a report that was refused for now is sent again. About one a day of the four that a day's report has: a
+registry that the collector gets a day or two late finds most reports, and one who refuses for ever sees each four times
+more, alone."""
+
+STARVED_S = 86_400
+"""After a day an upload that is due takes the turn of a new one: a program that lives for a second, and has news every
+time, would otherwise never send it."""
+
+MAX_LATE_ATTEMPTS = 40
+"""Attempts to deliver an upload after its windows are closed by the device's clock, which may be wrong for a while:
+with the back-off they take most of a day."""
+
+_NEXT_TURN = "(SELECT COALESCE(MAX(turn), 0) + 1 FROM uploads)"
+
+REJECTED = "rejected"
+QUEUE_FULL, TOO_LATE, UNANSWERED, NO_LONGER_ASKED = "queue_full", "too_late", "unanswered", "no_longer_asked"
+"""Reasons to drop a report, beside the codes of refusals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """An upload that is due.
+
+    Attributes:
+        id: its random id.
+        body: the bytes to send, the same in every attempt.
+        reports: how many reports are in it.
+
+    """
+
+    id: str
+    body: bytes
+    reports: int
+
+
+def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0) -> None:
+    """Put a report into the queue; above its bound, those whose windows close first are dropped and counted.
+
+    Args:
+        connection: within a write transaction.
+        report: what waits.
+        release_s: the Unix seconds before which it does not leave.
+
+    """
+    connection.execute(
+        "INSERT INTO queue (metric, edition, window, symbol, deadline, release) VALUES (?, ?, ?, ?, ?, ?)",
+        (report.metric, report.edition, report.window, report.symbol, _deadline(report), release_s),
+    )
+    dropped = connection.execute(
+        "DELETE FROM queue WHERE id IN (SELECT id FROM queue WHERE (release > 0) = ?2"
+        " ORDER BY deadline DESC, id DESC LIMIT -1 OFFSET ?1)",
+        (MAX_WAITING, release_s > 0),
+    ).rowcount
+    _count(connection, QUEUE_FULL, dropped)
+
+
+def new_parcel(connection: sqlite3.Connection, now_s: float) -> Parcel | None:
+    """Make an upload of reports that wait and were never sent.
+
+    The reports are chosen and ordered at random, so that their order tells nothing.
+
+    Returns:
+        The upload; none if no such report waits, or an upload that was sent before has waited for a day and is to go
+        in its place.
+
+    """
+    _give_up(connection, now_s)
+    waiting = connection.execute(
+        "SELECT id, deadline, metric, edition, window, symbol FROM queue WHERE release <= ?", (now_s,)
+    ).fetchall()
+    if not waiting or retries.are_due(connection, now_s - STARVED_S):
+        return None
+    return _pack(connection, waiting, now_s)
+
+
+def has_news(connection: sqlite3.Connection, now_s: float) -> bool:
+    """Whether reports wait that were never sent, and may leave."""
+    return connection.execute("SELECT 1 FROM queue WHERE release <= ?", (now_s,)).fetchone() is not None
+
+
+def same_parcel(connection: sqlite3.Connection, retry: Retry, now_s: float) -> Parcel | None:
+    """Return an upload to send again, or none if it was settled, or tried by another process, since it was planned."""
+    _give_up(connection, now_s)
+    if not retries.claim(connection, retry, now_s):
+        return None
+    (body,) = connection.execute(
+        f"UPDATE uploads SET turn = {_NEXT_TURN},"  # noqa: S608 a constant
+        " late_attempts = CASE WHEN deadline <= ?2 THEN late_attempts + 1 ELSE 0 END WHERE id = ?1 RETURNING body",
+        (retry.upload, now_s),
+    ).fetchone()
+    return Parcel(retry.upload, body, len(Upload.decode(body).reports))
+
+
+def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now_s: float, uniform: Uniform) -> None:
+    """Take note of the collector's verdict; each report that it may accept later is sent again, unchanged and alone.
+
+    Whether a window is closed is for the collector to say: this device's clock may be wrong. It decides only about
+    reports that the collector refuses for another reason, and would refuse for ever.
+    """
+    refused = dict(verdict.refused)
+    before = retries.refusals(connection, upload_id)
+    for index, report in enumerate(_take(connection, upload_id)):
+        refusal = refused.get(index)
+        _note(connection, report, refusal or ReportOutcome.ACCEPTED)
+        if refusal is None:
+            continue
+        if refusal.retryable and _deadline(report) <= now_s:
+            _count(connection, TOO_LATE, 1)
+        elif refusal.retryable and before < MAX_SENT_ALONE:
+            _send_alone(connection, report, before, now_s, uniform)
+        else:
+            _count(connection, refusal.value, 1)
+
+
+def reject(connection: sqlite3.Connection, upload_id: str) -> None:
+    """Drop an upload that the collector will never take."""
+    for report in _take(connection, upload_id):
+        _note(connection, report, ReportOutcome.REJECTED)
+        _count(connection, REJECTED, 1)
+
+
+def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:
+    """Return when the next report that is held back may leave, if there is one."""
+    earliest = connection.execute("SELECT MIN(release) FROM queue WHERE release > ?", (now_s,)).fetchone()[0]
+    return [] if earliest is None else [int(earliest)]
+
+
+def answer(connection: sqlite3.Connection, report: Report) -> bool:
+    """Let a report that waits, and has not left yet, say something else; return whether there is one.
+
+    What has left stays as it is when it comes back into the queue: two reports of one window would be paid for once.
+    """
+    changed = connection.execute(
+        "UPDATE queue SET symbol = ?4 WHERE metric = ?1 AND edition = ?2 AND window = ?3"
+        " AND NOT EXISTS (SELECT 1 FROM history WHERE metric = ?1 AND edition = ?2 AND window = ?3)",
+        (report.metric, report.edition, report.window, report.symbol),
+    )
+    return changed.rowcount > 0
+
+
+def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str], bool]) -> None:
+    """Drop and count the reports held back of questions that are no longer asked, by metric, edition and window."""
+    latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
+    for metric, edition, window in connection.execute(latest).fetchall():
+        if not is_asked(metric, edition, window):  # what is asked in a window was asked in all before it
+            _drop_held_of(connection, metric, edition, is_asked)
+
+
+def waiting(connection: sqlite3.Connection) -> int:
+    """Return how many reports and uploads have not been settled."""
+    query = "SELECT (SELECT COUNT(*) FROM queue) + (SELECT COUNT(*) FROM uploads)"
+    return int(connection.execute(query).fetchone()[0])
+
+
+def history(connection: sqlite3.Connection) -> list[HistoryEntry]:
+    """Return every report that has left the device, by window and metric."""
+    rows = connection.execute("SELECT metric, edition, window, symbol, outcome FROM history ORDER BY window, metric")
+    return [
+        HistoryEntry(metric, edition, window, symbol, outcome_named(outcome))
+        for metric, edition, window, symbol, outcome in rows
+    ]
+
+
+def dropped(connection: sqlite3.Connection) -> dict[str, int]:
+    """Return how many reports were dropped, by reason."""
+    return dict(connection.execute("SELECT reason, reports FROM drops ORDER BY reason").fetchall())
+
+
+def _drop_held_of(
+    connection: sqlite3.Connection, metric: str, edition: str, is_asked: Callable[[str, str, str], bool]
+) -> None:
+    held = "SELECT id, window FROM queue WHERE release > 0 AND metric = ? AND edition = ?"
+    rows = connection.execute(held, (metric, edition)).fetchall()
+    dropped = [(row_id,) for row_id, window in rows if not is_asked(metric, edition, window)]
+    connection.executemany("DELETE FROM queue WHERE id = ?", dropped)
+    _count(connection, NO_LONGER_ASKED, len(dropped))
+
+
+def _pack(connection: sqlite3.Connection, waiting: list[tuple[int, int, str, str, str, int]], now_s: float) -> Parcel:
+    import secrets  # noqa: PLC0415 importing the SDK must stay quick
+
+    secrets.SystemRandom().shuffle(waiting)
+    chosen = waiting[:MAX_REPORTS]
+    parcel = _put_under_way(connection, tuple(Report(*row[2:]) for row in chosen))
+    retries.begin(connection, parcel.id, now_s)
+    connection.executemany("DELETE FROM queue WHERE id = ?", [row[:1] for row in chosen])
+    for row in chosen:
+        _note(connection, Report(*row[2:]), ReportOutcome.SENT)
+    return parcel
+
+
+def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, now_s: float, uniform: Uniform) -> None:
+    """Put a report that was refused for now into an upload of its own, to leave at a random instant of its own.
+
+    What is left until its window closes is shared out among the attempts that are left.
+    """
+    share_s = (_deadline(report) - now_s) / (MAX_SENT_ALONE - refusals)
+    parcel = _put_under_way(connection, (report,))
+    retries.refuse(connection, parcel.id, now_s + uniform(0.0, share_s), refusals + 1)
+
+
+def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) -> Parcel:
+    """Store a new upload; above the bound, those whose windows close first are dropped and counted."""
+    import secrets  # noqa: PLC0415 importing the SDK must stay quick
+
+    upload = Upload(secrets.token_hex(16), reports)
+    body = upload.encode()
+    latest = max(map(_deadline, reports))
+    connection.execute(f"INSERT INTO uploads VALUES (?, ?, ?, {_NEXT_TURN}, 0)", (upload.id, body, latest))  # noqa: S608
+    excess = connection.execute(
+        "SELECT id FROM uploads WHERE id <> ? ORDER BY deadline DESC, turn DESC LIMIT -1 OFFSET ?",
+        (upload.id, MAX_UNDER_WAY - 1),
+    ).fetchall()
+    for (upload_id,) in excess:
+        _count(connection, QUEUE_FULL, len(_take(connection, upload_id)))
+    return Parcel(upload.id, body, len(reports))
+
+
+def _take(connection: sqlite3.Connection, upload_id: str) -> tuple[Report, ...]:
+    """Remove an upload and return its reports; none if somebody else has settled it."""
+    row = connection.execute("SELECT body FROM uploads WHERE id = ?", (upload_id,)).fetchone()
+    if row is None:
+        return ()
+    connection.execute("DELETE FROM uploads WHERE id = ?", (upload_id,))
+    retries.end(connection, upload_id)
+    return Upload.decode(row[0]).reports
+
+
+def _give_up(connection: sqlite3.Connection, now_s: float) -> None:
+    """Drop the uploads that nobody answered, again and again, after their windows were closed."""
+    hopeless = connection.execute(
+        "SELECT id FROM uploads WHERE deadline <= ? AND late_attempts >= ?", (now_s, MAX_LATE_ATTEMPTS)
+    ).fetchall()
+    for (upload_id,) in hopeless:
+        _count(connection, UNANSWERED, len(_take(connection, upload_id)))
+
+
+def _deadline(report: Report) -> int:
+    """Return the Unix seconds after which no collector takes a report."""
+    return Window.parse(report.window).ends_at + GRACE_S
+
+
+def _note(connection: sqlite3.Connection, report: Report, outcome: ReportOutcome | Refusal) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?, ?)",
+        (report.metric, report.edition, report.window, report.symbol, outcome.value),
+    )
+
+
+def _count(connection: sqlite3.Connection, reason: str, reports: int) -> None:
+    if reports:
+        connection.execute(
+            "INSERT INTO drops VALUES (?1, ?2) ON CONFLICT (reason) DO UPDATE SET reports = reports + ?2",
+            (reason, reports),
+        )

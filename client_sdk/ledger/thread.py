@@ -1,0 +1,227 @@
+"""The keeper: one thread a process that owns the connection to the ledger and does one job after the other.
+
+A caller waits for its job as long as it likes and no longer. Whoever comes first, the caller who gives up or the
+keeper who is about to commit, decides whether the job counts; when a commit itself hangs, its outcome is unknown to the
+caller, but whole.
+
+The connection lives in the thread's own frame. After a fork the child has neither the thread nor a way to reach, close
+or finalise the connection, all of which would harm the parent's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from client_sdk.host import forks
+from client_sdk.ledger import file as ledger_file
+from client_sdk.results import LedgerBusyError, LedgerError, warn
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    Work = Callable[[sqlite3.Connection], Any]
+
+WRITE, READ, BARE = "BEGIN IMMEDIATE", "BEGIN", ""
+"""How a job begins; ``BARE`` is for statements that cannot be part of a transaction."""
+
+T = TypeVar("T")
+
+
+class _AbandonedError(Exception):
+    """The caller gave up before the commit."""
+
+
+class _Job(Generic[T]):
+    """A piece of work, and what came of it."""
+
+    def __init__(self, work: Callable[[sqlite3.Connection], T], begin: str) -> None:
+        self.work = work
+        self.begin = begin
+        self.finished = threading.Event()
+        self.result: T
+        self.error: LedgerError | None = None
+        self._decision = threading.Lock()
+
+    @property
+    def is_decided(self) -> bool:
+        return self._decision.locked()
+
+    def decide(self) -> bool:
+        """Whether the one who asks is the first: to commit the job, or to abandon it."""
+        return self._decision.acquire(blocking=False)
+
+
+class Keeper:
+    """Does jobs on one ledger, in one process.
+
+    Attributes:
+        path: the ledger's file, or none when it is kept in memory.
+        process: the process that this keeper works in.
+        is_open: whether it holds the file open at the moment.
+        problem: what was wrong with the latest job's ledger and what to do, or none.
+
+    """
+
+    def __init__(self, path: Path | None, open_ledger: Callable[[], sqlite3.Connection]) -> None:
+        """Prepare; the thread starts with the first job. ``open_ledger`` is called in it."""
+        self.path = path
+        self.process = forks.this_process()
+        self.is_open = False
+        self.problem: str | None = None
+        self._open_ledger = open_ledger
+        self._jobs: SimpleQueue[_Job[Any] | forks.Pause | None] = SimpleQueue()
+        self._starting = threading.RLock()
+        self._thread: threading.Thread | None = None
+        self._file: tuple[int, int] | None = None
+        self._warned: set[str] = set()
+
+    def run(self, work: Callable[[sqlite3.Connection], T], timeout_s: float, *, begin: str = WRITE) -> T:
+        """Return what the work returns, done within a transaction of its own.
+
+        Raises:
+            LedgerBusyError: if it was not done in time (then it is not done at all, unless its commit was under way),
+                or another process holds the ledger.
+            LedgerError: if the ledger cannot be used; ``problem`` says the same.
+
+        """
+        job = _Job(work, begin)
+        self._start()
+        self._jobs.put(job)
+        if not job.finished.wait(timeout_s):
+            job.decide()
+            raise LedgerBusyError("the ledger did not answer in time; try again")
+        if job.error is not None:
+            raise job.error
+        return job.result
+
+    def prepare(self, work: Work = lambda _: None, *, begin: str = READ) -> None:
+        """Open the ledger soon and do some work, without waiting for it.
+
+        Raises:
+            LedgerError: if no thread can be started; ``problem`` says the same.
+
+        """
+        self._start()
+        self._jobs.put(_Job(work, begin))
+
+    def pause(self, pause: forks.Pause) -> None:
+        """Close the connection soon and open none until the pause is over."""
+        self._jobs.put(pause)
+
+    def stop(self) -> None:
+        """Finish the jobs given so far, close the connection and end."""
+        with self._starting:
+            if self._thread is not None:
+                self._jobs.put(None)
+
+    def close(self, timeout_s: float) -> None:
+        """Stop, and wait so many seconds at most until it is done."""
+        self.stop()
+        if self._thread is not None:
+            self._thread.join(timeout_s)
+
+    def _start(self) -> None:
+        if self._thread is not None:
+            return
+        with self._starting:
+            if self._thread is None:
+                thread = threading.Thread(target=self._serve, name="hearsay-keeper", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:
+                    self.problem = "no thread can be started, so that nothing can be recorded; free some memory"
+                    raise LedgerError(self.problem) from None
+                self._thread = thread
+
+    def _serve(self) -> None:
+        connection: sqlite3.Connection | None = None
+        if self.path is not None:
+            forks.register(self)
+        while (job := self._jobs.get()) is not None:
+            if isinstance(job, forks.Pause):
+                self._rest(job, connection)
+                connection = None
+            elif not job.is_decided:
+                connection = self._do(job, connection)
+        with contextlib.suppress(Exception):
+            self._close(connection)
+        forks.unregister(self)
+
+    def _rest(self, pause: forks.Pause, connection: sqlite3.Connection | None) -> None:
+        with contextlib.suppress(Exception):  # what does not close stays marked as open, and no child uses it
+            self._close(connection)
+        pause.closed.set()
+        pause.over.wait()
+
+    def _do(self, job: _Job[Any], connection: sqlite3.Connection | None) -> sqlite3.Connection | None:
+        try:
+            connection = self._ready(connection)
+            job.result = _transact(connection, job)
+            self.problem = None
+        except _AbandonedError:
+            pass
+        except BaseException as error:  # noqa: BLE001 the thread must outlive whatever a job meets
+            job.error = self._explain(error)
+        finally:
+            job.finished.set()
+        return connection if self.is_open else None
+
+    def _ready(self, connection: sqlite3.Connection | None) -> sqlite3.Connection:
+        """Open the ledger if need be; a file that took the place of the first one opened has a budget of its own."""
+        if self.path is not None and self._file not in (None, ledger_file.identify(self.path)):
+            self._close(connection)
+            raise LedgerError(
+                f"{self.path} was deleted or replaced while it was in use, so that nothing is recorded: put it back, "
+                "or start this program again"
+            )
+        return connection or self._open()
+
+    def _open(self) -> sqlite3.Connection:
+        ledger_file.load()
+        self.is_open = True
+        try:
+            connection = self._open_ledger()
+        except BaseException:
+            self.is_open = False
+            raise
+        if self.path is not None:
+            self._file = ledger_file.identify(self.path)
+        return connection
+
+    def _close(self, connection: sqlite3.Connection | None) -> None:
+        if connection is not None:
+            connection.close()
+        self.is_open = False
+
+    def _explain(self, error: BaseException) -> LedgerError:
+        explained = ledger_file.explain(error, self.path).with_traceback(None)  # its frames hold the connection
+        if not isinstance(explained, LedgerBusyError):
+            self.problem = str(explained)
+            self._warn_once(self.problem)
+        return explained
+
+    def _warn_once(self, problem: str) -> None:
+        if problem not in self._warned:
+            self._warned.add(problem)
+            warn("%s", problem)
+
+
+def _transact(connection: sqlite3.Connection, job: _Job[T]) -> T:
+    if not job.begin:
+        return job.work(connection)
+    connection.execute(job.begin)
+    try:
+        result = job.work(connection)
+        if not job.decide():
+            raise _AbandonedError  # noqa: TRY301 joins the other ways to fail
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return result

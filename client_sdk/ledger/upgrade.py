@@ -1,0 +1,92 @@
+"""How a ledger that an earlier version of the SDK wrote becomes one of the present schema.
+
+Version 2 knew of a charge which period and which month it counted towards, by the names that they had then. What is
+left of its day is the days that all of it allows, from the first to the last: the charge counts towards whatever period
+holds one of them. Nothing is forgotten, and nothing can be spent anew.
+"""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+from client_sdk.ledger import create
+from client_sdk.protocol.errors import WindowError
+from client_sdk.protocol.window import Window, WindowKind
+
+if TYPE_CHECKING:
+    import sqlite3
+
+OLDEST_VERSION = 2
+"""The oldest schema that can be carried over: version 1 did not keep the time, so that days could be spent again."""
+
+OVER = ""
+"""How version 2 named a period that was over when its user opted out."""
+
+
+def upgrade(connection: sqlite3.Connection) -> None:
+    """Carry a ledger over to the present schema, in one transaction; nothing is done to one that has it."""
+    if _version(connection) == create.SCHEMA_VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if _version(connection) < create.SCHEMA_VERSION:  # else another process did it meanwhile
+            _date_charges(connection)
+            connection.execute(create.QUEUED_ONCE)
+            connection.execute(create.RETRIES)
+            for evidence in ("birth", "file_system"):  # of the file's origin, noted when it can be told
+                connection.execute(f"ALTER TABLE device ADD COLUMN {evidence} TEXT")
+            connection.execute(f"PRAGMA user_version = {create.SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def possible_days(budget_window: str, month: str, window: str, latest: date) -> tuple[str, str]:
+    """Return the first and the last day on which a charge of version 2 may have been made.
+
+    Args:
+        budget_window: the period of the first ceiling then, or `OVER`.
+        month: the month, or `OVER`.
+        window: what the charge is for: a window, within which it was made, or words.
+        latest: the latest day that the ledger has seen.
+
+    """
+    held_by = [period for period in map(_parsed, (budget_window, month, window)) if period is not None]
+    lasts = [latest, *(period.last_day for period in held_by)]
+    if budget_window == OVER:
+        lasts.append(latest - timedelta(days=1))
+    if month == OVER:
+        lasts.append(latest.replace(day=1) - timedelta(days=1))
+    first = max((period.first_day for period in held_by), default=date.min)
+    return first.isoformat(), max(first, min(lasts)).isoformat()
+
+
+def _date_charges(connection: sqlite3.Connection) -> None:
+    (latest_s,) = connection.execute("SELECT latest_s FROM device").fetchone()
+    latest = Window.of(WindowKind.DAY, latest_s).first_day
+    charges = connection.execute(
+        "SELECT metric, edition, window, budget_window, month, nanos, attos, reported FROM charges"
+    ).fetchall()
+    connection.execute("DROP TABLE charges")  # and its indices
+    for statement in create.CHARGES:
+        connection.execute(statement)
+    connection.executemany(
+        "INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (metric, edition, window, *possible_days(budget_window, month, window, latest), *rest)
+            for metric, edition, window, budget_window, month, *rest in charges
+        ),
+    )
+
+
+def _parsed(text: str) -> Window | None:
+    try:
+        return Window.parse(text)
+    except WindowError:
+        return None
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])

@@ -1,0 +1,59 @@
+"""The shared vocabulary of client, collector and estimator.
+
+Compatibility policy, for as long as ``schema = 1`` and ``/v1`` are served:
+
+* the meaning of a definition never changes: the same definition has the same channel integers and the same edition in
+  every version and on every machine;
+* what ``mechanism = "auto"`` chooses for a domain and an epsilon never changes; a version that lacks the mechanism
+  refuses the definition;
+* bodies of the wire are closed: a new field means a new version of the wire;
+* refusal codes are never renamed or given another meaning; new ones may come with a new version of the wire.
+"""
+
+from client_sdk.protocol.budget import Budget, Strategy
+from client_sdk.protocol.channel import COIN_SCALE, Channel, Coins
+from client_sdk.protocol.domain import Boolean, Category, Count, Cross, Domain, Filled, Label, Number, Ordinal, Subset
+from client_sdk.protocol.errors import HearsayError, OutsideDomainError, RegistryError, UnknownMetricError, WindowError
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import CLOCK_SKEW_S, GRACE_S, Window, WindowKind
+from client_sdk.protocol.wire.malformed import Malformed, MalformedError
+from client_sdk.protocol.wire.refusal import Refusal
+from client_sdk.protocol.wire.report import MAX_REPORTS, MAX_UPLOAD_BYTES, Report, Upload, Verdict
+
+__all__ = [
+    "CLOCK_SKEW_S",
+    "COIN_SCALE",
+    "GRACE_S",
+    "MAX_REPORTS",
+    "MAX_UPLOAD_BYTES",
+    "Boolean",
+    "Budget",
+    "Category",
+    "Channel",
+    "Coins",
+    "Count",
+    "Cross",
+    "Domain",
+    "Filled",
+    "HearsayError",
+    "Label",
+    "Malformed",
+    "MalformedError",
+    "Metric",
+    "Number",
+    "Ordinal",
+    "OutsideDomainError",
+    "Refusal",
+    "Registry",
+    "RegistryError",
+    "Report",
+    "Strategy",
+    "Subset",
+    "UnknownMetricError",
+    "Upload",
+    "Verdict",
+    "Window",
+    "WindowError",
+    "WindowKind",
+]

@@ -1,0 +1,34 @@
+"""What an answer may be, and which input symbol of the channel stands for it: one file a kind."""
+
+from __future__ import annotations
+
+from client_sdk.protocol.domain.boolean import Boolean
+from client_sdk.protocol.domain.category import MAX_CATEGORIES, Category, Ordinal
+from client_sdk.protocol.domain.cross import MAX_CELLS, Cross, Crossed
+from client_sdk.protocol.domain.error import DomainError
+from client_sdk.protocol.domain.filled import Filled
+from client_sdk.protocol.domain.number import MAX_COUNT, Count, Number
+from client_sdk.protocol.domain.set import Subset
+
+Domain = Boolean | Category | Ordinal | Number | Count | Subset | Cross | Filled
+
+Label = bool | int | str | tuple[bool | str, bool | str] | None
+"""An answer that has a share: of a boolean, a count, a category or a cross; none where nothing was answered."""
+
+__all__ = [
+    "MAX_CATEGORIES",
+    "MAX_CELLS",
+    "MAX_COUNT",
+    "Boolean",
+    "Category",
+    "Count",
+    "Cross",
+    "Crossed",
+    "Domain",
+    "DomainError",
+    "Filled",
+    "Label",
+    "Number",
+    "Ordinal",
+    "Subset",
+]

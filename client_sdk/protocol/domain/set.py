@@ -1,0 +1,88 @@
+"""Any few of a list of values: one of them is sampled, so that a set costs what one value costs.
+
+A set is padded with dummies to ``max_items`` members, one member is drawn, and what is reported of it is a channel of
+k + 1 inputs, the last of which stands for every dummy. For the whole set the law of the symbol is a mixture of rows of
+that channel; the ratio of two mixtures is never above the largest ratio of two rows, so a report of a set has the
+channel's epsilon, however the sets differ.
+
+Sources: Qin, Yang, Yu, Khalil, Xiao & Ren 2016, "Heavy hitter estimation over set-valued data with local differential
+privacy", section 4; Wang, Li & Jha 2018, "Locally differentially private frequent itemset mining", section IV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from client_sdk.protocol.channel import Coins
+from client_sdk.protocol.domain.category import Category, shown
+from client_sdk.protocol.domain.error import DomainError
+
+
+@dataclass(frozen=True, slots=True)
+class Subset:
+    """Any subset of named values that has at most ``max_items`` members.
+
+    Attributes:
+        values: at least two different texts, in the registry's order.
+        max_items: s, from 1 to the number of values.
+
+    """
+
+    kind: ClassVar[str] = "set"
+
+    values: tuple[str, ...]
+    max_items: int
+    _members: Category = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Index the values."""
+        object.__setattr__(self, "_members", Category(self.values))
+
+    @property
+    def size(self) -> int:
+        """The values, and one input for all dummies: k + 1."""
+        return len(self.values) + 1
+
+    @property
+    def expected(self) -> str:
+        """What an answer may be, in words."""
+        return f"a set, list or tuple of at most {self.max_items} different ones of {shown(self.values)}"
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """What of the domain is part of the edition."""
+        return {"values": list(self.values), "max_items": self.max_items}
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The value that each input symbol but the last one, the dummy, stands for."""
+        return self.values
+
+    def encode(self, answer: object, inputs: int, coins: Coins) -> int:
+        """Return the input symbol of one of ``max_items`` places, in which members stand in the registry's order.
+
+        Every member is drawn with probability 1 / max_items, a dummy with the rest. One draw for every set.
+
+        Raises:
+            DomainError: if it is no set, list or tuple, holds anything else than different values, or too many.
+
+        """
+        members = self.members(answer, coins)
+        place = coins.below(self.max_items)
+        return members[place] if place < len(members) else inputs - 1
+
+    def members(self, answer: object, coins: Coins) -> list[int]:
+        """Return the rising input symbols of an answer's members.
+
+        Raises:
+            DomainError: as `encode` does.
+
+        """
+        if not isinstance(answer, AbstractSet | list | tuple) or len(answer) > self.max_items:
+            raise DomainError
+        members = sorted(self._members.encode(value, self._members.size, coins) for value in answer)
+        if len(set(members)) < len(members):
+            raise DomainError
+        return members

@@ -1,0 +1,79 @@
+"""Epsilon as a definition asks for it, and as it is charged.
+
+A definition asks for a number or for ``ln`` of a number. What is declared, charged and printed is computed back from
+the integers of the channel, in whole billionths, rounded up.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from client_sdk.protocol.exact import exp_floor, float_ceiling, ln_ceiling
+
+NANOS = 10**9
+"""Charges are integers of one billionth of epsilon: exact sums, for ever."""
+
+LEAST = Decimal("0.000001")
+"""Below it a million devices learn less than one does at epsilon 1: a slip, not a wish."""
+
+GREATEST = Decimal(20)
+"""Above it a lie is rarer than one in 10**8, and 64-bit numerators no longer resolve it."""
+
+_LOGARITHM = re.compile(r"ln +([0-9]{1,40}(?:\.[0-9]{1,40})?)")
+"""Plain ASCII digits, the same to every language's reader; 40 of them are more than any channel resolves."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedEpsilon:
+    """Epsilon as a definition asks for it.
+
+    Attributes:
+        odds: a rational no larger than e**epsilon, exact where the definition says ``ln``.
+        text: the definition's own words, for people.
+
+    """
+
+    odds: Fraction
+    text: str
+
+    @classmethod
+    def parse(cls, raw: object) -> RequestedEpsilon:
+        """Read a number, or a text ``ln NUMBER``.
+
+        Raises:
+            ValueError: saying what would be right, if it is neither, not finite, or out of range.
+
+        """
+        if isinstance(raw, str):
+            return cls._parse_logarithm(raw)
+        if isinstance(raw, bool) or not isinstance(raw, int | float | Decimal):
+            raise ValueError('must be a number such as 1.0, or the text "ln 3"')  # noqa: TRY004 as every other mistake
+        epsilon = Decimal(raw) if isinstance(raw, int) else Decimal(str(raw))
+        if not epsilon.is_finite():
+            raise ValueError(f"must be finite, not {epsilon}")
+        if not LEAST <= epsilon <= GREATEST:  # as decimals: 1e999999999 as a fraction would fill the memory
+            raise ValueError(f"must be from {LEAST:g} to {GREATEST:g}, not {epsilon:.6g}")
+        return cls(odds=exp_floor(Fraction(epsilon)), text=str(raw))
+
+    @classmethod
+    def _parse_logarithm(cls, raw: str) -> RequestedEpsilon:
+        match = _LOGARITHM.fullmatch(raw)
+        if match is None:
+            raise ValueError(f'must be a number such as 1.0, or a text such as "ln 3", not {raw!r}')
+        odds = Fraction(match[1])
+        if not exp_floor(Fraction(LEAST)) <= odds <= exp_floor(Fraction(GREATEST)):
+            raise ValueError(f"must be the ln of a number from e^{LEAST:g} to e^{GREATEST:g}, not {raw!r}")
+        return cls(odds=odds, text=raw)
+
+
+def nanos_ceiling(ratio: Fraction) -> int:
+    """Return ln(ratio) in billionths, rounded up: what a worst ratio of probabilities is charged."""
+    return -(-ln_ceiling(ratio) * NANOS // 1)
+
+
+def as_float(nanos: int) -> float:
+    """Return billionths of epsilon as a float that is never below them."""
+    return float_ceiling(Fraction(nanos, NANOS))

@@ -1,0 +1,69 @@
+"""What can be wrong, said for people.
+
+Every error names the thing that is wrong and what to do about it, and carries that as data. None ever carries the
+value that a user answered. The base class is there to be caught, never to be raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class HearsayError(Exception):
+    """The base of every error of this project; never raised itself."""
+
+
+class RegistryError(HearsayError):
+    """A registry that cannot be used.
+
+    Attributes:
+        mistakes: where in the file, for example ``metric.os.epsilon``, and what is wrong there; never empty.
+
+    """
+
+    def __init__(self, place: str, problem: str) -> None:
+        """Say where in the registry what is wrong."""
+        super().__init__(f"{place}: {problem}")
+        self.mistakes: tuple[tuple[str, str], ...] = ((place, problem),)
+
+    @classmethod
+    def of(cls, mistakes: Sequence[tuple[str, str]]) -> RegistryError:
+        """Return one error that names several mistakes, a line each."""
+        error = cls(*mistakes[0])
+        error.args = ("\n".join(f"{place}: {problem}" for place, problem in mistakes),)
+        error.mistakes = tuple(mistakes)
+        return error
+
+
+class WindowError(HearsayError):
+    """A text that names no window."""
+
+
+class UnknownMetricError(HearsayError):
+    """A name that the registry does not define.
+
+    Attributes:
+        metric: the name that was asked for.
+
+    """
+
+    def __init__(self, metric: str, known: tuple[str, ...]) -> None:
+        """Name the unknown metric and the known ones."""
+        super().__init__(f"the registry defines no metric {metric!r}; it defines: {', '.join(known)}")
+        self.metric = metric
+
+
+class OutsideDomainError(HearsayError):
+    """An answer outside the domain of its metric. The answer itself is not in the error.
+
+    Attributes:
+        metric: the metric that was answered.
+        expected: what its domain allows, in words.
+
+    """
+
+    def __init__(self, metric: str, expected: str) -> None:
+        """Name the metric and what it expects."""
+        super().__init__(f"metric {metric!r} expects {expected}; the value given is not one (it is not shown here)")
+        self.metric = metric
+        self.expected = expected

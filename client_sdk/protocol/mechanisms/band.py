@@ -1,0 +1,88 @@
+"""A band that slides: what piecewise and square wave share on an even grid.
+
+Inputs are the k points 0..k-1 of a grid, symbols the m = k - 1 + width points of a longer one. Input x gives each of
+the ``width`` symbols x..x+width-1 with weight ``heavy`` and each other one with weight ``light``. No row is ever cut,
+so all rows share one total, the expected symbol is exactly linear in x, and the law needs four integers and no table.
+Sources are with the mechanisms that differ by their width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from client_sdk.protocol.channel import COIN_SCALE, PURE, Coins
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """The channel of a sliding band.
+
+    Attributes:
+        inputs: k, at least 2.
+        width: how many symbols the band holds, at least 1.
+        light: the weight of a symbol outside the band, at least 1.
+        heavy: the weight of a symbol in the band.
+
+    """
+
+    delta: ClassVar[Fraction] = PURE
+
+    inputs: int
+    width: int
+    light: int
+    heavy: int
+
+    @classmethod
+    def of_total(cls, inputs: int, width: int, odds: Fraction, most: int = COIN_SCALE) -> Self:
+        """Return the band whose weights are as fine as a total of ``most`` allows and whose ratio is within ``odds``.
+
+        Raises:
+            ValueError: if the total cannot resolve a weight.
+
+        """
+        light = int(most / (width * odds + inputs - 1))
+        if light < 1:
+            raise ValueError(f"the weights of {inputs - 1 + width} symbols do not fit; lower epsilon")
+        return cls(inputs=inputs, width=width, light=light, heavy=int(light * odds))
+
+    @property
+    def symbols(self) -> int:
+        """The places that the sliding band reaches."""
+        return self.inputs - 1 + self.width
+
+    @property
+    def total(self) -> int:
+        """What the weights of every input's symbols add up to."""
+        return self.width * self.heavy + (self.inputs - 1) * self.light
+
+    @property
+    def integers(self) -> dict[str, int]:
+        """The integers that define the law."""
+        return {"inputs": self.inputs, "width": self.width, "light": self.light, "heavy": self.heavy}
+
+    @property
+    def worst_ratio(self) -> Fraction:
+        """Symbol 0 is in the band of input 0 alone."""
+        return Fraction(self.heavy, self.light)
+
+    def weight(self, symbol: int, given: int) -> int:
+        """Return ``total`` times P(symbol | given)."""
+        return self.heavy if given <= symbol < given + self.width else self.light
+
+    def probability(self, symbol: int, given: int) -> Fraction:
+        """Return P(symbol | given)."""
+        return Fraction(self.weight(symbol, given), self.total)
+
+    def perturb(self, value: int, coins: Coins) -> int:
+        """Return a symbol for the input ``value``; one coin for every input."""
+        return self.pick(value, coins.below(self.total))
+
+    def pick(self, value: int, drawn: int) -> int:
+        """Return the symbol at ``drawn``, from 0 to total - 1: first the band's, then the others, both rising."""
+        in_band = self.width * self.heavy
+        if drawn < in_band:
+            return value + drawn // self.heavy
+        other = (drawn - in_band) // self.light
+        return other if other < value else other + self.width

@@ -1,0 +1,193 @@
+"""Exponential mechanism: a value is the likelier to be reported the more useful that is, for scales and by a table.
+
+Source: McSherry & Talwar 2007, "Mechanism design via differential privacy", section 3; Dwork & Roth 2014, section
+3.4. There P(y | x) is in proportion to e**(epsilon u(x, y) / (2 sensitivity)), which wastes up to half of epsilon; here
+the scale is the largest for which the ratios of the table that results, in integers, are within the request.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import accumulate
+from math import lcm
+from typing import ClassVar
+
+from client_sdk.protocol.channel import PURE, Coins
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.exact import exp_floor, ln_ceiling
+
+Utility = Sequence[Sequence[Fraction]]
+"""How good it is to report the column's value where the row's is true; square."""
+
+MAX_VALUES = 64
+"""A scale of so many takes a tenth of a second, a written table of so many different utilities two or three."""
+
+TOTAL = 2**60
+"""Of the weights of a row."""
+
+WORKING_ONE = 2**128
+"""Of e**utility while a row is scaled; only the integers at the end are part of the law."""
+
+NOTHING_FROM = -90
+"""An exponent below which e to it is no unit; the power of a far lower one would fill the memory as a fraction."""
+
+DOUBLINGS = 64
+"""A scale that is so far off the textbook's means that no symbol tells anything."""
+
+LEAST_USE = Fraction(999, 1000)
+"""Of e**epsilon; a table that uses less would add noise that nobody asked for."""
+
+RESOLVED_BITS = 44
+"""A probability below 2**-44 is not written down: rounding it to a whole weight would bend it by too much."""
+
+HALVINGS = 16
+"""Of the last doubling: to within 2**-16 of the largest scale."""
+
+RANK_PRIME = 2**61 - 1
+"""A table whose rank is full modulo a prime has full rank; one in 2**54 is refused though it has it, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential:
+    """The channel of a table.
+
+    Attributes:
+        weights: a row a true value, in it a weight a symbol, at least 1; every row has the sum ``TOTAL``.
+
+    """
+
+    name: ClassVar[str] = "exponential"
+
+    delta: ClassVar[Fraction] = PURE
+
+    weights: tuple[tuple[int, ...], ...]
+    _sums: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Add up every row, so that symbols are found by bisection, in the same time for every value and report."""
+        object.__setattr__(self, "_sums", tuple(tuple(accumulate(row)) for row in self.weights))
+
+    @classmethod
+    def within(cls, epsilon: RequestedEpsilon, utility: Utility) -> Exponential:
+        """Return the table of the largest scale whose epsilon is within the request.
+
+        Raises:
+            ValueError: saying what would be right, if the utilities do not tell every value from the others, or need
+                weights that 64 bits do not hold.
+
+        """
+        _refuse_many(len(utility))
+        gaps = _gaps(utility)
+        sensitivity = max(max(column) - min(column) for column in zip(*gaps, strict=True))
+        enough, too_much = Fraction(0), ln_ceiling(epsilon.odds) / (2 * sensitivity) if sensitivity else Fraction(0)
+        for _ in range(DOUBLINGS):
+            if not _is_within(_table(gaps, too_much), epsilon.odds):
+                break
+            enough, too_much = too_much, 2 * too_much
+        else:
+            raise ValueError("the utilities are alike for all values; let them differ")
+        for _ in range(HALVINGS):
+            middle = (enough + too_much) / 2
+            if _is_within(_table(gaps, middle), epsilon.odds):
+                enough = middle
+            else:
+                too_much = middle
+        weights = _table(gaps, enough)
+        if cls(weights).worst_ratio < LEAST_USE * epsilon.odds:
+            raise ValueError("the utilities differ more within a row than integers resolve; lower epsilon")
+        if not _has_full_rank(weights):
+            raise ValueError("the utilities make a value look like a mixture of others; let them differ")
+        return cls(weights)
+
+    @property
+    def inputs(self) -> int:
+        """As many as rows."""
+        return len(self.weights)
+
+    @property
+    def symbols(self) -> int:
+        """As many as columns."""
+        return len(self.weights[0])
+
+    @property
+    def integers(self) -> dict[str, int | tuple[int, ...]]:
+        """The integers that define the law: the rows, one after the other."""
+        return {"inputs": self.inputs, "weights": tuple(weight for row in self.weights for weight in row)}
+
+    @property
+    def worst_ratio(self) -> Fraction:
+        """The largest ratio within a column: all rows have the same sum."""
+        return max(Fraction(max(column), min(column)) for column in zip(*self.weights, strict=True))
+
+    def probability(self, symbol: int, given: int) -> Fraction:
+        """Return P(symbol | given)."""
+        return Fraction(self.weights[given][symbol], TOTAL)
+
+    def perturb(self, value: int, coins: Coins) -> int:
+        """Return a symbol for the input ``value``; one coin for every input."""
+        return bisect_right(self._sums[value], coins.below(TOTAL))
+
+
+def by_distance(values: int) -> Utility:
+    """Return the utilities of a scale: the farther from the truth, the worse.
+
+    Raises:
+        ValueError: if there are more values than a table may have.
+
+    """
+    _refuse_many(values)
+    return [[Fraction(-abs(true - reported)) for reported in range(values)] for true in range(values)]
+
+
+def _refuse_many(values: int) -> None:
+    if values > MAX_VALUES:
+        raise ValueError(f"'exponential' takes at most {MAX_VALUES} values, not {values}")
+
+
+def _gaps(utility: Utility) -> list[list[int]]:
+    """Return by how much each value is less useful than the most useful one, negative, in a common unit."""
+    unit = lcm(*(one.denominator for row in utility for one in row))
+    whole = [[int(one * unit) for one in row] for row in utility]
+    return [[one - max(row) for one in row] for row in whole]
+
+
+def _table(gaps: list[list[int]], scale: Fraction) -> tuple[tuple[int, ...], ...]:
+    """Return the integer weights at a scale; what rounding down leaves over goes to a row's most useful value."""
+    heights = {gap: _height(scale * gap) for gap in {gap for row in gaps for gap in row}}
+    table = []
+    for row in gaps:
+        rounded = [heights[gap] for gap in row]
+        norm = sum(rounded)
+        weights = [TOTAL * height // norm for height in rounded]
+        weights[row.index(0)] += TOTAL - sum(weights)
+        table.append(tuple(weights))
+    return tuple(table)
+
+
+def _height(exponent: Fraction) -> int:
+    """Return e**exponent, of at most 1, in units of 1 / `WORKING_ONE`, rounded down."""
+    return int(exp_floor(exponent) * WORKING_ONE) if exponent > NOTHING_FROM else 0
+
+
+def _is_within(weights: tuple[tuple[int, ...], ...], odds: Fraction) -> bool:
+    most, least = odds.as_integer_ratio()
+    columns, least_weight = zip(*weights, strict=True), max(1, TOTAL >> RESOLVED_BITS)
+    return all(min(column) >= least_weight and least * max(column) <= most * min(column) for column in columns)
+
+
+def _has_full_rank(weights: tuple[tuple[int, ...], ...]) -> bool:
+    rows = [[weight % RANK_PRIME for weight in row] for row in weights]
+    for _ in range(len(rows)):
+        pivot = next((row for row in rows if row[0]), None)
+        if pivot is None:
+            return False
+        rows.remove(pivot)
+        inverse = pow(pivot[0], -1, RANK_PRIME)
+        rest = [weight * inverse % RANK_PRIME for weight in pivot[1:]]
+        rows = [
+            [(weight - row[0] * unit) % RANK_PRIME for weight, unit in zip(row[1:], rest, strict=True)] for row in rows
+        ]
+    return True

@@ -1,0 +1,65 @@
+"""k-ary (generalised) randomised response: the truth with a known probability, else any other value, all alike.
+
+Source: Kairouz, Bonawitz & Ramage 2016, "Discrete distribution estimation under local privacy", section 3 (k-RR).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from client_sdk.protocol.channel import COIN_SCALE, PURE, Coins
+from client_sdk.protocol.epsilon import RequestedEpsilon
+
+
+@dataclass(frozen=True, slots=True)
+class KAryRandomizedResponse:
+    """The channel on k symbols.
+
+    Attributes:
+        inputs: k, at least 2.
+        keep_numerator: of 2**64: how often the truth is reported.
+
+    """
+
+    name: ClassVar[str] = "k-ary-randomized-response"
+
+    delta: ClassVar[Fraction] = PURE
+
+    inputs: int
+    keep_numerator: int
+
+    @classmethod
+    def within(cls, epsilon: RequestedEpsilon, inputs: int) -> KAryRandomizedResponse:
+        """Return the channel with the largest keep-probability whose epsilon is not above the requested one."""
+        return cls(inputs=inputs, keep_numerator=int(COIN_SCALE * epsilon.odds / (epsilon.odds + inputs - 1)))
+
+    @property
+    def symbols(self) -> int:
+        """As many symbols as inputs."""
+        return self.inputs
+
+    @property
+    def integers(self) -> dict[str, int]:
+        """The integers that define the law."""
+        return {"inputs": self.inputs, "keep_numerator": self.keep_numerator}
+
+    @property
+    def worst_ratio(self) -> Fraction:
+        """P(keep) / P(one given lie)."""
+        return Fraction(self.keep_numerator * (self.inputs - 1), COIN_SCALE - self.keep_numerator)
+
+    def probability(self, symbol: int, given: int) -> Fraction:
+        """Return P(symbol | given)."""
+        keep = Fraction(self.keep_numerator, COIN_SCALE)
+        return keep if symbol == given else (1 - keep) / (self.inputs - 1)
+
+    def perturb(self, value: int, coins: Coins) -> int:
+        """Return the value, or one of the k - 1 others when the coin says lie.
+
+        The lie is drawn in either case: a draw that is made for lies only would tell by its time which one it was.
+        """
+        keep = coins.bernoulli(self.keep_numerator)
+        steps_to_lie = 1 + coins.below(self.inputs - 1)
+        return value if keep else (value + steps_to_lie) % self.inputs

@@ -1,0 +1,44 @@
+"""Piecewise mean: a symbol near the answer is likelier than one far away, and the mean of symbols is that of answers.
+
+Source: Wang, Xiao, Yang, Zhao, Hui, Shin, Shin & Yu 2019, "Collecting and analyzing multidimensional data with local
+differential privacy", section III.B (algorithm 2). There the outputs [-C, C] hold a band of length C - 1 that starts
+somewhere on a length of C + 1, with C = (e**(epsilon/2) + 1) / (e**(epsilon/2) - 1); so the band is as long as the
+inputs' range of places divided by e**(epsilon/2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from typing import ClassVar, Self
+
+from client_sdk.protocol.channel import COIN_SCALE
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms.band import Band
+
+POINTS = 1025
+"""1,024 cells: rounding to a point adds at most a quarter of a squared cell to the variance: 2.4e-7 of a unit range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piecewise(Band):
+    """A band of the width that has the least worst-case variance of the mean."""
+
+    name: ClassVar[str] = "piecewise"
+
+    @classmethod
+    def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
+        """Return the channel on ``points`` inputs, of a total within ``most``, whose epsilon is within the request.
+
+        Raises:
+            ValueError: if the total cannot resolve a weight.
+
+        """
+        return cls.of_total(points, best_width(points, epsilon.odds), epsilon.odds, most)
+
+
+def best_width(points: int, odds: Fraction) -> int:
+    """Return (points - 1) / sqrt(odds) to the nearest integer, at least 1; integer arithmetic only."""
+    doubled = isqrt(4 * (points - 1) ** 2 * odds.denominator // odds.numerator)
+    return max(1, (doubled + 1) // 2)

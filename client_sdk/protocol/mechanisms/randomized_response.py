@@ -1,0 +1,56 @@
+"""Randomised response: the truth with a known probability, else the opposite.
+
+Source: Warner 1965; Dwork & Roth 2014, section 3.2. At epsilon = ln 3 it is the protocol of two coins: keep with
+probability 3/4, and P_A = 2 * P_B - 1/2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from client_sdk.protocol.channel import COIN_SCALE, PURE, Coins
+from client_sdk.protocol.epsilon import RequestedEpsilon
+
+
+@dataclass(frozen=True, slots=True)
+class RandomizedResponse:
+    """The channel on two symbols.
+
+    Attributes:
+        keep_numerator: of 2**64: how often the truth is reported (above one half).
+
+    """
+
+    name: ClassVar[str] = "randomized-response"
+
+    delta: ClassVar[Fraction] = PURE
+    inputs: ClassVar[int] = 2
+    symbols: ClassVar[int] = 2
+
+    keep_numerator: int
+
+    @classmethod
+    def within(cls, epsilon: RequestedEpsilon) -> RandomizedResponse:
+        """Return the channel with the largest keep-probability whose epsilon is not above the requested one."""
+        return cls(keep_numerator=int(COIN_SCALE * epsilon.odds / (epsilon.odds + 1)))
+
+    @property
+    def integers(self) -> dict[str, int]:
+        """The integers that define the law."""
+        return {"keep_numerator": self.keep_numerator}
+
+    @property
+    def worst_ratio(self) -> Fraction:
+        """P(keep) / P(lie)."""
+        return Fraction(self.keep_numerator, COIN_SCALE - self.keep_numerator)
+
+    def probability(self, symbol: int, given: int) -> Fraction:
+        """Return P(symbol | given)."""
+        keep = Fraction(self.keep_numerator, COIN_SCALE)
+        return keep if symbol == given else 1 - keep
+
+    def perturb(self, value: int, coins: Coins) -> int:
+        """Return the value, or its opposite when the coin says lie."""
+        return value if coins.bernoulli(self.keep_numerator) else 1 - value

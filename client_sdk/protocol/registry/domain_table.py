@@ -1,0 +1,129 @@
+"""What may be answered, read strictly from a metric's table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from client_sdk.protocol.domain import (
+    MAX_CATEGORIES,
+    MAX_CELLS,
+    MAX_COUNT,
+    Boolean,
+    Category,
+    Count,
+    Cross,
+    Domain,
+    Number,
+    Ordinal,
+    Subset,
+)
+from client_sdk.protocol.registry.table import MAX_TEXT, Table, is_text
+
+_DOMAIN_KEYS = ("values", "low", "high", "max", "statistic", "max_items")
+
+
+def read_domain(table: Table, others: Mapping[str, Domain | None]) -> Domain | None:
+    """Return the domain that a metric's table defines, or none if it is mistaken, which the table remembers.
+
+    Args:
+        table: of the metric.
+        others: the domains of the metrics that it may cross, by name; none of one that is mistaken.
+
+    """
+    raw = table.take("cross")
+    if raw is not None:
+        if table.take("kind") is not None:
+            table.mistake("kind", "must not stand beside cross, which says what may be answered")
+        return _read_cross(table, raw, others)
+    kind = table.text("kind", required=True)
+    if kind in _READERS:
+        return _READERS[kind](table)
+    if kind:
+        table.mistake("kind", f"must be one of: {', '.join(_READERS)}")
+    for key in _DOMAIN_KEYS:
+        table.take(key)
+    return None
+
+
+def _read_cross(table: Table, raw: object, others: Mapping[str, Domain | None]) -> Cross | None:
+    if not isinstance(raw, list) or len(raw) != 2 or not all(isinstance(name, str) for name in raw):  # noqa: PLR2004
+        table.mistake("cross", 'must name two metrics, such as ["os", "dark_mode"]')
+        return None
+    domains = [others[name] for name in raw if name in others]
+    if None in domains:  # which has a mistake of its own
+        return None
+    first, second = domains if len(domains) == len(set(raw)) == len(raw) else (None, None)
+    if not isinstance(first, Boolean | Category) or not isinstance(second, Boolean | Category):
+        table.mistake("cross", "must name two different metrics of this registry that are boolean, category or ordinal")
+        return None
+    if first.size * second.size > MAX_CELLS:
+        table.mistake("cross", f"has {first.size * second.size} pairs of values; at most {MAX_CELLS} can be told apart")
+        return None
+    return Cross(first, second, (raw[0], raw[1]))
+
+
+def _read_values(table: Table, most: int = MAX_CATEGORIES) -> tuple[str, ...] | None:
+    values = table.take("values", required=True)
+    if values is None:
+        return None
+    if not isinstance(values, list) or not 2 <= len(values) <= most:  # noqa: PLR2004 one value asks nothing
+        table.mistake("values", f"must be a list of 2 to {most} texts")
+        return None
+    for value in values:
+        if not is_text(value):
+            table.mistake("values", f"must hold texts of 1 to {MAX_TEXT} printable characters")
+            return None
+    if len(set(values)) < len(values):
+        table.mistake("values", "must not hold a value twice")
+        return None
+    return tuple(values)
+
+
+def _read_category(table: Table) -> Category | None:
+    values = _read_values(table)
+    return None if values is None else Category(values)
+
+
+def _read_ordinal(table: Table) -> Ordinal | None:
+    values = _read_values(table)
+    return None if values is None else Ordinal(values)
+
+
+def _read_set(table: Table) -> Subset | None:
+    values = _read_values(table, MAX_CATEGORIES - 1)
+    max_items = table.whole("max_items", MAX_CATEGORIES if values is None else len(values))
+    return None if values is None or max_items is None else Subset(values, max_items)
+
+
+def _read_number(table: Table) -> Number | None:
+    low, high = table.number("low"), table.number("high")
+    statistic = _read_statistic(table)
+    if low is not None and high is not None and low >= high:
+        table.mistake("high", "must be above low")
+        return None
+    if not statistic or low is None or high is None:
+        return None
+    return Number(low, high, statistic)
+
+
+def _read_count(table: Table) -> Count | None:
+    most, statistic = table.whole("max", MAX_COUNT), _read_statistic(table)
+    return None if most is None or not statistic else Count.up_to(most, statistic)
+
+
+def _read_statistic(table: Table) -> str:
+    statistic = table.text("statistic", required=True)
+    if statistic and statistic not in ("mean", "distribution"):
+        table.mistake("statistic", 'must be "mean" or "distribution"')
+        return ""
+    return statistic
+
+
+_READERS: Mapping[str, Callable[[Table], Domain | None]] = {
+    "boolean": lambda _: Boolean(),
+    "category": _read_category,
+    "ordinal": _read_ordinal,
+    "set": _read_set,
+    "number": _read_number,
+    "count": _read_count,
+}

@@ -1,0 +1,173 @@
+"""The registry: one TOML file with every question, shipped inside the app and given to collector and estimator.
+
+It is the only source of definitions: no server can change what a device does. Reading it is strict, and every mistake
+is named with its metric and key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from client_sdk.protocol.budget import ATTOS, Budget, Strategy
+from client_sdk.protocol.domain import Domain
+from client_sdk.protocol.epsilon import GREATEST, NANOS
+from client_sdk.protocol.errors import RegistryError, UnknownMetricError
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.metric_table import read_metric
+from client_sdk.protocol.registry.table import Table
+from client_sdk.protocol.window import WindowKind
+
+SCHEMA = 1
+
+MOST_ANSWERS = 1000
+"""That a window may ask for: far more than a device should ever give."""
+
+
+WHOLE = "registry"
+"""The place of a mistake in a text that is no TOML; of a file its path is named instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """Every question of one app.
+
+    Attributes:
+        app: the app's name.
+        owner: whom to ask about it.
+        budget: the ceilings that devices keep.
+        metrics: the questions by name, in the file's order.
+
+    """
+
+    app: str
+    owner: str
+    budget: Budget
+    metrics: Mapping[str, Metric]
+
+    def __post_init__(self) -> None:
+        """Make the metrics unchangeable."""
+        object.__setattr__(self, "metrics", MappingProxyType(dict(self.metrics)))
+
+    def __reduce__(self) -> tuple[type[Registry], tuple[object, ...]]:
+        """Travel between processes: a read-only view of a mapping cannot, a copy can."""
+        return Registry, (self.app, self.owner, self.budget, dict(self.metrics))
+
+    def metric(self, name: str) -> Metric:
+        """Return the metric of a name.
+
+        Raises:
+            UnknownMetricError: if there is none.
+
+        """
+        if name not in self.metrics:
+            raise UnknownMetricError(name, tuple(self.metrics))
+        return self.metrics[name]
+
+    @classmethod
+    def load(cls, path: str | Path) -> Registry:
+        """Read a registry from its file.
+
+        Raises:
+            RegistryError: naming every mistake by metric and key, or saying why the file cannot be read.
+
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except OSError as error:
+            raise RegistryError(str(path), f"cannot be read: {error.strerror}; name a readable file") from error
+        except UnicodeDecodeError as error:
+            raise RegistryError(str(path), "is not UTF-8 text; save it as UTF-8") from error
+        try:
+            return cls.parse(text)
+        except RegistryError as error:
+            ((place, problem), *_) = error.mistakes
+            if place != WHOLE:
+                raise
+            raise RegistryError(str(path), problem) from error
+
+    @classmethod
+    def parse(cls, text: str) -> Registry:
+        """Read a registry from its TOML text.
+
+        Raises:
+            RegistryError: naming every mistake by metric and key.
+
+        """
+        import tomllib  # noqa: PLC0415 importing the SDK must stay quick
+
+        if text.startswith("\ufeff"):
+            raise RegistryError(WHOLE, "begins with a byte order mark; save it as UTF-8 without one")
+        try:
+            document = tomllib.loads(text, parse_float=Decimal)
+        except (ValueError, ArithmeticError, RecursionError) as error:  # numbers and nesting beyond any use, too
+            raise RegistryError(WHOLE, f"is not TOML: {error}") from error
+        return _read_registry(document)
+
+
+def _read_registry(document: dict[str, Any]) -> Registry:
+    mistakes: list[tuple[str, str]] = []
+    top = Table(document, "", mistakes)
+    schema = top.take("schema", required=True)
+    if schema is not None and (type(schema) is not int or schema != SCHEMA):
+        top.mistake("schema", f"must be {SCHEMA}, the schema that this version reads")
+    app = Table(top.take("app", required=True) or {}, "app", mistakes)
+    name, owner = app.text("name", required=True), app.text("owner")
+    app.nothing_else()
+    budget = _read_budget(Table(top.take("budget", required=True) or {}, "budget", mistakes))
+    metrics = _read_metrics(top.take("metric", required=True), owner, budget, mistakes)
+    top.nothing_else()
+    if mistakes:
+        raise RegistryError.of(mistakes)
+    return Registry(name, owner, budget, metrics)
+
+
+def _read_budget(table: Table) -> Budget:
+    window = table.window("window", WindowKind.DAY)
+    ceilings = {}
+    for key in ("per_window", "lifetime", "per_month"):
+        ceiling = table.number(key, required=key != "per_month")
+        if ceiling is not None and ceiling <= 0:
+            table.mistake(key, "must be above 0")
+            ceiling = None
+        ceilings[key] = None if ceiling is None else int(ceiling * NANOS)
+    delta = table.number("delta", required=False) or Fraction(0)
+    if not 0 <= delta < 1:
+        table.mistake("delta", "must be from 0 to below 1")
+    strategy = table.choice("strategy", Strategy, required=False) or Strategy.SPLIT
+    answers = table.whole("answers", MOST_ANSWERS) if strategy is Strategy.SAMPLE else None
+    table.nothing_else()
+    if_mistaken = int(GREATEST * NANOS)
+    per_window, lifetime, per_month = ceilings.values()
+    return Budget(
+        window,
+        if_mistaken if per_window is None else per_window,
+        if_mistaken if lifetime is None else lifetime,
+        per_month,
+        int(delta * ATTOS),
+        strategy,
+        answers,
+    )
+
+
+def _read_metrics(raw: object, owner: str, budget: Budget, mistakes: list[tuple[str, str]]) -> dict[str, Metric]:
+    """Read every metric, those that cross two others after all the others; return them in the file's order."""
+    if raw is None:
+        return {}
+    if not isinstance(raw, dict) or not raw:
+        mistakes.append(("metric", "must hold at least one metric: [metric.dark_mode]"))
+        return {}
+    read: dict[str, Metric] = {}
+    domains: dict[str, Domain | None] = {}
+    plain = [name for name, fields in raw.items() if not (isinstance(fields, dict) and "cross" in fields)]
+    for name in [*plain, *(name for name in raw if name not in plain)]:
+        metric = read_metric(name, Table(raw[name], f"metric.{name}", mistakes), owner, budget, domains)
+        domains[name] = None if metric is None else metric.domain
+        if metric is not None:
+            read[name] = metric
+    return {name: read[name] for name in raw if name in read}

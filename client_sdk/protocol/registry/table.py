@@ -1,0 +1,125 @@
+"""A TOML table while it is read: keys are taken one by one, every mistake is remembered, leftovers are refused."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any, TypeGuard, TypeVar
+
+from client_sdk.protocol.window import WindowKind
+
+MAX_TEXT = 500
+"""Characters of a purpose or a category: a sentence for a person, not a document."""
+
+MAX_EXPONENT = 100
+"""Of ten: more than any quantity needs, so that exact fractions stay small and every bound can be shown as a float."""
+
+
+def is_text(value: object) -> TypeGuard[str]:
+    """Whether a value is a text that can be shown on one line."""
+    return isinstance(value, str) and 0 < len(value) <= MAX_TEXT and value.isprintable()
+
+
+def is_number(value: object) -> TypeGuard[int | Decimal]:
+    """Whether a value is a finite number."""
+    return isinstance(value, int | Decimal) and not isinstance(value, bool) and Decimal(value).is_finite()
+
+
+def is_moderate(number: int | Decimal) -> bool:
+    """Whether a finite number is 0 or of a size that makes a small fraction."""
+    return not number or abs(Decimal(number).adjusted()) <= MAX_EXPONENT
+
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+class Table:
+    """A table of the file while it is read: takes keys one by one and remembers every mistake.
+
+    Attributes:
+        found: how many mistakes it has.
+
+    """
+
+    def __init__(self, raw: object, place: str, mistakes: list[tuple[str, str]]) -> None:
+        """Begin to read what stands at a place."""
+        self.found = 0
+        self._place = place
+        self._mistakes = mistakes
+        self._raw: dict[str, Any] = dict(raw) if isinstance(raw, dict) else {}
+        if not isinstance(raw, dict):
+            self.mistake("", f"must be a table: [{place}]")
+
+    def mistake(self, key: str, problem: str) -> None:
+        """Remember what is wrong with a key."""
+        place = ".".join(part for part in (self._place, key) if part)
+        self._mistakes.append((place, problem))
+        self.found += 1
+
+    def take(self, key: str, *, required: bool = False) -> Any:  # noqa: ANN401 what TOML holds
+        """Return the raw value of a key, or none."""
+        if required and key not in self._raw:
+            self.mistake(key, "is missing")
+        return self._raw.pop(key, None)
+
+    def text(self, key: str, *, required: bool = False, default: str = "") -> str:
+        """Return a printable text, or the default if there is none; the empty text if it is mistaken."""
+        value = self.take(key, required=required)
+        if value is None:
+            return default
+        if not is_text(value):
+            self.mistake(key, f"must be a text of 1 to {MAX_TEXT} printable characters")
+            return ""
+        return value
+
+    def number(self, key: str, *, required: bool = True) -> Fraction | None:
+        """Return a finite number, or none if there is none or it is mistaken."""
+        value = self.take(key, required=required)
+        if value is None:
+            return None
+        if not is_number(value):
+            self.mistake(key, "must be a finite number")
+            return None
+        if not is_moderate(value):
+            self.mistake(key, f"must be 0, or of a size from 1e-{MAX_EXPONENT} to 1e{MAX_EXPONENT}")
+            return None
+        return Fraction(value)
+
+    def whole(self, key: str, most: int, *, required: bool = True) -> int | None:
+        """Return a whole number from 1 to ``most``, or none if there is none or it is mistaken."""
+        value = self.take(key, required=required)
+        if value is not None and (type(value) is not int or not 1 <= value <= most):
+            self.mistake(key, f"must be a whole number from 1 to {most}")
+            return None
+        return value
+
+    def flag(self, key: str) -> bool:
+        """Return a truth value, false if there is none or it is mistaken."""
+        value = self.take(key)
+        if value is not None and not isinstance(value, bool):
+            self.mistake(key, "must be true or false")
+        return value is True
+
+    def choice(self, key: str, choices: type[Choice], *, required: bool) -> Choice | None:
+        """Return what a key names of some choices, or none if there is none or it is mistaken."""
+        value = self.take(key, required=required)
+        if value is None or (isinstance(value, str) and value in tuple(choices)):
+            return None if value is None else choices(value)
+        self.mistake(key, f"must be one of: {', '.join(choices)}")
+        return None
+
+    def window(self, key: str, default: WindowKind) -> WindowKind:
+        """Return the kind of window that a key names."""
+        value = self.take(key)
+        if value is None:
+            return default
+        if not isinstance(value, str) or value not in tuple(WindowKind):
+            self.mistake(key, 'must be "day", "week" or "month"')
+            return default
+        return WindowKind(value)
+
+    def nothing_else(self) -> None:
+        """Refuse every key that was not taken."""
+        for key in self._raw:
+            self.mistake(key, "is an unknown key; remove it or correct its spelling")

@@ -1,0 +1,144 @@
+"""The UTC day, ISO week or month that a report speaks of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
+from functools import lru_cache
+
+from client_sdk.protocol.errors import WindowError
+
+DAY_S = 86_400
+
+GRACE_S = 3 * DAY_S
+"""Seconds after its end during which a window still takes reports, unless the collector is told otherwise.
+
+Three days: a device that is off over a weekend still reports. It is also how long a client goes on offering a report.
+"""
+
+CLOCK_SKEW_S = 600
+"""Seconds that a device's clock may be ahead of the collector's before its window is one of the future."""
+
+MONTHS = 12
+
+LATEST_YEAR = 9998
+"""The year after still has dates, so that every window has an end."""
+
+
+class WindowKind(StrEnum):
+    """How long a window is."""
+
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One window; its text is ``2026-11-20``, ``2026-W47`` or ``2026-11``.
+
+    Attributes:
+        kind: day, week (ISO 8601, from Monday) or month.
+        first_day: its first UTC day.
+        text: its name on the wire.
+        starts_at: Unix seconds of its first instant.
+        ends_at: Unix seconds of the first instant after it.
+
+    """
+
+    kind: WindowKind
+    first_day: date
+    text: str = field(init=False, compare=False)
+    starts_at: int = field(init=False, compare=False)
+    ends_at: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Derive the name and the instants."""
+        object.__setattr__(self, "text", _text(self.kind, self.first_day))
+        object.__setattr__(self, "starts_at", _midnight(self.first_day))
+        object.__setattr__(self, "ends_at", _midnight(_next_first_day(self.kind, self.first_day)))
+
+    def __str__(self) -> str:
+        """Return its name on the wire."""
+        return self.text
+
+    @classmethod
+    def of(cls, kind: WindowKind, instant_s: float) -> Window:
+        """Return the window of a kind that holds an instant, given in Unix seconds."""
+        day = datetime.fromtimestamp(instant_s // 1, UTC).date()  # fromtimestamp would round up into the next day
+        if kind is WindowKind.WEEK:
+            day -= timedelta(days=day.weekday())
+        elif kind is WindowKind.MONTH:
+            day = day.replace(day=1)
+        return cls(kind, day)
+
+    @property
+    def last_day(self) -> date:
+        """Its last UTC day."""
+        return _next_first_day(self.kind, self.first_day) - timedelta(days=1)
+
+    def later(self, windows: int) -> Window:
+        """Return the window that begins so many windows after this one, at least 0.
+
+        Raises:
+            WindowError: if no calendar goes so far.
+
+        """
+        try:
+            if self.kind is WindowKind.MONTH:
+                years, month = divmod(self.first_day.month - 1 + windows, MONTHS)
+                first_day = date(self.first_day.year + years, month + 1, 1)
+            else:
+                first_day = self.first_day + windows * (_next_first_day(self.kind, self.first_day) - self.first_day)
+            return _parse(_text(self.kind, first_day))
+        except (ValueError, OverflowError):
+            raise WindowError(f"there is no window {windows} windows after {self}") from None
+
+    @staticmethod
+    def parse(text: str) -> Window:
+        """Return the window that a text names: one that ends after Unix time 0.
+
+        Raises:
+            WindowError: if the text names none in the one canonical form.
+
+        """
+        return _parse(text)
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> Window:
+    try:
+        window = Window(*_kind_and_first_day(text))
+    except (ValueError, OverflowError):
+        window = None
+    if window is None or window.text != text or not (window.ends_at > 0 and window.first_day.year <= LATEST_YEAR):
+        raise WindowError(
+            "a window is a UTC day such as 2026-11-20, an ISO week such as 2026-W47 or a month such as 2026-11"
+        )
+    return window
+
+
+def _kind_and_first_day(text: str) -> tuple[WindowKind, date]:
+    if text[5:6] == "W":
+        return WindowKind.WEEK, date.fromisocalendar(int(text[:4]), int(text[6:]), 1)
+    if text.count("-") == 1:
+        return WindowKind.MONTH, date.fromisoformat(f"{text}-01")
+    return WindowKind.DAY, date.fromisoformat(text)
+
+
+def _text(kind: WindowKind, first_day: date) -> str:
+    if kind is WindowKind.WEEK:
+        year, week, _ = first_day.isocalendar()
+        return f"{year:04}-W{week:02}"
+    return first_day.isoformat() if kind is WindowKind.DAY else first_day.isoformat()[:7]
+
+
+def _next_first_day(kind: WindowKind, first_day: date) -> date:
+    if kind is WindowKind.MONTH:
+        return (first_day + timedelta(days=31)).replace(day=1)
+    return first_day + timedelta(days=7 if kind is WindowKind.WEEK else 1)
+
+
+def _midnight(day: date) -> int:
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())

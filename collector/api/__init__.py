@@ -1,0 +1,1 @@
+"""The contract over HTTP, without a server: operations, bodies, problems and the OpenAPI document."""

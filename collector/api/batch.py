@@ -1,0 +1,139 @@
+"""Uploads in bulk, from a relay to a collector: NDJSON, a line an upload, a line an answer, in the same order. Pure.
+
+An answer is the verdict with the upload's id before it, or what was wrong with that line alone: its number from 1, the
+status that ``POST /v1/reports`` would have had, a code and a sentence. Nothing of a malformed line is echoed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import NamedTuple
+
+from client_sdk.protocol import MAX_UPLOAD_BYTES, Malformed, MalformedError, Upload, Verdict
+from collector.api.problem import BY_CODE, Problem, ProblemError
+
+MAX_BULK_BYTES = 1_048_576
+"""Bytes of a batch's body: sixteen uploads of the largest kind, or a thousand of the usual one."""
+
+MAX_BULK_UPLOADS = 1000
+"""Uploads in a batch: some hundredths of a second of a worker's time."""
+
+MAX_ANSWER_BYTES = 12_288 * MAX_BULK_UPLOADS
+"""Bytes of the answer to a batch: a verdict on 256 refused reports has less than 12 KiB."""
+
+
+class LineProblem(NamedTuple):
+    """Why one line of a batch has no verdict.
+
+    Attributes:
+        line: its number, from 1.
+        status: what ``POST /v1/reports`` would have answered: 503 where the same upload may be sent again.
+        code: stable, for programs.
+        detail: what was wrong and what to do, for people.
+
+    """
+
+    line: int
+    status: HTTPStatus
+    code: str
+    detail: str
+
+
+class Answered(NamedTuple):
+    """What became of one upload of a batch.
+
+    Attributes:
+        upload: its id.
+        verdict: as the store remembers it.
+
+    """
+
+    upload: str
+    verdict: Verdict
+
+
+def encode_batch(uploads: Sequence[Upload]) -> bytes:
+    """Return the body of a batch."""
+    return b"".join(upload.encode() + b"\n" for upload in uploads)
+
+
+def decode_batch(body: bytes) -> list[Upload | LineProblem]:
+    """Read a batch, line by line: a malformed one does not take the others with it.
+
+    Raises:
+        ProblemError: 413 if there are too many lines.
+
+    """
+    lines = body.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    if len(lines) > MAX_BULK_UPLOADS:
+        raise ProblemError(
+            Problem.TOO_MANY_UPLOADS,
+            f"send at most {MAX_BULK_UPLOADS} uploads, one a line; send the others in another batch",
+        )
+    return [_decode_line(number, line) for number, line in enumerate(lines, 1)]
+
+
+def _decode_line(number: int, line: bytes) -> Upload | LineProblem:
+    if len(line) > MAX_UPLOAD_BYTES:
+        return _line_problem(number, Problem.BODY_TOO_LARGE, f"an upload has at most {MAX_UPLOAD_BYTES} bytes")
+    try:
+        return Upload.decode(line)
+    except MalformedError as error:
+        return _line_problem(number, BY_CODE[error.code], str(error))
+
+
+def _line_problem(number: int, problem: Problem, detail: str) -> LineProblem:
+    return LineProblem(number, problem.status, problem.code, detail)
+
+
+def encode_answers(answers: Sequence[Answered | LineProblem]) -> bytes:
+    """Return the body of the answer to a batch."""
+    return b"".join(map(_encode_answer, answers))
+
+
+def _encode_answer(answer: Answered | LineProblem) -> bytes:
+    if isinstance(answer, LineProblem):
+        return json.dumps(answer._asdict(), separators=(",", ":")).encode() + b"\n"
+    return _answer_head(answer.upload) + answer.verdict.encode()[1:] + b"\n"
+
+
+def _answer_head(upload: str) -> bytes:
+    return b'{"upload":"%s",' % upload.encode()
+
+
+def decode_answers(body: bytes, sent: Sequence[str]) -> list[Answered | LineProblem]:
+    """Read the answer to a batch of uploads with these ids.
+
+    Raises:
+        MalformedError: if it is not exactly one answer for each, in the same order.
+
+    """
+    lines = body.split(b"\n")
+    if lines.pop() or len(lines) != len(sent):
+        raise MalformedError(Malformed.INVALID_ANSWERS, "body", f"must be {len(sent)} whole lines")
+    return [
+        _decode_answer(number, line, upload) for number, (line, upload) in enumerate(zip(lines, sent, strict=True), 1)
+    ]
+
+
+def _decode_answer(number: int, line: bytes, upload: str) -> Answered | LineProblem:
+    head = _answer_head(upload)
+    try:
+        if line.startswith(head):
+            return Answered(upload, _decode_verdict(b"{" + line.removeprefix(head)))
+        problem = LineProblem(**json.loads(line))
+        if (problem.line, type(problem.code), type(problem.detail)) == (number, str, str):
+            return problem._replace(status=HTTPStatus(problem.status))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        pass
+    raise MalformedError(Malformed.INVALID_ANSWERS, f"line {number}", "must answer the upload that was sent there")
+
+
+def _decode_verdict(body: bytes) -> Verdict:
+    """Read a verdict on any number of reports: a remembered id has its first verdict, whatever it came with now."""
+    document = json.loads(body)
+    return Verdict.decode(body, document["accepted"] + len(document["refused"]))

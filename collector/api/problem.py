@@ -1,0 +1,170 @@
+"""Errors on the wire: RFC 9457 problem documents with a stable code, and never an echo of the request."""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+from http import HTTPStatus
+
+from flask import Response
+
+from client_sdk.protocol import MAX_REPORTS, Malformed
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class Problem(Enum):
+    """Every problem that an answer can have: its stable code, its status, and a sentence for people.
+
+    What follows the sentence are the headers that such an answer has beside those of every answer.
+    """
+
+    INVALID_JSON = Malformed.INVALID_JSON, HTTPStatus.BAD_REQUEST, "The body must be JSON in UTF-8, no member twice."
+    INVALID_TYPE = Malformed.INVALID_TYPE, HTTPStatus.BAD_REQUEST, "Something that must be an object is none."
+    UNKNOWN_FIELD = Malformed.UNKNOWN_FIELD, HTTPStatus.BAD_REQUEST, "An object has a field that it must not have."
+    MISSING_FIELD = Malformed.MISSING_FIELD, HTTPStatus.BAD_REQUEST, "An object lacks a field."
+    INVALID_UPLOAD_ID = (
+        Malformed.INVALID_UPLOAD_ID,
+        HTTPStatus.BAD_REQUEST,
+        "An upload's id must be 32 lower-case hex digits.",
+    )
+    INVALID_REPORTS = (
+        Malformed.INVALID_REPORTS,
+        HTTPStatus.BAD_REQUEST,
+        f"An upload must have a list of 1 to {MAX_REPORTS} reports.",
+    )
+    INVALID_METRIC = Malformed.INVALID_METRIC, HTTPStatus.BAD_REQUEST, "A report's metric must be a metric's name."
+    INVALID_EDITION = (
+        Malformed.INVALID_EDITION,
+        HTTPStatus.BAD_REQUEST,
+        "A report's edition must be 12 lower-case hex digits.",
+    )
+    INVALID_WINDOW = (
+        Malformed.INVALID_WINDOW,
+        HTTPStatus.BAD_REQUEST,
+        "A report's window must be a UTC day, an ISO week or a month.",
+    )
+    INVALID_SYMBOL = (
+        Malformed.INVALID_SYMBOL,
+        HTTPStatus.BAD_REQUEST,
+        "A report's symbol must be an integer from 0 to 2^53 - 1.",
+    )
+    BODY_INCOMPLETE = "body_incomplete", HTTPStatus.BAD_REQUEST, "The body ended before its announced length."
+    INVALID_QUERY = "invalid_query", HTTPStatus.BAD_REQUEST, "The query has a name or a value that means nothing here."
+    BAD_REQUEST = "bad_request", HTTPStatus.BAD_REQUEST, "The request is not one that HTTP allows."
+    UNAUTHORIZED = (
+        "unauthorized",
+        HTTPStatus.UNAUTHORIZED,
+        "This needs the header 'Authorization: Bearer TOKEN' with a token that may do it.",
+        "WWW-Authenticate",
+    )
+    FORBIDDEN = "forbidden", HTTPStatus.FORBIDDEN, "The key is for something else."
+    PRELIMINARY_FORBIDDEN = (
+        "preliminary_forbidden",
+        HTTPStatus.FORBIDDEN,
+        "The key reads closed windows only: leave preliminary=1 out.",
+    )
+    NOT_FOUND = "not_found", HTTPStatus.NOT_FOUND, "Nothing is served at this path."
+    METHOD_NOT_ALLOWED = "method_not_allowed", HTTPStatus.METHOD_NOT_ALLOWED, "This path has other methods.", "Allow"
+    LENGTH_REQUIRED = (
+        "length_required",
+        HTTPStatus.LENGTH_REQUIRED,
+        "The body must come with its Content-Length, and not in chunks: send it so.",
+    )
+    BODY_TOO_LARGE = "body_too_large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is over the limit: split it."
+    TOO_MANY_UPLOADS = (
+        "too_many_uploads",
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        "The batch has too many uploads: send the others in another batch.",
+    )
+    UNSUPPORTED_MEDIA_TYPE = (
+        "unsupported_media_type",
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+        "The body has another media type than the one that is taken here.",
+    )
+    UNSUPPORTED_ENCODING = (
+        "unsupported_encoding",
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+        "The body must be sent without a content encoding.",
+    )
+    QUOTA_EXCEEDED = (
+        "quota_exceeded",
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "The key has too little left of its reports of the day; nothing was counted; send the same upload again later.",
+        "Retry-After",
+    )
+    TOO_MANY_REQUESTS = (
+        "too_many_requests",
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "Too many requests come from this address; send the same upload again later.",
+        "Retry-After",
+    )
+    INTERNAL_ERROR = (
+        "internal_error",
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "The collector failed; send the same upload again later.",
+    )
+    STORE_UNAVAILABLE = (
+        "store_unavailable",
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "The store does not answer; nothing was half counted; send the same upload again later.",
+        "Retry-After",
+    )
+    STORE_FULL = (
+        "store_full",
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "The store's memory is full; nothing was counted, and nothing is lost; send the same upload again later.",
+        "Retry-After",
+    )
+    BODY_TOO_SLOW = "body_too_slow", HTTPStatus.REQUEST_TIMEOUT, "The body took too long: send the same upload again."
+    RELAY_FULL = (
+        "relay_full",
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "The relay holds as many uploads as it can; send the same upload again later.",
+        "Retry-After",
+    )
+    COLLECTOR_UNAVAILABLE = (
+        "collector_unavailable",
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "Relay or proxy has no answer of the collector; send the same upload again later: it is counted once.",
+        "Retry-After",
+    )
+
+    def __init__(self, code: str, status: HTTPStatus, sentence: str, *headers: str) -> None:
+        """Name the parts."""
+        self.code = str(code)
+        self.status = status
+        self.sentence = sentence
+        self.headers = headers
+
+
+BY_CODE = {problem.code: problem for problem in Problem}
+"""Every problem by its code."""
+
+
+class ProblemError(Exception):
+    """A request that gets a problem document for an answer.
+
+    Attributes:
+        problem: what kind of problem.
+        detail: what was wrong and what to do, for people; the problem's sentence where nothing more is known.
+        headers: the values of the headers that the problem names.
+
+    """
+
+    def __init__(self, problem: Problem, detail: str | None = None, headers: dict[str, str] | None = None) -> None:
+        """Say what was wrong."""
+        super().__init__(detail or problem.sentence)
+        self.problem = problem
+        self.detail = detail or problem.sentence
+        self.headers = headers or {}
+
+    def response(self) -> Response:
+        """Return the problem document."""
+        return problem_response(self.problem.status, self.problem.code, self.detail, self.headers)
+
+
+def problem_response(status: HTTPStatus, code: str, detail: str, headers: dict[str, str]) -> Response:
+    """Return a problem document."""
+    document = {"type": "about:blank", "title": status.phrase, "status": status.value, "code": code, "detail": detail}
+    return Response(json.dumps(document), status=status.value, mimetype=MEDIA_TYPE, headers=headers)

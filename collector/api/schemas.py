@@ -1,0 +1,157 @@
+"""What bodies look like: JSON Schemas (2020-12) made of the code's own limits and enumerations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from client_sdk.protocol import MAX_REPORTS, Refusal, WindowKind
+from client_sdk.protocol.wire.report import EDITION, MAX_SYMBOL, METRIC_NAME, UPLOAD_ID
+from collector.api.batch import MAX_BULK_UPLOADS
+from collector.api.problem import Problem
+
+Schema = Mapping[str, Any]
+
+
+def reference(name: str) -> Schema:
+    """Return a schema that stands for one of SCHEMAS."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _object(description: str, **properties: Schema) -> Schema:
+    """Return the schema of an object that has exactly these fields: the wire is closed."""
+    return {
+        "type": "object",
+        "description": description,
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _tally() -> dict[str, object]:
+    told = {
+        "metric": _whole(METRIC_NAME.pattern),
+        "edition": _whole(EDITION.pattern),
+        "window": _WINDOW,
+        "closed": {"type": "boolean", "description": "Whether it can no longer change."},
+        "reports": _COUNT,
+        "counts": _list(_COUNT, minItems=1),
+    }
+    reported = (
+        "Of a large alphabet the symbols that were reported, rising, each with its count; else every symbol has one."
+    )
+    return {
+        **_object("The histogram of the symbols that were reported of one metric, edition and window."),
+        "properties": {**told, "symbols": {**_list(_COUNT, minItems=1), "description": reported}},
+        "required": list(told),
+    }
+
+
+def _whole(pattern: str) -> Schema:
+    return {"type": "string", "pattern": f"^{pattern}$"}
+
+
+def _list(items: Schema, **limits: int) -> Schema:
+    return {"type": "array", "items": items, **limits}
+
+
+_COUNT: Schema = {"type": "integer", "minimum": 0}
+
+_YEAR = "(19[7-9][0-9]|[2-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])"
+
+_WINDOW: Schema = {
+    "type": "string",
+    "description": "A UTC day, an ISO week that its year has, or a month, from 1970 to 9998.",
+    "anyOf": [
+        {"format": "date", **_whole(f"{_YEAR}-[0-9]{{2}}-[0-9]{{2}}")},
+        _whole(f"{_YEAR}-W(0[1-9]|[1-4][0-9]|5[0-3])"),
+        _whole(f"{_YEAR}-(0[1-9]|1[0-2])"),
+    ],
+}
+
+_SYMBOL: Schema = {"type": "integer", "minimum": 0, "maximum": MAX_SYMBOL}
+
+_TEXT_OF_INTEGER = _whole("-?[0-9]+")
+
+_VERDICT: Schema = {
+    "accepted": _COUNT,
+    "refused": _list(
+        _object(
+            "A report that was not counted, by its index in the upload.",
+            index={**_COUNT, "maximum": MAX_REPORTS - 1},
+            code=reference("Refusal"),
+        ),
+        maxItems=MAX_REPORTS,
+    ),
+}
+
+SCHEMAS: Mapping[str, Schema] = {
+    "Upload": _object(
+        "Reports that travel, and are counted, together.",
+        upload={**_whole(UPLOAD_ID.pattern), "description": "Random; the same for every attempt to deliver."},
+        reports=_list(reference("Report"), minItems=1, maxItems=MAX_REPORTS),
+    ),
+    "Report": _object(
+        "One perturbed answer.",
+        metric=_whole(METRIC_NAME.pattern),
+        edition=_whole(EDITION.pattern),
+        window=_WINDOW,
+        symbol=_SYMBOL,
+    ),
+    "Verdict": _object("What became of an upload: how many reports were counted, and which were not.", **_VERDICT),
+    "LineAnswer": {
+        "description": "What became of one upload of a batch.",
+        "oneOf": [
+            _object("Its verdict.", upload=_whole(UPLOAD_ID.pattern), **_VERDICT),
+            _object(
+                "Why this line has none. With status 503 the same upload may be sent again, with others never.",
+                line={"type": "integer", "minimum": 1, "maximum": MAX_BULK_UPLOADS},
+                status={"type": "integer"},
+                code=reference("ProblemCode"),
+                detail={"type": "string"},
+            ),
+        ],
+    },
+    "Refusal": {
+        "type": "string",
+        "enum": [refusal.value for refusal in Refusal],
+        "description": "\n".join(f"* `{refusal.value}`: {refusal.sentence}" for refusal in Refusal),
+    },
+    "Registry": _object("The definitions.", metrics=_list(reference("Metric"))),
+    "Metric": _object(
+        "One question: everything that its edition is derived from, and what people are told of it.",
+        metric=_whole(METRIC_NAME.pattern),
+        edition=_whole(EDITION.pattern),
+        symbols=_COUNT,
+        kind={"type": "string"},
+        domain={"type": "object"},
+        window={"type": "string", "enum": [kind.value for kind in WindowKind]},
+        mechanism={"type": "string"},
+        integers={
+            "type": "object",
+            "description": "The mechanism's integers, as texts: some are larger than every reader of JSON keeps.",
+            "additionalProperties": {"anyOf": [_TEXT_OF_INTEGER, _list(_TEXT_OF_INTEGER)]},
+        },
+        epsilon={"type": "number"},
+        delta={"type": "number"},
+        purpose={"type": "string"},
+        expires={"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]},
+        retention={"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]},
+    ),
+    "Tally": _tally(),
+    "Problem": _object(
+        "A problem document (RFC 9457).",
+        type={"const": "about:blank"},
+        title={"type": "string"},
+        status={"type": "integer"},
+        code=reference("ProblemCode"),
+        detail={"type": "string", "description": "What was wrong and what to do, for people; never the input."},
+    ),
+    "ProblemCode": {
+        "type": "string",
+        "enum": [problem.code for problem in Problem],
+        "description": "\n".join(f"* `{problem.code}`: {problem.sentence}" for problem in Problem),
+    },
+}
+"""Every schema of the document by its name."""

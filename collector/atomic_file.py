@@ -1,0 +1,49 @@
+"""A file that is there whole or not at all: written beside its place, put on disk, and renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from collector.errors import ConfigError
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that takes its place, and is on disk, when the context ends without an error.
+
+    Only its owner can read it. A link is followed to what it names.
+
+    Raises:
+        ConfigError: if it cannot be written.
+
+    """
+    target = path.resolve()
+    if target.exists() and not target.is_file():  # a rename would put a file in the place of a device
+        raise ConfigError(f"{path} is no file; name one that may be replaced")
+    try:
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}-", delete=False) as file:
+            try:
+                yield file.file
+                file.flush()
+                os.fsync(file.fileno())
+                Path(file.name).replace(target)
+            except BaseException:
+                Path(file.name).unlink(missing_ok=True)
+                raise
+        _put_on_disk(target.parent)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}; what stood there before still does") from error
+
+
+def _put_on_disk(folder: Path) -> None:
+    """Make a renaming last."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

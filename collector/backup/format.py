@@ -1,0 +1,233 @@
+"""The lines of a backup, read strictly: header, buckets of upload ids, closed windows, tallies, and the end. Pure.
+
+A meaning never changes within a format number; a file of another format is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeAlias
+
+from client_sdk.protocol import MAX_REPORTS, HearsayError
+from client_sdk.protocol.mechanisms.auto import MAX_GEOMETRY_SYMBOLS
+from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
+from collector.backup.fields import ANYTHING, MAX_COUNT, Fields, LineError, whole, window
+from collector.store.packed_verdict import RUN_BYTES, unpack
+
+FORMAT = 1
+
+ID_BYTES = 16
+
+MOST_SYMBOLS = MAX_GEOMETRY_SYMBOLS
+"""No channel has more."""
+
+MOST_SHARDS = 2**14
+"""A shard lies on one slot of a cluster, and there are so many."""
+
+LATEST_S = 2**38
+"""Unix seconds: beyond the year 9999, the last that a window can be of, and all its grace."""
+
+LONGEST_LINE = 22 * MOST_SYMBOLS
+"""Bytes: each symbol with a count of 19 digits, their marks and, for them all, whatever else the line holds."""
+
+MOST_MEMBER_BYTES = ID_BYTES + 1 + RUN_BYTES * MAX_REPORTS
+"""Of an id and its verdict: each report refused, and none as the one before it."""
+
+_HEX = re.compile(rf"(?:[0-9a-f]{{2}}){{1,{MOST_MEMBER_BYTES}}}")
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class BackupError(HearsayError):
+    """A backup that cannot be used; its text says which line is wrong, and what is wrong with it."""
+
+
+class Header(NamedTuple):
+    """The first line: of what store.
+
+    Attributes:
+        schema: the store's schema.
+        shards: how many shards it had.
+        grace_s: seconds after its end during which a window took reports; none if it never served.
+        app: the app's name, if the export was told.
+
+    """
+
+    schema: int
+    shards: int
+    grace_s: int | None
+    app: str | None
+
+
+class Bucket(NamedTuple):
+    """Remembered uploads.
+
+    Attributes:
+        latest_end: Unix seconds of the window's end under which each upload is remembered.
+        expires_at: Unix seconds until which they are remembered.
+        members: id (16 bytes) of each, and which of its reports were counted, packed (see `collector.store.packed_verdict`).
+
+    """
+
+    latest_end: int
+    expires_at: int
+    members: tuple[bytes, ...]
+
+
+class Closed(NamedTuple):
+    """The names of all closed windows, those whose tallies have gone included."""
+
+    windows: tuple[str, ...]
+
+
+class Counts(NamedTuple):
+    """A tally.
+
+    Attributes:
+        metric: the metric's name.
+        edition: what the reports mean.
+        window: the window's name.
+        symbols: how many there are.
+        counts: how often a symbol was reported, where it ever was: what a line holds, and not what it claims, is kept.
+
+    """
+
+    metric: str
+    edition: str
+    window: str
+    symbols: int
+    counts: Mapping[int, int]
+
+    @property
+    def name(self) -> str:
+        """Its name in the store."""
+        return f"{self.metric}:{self.edition}:{self.window}"
+
+
+class End(NamedTuple):
+    """The last line, without which the file was cut.
+
+    Attributes:
+        lines: how many lines stand before it.
+        sha256: hex digest of their bytes.
+
+    """
+
+    lines: int
+    sha256: str
+
+
+Line: TypeAlias = Header | Bucket | Closed | Counts | End
+
+
+def encode(line: Line) -> bytes:
+    """Return a line as it stands in the file."""
+    return json.dumps(_document(line), separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+
+
+def decode(raw: bytes) -> Line:
+    """Read a line.
+
+    Raises:
+        LineError: saying what is wrong with it.
+
+    """
+    try:
+        document = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise LineError("is not JSON, or is cut") from None
+    if not isinstance(document, dict):
+        raise LineError("is no JSON object")
+    fields = Fields(document)
+    for kind, read in _READERS.items():
+        if kind in document:
+            line = read(fields)
+            fields.nothing_else()
+            return line
+    raise LineError("is of no known kind")
+
+
+def _document(line: Line) -> Mapping[str, object]:
+    if isinstance(line, Header):
+        return {
+            "hearsay_backup": FORMAT,
+            "schema": line.schema,
+            "shards": line.shards,
+            "grace": line.grace_s,
+            "app": line.app,
+        }
+    if isinstance(line, Bucket):
+        ids = [member.hex() for member in line.members]
+        return {"ids": ids, "latest_end": line.latest_end, "expires": line.expires_at}
+    if isinstance(line, Closed):
+        return {"closed": line.windows}
+    if isinstance(line, End):
+        return {"end": line.lines, "sha256": line.sha256}
+    return {"tally": line.metric, "edition": line.edition, "window": line.window, **_counted(line)}
+
+
+def _counted(line: Counts) -> Mapping[str, object]:
+    """Return all counts, or those that are not 0 with their symbols, whichever is shorter."""
+    if 2 * len(line.counts) < line.symbols:
+        return {"symbols": line.symbols, "pairs": sorted(line.counts.items())}
+    return {"counts": [line.counts.get(symbol, 0) for symbol in range(line.symbols)]}
+
+
+def _read_header(fields: Fields) -> Header:
+    if fields.take("hearsay_backup") != FORMAT:
+        raise LineError(f"is of another format than {FORMAT}; use the version of Hearsay that wrote it, or a later one")
+    schema, shards = fields.whole("schema"), fields.whole("shards", 1, MOST_SHARDS)
+    grace_s, app = fields.take("grace"), fields.take("app")
+    if grace_s is not None:
+        whole(grace_s, "grace", 0, MAX_COUNT)
+    if app is not None and not isinstance(app, str):
+        raise LineError("app is no text")
+    return Header(schema, shards, grace_s, app)
+
+
+def _read_bucket(fields: Fields) -> Bucket:
+    members = tuple(bytes.fromhex(text) for text in fields.texts("ids", _HEX))
+    for member in members:
+        try:
+            unpack(member[ID_BYTES:])
+        except (ValueError, LookupError):
+            raise LineError("ids has one with what this version does not know") from None
+    return Bucket(fields.whole("latest_end", 0, LATEST_S), fields.whole("expires", 0, LATEST_S), members)
+
+
+def _read_closed(fields: Fields) -> Closed:
+    return Closed(tuple(window(text) for text in fields.texts("closed", ANYTHING)))
+
+
+def _read_counts(fields: Fields) -> Counts:
+    name = fields.text("tally", METRIC_NAME), fields.text("edition", EDITION), window(fields.take("window"))
+    if "pairs" not in fields.raw:
+        found = fields.take("counts")
+        if not isinstance(found, list) or len(found) > MOST_SYMBOLS:
+            raise LineError("counts is no list of counts")
+        counts = {symbol: count for symbol, count in enumerate(found) if whole(count, "counts", 0, MAX_COUNT)}
+        return Counts(*name, len(found), counts)
+    symbols, pairs = fields.whole("symbols", 1, MOST_SYMBOLS), fields.take("pairs")
+    if not isinstance(pairs, list):
+        raise LineError("pairs is no list")
+    counts = {}
+    for pair in pairs:
+        if not isinstance(pair, list) or len(pair) != 2:  # noqa: PLR2004 a pair
+            raise LineError("pairs has what is no pair")
+        counts[whole(pair[0], "pairs", 0, symbols - 1)] = whole(pair[1], "pairs", 1, MAX_COUNT)
+    return Counts(*name, symbols, counts)
+
+
+def _read_end(fields: Fields) -> End:
+    return End(fields.whole("end"), fields.text("sha256", _SHA256))
+
+
+_READERS: Mapping[str, Callable[[Fields], Line]] = {
+    "hearsay_backup": _read_header,
+    "ids": _read_bucket,
+    "closed": _read_closed,
+    "tally": _read_counts,
+    "end": _read_end,
+}

@@ -1,0 +1,1 @@
+"""The checks before a deployment, a line each."""

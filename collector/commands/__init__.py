@@ -1,0 +1,1 @@
+"""The commands of ``hearsay-collector``: options in, exit status out."""

@@ -1,0 +1,100 @@
+"""What every command of the collector shares: where the store is, and errors for people."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import click
+
+from client_sdk.protocol import HearsayError
+from collector.commands.secret import read_secret
+from collector.durability import Durability
+from collector.errors import ConfigError
+from collector.log import LogFormat
+
+
+def one_of(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:
+    """Return what an option needs that takes a member by its value: given the enumeration, click would take names."""
+    return {
+        "type": click.Choice([member.value for member in members], case_sensitive=False),
+        "default": default.value,
+        "show_default": True,
+        "callback": lambda _context, _option, value: members(value),
+    }
+
+
+data_dir_option = click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("hearsay-data"),
+    show_default=True,
+    help="Directory of the embedded store.",
+)
+
+
+def _redis_url(context: click.Context, _: click.Parameter, url: str | None) -> str | None:
+    """Return the URL; one that holds a secret may not stand on the command line."""
+    if url is None:
+        try:
+            return read_secret("HEARSAY_REDIS_URL")
+        except ConfigError as error:
+            raise click.UsageError(str(error), context) from error
+    if "@" in url or "password=" in url:
+        raise click.UsageError(
+            "every user of this machine can read a command line: give a URL with a user or a password in "
+            "HEARSAY_REDIS_URL, or in a file that HEARSAY_REDIS_URL_FILE names",
+            context,
+        )
+    return url
+
+
+redis_option = click.option(
+    "--redis",
+    "redis_url",
+    metavar="URL",
+    callback=_redis_url,
+    help="Use this Redis or Valkey server instead; also HEARSAY_REDIS_URL, or a file named by HEARSAY_REDIS_URL_FILE.",
+)
+
+cluster_option = click.option("--cluster", "is_cluster", is_flag=True, help="The server of --redis is in a cluster.")
+
+durability_option = click.option(
+    "--durability",
+    **one_of(Durability, Durability.FSYNC),
+    help="What an acknowledgement promises: on the store's disk, on its replicas' disks too, or in its memory.",
+)
+
+copies_option = click.option(
+    "--copies",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Replicas that have it, with --durability replicated.",
+)
+
+log_format_option = click.option(
+    "--log-format",
+    **one_of(LogFormat, LogFormat.TEXT),
+    help="How lines on standard error are written: for people, or an object a line.",
+)
+
+
+class ErrorsForPeople:
+    """Turns what is wrong into a sentence on standard error and exit code 1."""
+
+    def __enter__(self) -> None:
+        """Nothing to set up."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        """Say what was wrong and end."""
+        said = None
+        if isinstance(error, HearsayError):
+            said = str(error)
+        elif isinstance(error, OSError) and error.filename is not None:  # such as a folder that may not be entered
+            said = f"{error.filename} cannot be used: {error.strerror}"
+        if said is not None:
+            click.echo(f"hearsay-collector: {said}", err=True)
+            sys.exit(1)

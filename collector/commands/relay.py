@@ -1,0 +1,50 @@
+"""``hearsay-collector relay``: its options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from collector.commands.options import ErrorsForPeople, log_format_option
+from collector.commands.secret import read_secret
+from collector.config import parse_bind
+from collector.errors import ConfigError
+from collector.relay.config import DEFAULT_GATHER_S, DEFAULT_HELD, RelayConfig
+
+KEY_VARIABLE = "HEARSAY_RELAY_KEY"
+
+
+@click.command()
+@click.option("--to", "collector", metavar="URL", required=True, help="The collector's base URL.")
+@click.option(
+    "--allow-plain-http", is_flag=True, help="Hand on over http to another machine; whoever is on the way can read it."
+)
+@click.option("--key-file", type=click.Path(path_type=Path), help="A file that holds the relay key.")
+@click.option("--bind", default="127.0.0.1:8081", show_default=True, metavar="HOST:PORT", help="Where to listen.")
+@click.option(
+    "--gather",
+    "gather_s",
+    type=float,
+    default=DEFAULT_GATHER_S,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long uploads gather at most before they are sent on.",
+)
+@click.option("--held", type=int, default=DEFAULT_HELD, show_default=True, help="Uploads held at once, at most.")
+@log_format_option
+def relay(collector: str, key_file: Path | None, bind: str, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by RelayConfig
+    """Take uploads from devices, mix them, and hand them on: the collector sees no device's address.
+
+    The key that the collector knows is in the environment variable HEARSAY_RELAY_KEY, or in a file that --key-file or
+    HEARSAY_RELAY_KEY_FILE names.
+    """
+    from collector.relay.serve import serve  # noqa: PLC0415 the other commands need no server
+
+    with ErrorsForPeople():
+        host, port = parse_bind(bind)
+        key = read_secret(KEY_VARIABLE, key_file)
+        if key is None:
+            raise ConfigError(f"a relay needs a key: set {KEY_VARIABLE}, or name a file with --key-file")
+        serve(RelayConfig(collector=collector, key=key, host=host, port=port, **settings))

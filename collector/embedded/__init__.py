@@ -1,0 +1,1 @@
+"""The Valkey server that the collector starts for itself on a data directory."""

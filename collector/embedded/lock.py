@@ -1,0 +1,106 @@
+"""The embedded store's directory: whose it may be, and its lock.
+
+One collector at a time has it, for as long as anything may write there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import tempfile
+import time
+from pathlib import Path
+
+from collector.errors import ConfigError
+
+LOCK_FILE = "store.lock"
+
+ROOT = 0
+
+AS_SERVED = "run this as the user that serves, and name a directory that it can write with --data-dir"
+
+LOCK_TIMEOUT_S = 3.0
+"""A collector that was just killed leaves its store to end within moments: wait for that, not longer."""
+
+
+PROBE_BYTES = 4096
+"""A block: what a full disk has no room for."""
+
+
+def require_trusted(data_dir: Path) -> None:
+    """Refuse a directory in which others may put files in the place of the store's, or may have.
+
+    Root may use a directory of anybody's; and whoever is in the directory's group is trusted by whoever chose it.
+
+    Raises:
+        ConfigError: saying what to do.
+
+    """
+    status = data_dir.stat()
+    if status.st_uid not in (os.geteuid(), ROOT) and os.geteuid() != ROOT:
+        raise ConfigError(
+            f"the data directory {data_dir} belongs to another user, who could change what is counted: run as its "
+            "owner, or name another directory with --data-dir"
+        )
+    if status.st_mode & stat.S_IWOTH:
+        raise ConfigError(
+            f"every user of this machine may write in the data directory {data_dir} (mode "
+            f"{stat.S_IMODE(status.st_mode):04o}): see that nothing in it is somebody else's, then run: "
+            f"chmod 700 {data_dir}"
+        )
+
+
+def require_writable(data_dir: Path) -> None:
+    """Refuse a directory in which no store could write, by writing there; nothing of that is left behind.
+
+    Of one that is not there yet the nearest directory that is there is taken.
+
+    Raises:
+        ConfigError: saying what cannot be written, and why.
+
+    """
+    nearest = next(folder for folder in (data_dir, *data_dir.absolute().parents) if folder.is_dir())
+    present = (nearest, *data_dir.rglob("*"))
+    shut = [path for path in present if not path.is_socket() and not os.access(path, os.W_OK)]
+    if shut:
+        raise ConfigError(f"{shut[0]} cannot be written by this user: {AS_SERVED}")
+    for folder in (path for path in present if path.is_dir()):
+        try:
+            with tempfile.TemporaryFile(dir=folder) as file:
+                file.write(bytes(PROBE_BYTES))
+                file.flush()
+        except OSError as error:
+            raise ConfigError(f"{folder} cannot be written: {error.strerror}; {AS_SERVED}") from error
+
+
+def locked(data_dir: Path) -> int:
+    """Make a data directory if need be, and return the open file that locks it until every copy of it is closed.
+
+    Raises:
+        ConfigError: if the directory cannot be used, or is in use.
+
+    """
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        require_trusted(data_dir)
+        lock = os.open(data_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise ConfigError(
+            f"the data directory {data_dir} cannot be used: {error.strerror}; "
+            "name one that this user can write with --data-dir"
+        ) from error
+    deadline = time.monotonic() + LOCK_TIMEOUT_S
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                os.close(lock)
+                raise ConfigError(
+                    f"the data directory {data_dir} is in use by another collector: stop that one, "
+                    "or name another directory with --data-dir"
+                ) from None
+            time.sleep(0.05)
+        else:
+            return lock

@@ -1,0 +1,35 @@
+"""Asks a request for its key: the header ``Authorization: Bearer SECRET``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from collector.access import Access, Key, Role
+from collector.api.problem import Problem, ProblemError
+
+_NEEDS = {
+    Role.UPLOAD: "reporting here needs an upload key",
+    Role.READ: "reading tallies needs a read key, or the collector's read token",
+    Role.RELAY: "handing on uploads needs a relay key",
+}
+
+
+def require_key(environ: Mapping[str, Any], access: Access, role: Role) -> Key:
+    """Return the key that a WSGI request bears.
+
+    Raises:
+        ProblemError: 401 if it bears none that is known, 403 if that is for something else.
+
+    """
+    scheme, _, secret = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+    key = access.find(secret.strip()) if scheme.lower() == "bearer" else None
+    if key is None:
+        raise ProblemError(
+            Problem.UNAUTHORIZED,
+            f"{_NEEDS[role]}: send the header 'Authorization: Bearer SECRET'",
+            {"WWW-Authenticate": "Bearer"},
+        )
+    if key.role is not role:
+        raise ProblemError(Problem.FORBIDDEN, f"{_NEEDS[role]}; this key is for something else")
+    return key

@@ -1,0 +1,1 @@
+"""The registry and the keys, which may change while the service runs."""

@@ -1,0 +1,134 @@
+"""What a worker counts of itself: 64-bit cells in a row that it alone writes and the main process reads.
+
+A count is an addition in memory that both processes have: no message, no system call. A worker has its row for as long
+as it lives, and the next one takes over the row of one that died (see `sheet`): so counters never go back, and there
+are never more rows than workers at one time.
+
+Only perturbed reports and transport are counted, never a symbol, a metric or a device.
+"""
+
+from __future__ import annotations
+
+import logging
+import mmap
+import threading
+from bisect import bisect_left
+from collections.abc import Mapping
+
+from client_sdk.protocol import Refusal
+from collector.api.operations import OPERATIONS
+from collector.api.problem import Problem
+from collector.monitoring.sheet import Sheet
+from collector.store.port import Counted
+
+_log = logging.getLogger(__name__)
+
+ACCEPTED = "accepted"
+OTHER = "other"
+"""The operation of a request that asks for none."""
+
+BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""Upper bounds of the latency buckets: from less than one write to disk takes to what the store is given to answer."""
+
+OPERATION_NAMES = (*(operation.name for operation in OPERATIONS), OTHER)
+
+UPLOADS, REPORTS, PROBLEMS, STORE_ERRORS = "uploads", "reports", "problems", "store_errors"
+
+LABELS: Mapping[str, tuple[str, ...]] = {
+    UPLOADS: ("counted", "duplicate"),
+    REPORTS: (ACCEPTED, *(refusal.value for refusal in Refusal)),
+    PROBLEMS: tuple(problem.code for problem in Problem),
+    STORE_ERRORS: ("",),
+}
+"""The labels of each counter."""
+
+_COUNTERS = [(name, label) for name, labels in LABELS.items() for label in labels]
+_CELL = {counter: cell for cell, counter in enumerate(_COUNTERS)}
+
+_HISTOGRAM_CELLS = len(BUCKETS_S) + 2
+"""A cell a bucket, one for what is slower than all, and one for the sum of nanoseconds."""
+
+_HISTOGRAM = {name: len(_COUNTERS) + place * _HISTOGRAM_CELLS for place, name in enumerate(OPERATION_NAMES)}
+
+CELLS = len(_COUNTERS) + len(OPERATION_NAMES) * _HISTOGRAM_CELLS
+_BYTES = 8 * CELLS
+
+_BUCKETS_NS = tuple(round(bound * 1e9) for bound in BUCKETS_S)
+
+_COUNTED, _DUPLICATE = (_CELL[UPLOADS, label] for label in LABELS[UPLOADS])
+_ACCEPTED = _CELL[REPORTS, ACCEPTED]
+
+
+class Counters:
+    """The counters of one process, for all its threads."""
+
+    def __init__(self, sheet: Sheet | None = None) -> None:
+        """Take a row that no living process has; without a sheet count in memory alone."""
+        self._lock = threading.Lock()
+        self._cells = memoryview(_memory(sheet)).cast("q")
+
+    def add(self, name: str, label: str = "", amount: int = 1) -> None:
+        """Add to a counter."""
+        with self._lock:
+            self._cells[_CELL[name, label]] += amount
+
+    def add_counted(self, *uploads: Counted) -> None:
+        """Count uploads and their reports; of those that came again, only that they did."""
+        cells = self._cells
+        with self._lock:
+            for (reports, refused), is_duplicate in uploads:
+                if is_duplicate:
+                    cells[_DUPLICATE] += 1
+                    continue
+                cells[_COUNTED] += 1
+                cells[_ACCEPTED] += reports - len(refused)
+                for _, refusal in refused:
+                    cells[_CELL[REPORTS, refusal]] += 1
+
+    def observe(self, operation: str, elapsed_ns: int) -> None:
+        """Count a request by the time that it took."""
+        first = _HISTOGRAM.get(operation, _HISTOGRAM[OTHER])
+        with self._lock:
+            self._cells[first + bisect_left(_BUCKETS_NS, elapsed_ns)] += 1
+            self._cells[first + _HISTOGRAM_CELLS - 1] += elapsed_ns
+
+
+class Totals:
+    """The sums over all processes that counted on a sheet, living and dead."""
+
+    def __init__(self, sheet: Sheet) -> None:
+        """Read them as they are now."""
+        self._cells = [0] * CELLS
+        for counted in sheet.rows():
+            for cell, amount in enumerate(memoryview(counted).cast("q")):
+                self._cells[cell] += amount
+
+    def of(self, name: str, label: str = "") -> int:
+        """Return a counter."""
+        return self._cells[_CELL[name, label]]
+
+    def latency(self, operation: str) -> tuple[list[int], float]:
+        """Return how many requests were in each bucket, slower ones than all last, and the sum of seconds."""
+        first = _HISTOGRAM[operation]
+        *buckets, sum_ns = self._cells[first : first + _HISTOGRAM_CELLS]
+        return buckets, sum_ns / 1e9
+
+
+def new_sheet() -> Sheet:
+    """Return a sheet for the counters of all processes that are given it.
+
+    Raises:
+        ConfigError: if none can be made.
+
+    """
+    return Sheet(_BYTES)
+
+
+def _memory(sheet: Sheet | None) -> mmap.mmap | bytearray:
+    """Return where to count. A worker that cannot be counted is better than none."""
+    if sheet is not None:
+        try:
+            return sheet.row()
+        except OSError as error:
+            _log.warning("a worker is missing from the metrics: %s", error.strerror)
+    return bytearray(_BYTES)

@@ -1,0 +1,155 @@
+"""Commands to one server over one connection, and their answers: written where, and as often as, promised."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from redis.exceptions import (
+    AskError,
+    NoScriptError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+)
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from collector.errors import ConfigError, StoreUnavailableError
+from collector.servers.command import Request, even_when_full
+from collector.servers.connection import Connection
+from collector.servers.server import Replicas
+from collector.store import keys
+from collector.store.port import StoreFullError
+from collector.text import plural
+
+COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
+"""Milliseconds of each wait for copies, two seconds together.
+
+A wait asks the replicas once how far they are; what they write to disk after that they tell by themselves only once a
+second. So ask again, soon at first.
+"""
+
+ASKING = Request.of("", "ASKING").command
+
+
+class TooFewCopiesError(RedisError):
+    """A write was made and is not yet where it was promised to be."""
+
+
+class Sent(NamedTuple):
+    """A command that goes to a server.
+
+    Attributes:
+        place: which of a call's requests it is.
+        is_asking: whether its slot is still on its way to that server.
+
+    """
+
+    place: int
+    is_asking: bool
+
+
+def send(connection: Connection, requests: Sequence[Request], batch: Sequence[Sent]) -> None:
+    """Send commands in a row."""
+    commands = []
+    for place, is_asking in batch:
+        commands += [ASKING] * is_asking
+        commands.append(requests[place].command)
+    connection.send(b"".join(commands))
+
+
+def receive(connection: Connection, batch: Sequence[Sent], copies: int) -> list[Any]:
+    """Return the answers; an error that is one command's alone is an answer too.
+
+    Args:
+        connection: over which the batch was sent.
+        batch: what was sent.
+        copies: how many replicas must have on disk what was written.
+
+    """
+    answers = []
+    for _, is_asking in batch:
+        if is_asking:
+            connection.receive()
+        answers.append(_answer(connection))
+    if not copies or _has_copies(connection, copies):
+        return answers
+    error = TooFewCopiesError(f"a write is not yet on the disks of {plural(copies, 'replica')}")
+    return [answer if isinstance(answer, RedisError) else error for answer in answers]
+
+
+def write_after_reading(connection: Connection, tags: Sequence[str]) -> str:
+    """Have a server write something on one of its shards, and return which: what it answered before came before that.
+
+    Args:
+        connection: over which it answered.
+        tags: prefixes of the shards that it answered for; some of them may be on their way to another server.
+
+    Raises:
+        RedisError: if it does not take writes for any of them.
+
+    """
+    answer: Any = None
+    for tag in tags:
+        connection.send(Request.of(tag, *even_when_full("SET", tag + keys.READ, "")).command)
+        answer = _answer(connection)
+        if not isinstance(answer, RedisError):
+            return tag
+        if not isinstance(answer, AskError):
+            break
+    raise answer
+
+
+def require_copies(connection: Connection, replicas: Replicas) -> None:
+    """Wait until what this connection wrote is on disk here and on as many replicas as there are.
+
+    Raises:
+        RedisError: if it is not, in two seconds.
+
+    """
+    if _has_copies(connection, replicas.number):
+        return
+    message = f"what was read is not yet on the disks of {plural(replicas.number, 'replica')}"
+    if replicas.failed:
+        names = " and ".join(replicas.failed)
+        message += (
+            f", of which {plural(len(replicas.failed), 'has', 'have')} failed: bring back {names}, or have every other "
+            "node of the cluster forget it (CLUSTER FORGET)"
+        )
+    raise TooFewCopiesError(message)
+
+
+def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:
+    """Return an error of this project's own for one of a server."""
+    if isinstance(error, (RedisConnectionError, RedisTimeoutError)):
+        return StoreUnavailableError(f"the store cannot be reached: {error}; is it running?")
+    if isinstance(error, (ConfigError, TooFewCopiesError)):
+        return StoreUnavailableError(str(error))
+    if isinstance(error, OutOfMemoryError):
+        return StoreFullError("the memory of the store is full: give it more, or retire tallies")
+    return StoreUnavailableError(f"the store did not do as asked: {error}")
+
+
+def _has_copies(connection: Connection, copies: int) -> bool:
+    """Wait until what this connection wrote is on disk here and on so many replicas."""
+    for wait_ms in COPIES_WAITS_MS:
+        connection.send(Request.of("", "WAITAOF", 1, copies, wait_ms).command)
+        answer = _answer(connection)
+        if isinstance(answer, RedisError):
+            return False
+        here, on_replicas = answer
+        if here >= 1 and on_replicas >= copies:
+            return True
+    return False
+
+
+def _answer(connection: Connection) -> Any:  # noqa: ANN401 as redis answers
+    """Return the next answer; an error that is one command's alone is an answer too."""
+    try:
+        return connection.receive()
+    except (NoScriptError, ReadOnlyError):
+        raise  # a server that was restarted or is no longer the master: connect again
+    except ResponseError as error:
+        return error

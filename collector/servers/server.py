@@ -1,0 +1,119 @@
+"""What is asked of one server over one connection: its settings, its replicas, its cluster."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+from collector.durability import SETTINGS, Promise, require_promise
+from collector.errors import ConfigError
+from collector.servers.command import Request
+from collector.servers.connection import Connection
+from collector.servers.memory import Memory
+
+Address: TypeAlias = tuple[str, int] | None
+"""Host and port of a server; None is the server of the URL."""
+
+VALIDITY_FACTOR = "cluster-replica-validity-factor"
+"""By it a cluster votes for no replica that was without its master for long, or was never in step; but 0 lets any."""
+
+
+class Replicas(NamedTuple):
+    """The replicas of a server that could take over from it with what they have.
+
+    Attributes:
+        number: how many there are.
+        failed: the names, in the cluster, of those that are known to have failed: each may come back.
+
+    """
+
+    number: int
+    failed: tuple[str, ...] = ()
+
+
+def ask(connection: Connection, *command: str | int) -> Any:  # noqa: ANN401 as redis answers
+    """Send one command and return the answer."""
+    connection.send(Request.of("", *command).command)
+    return connection.receive()
+
+
+def info(connection: Connection, section: str) -> dict[str, str]:
+    """Return the facts of a section of INFO."""
+    lines = ask(connection, "INFO", section).decode().splitlines()
+    return dict(line.split(":", 1) for line in lines if ":" in line)
+
+
+def memory_of(connection: Connection) -> Memory:
+    """Return how much memory the server uses, and how much it may."""
+    return Memory.of(info(connection, "memory"))
+
+
+def setting(connection: Connection, name: str) -> str | None:
+    """Return the value of a setting; None where the server has no such."""
+    found = ask(connection, "CONFIG", "GET", name)
+    return found[1].decode() if found else None
+
+
+def require_kept(connection: Connection, promise: Promise, *, is_cluster: bool) -> None:
+    """Refuse the server if it would not keep a promise, or is not what it was said to be.
+
+    Raises:
+        ConfigError: naming what to set.
+
+    """
+    version = info(connection, "server")["redis_version"]
+    if (info(connection, "cluster").get("cluster_enabled") == "1") is not is_cluster:
+        raise ConfigError(
+            "the store is no node of a cluster: leave out --cluster"
+            if is_cluster
+            else "the store is a node of a cluster: add --cluster"
+        )
+    settings = {name: setting(connection, name) for name in SETTINGS}
+    require_promise(version, settings, promise, is_cluster=is_cluster)
+
+
+def replicas(connection: Connection) -> list[Address] | None:
+    """Return where the replicas listen that are in step; None if the server is a replica itself."""
+    facts = info(connection, "replication")
+    if facts["role"] != "master":
+        return None
+    described = [value for name, value in facts.items() if name.startswith("slave") and name[5:].isdecimal()]
+    parts = [dict(part.split("=", 1) for part in value.split(",")) for value in described]
+    return [(part["ip"], int(part["port"])) for part in parts if part["state"] == "online"]
+
+
+def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Address]:
+    """Return where the nodes of the cluster listen, replicas too, but for those that are known to have failed."""
+    port = b"tls-port" if by_tls else b"port"
+    described = [_facts(node) for shard in ask(connection, "CLUSTER", "SHARDS") for node in _facts(shard)[b"nodes"]]
+    return [
+        ((node[b"endpoint"] or b"").decode() or own_host, node[port])
+        for node in described
+        if node[b"health"] != b"fail"
+    ]
+
+
+def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
+    """Return the replicas of the master that is asked, whose slot it is.
+
+    A replica that has failed is one of them: it may only have been cut off, come back, and take over. A master from
+    which this one took over, and that has failed, is none of them: when it comes back, nobody votes for it before it
+    is in step, but with a validity factor of 0.
+    """
+    takes_over_in_any_state = setting(connection, VALIDITY_FACTOR) == "0"
+    for shard in map(_facts, ask(connection, "CLUSTER", "SHARDS")):
+        bounds = shard[b"slots"]
+        if any(first <= slot <= last for first, last in zip(bounds[::2], bounds[1::2], strict=True)):
+            members = list(map(_facts, shard[b"nodes"]))
+            able = [
+                node
+                for node in members
+                if node[b"role"] == b"replica" or node[b"health"] != b"fail" or takes_over_in_any_state
+            ]
+            failed = tuple(node[b"id"].decode() for node in able if node[b"health"] == b"fail")
+            return Replicas(len(able) - 1, failed)  # one of them is the master itself
+    return Replicas(0)
+
+
+def _facts(flat: list[Any]) -> dict[bytes, Any]:
+    """Return names and values that stand in turn."""
+    return dict(zip(flat[::2], flat[1::2], strict=True))

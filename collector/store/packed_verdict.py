@@ -1,0 +1,96 @@
+"""What the store remembers of an upload: which of its reports were counted. Why others were refused is judged anew.
+
+So it takes at most MOST_BYTES, whatever an upload holds, and one byte where all of its reports were counted. The
+meaning of a byte never changes: what is remembered by one version is read by the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from client_sdk.protocol import MAX_REPORTS, Refusal
+
+REFUSAL_BYTES = {
+    Refusal.UNKNOWN_METRIC: 1,
+    Refusal.UNKNOWN_EDITION: 2,
+    Refusal.WRONG_WINDOW: 3,
+    Refusal.WINDOW_IN_FUTURE: 4,
+    Refusal.WINDOW_CLOSED: 5,
+    Refusal.METRIC_EXPIRED: 6,
+    Refusal.SYMBOL_OUT_OF_RANGE: 7,
+}
+"""How schema 1 named refusals."""
+
+RUN_BYTES = 3
+"""What schema 1 kept of a run of equal refusals: its first index, its last one, and the byte of its refusal."""
+
+BITMAP_BYTES = MAX_REPORTS // 8
+
+MOST_BYTES = 1 + BITMAP_BYTES
+"""With the id less than 64 bytes, beyond which a bucket would cost four times as much (see count_upload)."""
+
+UNKNOWN = "nothing that a store remembers of an upload"
+
+
+class Remembered(NamedTuple):
+    """What is known of an upload of which something was counted.
+
+    Attributes:
+        reports: how many reports it had.
+        counted: indexes of those that were counted.
+
+    """
+
+    reports: int
+    counted: Collection[int]
+
+
+def pack(reports: int, counted: Sequence[int]) -> bytes:
+    """Return the bytes for an upload of 1 to 256 reports of which some were counted, by rising index.
+
+    The first is the number of reports, less one. Nothing follows it where all were counted; else their indexes where
+    these are shorter than a bitmap, or the bitmap.
+    """
+    head = bytes((reports - 1,))
+    if len(counted) == reports:
+        return head
+    if len(counted) >= BITMAP_BYTES:
+        return head + sum(1 << index for index in counted).to_bytes(BITMAP_BYTES, "little")
+    # By its length a list is told from the runs of schema 1: where it would have one of theirs, its last index is twice
+    # in it.
+    listed = counted if len(counted) % RUN_BYTES else (*counted, counted[-1])
+    return head + bytes(listed)
+
+
+def unpack(packed: bytes) -> Remembered:
+    """Read what `pack` returned, or schema 1 remembered.
+
+    Raises:
+        ValueError: if it is neither.
+
+    """
+    reports, rest = packed[0] + 1, packed[1:]
+    return Remembered(reports, _counted(reports, rest) if rest else range(reports))
+
+
+def _counted(reports: int, rest: bytes) -> frozenset[int]:
+    if len(rest) % RUN_BYTES == 0:
+        counted = frozenset(range(reports)) - _refused_of_schema_1(rest)
+    elif len(rest) == BITMAP_BYTES:
+        bits = int.from_bytes(rest, "little")
+        counted = frozenset(index for index in range(MAX_REPORTS) if bits >> index & 1)
+    elif len(rest) < BITMAP_BYTES:
+        counted = frozenset(rest)
+    else:
+        raise ValueError(UNKNOWN)
+    if max(counted, default=0) >= reports:
+        raise ValueError(UNKNOWN)
+    return counted
+
+
+def _refused_of_schema_1(runs: bytes) -> frozenset[int]:
+    if not set(runs[2::RUN_BYTES]) <= set(REFUSAL_BYTES.values()):
+        raise ValueError(UNKNOWN)
+    spans = zip(runs[::RUN_BYTES], runs[1::RUN_BYTES], strict=True)
+    return frozenset(index for first, last in spans for index in range(first, last + 1))

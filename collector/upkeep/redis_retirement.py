@@ -1,0 +1,71 @@
+"""Tallies that go, on Redis or Valkey.
+
+Two steps, so that a reader never adds up what is half gone: first the names leave the index of every shard, then the
+counts go. A reader looks into the index again after it has read: what is still there was whole. A retirement that
+breaks off is finished by the next one, for the names of those that are going are kept until their counts have gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from collector.store import keys
+from collector.store.redis_store import RedisStore
+from collector.upkeep.retention import TallyName
+
+TAKE_OUT_OF_INDEX = """
+-- KEYS: the shard's closed windows; its index of tallies; its windows with a tally; names that are going
+-- ARGV: names of tallies
+for _, name in ipairs(ARGV) do
+  local is_closed = redis.call('SISMEMBER', KEYS[1], string.match(name, '[^:]+$')) == 1
+  if is_closed and redis.call('HDEL', KEYS[2], name) == 1 then redis.call('SADD', KEYS[4], name) end
+end
+local left = {}
+for _, name in ipairs(redis.call('HKEYS', KEYS[2])) do left[string.match(name, '[^:]+$')] = true end
+for _, window in ipairs(redis.call('SMEMBERS', KEYS[3])) do
+  if not left[window] then redis.call('SREM', KEYS[3], window) end
+end
+"""
+
+NAMES_A_SCRIPT = 1000
+"""A script holds up every upload meanwhile: a thousand names take about a millisecond."""
+
+
+class RedisRetirement:
+    """Retires the tallies of a store; see Retirable."""
+
+    def __init__(self, store: RedisStore) -> None:
+        """Take the store, which must be prepared."""
+        self._store = store
+
+    def closed_windows(self) -> frozenset[str]:
+        """See Retirable."""
+        return self._store.closed_windows()
+
+    def tally_names(self) -> frozenset[TallyName]:
+        """See Retirable."""
+        return frozenset(TallyName(*name.split(":")) for name in self._store.index())
+
+    def retire(self, names: Collection[TallyName]) -> None:
+        """See Retirable."""
+        going = {":".join(name) for name in names}.union(*map(self._going, range(self._store.shards)))
+        for shard in range(self._store.shards):
+            self._take_out_of_index(shard, sorted(going))
+        for shard in range(self._store.shards):
+            self._forget_counts(shard)
+
+    def _take_out_of_index(self, shard: int, names: list[str]) -> None:
+        touched = [keys.of_shard(shard, name) for name in (keys.CLOSED, keys.TALLIES, keys.WINDOWS, keys.GOING)]
+        for start in range(0, len(names), NAMES_A_SCRIPT):
+            part = names[start : start + NAMES_A_SCRIPT]
+            self._store.run(shard, "EVAL", TAKE_OUT_OF_INDEX, len(touched), *touched, *part)
+
+    def _forget_counts(self, shard: int) -> None:
+        names = sorted(self._going(shard))
+        for start in range(0, len(names), NAMES_A_SCRIPT):
+            part = names[start : start + NAMES_A_SCRIPT]
+            self._store.run(shard, "UNLINK", *(keys.tally(shard, name) for name in part))
+            self._store.run(shard, "SREM", keys.of_shard(shard, keys.GOING), *part)
+
+    def _going(self, shard: int) -> set[str]:
+        return {name.decode() for name in self._store.run(shard, "SMEMBERS", keys.of_shard(shard, keys.GOING))}

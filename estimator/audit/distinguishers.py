@@ -1,0 +1,212 @@
+"""Ways to look at observations: each gives every observation a score, the higher the more it speaks for one answer.
+
+The best test of two known laws orders observations by their likelihood ratio (Neyman & Pearson 1933). The laws are not
+known here: ratios are learnt from a sample, of every feature, of every pair of features (noise that is right in each of
+two reports may be wrong in both together), of all features at once as if they were independent, and of all pairs of
+windows at once. Alphabets too large to be learnt are also cut into bins of equal counts; so are sums over windows,
+because what speaks most may be neither a large sum nor a small one.
+
+Sources of the search for events: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of differential privacy";
+Bichsel, Gehr, Drachsler-Cohen, Tsankov & Vechev 2018, "DP-Finder: finding differential privacy violations by sampling
+and optimization".
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Protocol
+
+import numpy as np
+
+from estimator.audit.features import Rows, Table
+from estimator.statistics.arrays import Floats
+
+FINE, COARSE = 64, 12
+"""Bins of a feature alone, and of a feature in a pair: 144 cells are learnt from a few thousand observations."""
+
+LEAST_FOR_PAIRS = 16
+"""Observations of each answer from which pairs of features are learnt; fewer teach nothing of so many."""
+
+PRIOR = 0.5
+"""Added to every count, so that what was never seen has a finite ratio (Krichevsky & Trofimov 1981)."""
+
+Places = tuple[tuple[int, ...], ...]
+"""Groups of columns that share one table."""
+
+
+class Score(Protocol):
+    """A way to look."""
+
+    def of(self, rows: Rows) -> Floats:
+        """Return the score of each observation."""
+
+
+class Coder(Protocol):
+    """Turns a feature's values into 0..size-1."""
+
+    @property
+    def size(self) -> int:
+        """How many codes there are."""
+
+    def codes(self, values: Rows) -> Rows:
+        """Return the code of each value."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """One code a value that was seen when this was learnt, and one for all others."""
+
+    values: Rows
+
+    @property
+    def size(self) -> int:
+        return self.values.size + 1
+
+    def codes(self, values: Rows) -> Rows:
+        found = np.minimum(np.searchsorted(self.values, values), self.values.size - 1)
+        return np.where(self.values[found] == values, found, self.values.size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bins:
+    """One code a range of values."""
+
+    edges: Rows | Floats
+
+    @property
+    def size(self) -> int:
+        return self.edges.size + 1
+
+    def codes(self, values: Rows | Floats) -> Rows:
+        return np.searchsorted(self.edges, values, side="right")
+
+
+@dataclass(frozen=True, slots=True)
+class _Learnt:
+    """The logarithm of a likelihood ratio, by table, added up over the places that share the table."""
+
+    places: Places
+    coders: tuple[Coder, ...]
+    table: Floats
+
+    def of(self, rows: Rows) -> Floats:
+        return sum((self.table[_joint(rows[:, place], self.coders)] for place in self.places), np.zeros(len(rows)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """All features at once, as if they were independent."""
+
+    parts: tuple[Score, ...]
+
+    def of(self, rows: Rows) -> Floats:
+        return sum((part.of(rows) for part in self.parts), np.zeros(len(rows)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """The logarithm of a likelihood ratio of another score, by bins of it."""
+
+    inner: Score
+    bins: _Bins
+    table: Floats
+
+    def of(self, rows: Rows) -> Floats:
+        folded: Floats = self.table[self.bins.codes(self.inner.of(rows))]
+        return folded
+
+
+def scores(sample: Table) -> Iterator[Score]:
+    """Yield the ways to look that are learnt from a sample of both answers."""
+    columns = [np.unique(np.concatenate([sample.first[:, at], sample.second[:, at]])) for at in range(_width(sample))]
+    exact = [_Known(values) for values in columns]
+    pooled = tuple(_pooled(sample, columns))
+    for score in pooled:
+        yield score
+        if len(score.places) > 1:
+            yield _fold(sample, score)
+    if len(pooled) > 1:
+        yield _Sum(pooled)
+    for at, values in enumerate(columns):
+        if len(pooled) < len(columns):  # else it is pooled with nothing, and was yielded above
+            yield _learn(sample, ((at,),), (exact[at],))
+        if sample.ordered[at] and values.size > FINE:
+            yield _learn(sample, ((at,),), (_bins(sample, at, FINE),))
+    if len(sample.first) >= LEAST_FOR_PAIRS:
+        yield from _in_pairs(sample, exact)
+
+
+def _in_pairs(sample: Table, exact: Sequence[_Known]) -> Iterator[Score]:
+    """Yield a score for each pair of features, and one for all pairs of windows that a feature has."""
+    coarse = {at: coder for at in range(_width(sample)) if (coder := _coarse(sample, at, exact[at])) is not None}
+    over_time: defaultdict[str, list[Score]] = defaultdict(list)
+    for one, other in combinations(coarse, 2):
+        score = _learn(sample, ((one, other),), (coarse[one], coarse[other]))
+        yield score
+        if sample.features[one].name == sample.features[other].name:
+            over_time[sample.features[one].name].append(score)
+    for parts in over_time.values():
+        if len(parts) > 1:
+            yield (all_pairs := _Sum(tuple(parts)))
+            yield _fold(sample, all_pairs)
+
+
+def _width(sample: Table) -> int:
+    return len(sample.features)
+
+
+def _pooled(sample: Table, columns: Sequence[Rows]) -> Iterator[_Learnt]:
+    """Yield a score for each name, of its features in all windows: what counts is how often each value was seen."""
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for at, feature in enumerate(sample.features):
+        places[feature.name].append(at)
+    for group in places.values():
+        values = np.unique(np.concatenate([columns[at] for at in group]))
+        yield _learn(sample, tuple((at,) for at in group), (_Known(values),))
+
+
+def _coarse(sample: Table, at: int, exact: _Known) -> Coder | None:
+    """Return few codes of a feature, or none if it has many values without order, such as ids."""
+    if exact.values.size <= COARSE:
+        return exact if exact.values.size > 1 else None
+    return _bins(sample, at, COARSE) if sample.ordered[at] else None
+
+
+def _bins(sample: Table, at: int, bins: int) -> Coder:
+    return _bins_of(np.concatenate([sample.first[:, at], sample.second[:, at]]), bins)
+
+
+def _bins_of(values: Rows | Floats, bins: int) -> _Bins:
+    quantiles = np.quantile(values, np.arange(1, bins) / bins, method="higher")
+    return _Bins(np.unique(quantiles))
+
+
+def _fold(sample: Table, inner: Score) -> Score:
+    sides = [inner.of(rows) for rows in (sample.first, sample.second)]
+    bins = _bins_of(np.concatenate(sides), FINE)
+    counts = [np.bincount(bins.codes(side), minlength=bins.size) for side in sides]
+    return _Folded(inner, bins, _log_ratios(*counts))
+
+
+def _log_ratios(first: Rows, second: Rows) -> Floats:
+    ratios: Floats = np.log((first + PRIOR) / (second + PRIOR))
+    return ratios
+
+
+def _learn(sample: Table, places: Places, coders: tuple[Coder, ...]) -> _Learnt:
+    size = int(np.prod([coder.size for coder in coders]))
+    counts = [
+        np.sum([np.bincount(_joint(rows[:, place], coders), minlength=size) for place in places], axis=0)
+        for rows in (sample.first, sample.second)
+    ]
+    return _Learnt(places, coders, _log_ratios(*counts))
+
+
+def _joint(values: Rows, coders: Sequence[Coder]) -> Rows:
+    codes = np.zeros(len(values), dtype=np.int64)
+    for at, coder in enumerate(coders):
+        codes = codes * coder.size + coder.codes(values[:, at])
+    return codes

@@ -1,0 +1,82 @@
+"""The command ``rehearse``: known answers through the real mechanisms."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from secrets import randbits
+
+import click
+
+from client_sdk.protocol import Registry
+from estimator.commands.options import REGISTRY, load_registry
+from estimator.commands.printing import put
+from estimator.commands.progress import progress
+from estimator.errors import AnswersError
+from estimator.rehearsal import rehearsal
+from estimator.rehearsal.ground_truth import MAX_DEVICES, Source, from_shares, read_csv
+from estimator.render.text.rehearsal import FORMATS
+
+_DEVICES = click.IntRange(1, MAX_DEVICES)
+
+SEED_BITS = 32
+"""Of a seed that was not given: short enough to be typed again."""
+
+
+@click.command()
+@REGISTRY
+@click.option(
+    "--csv",
+    "table",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="True answers: a column a metric, a row a device.",
+)
+@click.option("--repeat", metavar="N", type=_DEVICES, help="With --csv: how many devices a row stands for (1).")
+@click.option("--population", metavar="N", type=_DEVICES, help="Draw N devices instead, uniformly or from --shares.")
+@click.option(
+    "--shares", metavar="FILE", type=click.Path(path_type=Path), help="TOML or JSON: metric to answer to its share."
+)
+@click.option(
+    "--seed", metavar="N", type=click.IntRange(0), help="The same seed gives the same output; else a fresh one."
+)
+@click.option("--rounds", metavar="N", type=click.IntRange(0), default=0, help="Draw N times anew to measure coverage.")
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True)
+def rehearse(  # noqa: PLR0913 one argument an option
+    *,
+    registry: Path,
+    table: Path | None,
+    repeat: int | None,
+    population: int | None,
+    shares: Path | None,
+    seed: int | None,
+    rounds: int,
+    form: str,
+) -> None:
+    """Run known answers through the real mechanisms and print truth beside estimate."""
+    source = _source(load_registry(registry), table, repeat, population, shares)
+    if source.ignored:
+        click.echo(f"ignored columns, which are no metrics: {', '.join(map(repr, source.ignored))}", err=True)
+    for metric in source.missing:
+        click.echo(f"skipped {metric.name}: {rehearsal.NO_COLUMN}", err=True)
+    seed = randbits(SEED_BITS) if seed is None else seed
+    with progress("rehearsing", rounds * len(source.crowds)) as advance:
+        made = rehearsal.rehearse(source, seed=seed, rounds=rounds, after_round=partial(advance, 1))
+    put(FORMATS, form, made)
+
+
+def _source(
+    registry: Registry, table: Path | None, repeat: int | None, population: int | None, shares: Path | None
+) -> Source:
+    if (table is None) == (population is None):
+        raise click.UsageError("say what is true: either --csv FILE or --population N")
+    if shares is not None and population is None:
+        raise click.UsageError("--shares belongs to --population; a CSV has shares of its own")
+    if repeat is not None and table is None:
+        raise click.UsageError("--repeat belongs to --csv; give --population the number of devices")
+    try:
+        if table is not None:
+            return read_csv(table, registry, repeat or 1)
+        return from_shares(registry, population or 0, shares)
+    except AnswersError as error:
+        raise click.UsageError(f"the answers cannot be used:\n{error}") from error

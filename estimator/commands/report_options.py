@@ -1,0 +1,104 @@
+"""What a command line of ``report`` asks for, and where it contradicts itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from client_sdk.protocol import Window
+from estimator.render import BINARY_FORMATS
+from estimator.results.request import Selection, Wanted
+
+ROWS = ("csv", "parquet")
+"""The forms that have a row for each estimate, and nothing of a whole tally."""
+
+
+STDOUT = Path("-")
+"""What many programs take for standard output; a file of that name would be nobody's wish."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The options of ``report``, whose help says what they mean."""
+
+    registry: Path
+    collector: str | None
+    tallies: Path | None
+    preliminary: bool
+    first: Window | None
+    last: Window | None
+    simultaneous: bool
+    covariance: bool
+    central_delta: float | None
+    pool: bool
+    clusters: bool
+    fakes: float | None
+    form: str | None
+    html: Path | None
+    output: Path | None
+    out: Path | None
+    every: str | None
+    watch_s: float | None
+
+    @property
+    def printed(self) -> str | None:
+        """The form that is printed or put into ``--output``; none where a page is all that is wanted."""
+        return "table" if self.form is None and (self.html is None or self.output is not None) else self.form
+
+    @property
+    def wanted(self) -> Wanted:
+        """What is wanted of each tally."""
+        return Wanted(
+            self.simultaneous, self.covariance, self.central_delta, self.pool, fakes=self.fakes, clusters=self.clusters
+        )
+
+    @property
+    def selection(self) -> Selection:
+        """Which windows are wanted."""
+        return Selection(self.first, self.last, self.preliminary or self.watch_s is not None)
+
+    def mistakes(self) -> Iterator[tuple[object, str]]:
+        """Yield every mistake that can be made with several options: whether it was, and what to do."""
+        yield (
+            (self.collector is None) == (self.tallies is None),
+            "say where the tallies are: either --collector URL or --tallies FILE",
+        )
+        yield (
+            self.first and self.last and self.first.starts_at >= self.last.ends_at,
+            f"--from {self.first} begins after --to {self.last} has ended; exchange them",
+        )
+        yield (
+            self.covariance and self.printed != "json",
+            "a covariance is a matrix, which only JSON holds; add --format json",
+        )
+        yield (
+            self.central_delta is not None and self.printed in ROWS,
+            "a central epsilon is of a whole tally, not of a row; take --format table or json",
+        )
+        yield (
+            (self.fakes is not None or self.clusters) and self.printed in ROWS,
+            "tests and clusters are of a whole tally, not of a row; take --format table or json",
+        )
+        yield (
+            self.output is None and self.printed in BINARY_FORMATS,
+            f"{self.printed} is not for the eye; add --output FILE",
+        )
+        yield (
+            self.html is not None and self.output is not None and self.html.resolve() == self.output.resolve(),
+            "--html and --output name the same file; the one would replace the other",
+        )
+        yield (
+            STDOUT in (self.html, self.output),
+            "- is no file here; leave --output out for standard output, and give --html a file",
+        )
+        yield (self.out is None) != (self.every is None), "--out DIR and --every window belong together"
+        elsewhere = self.output or self.html or self.printed != "table"
+        yield (
+            self.out and (self.preliminary or self.pool or elsewhere),
+            "--out writes closed windows in every form, without --preliminary, --pool, --output, --html and --format",
+        )
+        yield (
+            self.watch_s is not None and (self.collector is None or self.out or elsewhere),
+            "--watch draws the table of a collector; leave out --tallies, --out, --output, --html and --format",
+        )

@@ -1,0 +1,1 @@
+"""The estimates of one tally: shares, means, distributions, joint tables and clusters."""

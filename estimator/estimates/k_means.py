@@ -1,0 +1,219 @@
+"""Clusters of answers: weighted k-means of an estimated histogram, how many there are, and how sure that is.
+
+Everything follows from the tally, so it costs no budget. The points are the bins of a number, the positions of a scale
+or a count, or the pairs of two questions; their weights are the likeliest shares (of a number's bins smoothed, as in
+the report's histogram).
+
+* k-means: Lloyd 1982, "Least squares quantization in PCM", from several starts that are drawn by distance (Arthur &
+  Vassilvitskii 2007, "k-means++: the advantages of careful seeding"), with a seed; the best of them is taken.
+* How many: the number with the largest average silhouette width (Rousseeuw 1987, "Silhouettes: a graphical aid to the
+  interpretation and validation of cluster analysis"), each point by its weight; but one, if that is below .7, what
+  Kaufman & Rousseeuw 1990, "Finding groups in data", table 4 of chapter 2, call a strong structure. (Evenly spread
+  answers have .55, those of one bell less.) Two people with the same answer are taken for a third of the least distance
+  of two answers apart, as those of whom it is a rounded number are on average: else each answer would be a cluster.
+* How sure: tallies are drawn anew from the fitted law and clustered again. Said are how often each number was found,
+  intervals of shares and means, and of each cluster its stability: the mean share that it has in common with the
+  likest cluster of a resampled tally, of what either of them holds (Jaccard; Hennig 2007, "Cluster-wise assessment of
+  cluster stability"). A stability below .6 is none. No theorem stands behind the intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client_sdk.protocol import Label
+from estimator.results.clusters import Cluster, Clusters
+from estimator.results.distribution import Resampled
+from estimator.statistics.arrays import Floats
+from estimator.statistics.confidence import TAIL
+
+MOST_CLUSTERS = 5
+"""More of them nobody can tell apart, or name."""
+
+STARTS, STARTS_OF_A_RESAMPLE = 8, 4
+"""The best of eight has the least squares of all in small cases; half of them are enough to see what noise does."""
+
+MOST_ROUNDS = 100
+"""Of a start; a dozen are usual."""
+
+SEED = 1
+"""The same tally gets the same clusters on every run."""
+
+POINTS_OF_A_CLUSTER = 3
+"""So many on average: if each point were a cluster, their silhouettes would be as wide as can be, and say nothing."""
+
+STRONG = 0.7
+"""The least average silhouette width of clusters that are worth telling."""
+
+Members = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """Answers that are values."""
+
+    labels: Sequence[Label]
+
+    def of(self, members: Members) -> tuple[tuple[Label, ...], None]:
+        """Return those at some positions."""
+        return tuple(self.labels[member] for member in members.tolist()), None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bins:
+    """Answers that are bins of a number, rising: their lower and their upper ends."""
+
+    lows: Floats
+    highs: Floats
+
+    def of(self, members: Members) -> tuple[tuple[()], tuple[float, float]]:
+        """Return between which ends those at some positions lie; a cluster on a line has no gaps."""
+        return (), (float(self.lows[members[0]]), float(self.highs[members[-1]]))
+
+
+Answers = Values | Bins
+
+
+def clusters_of(points: Floats, answers: Answers, shares: Floats, again: Floats) -> Clusters:
+    """Return the clusters of a histogram.
+
+    Args:
+        points: where the answers lie, shape (points, dimensions); along one dimension they rise.
+        answers: what they are.
+        shares: their estimated weights, of sum 1, none negative; shape (points,).
+        again: the same from resampled tallies; shape (resamples, points).
+
+    """
+    most = max(1, min(MOST_CLUSTERS, len(points) // POINTS_OF_A_CLUSTER))
+    apart = _apart(points)
+    splits = _splits(points, shares, most)
+    number = _number(apart, shares, splits)
+    resampled = [_splits(points, one, most, STARTS_OF_A_RESAMPLE) for one in again]
+    numbers = [_number(apart, one, split) for one, split in zip(again, resampled, strict=True)]
+    found = splits[number - 1]
+    fitting = [split[number - 1] for split in resampled]
+    clusters = [_cluster(points, answers, shares, found == one, again, fitting) for one in _in_order(found)]
+    return Clusters(tuple(clusters), tuple(numbers.count(one) / len(numbers) for one in range(1, most + 1)))
+
+
+def _apart(points: Floats) -> Floats:
+    """Return how far apart people are on average, by their answers: shape (points, points)."""
+    apart: Floats = np.sqrt(_distances(points, points))
+    np.fill_diagonal(apart, np.inf)
+    np.fill_diagonal(apart, apart.min() / 3)
+    return apart
+
+
+def _in_order(members: Members) -> list[int]:
+    """Return the clusters that have a point, by their first one."""
+    _, firsts = np.unique(members, return_index=True)
+    return [int(members[first]) for first in sorted(firsts.tolist())]
+
+
+def _number(apart: Floats, weights: Floats, splits: Sequence[Members]) -> int:
+    """Return how many clusters there are, by the silhouettes of one, two, … clusters."""
+    widths = [STRONG, *(_silhouette(apart, weights, members) for members in splits[1:])]
+    return 1 + int(np.argmax(widths))
+
+
+def _silhouette(apart: Floats, weights: Floats, members: Members) -> float:
+    """Return the average silhouette width; ``apart`` are the distances of all points, shape (points, points)."""
+    held = (members[:, np.newaxis] == np.arange(members.max() + 1)) * weights[:, np.newaxis]
+    totals = held.sum(axis=0)
+    if np.count_nonzero(totals) < 2:  # noqa: PLR2004 a silhouette is seen against another cluster
+        return 0.0
+    to_clusters = apart @ held[:, totals > 0] / totals[totals > 0]
+    own = held[:, totals > 0] > 0
+    near = np.where(own, to_clusters, 0.0).sum(axis=1)
+    next_best = np.where(own, np.inf, to_clusters).min(axis=1)
+    widths = (next_best - near) / np.maximum(np.maximum(next_best, near), np.finfo(float).tiny)
+    return float(weights @ widths)
+
+
+def _splits(points: Floats, weights: Floats, most: int, starts: int = STARTS) -> list[Members]:
+    """Return the points in one cluster, in two, … in ``most``."""
+    generator = np.random.default_rng(SEED)
+    return [_best(points, weights, number, generator, starts if number > 1 else 1) for number in range(1, most + 1)]
+
+
+def _best(points: Floats, weights: Floats, number: int, generator: np.random.Generator, starts: int) -> Members:
+    centres = np.array([_start(points, weights, number, generator) for _ in range(starts)])
+    before = None
+    for _ in range(MOST_ROUNDS):
+        nearest = _distances(points, centres).argmin(axis=-1)
+        if before is not None and (nearest == before).all():
+            break
+        centres, before = _centres(points, weights, nearest, centres), nearest
+    distances = _distances(points, centres)
+    members: Members = distances.argmin(axis=-1)
+    squares = distances.min(axis=-1) @ weights
+    best: Members = members[int(squares.argmin())]
+    return best
+
+
+def _start(points: Floats, weights: Floats, number: int, generator: np.random.Generator) -> Floats:
+    """Return centres at points, each drawn by its weighted squared distance from those before it."""
+    chosen = [int(generator.choice(len(points), p=weights / weights.sum()))]
+    for _ in range(number - 1):
+        far = weights * _distances(points, points[chosen]).min(axis=-1)
+        total = float(far.sum())
+        chosen.append(int(generator.choice(len(points), p=far / total)) if total > 0 else chosen[0])
+    centres: Floats = points[chosen]
+    return centres
+
+
+def _distances(points: Floats, centres: Floats) -> Floats:
+    """Return squared distances: (points, d) and (..., k, d) to (..., points, k)."""
+    distances: Floats = ((points[:, np.newaxis, :] - centres[..., np.newaxis, :, :]) ** 2).sum(axis=-1)
+    return distances
+
+
+def _centres(points: Floats, weights: Floats, nearest: Members, before: Floats) -> Floats:
+    """Return the weighted means of the points of each cluster; one without weight stays where it was."""
+    held = (nearest[..., np.newaxis] == np.arange(before.shape[-2])) * weights[:, np.newaxis]
+    totals = held.sum(axis=-2)[..., np.newaxis]
+    sums = np.swapaxes(held, -1, -2) @ points
+    return np.where(totals > 0, sums / np.where(totals > 0, totals, 1.0), before)
+
+
+def _cluster(  # noqa: PLR0913, PLR0917 the histogram, and the same of resampled tallies
+    points: Floats,
+    answers: Answers,
+    shares: Floats,
+    held: NDArray[np.bool_],
+    again: Floats,
+    fitting: Sequence[Members],
+) -> Cluster:
+    """Return a cluster with what becomes of it in resampled tallies, each split into as many."""
+    likest, in_common = zip(*(_likest(held, *one) for one in zip(again, fitting, strict=True)), strict=True)
+    of_resampled = np.array([_figures(points, one, mine) for one, mine in zip(again, likest, strict=True)])
+    figures = _figures(points, shares, held)
+    lows, highs = np.quantile(of_resampled, [1 - TAIL, TAIL], axis=0)
+    ends = (figures.tolist(), np.minimum(lows, figures).tolist(), np.maximum(highs, figures).tolist())
+    share, *means = (Resampled(*one) for one in zip(*ends, strict=True))
+    mean = means[0] if points.shape[1] == 1 else None
+    values, span = answers.of(np.flatnonzero(held))
+    return Cluster(values, span, share, mean, float(np.mean(in_common)))
+
+
+def _likest(held: NDArray[np.bool_], shares: Floats, members: Members) -> tuple[NDArray[np.bool_], float]:
+    """Return the cluster of a resampled tally that has most in common with one, and how much."""
+    best, most = held, -1.0
+    for one in np.unique(members):
+        mine = members == one
+        either = float(shares[held | mine].sum())
+        in_common = float(shares[held & mine].sum()) / either if either > 0 else 0.0
+        if in_common > most:
+            best, most = mine, in_common
+    return best, most
+
+
+def _figures(points: Floats, shares: Floats, held: NDArray[np.bool_]) -> Floats:
+    """Return the share of some points and the means of their coordinates."""
+    share = float(shares[held].sum())
+    weights = shares[held] if share > 0 else np.ones(int(held.sum()))
+    return np.append(share, weights @ points[held] / weights.sum())

@@ -1,0 +1,31 @@
+"""What answers are worth in a mean."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from client_sdk.protocol import Count, Metric, Ordinal, Subset
+from estimator.statistics.arrays import Floats
+
+
+def positions_of(metric: Metric) -> Floats | None:
+    """Return what each input is worth in the mean of the answers, rising from the least to the greatest; or none."""
+    domain, size = metric.domain, metric.channel.inputs
+    match domain:
+        case Ordinal():
+            return np.arange(1.0, size + 1)
+        case Count():
+            return np.arange(0.0, size)
+        case Subset():
+            return np.append(np.full(size - 1, float(domain.max_items)), 0.0)
+    return None
+
+
+def scale_of(metric: Metric) -> Floats:
+    """Return the place of each input's answer on a scale from 0 to 1, for the mean of answers that are inputs."""
+    positions = positions_of(metric)
+    if positions is None:  # a number, rounded to an end of its range
+        return np.array([0.0, 1.0])
+    least, greatest = float(positions.min()), float(positions.max())
+    scale: Floats = (positions - least) / (greatest - least)
+    return scale

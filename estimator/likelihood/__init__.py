@@ -1,0 +1,1 @@
+"""Maximum-likelihood estimates on the simplex."""

@@ -1,0 +1,103 @@
+"""A histogram: which bins it has, what the channel makes of them, and mean, variance and quantiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from client_sdk.protocol import Channel, Number
+from estimator.inverse.decoder import REMEMBERED
+from estimator.inverse.grid import GridLaw, grid_law
+from estimator.statistics.arrays import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """The bins of a number, and the law of a channel given each of them.
+
+    Where every input stands for one answer, as a count does, so does each bin. Otherwise bins lie between the inputs,
+    which are points of a grid: an answer within a bin is rounded at random to one of the bin's ends, the nearer the
+    likelier, and answers that are spread evenly over a bin are rounded to each end half the time (Li et al. 2020,
+    section 5.3 and 5.4).
+
+    Attributes:
+        law: of the symbols given each input.
+        lows: the lower end of each bin, rising.
+        highs: its upper end; the same where a bin is one answer.
+
+    """
+
+    law: GridLaw
+    lows: Floats
+    highs: Floats
+
+    @classmethod
+    @lru_cache(maxsize=REMEMBERED)
+    def of(cls, channel: Channel, domain: Number) -> Histogram:
+        """Return the histogram of a domain whose answers a channel reports."""
+        points = np.linspace(float(domain.low), float(domain.high), channel.inputs)
+        if domain.size == channel.inputs:
+            return cls(grid_law(channel), points, points)
+        return cls(grid_law(channel), points[:-1], points[1:])
+
+    @property
+    def bins(self) -> int:
+        """How many there are."""
+        return self.lows.size
+
+    @property
+    def is_of_points(self) -> bool:
+        """Whether each bin is one answer."""
+        return bool(self.lows[0] == self.highs[0])
+
+    def symbol_law(self, shares: Floats) -> Floats:
+        """Return the probability of each symbol where bins have these shares: shape (..., bins) to (..., symbols)."""
+        if self.is_of_points:
+            return self.law.symbol_law(shares)
+        ends = np.zeros((*shares.shape[:-1], self.bins + 1))
+        ends[..., :-1] += shares / 2
+        ends[..., 1:] += shares / 2
+        return self.law.symbol_law(ends)
+
+    @cached_property
+    def table(self) -> Floats:
+        """The probability of each symbol given each bin, shape (bins, symbols)."""
+        return self.symbol_law(np.eye(self.bins))
+
+    def expectations(self, values: Floats) -> Floats:
+        """Return the expected value of a symbol given each bin: shape (..., symbols) to (..., bins)."""
+        at_inputs = self.law.expectations(values)
+        if self.is_of_points:
+            return at_inputs
+        expected: Floats = (at_inputs[..., :-1] + at_inputs[..., 1:]) / 2
+        return expected
+
+    def mean(self, shares: Floats) -> Floats:
+        """Return the mean of answers that are spread evenly over each bin: shape (..., bins) to (...)."""
+        mean: Floats = shares @ (self.lows + self.highs) / 2
+        return mean
+
+    def variance(self, shares: Floats) -> Floats:
+        """Return the variance of answers that are spread evenly over each bin: shape (..., bins) to (...)."""
+        deviations = (self.lows + self.highs) / 2 - self.mean(shares)[..., np.newaxis]
+        variance: Floats = (shares * deviations**2).sum(axis=-1) + (self.highs[0] - self.lows[0]) ** 2 / 12
+        return variance
+
+    def quantiles(self, shares: Floats, probabilities: tuple[float, ...]) -> Floats:
+        """Return the quantiles: shape (..., bins) to (..., probabilities).
+
+        Answers are spread evenly over each bin; where bins are answers it is the least one that so many do not exceed.
+        """
+        sums = np.cumsum(shares, axis=-1).reshape(-1, self.bins)
+        rows = [self._quantiles(row / row[-1], probabilities) for row in sums]
+        return np.array(rows).reshape(*shares.shape[:-1], len(probabilities))
+
+    def _quantiles(self, sums: Floats, probabilities: tuple[float, ...]) -> Floats:
+        if self.is_of_points:
+            reached: Floats = self.lows[np.minimum(np.searchsorted(sums, probabilities), self.bins - 1)]
+            return reached
+        edges = np.append(self.lows, self.highs[-1])
+        between: Floats = np.interp(probabilities, np.concatenate([[0.0], sums]), edges)
+        return between

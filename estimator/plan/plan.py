@@ -1,0 +1,207 @@
+"""A plan: what each metric will be able to tell, and what a device reveals at most, before there is any data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from fractions import Fraction
+from typing import Final
+
+from client_sdk.protocol import Metric, Registry, Strategy
+from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.exact import float_ceiling
+from estimator.plan.power import smallest_share
+from estimator.plan.target_error import reports_needed, unit_variance, usual_error
+from estimator.plan.variance import mean_range, mean_variance, share_factor, squares_of
+from estimator.privacy.amplification import sampled
+from estimator.privacy.central import central_of
+from estimator.privacy.exposure import Exposure, exposures
+from estimator.privacy.horizon import IN_WINDOW, windows_left
+from estimator.results.central import Central
+
+DELTA: Final = 1e-6
+"""Less than one device in a million: what is usually asked of epsilon for many reports together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a plan is made for.
+
+    Attributes:
+        population: how many devices there are.
+        today: the UTC day from which on it counts.
+        delta: of the tight figures of what a device reveals.
+        errors: standard errors that are wanted, by metric, in the metric's units.
+
+    """
+
+    population: int
+    today: date
+    delta: float = DELTA
+    errors: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ShareErrors:
+    """Standard errors of a share.
+
+    Attributes:
+        uniform: where all shares are alike.
+        worst: of the worst value in the worst population for it.
+        smallest: the smallest share whose interval lies above 0 four times in five; none if there is none.
+
+    """
+
+    uniform: float
+    worst: float
+    smallest: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MetricPlan:
+    """What a metric will be able to tell in one window.
+
+    Attributes:
+        metric: the question.
+        reports: how many are expected.
+        shares: errors of the shares, or none where it has none or no report is expected.
+        mean: the standard error of the mean in the worst population, or none.
+        wanted: the standard error that is wanted: of a share, else of the mean.
+        needed_reports: with which even the worst case is as wanted.
+        needed_devices: of which so many report.
+        central: what the tally of a window reveals by itself, if only closed tallies are published and nobody knows
+            who took part; or none, where shuffling bounds nothing.
+
+    """
+
+    metric: Metric
+    reports: int
+    shares: ShareErrors | None
+    mean: float | None
+    wanted: float
+    needed_reports: int
+    needed_devices: int | None
+    central: Central | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a registry will tell, and what it costs.
+
+    Attributes:
+        registry: the questions.
+        wish: what it was made for.
+        answering: which part of the devices answers a question in a window.
+        metrics: one a question, in the registry's order.
+        exposures: of a device, by horizon.
+        notes: sentences on what the ceilings do not allow.
+
+    """
+
+    registry: Registry
+    wish: Wish
+    answering: Fraction
+    metrics: tuple[MetricPlan, ...]
+    exposures: tuple[Exposure, ...]
+    notes: tuple[str, ...]
+
+
+def make_plan(registry: Registry, wish: Wish) -> Plan:
+    """Return the plan of a registry."""
+    part = answering(registry, wish.today)
+    metrics = tuple(_plan(metric, wish, part) for metric in registry.metrics.values())
+    return Plan(
+        registry,
+        wish,
+        part,
+        metrics,
+        exposures(registry, wish.today, wish.delta),
+        tuple(_notes(registry, wish.today)),
+    )
+
+
+def answering(registry: Registry, today: date) -> Fraction:
+    """Return which part of the devices answers a question in a window, on average, as they draw it.
+
+    Who paces takes part in one window of as many as the budget must be stretched over.
+    """
+    left = {name: windows_left(metric, today) for name, metric in registry.metrics.items()}
+    asked = [metric for name, metric in registry.metrics.items() if left[name] != 0]
+    match registry.budget.strategy:
+        case Strategy.SAMPLE:
+            return min(Fraction(1), Fraction(registry.budget.answers or 1, max(1, len(asked))))
+        case Strategy.PACE:
+            everything = sum(metric.charge_nanos * (left[metric.name] or 0) for metric in asked)
+            return min(Fraction(1), Fraction(registry.budget.lifetime_nanos, max(1, everything)))
+    return Fraction(1)
+
+
+def _plan(metric: Metric, wish: Wish, part: Fraction) -> MetricPlan:
+    expired = windows_left(metric, wish.today) == 0
+    reports = 0 if expired else int(wish.population * part)
+    wanted = wish.errors.get(metric.name, usual_error(metric))
+    needed = reports_needed(unit_variance(metric), wanted)
+    variance = mean_variance(metric)
+    error = math.sqrt(variance / reports) if variance is not None and reports else None
+    return MetricPlan(
+        metric,
+        reports,
+        _share_errors(metric, reports),
+        None if error is None else error * mean_range(metric),
+        wanted,
+        needed,
+        math.ceil(needed / part) if part else None,
+        _central(metric, reports, wish.delta, part),
+    )
+
+
+def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Central | None:
+    """Return the privacy loss of a window's tally: by shuffling, and by the secret of who took part."""
+    found = central_of(metric, reports, delta, closed=True)
+    if found is None or part == 1:
+        return found
+    epsilon, at_delta = sampled(found.epsilon, found.delta, float_ceiling(part))
+    return Central(at_delta, epsilon)
+
+
+def _share_errors(metric: Metric, reports: int) -> ShareErrors | None:
+    squares, factor = squares_of(metric.channel), share_factor(metric)
+    if squares is None or not metric.domain.labels or reports == 0:
+        return None
+    uniform, worst = (math.sqrt(variance / reports) for variance in (squares.uniform, squares.worst))
+    smallest = smallest_share(squares, reports)
+    possible = smallest is not None and smallest * factor <= 1
+    return ShareErrors(factor * uniform, factor * worst, factor * smallest if smallest and possible else None)
+
+
+def _cost(registry: Registry) -> int:
+    """Return what one window of the budget costs that answers everything, in billionths."""
+    reports = IN_WINDOW[registry.budget.window]
+    return sum(reports[metric.window] * metric.charge_nanos for metric in registry.metrics.values())
+
+
+def _affordable(registry: Registry) -> int:
+    """Return how many windows that answer everything the lifetime ceiling allows."""
+    reserves = sum(metric.reserve_nanos for metric in registry.metrics.values())
+    left = max(0, registry.budget.lifetime_nanos - reserves)
+    return left // max(1, min(_cost(registry), registry.budget.per_window_nanos))
+
+
+def _notes(registry: Registry, today: date) -> list[str]:
+    budget, cost = registry.budget, _cost(registry)
+    notes = []
+    if budget.strategy is not Strategy.SAMPLE and cost > budget.per_window_nanos:
+        notes.append(
+            f"all questions of a {budget.window} cost up to {as_float(cost):.6g}, more than per_window"
+            f" {as_float(budget.per_window_nanos):.6g} allows: not all of them are answered"
+        )
+    left = [windows_left(metric, today) for metric in registry.metrics.values()]
+    endless = None in left or max(windows or 0 for windows in left) > _affordable(registry)
+    if budget.strategy is Strategy.SPLIT and cost and endless:
+        notes.append(
+            f"after {_affordable(registry):,} windows ({budget.window}) that answer everything the lifetime"
+            " ceiling is reached, and a device is silent"
+        )
+    return notes

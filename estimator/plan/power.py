@@ -1,0 +1,86 @@
+"""The smallest share that would be seen: its interval lies above 0 with a probability of 80 %.
+
+The interval is the report's own, of 95 %, of one value by itself. Where the support of a value is binomial, the least
+count whose interval is above 0 is found, and then the share at which that count is reached often enough. Elsewhere
+the estimate is taken to be normal, with the variance of the worst population that has the share.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from typing import Final
+
+import numpy as np
+
+from estimator.plan.variance import Squares
+from estimator.statistics.binomial_intervals import at_most, binomial_intervals, normal_score
+from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, Z
+
+POWER: Final = 0.8
+"""How often the share would be seen: Cohen 1988, "Statistical power analysis for the behavioral sciences", 2.4."""
+
+Z_OF_POWER: Final = NormalDist().inv_cdf(POWER)
+
+
+def smallest_share(squares: Squares, reports: int) -> float | None:
+    """Return the smallest share that would be seen among so many reports; none if not even the share 1 would be.
+
+    Args:
+        squares: of the channel.
+        reports: n.
+
+    """
+    if reports == 0:
+        return None
+    if squares.support is None:
+        return _normal(squares, reports)
+    own, other = squares.support
+    count = least_count(other, reports)
+    if count is None or not _is_reached(count, reports, own):
+        return None
+    too_rare, enough = other, own
+    for _ in range(BISECTIONS):
+        middle = (too_rare + enough) / 2
+        if _is_reached(count, reports, middle):
+            enough = middle
+        else:
+            too_rare = middle
+    return (enough - other) / (own - other)
+
+
+def least_count(other: float, reports: int) -> int | None:
+    """Return the least count of support whose interval lies above ``other``, the support of a share of 0; or none."""
+
+    def is_above(count: int) -> bool:
+        return bool(binomial_intervals(np.array([count]), reports)[0][0] > other)
+
+    too_few, enough = 0, reports
+    if not is_above(enough):
+        return None
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        too_few, enough = (too_few, middle) if is_above(middle) else (middle, enough)
+    return enough
+
+
+def _is_reached(count: int, reports: int, probability: float) -> bool:
+    """Whether a binomial count is at least ``count`` often enough."""
+    if reports < EXACT_BELOW or count <= FEW:
+        return at_most(count - 1, reports, probability) <= 1 - POWER
+    return float(normal_score(np.array([count - 1]), reports, np.array([probability]))[0]) <= -Z_OF_POWER
+
+
+def _normal(squares: Squares, reports: int) -> float | None:
+    threshold = Z * math.sqrt(squares.variance(0.0) / reports)
+
+    def is_seen(share: float) -> bool:
+        return share - Z_OF_POWER * math.sqrt(squares.variance(share) / reports) >= threshold
+
+    if reports < squares.least_reports or not is_seen(1.0):
+        return None
+    too_rare, enough = 0.0, 1.0
+    for _ in range(BISECTIONS):
+        middle = (too_rare + enough) / 2
+        too_rare, enough = (too_rare, middle) if is_seen(middle) else (middle, enough)
+    return enough

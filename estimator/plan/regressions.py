@@ -1,0 +1,124 @@
+"""What a change of a registry would cost its users: warnings for a gate before a release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+
+from client_sdk.protocol import Budget, Metric, Registry, Strategy, WindowKind
+from client_sdk.protocol.budget import ATTOS
+from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.metric import Protects
+from estimator.privacy.horizon import IN_YEAR
+
+LENGTHS = (WindowKind.DAY, WindowKind.WEEK, WindowKind.MONTH)
+"""From the shortest window to the longest."""
+
+NOT_ANEW = "what was spent keeps its day and counts towards the new period, too"
+
+
+def warnings(registry: Registry, today: date) -> list[str]:
+    """Return a line for each metric that is asked in vain, for which nobody answers, or of which nothing is kept."""
+    found = []
+    for name, metric in registry.metrics.items():
+        if metric.expires is not None and metric.expires < today:
+            found.append(f"metric.{name}: expired on {metric.expires}; remove it, or set a later day")
+        if not metric.owner:
+            found.append(f"metric.{name}: has no owner; name one here or in [app]")
+        if metric.protects is Protects.PATTERN and metric.max_values > 1 and not metric.keeps_patterns:
+            rounded = f"a {metric.kind} that changes, for it is rounded"
+            found.append(f'metric.{name}: protects = "pattern" keeps nothing of {rounded}; say protects = "history"')
+    return found
+
+
+def regressions(old: Registry, new: Registry) -> list[str]:
+    """Return a line for each change after which a device may give away more than before."""
+    found = list(_of_budget(old.budget, new.budget))
+    for name, metric in new.metrics.items():
+        if name in old.metrics:
+            found += [f"metric.{name}: {what}" for what in _of_metric(old.metrics[name], metric)]
+        else:
+            found.append(f"metric.{name}: is new; {_cost(metric)}")
+    return found
+
+
+def remarks(old: Registry, new: Registry) -> list[str]:
+    """Return a line for each change that looks as if it gave away more, and does not."""
+    before, after = old.budget, new.budget
+    if before.window is after.window or _loosened_by_period(before, after) is not None:
+        return []
+    tighter = f"per_window now holds each {after.window} as a whole"
+    return [f"budget.window: was changed to a {after.window} from a {before.window}: {tighter}; {NOT_ANEW}"]
+
+
+def _loosened_by_period(old: Budget, new: Budget) -> str | None:
+    """Return what another period of the first ceiling lets a device spend more than before, or none."""
+    if LENGTHS.index(new.window) < LENGTHS.index(old.window):
+        return f"each {new.window} may cost what each {old.window} might"
+    if new.window is old.window:
+        return None
+    if old.window is WindowKind.WEEK and 2 * new.per_window_nanos > old.per_window_nanos:
+        return "a week that two months share may cost per_window twice"
+    if old.window is WindowKind.DAY and new.per_window_nanos > old.per_window_nanos:
+        return f"one day may cost what a {new.window} may"
+    return None
+
+
+def _of_budget(old: Budget, new: Budget) -> Iterator[str]:
+    ceilings = {
+        "per_window": (old.per_window_nanos, new.per_window_nanos),
+        "per_month": (old.per_month_nanos, new.per_month_nanos),
+        "lifetime": (old.lifetime_nanos, new.lifetime_nanos),
+    }
+    for key, (before, after) in ceilings.items():
+        if before is not None and (after is None or after > before):
+            now = "removed" if after is None else f"raised to {_shown(after)}"
+            yield f"budget.{key}: was {now} from {_shown(before)}"
+    if new.lifetime_attos > old.lifetime_attos:
+        yield f"budget.delta: was raised to {new.lifetime_attos / ATTOS:g} from {old.lifetime_attos / ATTOS:g}"
+    loosened = _loosened_by_period(old, new)
+    if loosened is not None:
+        yield f"budget.window: was changed to a {new.window} from a {old.window}: {loosened}; {NOT_ANEW}"
+    if old.strategy is not Strategy.SPLIT and new.strategy is Strategy.SPLIT:
+        yield f'budget.strategy: was "{old.strategy}"; now every question is answered in every window'
+    if old.strategy is Strategy.PACE and new.strategy is Strategy.SAMPLE:
+        yield 'budget.strategy: was "pace"; now some questions are answered in every window'
+    if old.strategy is Strategy.SAMPLE and new.strategy is Strategy.PACE:
+        yield 'budget.strategy: was "sample"; now every question is answered in the windows that are drawn'
+    if old.answers is not None and new.answers is not None and new.answers > old.answers:
+        yield f"budget.answers: was raised to {new.answers} from {old.answers}"
+
+
+def _of_metric(old: Metric, new: Metric) -> Iterator[str]:
+    if new.epsilon_nanos > old.epsilon_nanos:
+        yield f"epsilon was raised to {_shown(new.epsilon_nanos)} from {_shown(old.epsilon_nanos)}"
+    if new.delta > old.delta:
+        yield f"delta was raised to {float(new.delta):.3g} from {float(old.delta):.3g}"
+    if old.permanent_nanos and not new.permanent_nanos:
+        yield "answers are no longer permanent: reports of an answer that does not change now add up"
+    elif old.permanent_nanos and new.permanent_nanos > old.permanent_nanos:
+        raised = f"{_shown(new.permanent_nanos)} from {_shown(old.permanent_nanos)}"
+        yield f"permanent_epsilon was raised to {raised}"
+    if old.protects is Protects.HISTORY and new.protects is Protects.PATTERN:
+        yield 'protects was "history"; now reports are no longer charged, and which answers are equal can be found out'
+    if old.max_values and new.max_values > old.max_values:
+        yield f"max_values was raised to {new.max_values} from {old.max_values}"
+    if old.expires is not None and (new.expires is None or new.expires > old.expires):
+        now = "never ends" if new.expires is None else f"ends on {new.expires}"
+        yield f"it {now}; it was to end on {old.expires}"
+    if new.persist and not old.persist:
+        yield "persist was turned on: a running count, which is a true answer, stands on the disk"
+    if new.edition != old.edition:
+        yield f"its meaning changed, which is another edition ({new.edition}): a new question, {_cost(new)}"
+
+
+def _cost(metric: Metric) -> str:
+    """Return what a metric costs a device, in words."""
+    each = f"a report of a {metric.window} costs {_shown(metric.charge_nanos)}"
+    year = f"a year up to {_shown(IN_YEAR[metric.window] * metric.charge_nanos)}"
+    once = f"the first one {_shown(metric.reserve_nanos)} for good"
+    return once if metric.reserve_nanos else f"{each}, {year}, as far as the ceilings allow"
+
+
+def _shown(nanos: int) -> str:
+    return f"{as_float(nanos):.9g}"

@@ -1,0 +1,167 @@
+"""How sure an estimate will be, before there is any: exact variances of the report's own estimates.
+
+What one report adds to the estimate of a share has a mean square that depends on its sender's answer; the variance in
+any population follows, and with it that of the worst one. All variances are those of one report; n reports have an
+n-th of it. A report of a permanent answer goes through two channels: the estimate of the second one's shares is
+mapped to the first one's, which are their mixture (Arcolezi et al. 2023, section 3).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from client_sdk.protocol import Channel, Metric, Number, Subset
+from estimator.estimates.mean_scale import positions_of
+from estimator.inverse import inverse_of
+from estimator.inverse.cyclic_design import LeastSquares
+from estimator.inverse.decoders import decoder_of
+from estimator.inverse.exponential import Table
+from estimator.inverse.permanent import TwoStep
+from estimator.inverse.protocol import Inverse
+from estimator.inverse.support import Balanced, Support
+from estimator.statistics.arrays import Floats
+from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Squares:
+    """Mean squares of what a report adds to the estimate of a value's share, one entry a value or one for all alike.
+
+    Attributes:
+        inputs: how many values there are.
+        own: if the value is the sender's answer.
+        other: if it is not, for the answer of which the square is largest.
+        average: if it is not, averaged over the other answers.
+        support: how often a report supports a value if it is the answer and if not, where nothing else matters.
+        least_reports: from so many on the interval of a share is the usual one of many reports.
+
+    """
+
+    inputs: int
+    own: Floats
+    other: Floats
+    average: Floats
+    support: tuple[float, float] | None = None
+    least_reports: int = EXACT_BELOW
+
+    @property
+    def uniform(self) -> float:
+        """The variance of a share where all are alike."""
+        share = 1 / self.inputs
+        return float((self.own * share + self.average * (1 - share) - share**2).max())
+
+    @property
+    def worst(self) -> float:
+        """The variance of a share in the worst population for it."""
+        share = np.clip((self.own - self.other) / 2, 0.0, 1.0)
+        return float((self.own * share + self.other * (1 - share) - share**2).max())
+
+    def variance(self, share: float) -> float:
+        """Return the variance of a share in the worst population that has it."""
+        return float((self.own * share + self.other * (1 - share) - share**2).max())
+
+
+def squares_of(channel: Channel) -> Squares | None:
+    """Return the mean squares of shares, or none for a channel on a grid."""
+    return None if decoder_of(channel) is not None else _squares(inverse_of(channel), channel.inputs)
+
+
+def mean_variance(metric: Metric) -> float | None:
+    """Return the variance of the mean in the worst population, where its range has length 1; none without a mean."""
+    decoder = decoder_of(metric.channel)
+    if decoder is not None:
+        return _worst_mean(np.linspace(0.0, 1.0, decoder.squares.size), decoder.squares)
+    if isinstance(metric.domain, Number) and metric.domain.size is None:
+        ends = squares_of(metric.channel)
+        return None if ends is None else ends.worst
+    positions = positions_of(metric)
+    if positions is None:
+        return None
+    places = (positions - positions.min()) / np.ptp(positions)
+    inverse = inverse_of(metric.channel)
+    return _worst_mean(places, inverse.expectations(inverse.contrast(places) ** 2))
+
+
+def mean_range(metric: Metric) -> float:
+    """Return the length of the range of a mean in its units."""
+    domain = metric.domain
+    if isinstance(domain, Number):
+        return float(domain.high - domain.low)
+    positions = positions_of(metric)
+    return 1.0 if positions is None else float(np.ptp(positions))
+
+
+def share_factor(metric: Metric) -> float:
+    """Return by what the share of an input is multiplied: of a set one of so many places is drawn."""
+    return float(metric.domain.max_items) if isinstance(metric.domain, Subset) else 1.0
+
+
+def _squares(inverse: Inverse, inputs: int) -> Squares:
+    match inverse:
+        case Support() | Balanced():
+            support = inverse if isinstance(inverse, Support) else inverse.support
+            p, q = float(support.own), float(support.other)
+            most, least = float(support.slope + support.intercept) ** 2, float(support.intercept) ** 2
+            own, other = (np.array([chance * most + (1 - chance) * least]) for chance in (p, q))
+            return Squares(inputs, own, other, other, (p, q))
+        case LeastSquares():
+            own, others = inverse.mean_squares[:1], inverse.mean_squares[1:]
+            enough = max(EXACT_BELOW, math.ceil(FEW / inverse.other_least))
+            return Squares(inputs, own, others.max(keepdims=True), others.mean(keepdims=True), least_reports=enough)
+        case Table():
+            own = np.diagonal(inverse.mean_squares)
+            others = inverse.mean_squares - np.diag(own)
+            return Squares(inputs, own, others.max(axis=0), others.sum(axis=0) / (inputs - 1))
+        case TwoStep():
+            return _mixed(_squares(inverse.second, inputs), inverse)
+    raise TypeError(f"{type(inverse).__name__} has no known mean squares")
+
+
+def _mixed(second: Squares, steps: TwoStep) -> Squares:
+    """Return what the squares of the second step are of both: mixtures, and the line between the two shares."""
+    others = second.inputs - 1
+    everything = second.own + others * second.average
+
+    def mixed(square: Floats, expected: float) -> Floats:
+        mixture = steps.lie * everything + steps.gap * square
+        squares: Floats = (mixture - 2 * steps.lie * expected + steps.lie**2) / steps.gap**2
+        return squares
+
+    support = None
+    if second.support is not None:
+        own, other = second.support
+        support = (
+            steps.lie * (own + others * other) + steps.gap * own,
+            steps.lie * (own + others * other) + steps.gap * other,
+        )
+    return Squares(
+        second.inputs,
+        mixed(second.own, steps.keep),
+        mixed(second.other, steps.lie),
+        mixed(second.average, steps.lie),
+        support,
+        second.least_reports,
+    )
+
+
+def _worst_mean(places: Floats, squares: Floats) -> float:
+    """Return the largest mean of squares less the square of the mean place, over all populations.
+
+    The square of a mean m is the largest 2 t m - t**2 over t; so the variance is the least of convex functions of t
+    (von Neumann's theorem lets the order of the two be exchanged), which is found by thirds.
+    """
+
+    def bound(t: float) -> float:
+        return float((squares - 2 * t * places).max()) + t * t
+
+    low, high = 0.0, 1.0
+    for _ in range(2 * BISECTIONS):
+        third = (high - low) / 3
+        if bound(low + third) <= bound(high - third):
+            high -= third
+        else:
+            low += third
+    return bound((low + high) / 2)

@@ -1,0 +1,1 @@
+"""What devices reveal at most: composition, amplification by shuffling, exposure over time."""

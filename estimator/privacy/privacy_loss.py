@@ -1,0 +1,56 @@
+"""The privacy loss of one report of each channel, for its worst pair of answers.
+
+Where symbols either tell two answers apart by the whole epsilon or not at all, the loss has three values, and the pair
+of answers that shares the fewest symbols is the worst one. A set or a rounded number is a mixture of inputs, which by
+convexity tells no more than its worst pair of inputs. Every other channel is taken for the worst one of its epsilon.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from client_sdk.protocol import COIN_SCALE, Channel
+from client_sdk.protocol.channel import epsilon_nanos
+from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.mechanisms.band import Band
+from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.permanent import Permanent
+from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from estimator.privacy.composition import Loss
+
+ROUNDED = 1 + 2.0**-48
+"""A probability times this is above the exact one, whatever floats made of it."""
+
+
+def loss_of(channel: Channel) -> Loss:
+    """Return the privacy loss of one report, whatever was reported before."""
+    step = channel.instantaneous if isinstance(channel, Permanent) else channel
+    worst = Loss.worst(as_float(epsilon_nanos(step)), float(step.delta) * ROUNDED)
+    return worst._replace(extreme=min(worst.extreme, _extreme(step) * ROUNDED))
+
+
+def _extreme(channel: Channel) -> float:
+    """Return how often a report tells its answer from another one by the whole epsilon, at most."""
+    match channel:
+        case KAryRandomizedResponse():
+            return float(channel.keep_numerator / COIN_SCALE)
+        case ProjectiveGeometry():
+            common = (channel.orthogonal - 1) // channel.prime
+            return float(channel.keep_numerator / COIN_SCALE * (channel.orthogonal - common) / channel.orthogonal)
+        case CyclicDesign():
+            return float(channel.keep_numerator / COIN_SCALE * _apart(channel))
+        case Band():
+            return min(channel.width, channel.inputs - 1) * channel.heavy / channel.total
+    return 1.0
+
+
+def _apart(channel: CyclicDesign) -> float:
+    """Return what part of the blocks that hold an answer do not hold the one with which it shares the fewest."""
+    if channel.block_size == PAIR:
+        return 1 - 1 / (channel.inputs - 1)
+    indicators = np.zeros((channel.base_blocks, channel.inputs))
+    for index, indicator in enumerate(indicators):
+        indicator[list(channel.base_block(index))] = 1
+    common = np.fft.irfft((np.abs(np.fft.rfft(indicators)) ** 2).sum(axis=0), n=channel.inputs)[1:]
+    return 1 - round(float(common.min())) / (channel.base_blocks * channel.block_size)

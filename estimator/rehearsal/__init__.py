@@ -1,0 +1,1 @@
+"""Known answers through the real mechanisms: truth beside estimate."""

@@ -1,0 +1,85 @@
+"""Channels of two probabilities: which symbols, the block, are the likelier ones of an input; in bulk, by arithmetic.
+
+Given an input, each symbol of its block has one probability and each other symbol a smaller one. That is a mixture:
+any symbol at all, all alike, or any of the block, all alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from client_sdk.protocol import Channel
+from client_sdk.protocol.mechanisms.band import Band
+from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from estimator.statistics.arrays import Counts
+
+SymbolOf = Callable[[Counts, Counts], Counts]
+"""From inputs and places within their blocks, from 0 to size - 1, to the symbols there; arrays are broadcast."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The blocks of a channel, all of one size.
+
+    Attributes:
+        size: how many symbols a block has.
+        symbol_of: which symbol stands at a place of an input's block; another one at each place.
+
+    """
+
+    size: int
+    symbol_of: SymbolOf
+
+
+def blocks_of(channel: Channel) -> Blocks | None:
+    """Return a channel's blocks, or none if its law is not of two probabilities or is not known to be."""
+    if isinstance(channel, RandomizedResponse | KAryRandomizedResponse):
+        return Blocks(1, lambda given, _: given)
+    if isinstance(channel, Band):
+        return Blocks(channel.width, lambda given, place: given + place)
+    if isinstance(channel, CyclicDesign):
+        return Blocks(channel.base_blocks * channel.block_size, _shifts(channel))
+    if isinstance(channel, ProjectiveGeometry):
+        return Blocks(channel.orthogonal, _orthogonal(channel))
+    return None
+
+
+def _shifts(channel: CyclicDesign) -> SymbolOf:
+    members = np.array([channel.base_block(index) for index in range(channel.base_blocks)], dtype=np.int64).ravel()
+
+    def symbol_of(given: Counts, place: Counts) -> Counts:
+        shift = (given - members[place]) % channel.inputs
+        return place // channel.block_size * channel.inputs + shift
+
+    return symbol_of
+
+
+def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
+    """Return the points that are orthogonal to a point, by the arithmetic of ``ProjectiveGeometry.perturb``."""
+    prime = channel.prime
+    powers = np.array([prime**digits for digits in range(channel.dimension + 1)], dtype=np.int64)
+    firsts = (powers - 1) // (prime - 1)
+    inverses = np.array([0, *(pow(digit, -1, prime) for digit in range(1, prime))], dtype=np.int64)
+
+    def digits_of(vectors: Counts) -> Counts:
+        digits: Counts = vectors[..., None] // powers[:-1] % prime
+        return digits
+
+    def symbol_of(given: Counts, place: Counts) -> Counts:
+        pivot = np.searchsorted(firsts, given, side="right") - 1
+        leading = np.searchsorted(firsts, place, side="right") - 1
+        before, after = np.divmod(powers[leading] + place - firsts[leading], powers[pivot])
+        product = (digits_of(given - firsts[pivot]) * digits_of(after)).sum(axis=-1)
+        vectors = (before * prime + -product % prime) * powers[pivot] + after
+        leading = np.searchsorted(powers, vectors, side="right") - 1
+        first, rest = np.divmod(vectors, powers[leading])
+        points: Counts = firsts[leading] + digits_of(rest) * inverses[first][..., None] % prime @ powers[:-1]
+        return points
+
+    return symbol_of

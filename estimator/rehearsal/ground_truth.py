@@ -1,0 +1,233 @@
+"""Where the true answers of a rehearsal come from: a table with a row a device, or the shares of a population."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from client_sdk.protocol import Count, Cross, Metric, Number, Registry, Subset
+from estimator.errors import AnswersError
+from estimator.rehearsal.population import Crowd
+from estimator.rehearsal.true_answers import Answer, distinct, encode, read_answer
+
+MAX_DEVICES = 10**15
+"""Every count up to it is exact as a float, in which numpy samples; a hundred thousand times the people on earth."""
+
+SHOWN_MISTAKES = 20
+
+UNIFORM_ANSWERS = 1024
+"""Numbers that are drawn uniformly stand in the middle of so many even cells of their range; counts are no more."""
+
+_Cells = dict[tuple[str, ...], list[int]]
+"""What stands in a metric's cells: how often, and in which row first."""
+
+SHARES_TOLERANCE = Fraction(1, 10**6)
+"""How far the sum of written shares may be from 1: thirds with seven digits are well within."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """True answers and what of the table was not used.
+
+    Attributes:
+        crowds: one a metric, in the registry's order.
+        ignored: columns that are no metric.
+        missing: metrics without a column.
+
+    """
+
+    crowds: tuple[Crowd, ...]
+    ignored: tuple[str, ...] = ()
+    missing: tuple[Metric, ...] = ()
+
+
+def read_csv(path: Path, registry: Registry, repeat: int = 1) -> Source:
+    """Read a table of true answers: a column a metric, a row a device, an empty cell where it does not record.
+
+    Args:
+        path: a CSV file (RFC 4180) in UTF-8 with a heading.
+        registry: its metrics are the columns that are read.
+        repeat: how many devices a row stands for.
+
+    Raises:
+        AnswersError: naming every mistake by row and column, but not what stands there.
+
+    """
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            return _source(_rows(file), registry, repeat)
+    except OSError as error:
+        raise AnswersError(f"{path} cannot be read: {error.strerror}; name a readable CSV file") from None
+    except UnicodeDecodeError:
+        raise AnswersError(f"{path} is not UTF-8 text; save it as UTF-8") from None
+
+
+def from_shares(registry: Registry, devices: int, shares: Path | None = None) -> Source:
+    """Return devices whose answers are drawn from given shares, and uniformly where none are given.
+
+    Args:
+        registry: every one of its metrics is answered.
+        devices: how many there are.
+        shares: a TOML or JSON file: a table a metric, from the answer to its share.
+
+    Raises:
+        AnswersError: naming what is wrong in the file by metric, and by answer where there is one.
+
+    """
+    given = {} if shares is None else _read_shares(shares)
+    if unknown := [name for name in given if name not in registry.metrics]:
+        raise AnswersError(f"{shares}: the registry has no metric {', '.join(map(repr, unknown))}")
+    mistakes: list[str] = []
+    crowds = []
+    for name, metric in registry.metrics.items():
+        weights = _weights(metric, given[name], mistakes) if name in given else _uniform(metric)
+        floats = np.array([float(weight) for weight in weights.values()])
+        crowds.append(Crowd(metric, tuple(weights), floats / floats.sum() if floats.any() else floats, devices))
+    _refuse(mistakes)
+    return Source(tuple(crowds))
+
+
+def _rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the cells of every row that is not blank; the heading is row 1, as spreadsheets count."""
+    reader = csv.reader(lines, strict=True)
+    number = 0
+    while True:
+        number += 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise AnswersError(f"row {number} is not CSV: {error}") from None
+        if row:
+            yield number, row
+
+
+def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: int) -> Source:
+    heading_row, heading = next(rows, (1, []))
+    columns = _columns(heading, registry)
+    mistakes = [
+        f"row {heading_row}, column {name}: stands twice; name each column once"
+        for name in registry.metrics
+        if heading.count(name) > 1
+    ]
+    if not heading:
+        raise AnswersError("row 1: there is none; the first row must name the columns")
+    if not columns:
+        raise AnswersError(f"row {heading_row}: no column is a metric; name them {', '.join(registry.metrics)}")
+    _refuse(mistakes)
+    cells: dict[str, _Cells] = {name: {} for name in columns}
+    devices = 0
+    for number, row in rows:
+        if len(row) != len(heading):
+            mistakes.append(f"row {number}: has {len(row)} cells where the heading has {len(heading)}")
+            continue
+        devices += 1
+        for name, positions in columns.items():
+            stated = tuple(row[position] for position in positions)
+            if all(stated):
+                cells[name].setdefault(stated, [0, number])[0] += 1
+    if devices == 0 and not mistakes:
+        raise AnswersError(f"row {heading_row + 1}: there is none; write a row for each device")
+    if devices * repeat > MAX_DEVICES:
+        raise AnswersError(f"{devices * repeat} devices are too many; at most {MAX_DEVICES} can be rehearsed")
+    crowds = tuple(
+        Crowd.counted(registry.metric(name), _counts(registry.metric(name), found, repeat, mistakes))
+        for name, found in cells.items()
+    )
+    _refuse(mistakes)
+    ignored = tuple(name for name in heading if name not in registry.metrics)
+    return Source(crowds, ignored, tuple(metric for name, metric in registry.metrics.items() if name not in columns))
+
+
+def _columns(heading: list[str], registry: Registry) -> dict[str, tuple[int, ...]]:
+    """Return where the answers to each metric stand: in its own column, or in those of the two that it crosses."""
+    columns: dict[str, tuple[int, ...]] = {}
+    for name, metric in registry.metrics.items():
+        crossed = metric.domain.names if isinstance(metric.domain, Cross) else ()
+        if name in heading:
+            columns[name] = (heading.index(name),)
+        elif crossed and all(one in heading for one in crossed):
+            columns[name] = tuple(heading.index(one) for one in crossed)
+    return columns
+
+
+def _counts(metric: Metric, cells: _Cells, repeat: int, mistakes: list[str]) -> dict[Answer, int]:
+    found = []
+    for stated, (count, row) in cells.items():
+        try:
+            found.append((read_answer(metric, stated if len(stated) > 1 else stated[0]), count * repeat))
+        except ValueError as error:
+            more = f" (and {count - 1} more like it)" if count > 1 else ""
+            mistakes.append(f"row {row}, column {metric.name}: {error}{more}")
+    return distinct(found)
+
+
+def _read_shares(path: Path) -> Mapping[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".json":
+            document = json.loads(text, parse_float=Decimal)
+        else:
+            document = tomllib.loads(text, parse_float=Decimal)
+    except OSError as error:
+        raise AnswersError(f"{path} cannot be read: {error.strerror}; name a readable file of shares") from None
+    except (ValueError, ArithmeticError, RecursionError):
+        form = "JSON" if path.suffix == ".json" else "TOML"
+        raise AnswersError(f"{path} is not {form} in UTF-8; name a .toml or .json file of shares") from None
+    if type(document) is not dict:
+        raise AnswersError(f"{path}: must be an object: metric to answer to share")
+    return document
+
+
+def _weights(metric: Metric, given: object, mistakes: list[str]) -> dict[Answer, Fraction]:
+    weights: dict[Answer, Fraction] = {}
+    if type(given) is not dict or not given:
+        mistakes.append(f"{metric.name}: must be a table from answer to share")
+        return weights
+    before = len(mistakes)
+    for position, (cell, share) in enumerate(given.items(), start=1):
+        place = f"{metric.name}, entry {position}"
+        if type(share) not in (int, Decimal) or not (Decimal(share).is_finite() and 0 <= share <= 1):
+            mistakes.append(f"{place}: a share must be a number from 0 to 1")
+            continue
+        try:
+            answer = read_answer(metric, cell)
+        except ValueError as error:
+            mistakes.append(f"{place}: an answer {error}")
+            continue
+        weights[answer] = weights.get(answer, Fraction(0)) + Fraction(share)
+    total = sum(weights.values(), start=Fraction(0))
+    if len(mistakes) == before and abs(total - 1) > SHARES_TOLERANCE:
+        mistakes.append(f"{metric.name}: its shares must have the sum 1, not {float(total):g}")
+    return weights
+
+
+def _uniform(metric: Metric) -> dict[Answer, Fraction]:
+    domain = metric.domain
+    values: Iterable[object]
+    if isinstance(domain, Subset):
+        values = [(), *((member,) for member in domain.values)]
+    elif isinstance(domain, Count):
+        values = sorted({int(domain.high * step / (UNIFORM_ANSWERS - 1)) for step in range(UNIFORM_ANSWERS)})
+    elif isinstance(domain, Number):
+        cell = (domain.high - domain.low) / UNIFORM_ANSWERS
+        values = [domain.low + cell * Fraction(2 * number + 1, 2) for number in range(UNIFORM_ANSWERS)]
+    else:
+        values = domain.labels
+    return {encode(metric, value): Fraction(1) for value in values}
+
+
+def _refuse(mistakes: list[str]) -> None:
+    if mistakes:
+        more = [f"and {len(mistakes) - SHOWN_MISTAKES} more"] if len(mistakes) > SHOWN_MISTAKES else []
+        raise AnswersError("\n".join([*mistakes[:SHOWN_MISTAKES], *more]))

@@ -1,0 +1,117 @@
+"""A tally drawn from its exact law: never device by device where it is cheaper by multinomials.
+
+The n_x devices whose input is x report symbols with the counts of one multinomial draw of law P(. | x), and devices are
+independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client_sdk.protocol import Channel
+from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from client_sdk.protocol.mechanisms.permanent import Permanent
+from estimator.rehearsal.block_sampler import Blocks, blocks_of
+from estimator.statistics.arrays import Counts
+
+Sampler = Callable[[Counts, np.random.Generator], Counts]
+"""From how many devices have each input, shape (k,), to how often each symbol is reported, shape (m,)."""
+
+MAX_KEPT_PROBABILITIES = 2**24
+"""A table is kept up to 128 MB; what is larger is derived again for each tally."""
+
+DRAWN_AT_ONCE = 2**20
+"""Devices, or places of blocks, for which numbers are drawn in one piece: arrays of 8 MB."""
+
+
+def sampler_of(channel: Channel) -> Sampler:
+    """Return how tallies of a channel are drawn; what it needs is prepared once."""
+    if isinstance(channel, Hybrid):
+        return _band_or_ends(channel)
+    if isinstance(channel, Permanent):
+        first, second = sampler_of(channel.permanent), sampler_of(channel.instantaneous)
+        return lambda inputs, generator: second(first(inputs, generator), generator)
+    blocks = blocks_of(channel)
+    return _by_table(channel) if blocks is None else _anything_or_block(channel, blocks)
+
+
+def _anything_or_block(channel: Channel, blocks: Blocks) -> Sampler:
+    """Draw one uniform multinomial for all inputs, and then only the devices that report a symbol of their block."""
+    in_block = blocks.size * channel.probability(_first_symbol(blocks), given=0)
+    surplus = float(in_block - blocks.size * (1 - in_block) / (channel.symbols - blocks.size))
+    anything = np.full(channel.symbols, 1 / channel.symbols)
+
+    def sample(inputs: Counts, generator: np.random.Generator) -> Counts:
+        kept = generator.binomial(inputs, surplus)
+        tally = generator.multinomial(inputs.sum() - kept.sum(), anything)
+        _add_block_draws(tally, kept, blocks, generator)
+        return tally
+
+    return sample
+
+
+def _first_symbol(blocks: Blocks) -> int:
+    zero = np.zeros(1, dtype=np.int64)
+    return int(blocks.symbol_of(zero, zero)[0])
+
+
+def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.random.Generator) -> None:
+    """Add a symbol of the own block for every kept device: by place where devices are many, else one by one."""
+    many = np.flatnonzero(kept >= blocks.size)
+    places = np.arange(blocks.size)
+    alike = np.full(blocks.size, 1 / blocks.size)
+    inputs_at_once = max(1, DRAWN_AT_ONCE // blocks.size)
+    for first in range(0, many.size, inputs_at_once):
+        given = many[first : first + inputs_at_once]
+        draws = generator.multinomial(kept[given], alike)
+        np.add.at(tally, blocks.symbol_of(given[:, None], places), draws)
+    ends = np.cumsum(np.where(kept < blocks.size, kept, 0))
+    for first in range(0, int(ends[-1]), DRAWN_AT_ONCE):
+        devices = np.arange(first, min(first + DRAWN_AT_ONCE, int(ends[-1])))
+        given = np.searchsorted(ends, devices, side="right")
+        tally += np.bincount(
+            blocks.symbol_of(given, generator.integers(0, blocks.size, size=devices.size)), minlength=tally.size
+        )
+
+
+def _band_or_ends(channel: Hybrid) -> Sampler:
+    """Draw which part each device takes, then the parts."""
+    band = sampler_of(channel.band)
+    low_end = channel.band.symbols
+    of_ends = np.array([channel.weight(low_end, given) / channel.ends for given in range(channel.inputs)])
+
+    def sample(inputs: Counts, generator: np.random.Generator) -> Counts:
+        at_ends = generator.binomial(inputs, channel.ends / channel.total)
+        low = generator.binomial(at_ends, of_ends).sum()
+        return np.append(band(inputs - at_ends, generator), [low, at_ends.sum() - low])
+
+    return sample
+
+
+def _by_table(channel: Channel) -> Sampler:
+    """Draw one multinomial an input that occurs."""
+    laws: dict[int, NDArray[np.float64]] = {}
+
+    def law_of(given: int) -> NDArray[np.float64]:
+        if given in laws:
+            return laws[given]
+        law = np.array([float(channel.probability(symbol, given)) for symbol in range(channel.symbols)])
+        law /= law.sum()
+        if channel.inputs * channel.symbols <= MAX_KEPT_PROBABILITIES:
+            laws[given] = law
+        return law
+
+    def sample(inputs: Counts, generator: np.random.Generator) -> Counts:
+        tally = np.zeros(channel.symbols, dtype=np.int64)
+        for given in np.flatnonzero(inputs).tolist():
+            law = law_of(given)
+            possible = np.flatnonzero(
+                law
+            )  # numpy gives the last symbol what rounding leaves: it must be a possible one
+            tally[possible] += generator.multinomial(inputs[given], law[possible])
+        return tally
+
+    return sample

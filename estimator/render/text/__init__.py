@@ -1,0 +1,1 @@
+"""Reports, plans, rehearsals and audits as text of 80 columns."""

@@ -1,0 +1,116 @@
+"""The forms of an exact audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Final
+
+from client_sdk.protocol.epsilon import NANOS
+from client_sdk.protocol.exact import float_ceiling, ln_ceiling
+from estimator.audit.exact import ExactAudit, Proof
+from estimator.audit.exact.losses import Ratio
+from estimator.formats.to_json import json_text
+from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
+from estimator.render.words import short_loss
+
+CLAIMED_DIGITS: Final = 9
+"""Decimals of what is charged."""
+
+PROVED_DIGITS: Final = 14
+"""Decimals of what is proved, rounded up: five more than are charged, as many as the line has room for."""
+
+HEADING: Final = (
+    f"  {'metric':{VALUE_WIDTH}} {'inputs':>12} {'symbols':>7} {'paths':>8} {'claimed':>12} {'proved epsilon':>17}\n"
+)
+
+FOOTNOTES: Final = """\
+Every path of coins was walked through the installed SDK, in exact fractions.
+as claimed: every symbol has the declared chance, epsilon and delta (claimed |
+proved) are those of the law to the last digit, and all paths ask for as many
+coins. claimed: rounded up to 1e-9; proved: rounded up to 1e-14.
+sample: of many inputs only some are walked, among them the worst pair, by the
+mechanism's symmetry. Sets and numbers between two points are mixtures of
+inputs, which tell no more than those. docs/planning.md has the arguments.
+Not walked: the system's random numbers, the ledger, and how reports are sent;
+audit without --exact attacks these, too.
+"""
+
+
+def proofs_as_table(made: ExactAudit, style: Style = PLAIN) -> str:
+    """Return the audit as text of 80 columns, two lines a step."""
+    rows = (line for proof in made.proofs for line in _rows(proof, style))
+    return style.shown("".join([HEADING, *rows, "\n", FOOTNOTES]))
+
+
+def proofs_as_json(made: ExactAudit) -> str:
+    """Return the audit as one JSON object; what is exact stands in texts, ratios as numerator and denominator."""
+    return json_text({"refused": bool(made.refused), "proofs": [_document(proof) for proof in made.proofs]})
+
+
+FORMATS: Final[dict[str, Callable[..., str]]] = {"table": proofs_as_table, "json": proofs_as_json}
+"""What ``--format`` may name; every form ends with a line break."""
+
+
+def refusals(proof: Proof) -> Iterator[str]:
+    """Yield a sentence for each thing that is not as it is claimed or declared."""
+    who = f"refused: {proof.metric}, {proof.step}"
+    if proof.exceeded:
+        yield (
+            f"{who}: more is revealed than is claimed: epsilon {_epsilon(proof.ratio)} where"
+            f" {_nanos(proof.claim.nanos)} is claimed; delta {_delta(proof.delta)} where"
+            f" {_delta(proof.claim.delta)} is claimed"
+        )
+    for mismatch in proof.mismatches:
+        yield f"{who}: {mismatch}"
+
+
+def _rows(proof: Proof, style: Style) -> Iterator[str]:
+    inputs = f"{proof.walked.inputs:,} of {proof.inputs:,}"
+    yield (
+        f"  {style.cut(proof.metric, VALUE_WIDTH):{VALUE_WIDTH}} {inputs:>12} {proof.symbols:7,}"
+        f" {proof.walked.paths:8,} {_nanos(proof.claim.nanos):>12} {_epsilon(proof.ratio):>17}\n"
+    )
+    verdict = "as claimed" if proof.is_whole else "sample as claimed"
+    verdict = "refused *" if proof.is_refused else verdict
+    deltas = f"{_delta(proof.claim.delta)} | {_delta(proof.delta)}"
+    yield f"    {proof.step}: {proof.mechanism}, delta {deltas}: {verdict}\n"
+
+
+def _nanos(nanos: int) -> str:
+    return f"{nanos // NANOS}.{nanos % NANOS:0{CLAIMED_DIGITS}}"
+
+
+def _epsilon(ratio: Ratio) -> str:
+    if ratio is None:
+        return "infinite"
+    unit = 10**PROVED_DIGITS
+    whole, rest = divmod(-(-ln_ceiling(ratio) * unit // 1), unit)
+    return f"{whole}.{rest:0{PROVED_DIGITS}}"
+
+
+def _delta(delta: Fraction) -> str:
+    return short_loss(float_ceiling(delta)) if delta else "0"
+
+
+def _document(proof: Proof) -> dict[str, object]:
+    walked, claim = proof.walked, proof.claim
+    return {
+        "metric": proof.metric,
+        "step": proof.step,
+        "mechanism": proof.mechanism,
+        "inputs": proof.inputs,
+        "inputs_walked": walked.inputs,
+        "symbols": proof.symbols,
+        "laws": walked.laws,
+        "paths": walked.paths,
+        "coins": sorted(walked.coins),
+        "claimed_epsilon": _nanos(claim.nanos),
+        "proved_epsilon": _epsilon(proof.ratio),
+        "claimed_ratio": str(claim.ratio),
+        "proved_ratio": None if proof.ratio is None else str(proof.ratio),
+        "claimed_delta": str(claim.delta),
+        "proved_delta": str(proof.delta),
+        "refused": proof.is_refused,
+        "mismatches": list(proof.mismatches),
+    }

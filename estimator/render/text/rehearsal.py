@@ -1,0 +1,121 @@
+"""The forms of a rehearsal: those of the report, with the truth beside each estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from estimator.formats.document import MetricDocument, metric_rows
+from estimator.formats.row import COLUMNS
+from estimator.formats.to_csv import csv_text
+from estimator.formats.to_json import document_of, json_text
+from estimator.rehearsal.rehearsal import Coverage, Rehearsal, Rehearsed, compared, holds
+from estimator.render.text.lines import lines_of, shown_values
+from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
+from estimator.render.words import mechanism_words
+from estimator.results.distribution import Resampled
+from estimator.results.estimate import Estimate
+from estimator.statistics.confidence import CONFIDENCE
+
+CSV_COLUMNS: Final = (*COLUMNS, "truth", "holds", "seed")
+
+FOOTNOTES: Final = """\
+error: estimate less truth. *: the interval misses the truth.
+Estimates are unbiased and never clipped. Intervals take the devices for a
+random sample of a population; coverage is how often they hold its truth when
+devices are drawn anew, and (noise alone) that of the same devices each time.
+"""
+
+
+def rehearsal_as_json(rehearsal: Rehearsal) -> str:
+    """Return the report's JSON with the truth beside each estimate; a rehearsal has no window, which is null."""
+    document = document_of(rehearsal.report)
+    for one in (*document["metrics"], *document["skipped"]):
+        one["window"] = None
+    for metric, rehearsed in zip(document["metrics"], rehearsal.metrics, strict=True):
+        entries = [*metric.get("estimates", ()), *([metric["mean"]] if "mean" in metric else [])]
+        if "bins" in metric:
+            entries += [metric["variance"], *metric["quantiles"], *metric["bins"]]
+        for entry, one, truth in zip(entries, compared(rehearsed.estimated), rehearsed.truths, strict=True):
+            entry |= {"truth": truth, "holds": None if truth is None else holds(one, truth)}
+        metric["coverage"] = _coverage(rehearsed.coverage)
+        if "bins" in metric:
+            metric["resampled_coverage"] = _coverage(rehearsed.resampled_coverage)
+    return json_text({"seed": rehearsal.seed} | document)
+
+
+def rehearsal_as_csv(rehearsal: Rehearsal) -> str:
+    """Return the report's rows with the truth, whether the interval holds it, and the seed at their ends."""
+    rows: list[list[object]] = []
+    for rehearsed in rehearsal.metrics:
+        pairs = zip(compared(rehearsed.estimated), rehearsed.truths, strict=True)
+        for row in metric_rows(MetricDocument.of(rehearsed.estimated), CONFIDENCE):
+            one, truth = next(pairs, (None, None))  # what follows from others, as a sum does, has no truth of its own
+            is_held = None if one is None or truth is None else holds(one, truth)
+            rows.append([*row._replace(window=None), truth, is_held, rehearsal.seed])
+    return csv_text([CSV_COLUMNS, *rows])
+
+
+def rehearsal_as_table(rehearsal: Rehearsal, style: Style = PLAIN) -> str:
+    """Return the rehearsal as text of 80 columns."""
+    seed = f"seed {rehearsal.seed}\n"
+    return style.shown("\n".join([seed, *(_block(rehearsed, style) for rehearsed in rehearsal.metrics), FOOTNOTES]))
+
+
+FORMATS: Final[dict[str, Callable[..., str]]] = {
+    "table": rehearsal_as_table,
+    "json": rehearsal_as_json,
+    "csv": rehearsal_as_csv,
+}
+"""What ``--format`` may name; every form ends with a line break."""
+
+
+def _coverage(coverage: Coverage | None) -> dict[str, float] | None:
+    if coverage is None:
+        return None
+    return {"rounds": coverage.rounds, "population": coverage.population, "noise_alone": coverage.noise_alone}
+
+
+def _block(rehearsed: Rehearsed, style: Style) -> str:
+    estimated = rehearsed.estimated
+    metric = estimated.metric
+    positions, left_out = shown_values(estimated)
+    values = 0 if estimated.shares is None else len(estimated.shares)
+    truths = [*(rehearsed.truths[position] for position in positions), *rehearsed.truths[values:]]
+    shown = zip(lines_of(estimated, positions), truths, strict=False)  # bins, which stand last, are not in a table
+    lines = [
+        f"{metric.name}: {metric.kind}",
+        f"  {mechanism_words(metric)}, reports: {estimated.reports:,}",
+        _heading(style),
+        *(
+            f"  {style.cut(one.label, VALUE_WIDTH):{VALUE_WIDTH}} {_numbers(one.figure, truth, one.digits, style)}"
+            for one, truth in shown
+        ),
+        *([f"  … and {left_out:,} more values; --format json and csv have all"] if left_out else []),
+        *_coverage_line("coverage", rehearsed.coverage),
+        *_coverage_line("coverage of variance and quantiles", rehearsed.resampled_coverage),
+    ]
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _heading(style: Style) -> str:
+    estimate, interval = style.shown("estimate ± s.e."), f"{CONFIDENCE:.0%} interval"
+    return f"  {'':{VALUE_WIDTH}} {'truth':>8}  {estimate:>18}  {'error':>8}  {interval:^17}"
+
+
+def _coverage_line(of: str, coverage: Coverage | None) -> list[str]:
+    if coverage is None:
+        return []
+    rounds = f"{of} over {coverage.rounds:,} rounds"
+    return [f"  {rounds}: {coverage.population:.1%} (noise alone: {coverage.noise_alone:.1%})"]
+
+
+def _numbers(one: Estimate | Resampled, truth: float | None, digits: str, style: Style) -> str:
+    interval = f"{style.shown(f'{one.low:{digits}} … {one.high:{digits}}'):^17}"
+    value, deviation = (one.estimate, None) if isinstance(one, Resampled) else (one.unbiased, one.standard_error)
+    if truth is None or value is None:
+        return f"{'':8}  {'no reports':>18}  {'':8}  {interval}"
+    estimate = style.shown(f"{value:{digits}}" + ("" if deviation is None else f" ± {deviation:{digits}}"))
+    error_digits = ".3g" if digits.endswith("g") else digits  # the last digits of a mean are not those of its error
+    missed = "" if holds(one, truth) else " *"
+    return f"{truth:8{digits}}  {estimate:>18}  {value - truth:+8{error_digits}}  {interval}{missed}"

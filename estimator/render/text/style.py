@@ -1,0 +1,164 @@
+"""What a table looks like where it is shown: its width, its bars, and whether it may be in colour and beyond ASCII."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, TextIO
+
+import click
+
+from estimator.results.distribution import Resampled
+from estimator.results.estimate import Estimate
+
+LEAST_WIDTH: Final = 80
+MOST_WIDTH: Final = 160
+"""A line that is longer is not read at one glance."""
+
+VALUE_WIDTH: Final = 17
+"""Columns for a value, at the least; what is longer is cut with an ellipsis (JSON and CSV have all of it)."""
+
+WIDER_VALUES: Final = 40
+LIKELIEST_WIDTH: Final = 11
+BAR_WIDTH: Final = 10
+WINDOW_WIDTH: Final = 11
+SHORTEST_BAR: Final = 5
+"""A bar of which less is left, because the figures are long, is left out."""
+
+EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+IN_ASCII: Final = str.maketrans({"±": "+-", "…": "..", **dict.fromkeys("▏▎▍", ""), **dict.fromkeys("▌▋▊▉█", "#")})
+"""What stands for signs that an encoding may lack; a bar is rounded to whole cells."""
+
+ALL_SIGNS: Final = f"±…{EIGHTHS}"
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a table is shown.
+
+    Attributes:
+        width: of a line, in columns.
+        is_coloured: whether it may hold escape sequences.
+        is_ascii: whether it may hold nothing but ASCII.
+
+    """
+
+    width: int = LEAST_WIDTH
+    is_coloured: bool = False
+    is_ascii: bool = False
+
+    @classmethod
+    def of(cls, stream: TextIO, environment: Mapping[str, str] = os.environ) -> Style:
+        """Return the style that a stream can show; colours as https://no-color.org says."""
+        is_ascii = not _can_show(stream.encoding or "ascii", ALL_SIGNS)
+        if not stream.isatty():
+            return cls(is_ascii=is_ascii)
+        width = shutil.get_terminal_size().columns
+        is_coloured = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+        return cls(min(MOST_WIDTH, max(LEAST_WIDTH, width)), is_coloured, is_ascii)
+
+    @property
+    def has_likeliest(self) -> bool:
+        """Whether there is room for a column of likeliest figures."""
+        return self.width >= LEAST_WIDTH + LIKELIEST_WIDTH
+
+    @property
+    def value_width(self) -> int:
+        """How many columns a value has."""
+        return min(WIDER_VALUES, VALUE_WIDTH + max(0, self.width - LEAST_WIDTH - LIKELIEST_WIDTH) // 2)
+
+    def heading(self, confidence: float) -> str:
+        """Return the names of the columns."""
+        likeliest = f"  {'likeliest':>9}" if self.has_likeliest else ""
+        interval = f"{f'{confidence:.0%} interval':^17}"
+        return self.shown(
+            f"  {'':{self.value_width}} {'window':{WINDOW_WIDTH}} {'estimate ± error':>17}  {interval}{likeliest}"
+        )
+
+    def row(  # noqa: PLR0913, PLR0917 what stands in a line
+        self,
+        label: str | tuple[str, ...],
+        window: str,
+        one: Estimate | Resampled,
+        digits: str,
+        ends: tuple[float, float] | None = None,
+        unknown: str = "no reports",
+    ) -> str:
+        """Return one line: what it is, its figures and, on a scale between two ends, a bar.
+
+        Args:
+            label: what it is; a label without a window has its room, too.
+            window: its name, or empty.
+            one: the figures.
+            digits: of these.
+            ends: of the scale; or none, where there is no bar.
+            unknown: what stands where there is no estimate.
+
+        """
+        estimate, interval, likeliest = (self.shown(cell) for cell in _cells(one, digits, unknown))
+        of_window = f"{window:{WINDOW_WIDTH}} " if window else ""
+        figures = f"{of_window}{estimate:>17}  {interval:^17}" + (f"  {likeliest:>9}" if self.has_likeliest else "")
+        most = self.value_width + (0 if window else WINDOW_WIDTH + 1)
+        columns = min(most, self.width - len(figures.rstrip()) - len("   "))
+        line = f"  {self.cut(label, columns):{columns}} {figures}"
+        value = one.estimate if isinstance(one, Resampled) else one.unbiased
+        room = self.width - len(line) - 2
+        if ends is None or value is None or room < SHORTEST_BAR:
+            return line
+        bar = self.bar((value - ends[0]) / (ends[1] - ends[0]), min(room, max(BAR_WIDTH, self.width // 5)))
+        return f"{line}  {self.coloured(bar, 'cyan')}" if bar else line
+
+    def bar(self, part: float, cells: int) -> str:
+        """Return a bar of a part of so many cells, to an eighth of a cell; a part beyond 0 or 1 is shown as the end."""
+        eighths = round(min(1.0, max(0.0, part)) * cells * 8)
+        return self.shown(EIGHTHS[8] * (eighths // 8) + (EIGHTHS[eighths % 8] if eighths % 8 else ""))
+
+    def cut(self, text: str | tuple[str, ...], columns: int | None = None) -> str:
+        """Return a text that is no wider than some columns; if none are given, than a value may be.
+
+        Of a pair of texts each is cut, the first one first, so that pairs of the same first one can be told apart.
+        """
+        if isinstance(text, tuple):
+            first, second = text
+            room = (columns or self.value_width) - len(", ")
+            second = self.cut(second, max(room // 2, room - len(first)))
+            return f"{self.cut(first, room - len(second))}, {second}"
+        shown, ellipsis, most = self.shown(text), self.shown("…"), columns or self.value_width
+        return shown if len(shown) <= most else shown[: most - len(ellipsis)] + ellipsis
+
+    def coloured(self, text: str, colour: str) -> str:
+        """Return a text in a colour, where there may be colours."""
+        return click.style(text, fg=colour) if self.is_coloured else text
+
+    def strong(self, text: str) -> str:
+        """Return a text that stands out, where it can."""
+        return click.style(text, bold=True) if self.is_coloured else text
+
+    def shown(self, text: str) -> str:
+        """Return a text in signs that can be shown."""
+        return text.translate(IN_ASCII).encode("ascii", "replace").decode() if self.is_ascii else text
+
+
+PLAIN: Final = Style()
+"""Of a file, a pipe, and everything that is no terminal."""
+
+
+def _cells(one: Estimate | Resampled, digits: str, unknown: str) -> tuple[str, str, str]:
+    """Return the estimate with its error, the interval, and the likeliest figure."""
+    interval = f"{one.low:{digits}} … {one.high:{digits}}"
+    value = one.estimate if isinstance(one, Resampled) else one.unbiased
+    estimate = unknown if value is None else f"{value:{digits}}"
+    if isinstance(one, Resampled):
+        return estimate, interval, ""
+    error = "" if one.standard_error is None else f" ± {one.standard_error:{digits}}"
+    return estimate + error, interval, "" if one.likeliest is None else f"{one.likeliest:{digits}}"
+
+
+def _can_show(encoding: str, signs: str) -> bool:
+    try:
+        signs.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

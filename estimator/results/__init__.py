@@ -1,0 +1,1 @@
+"""What is known, as frozen data. Nothing here computes or formats."""

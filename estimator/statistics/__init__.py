@@ -1,0 +1,1 @@
+"""Intervals, tests and projections: statistics that know nothing of Hearsay."""

@@ -1,0 +1,159 @@
+"""Tallies over HTTP: the only importer of urllib."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from http.client import HTTPException, HTTPMessage, HTTPResponse, IncompleteRead
+from threading import Thread
+from typing import IO
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from estimator.errors import CollectorDownError, TalliesError
+from estimator.tallies.bounds import Bounds
+from estimator.tallies.read_token import TOKEN_VARIABLE
+from estimator.tallies.tally import EVERYTHING, PIECE_BYTES, Tally, read
+
+TIMEOUT_S = 60.0
+"""Seconds without a byte: a collector sums the shards of every tally before it sends the first line."""
+
+LIMIT_S = 900.0
+"""Seconds for all of it: hundreds of megabytes over a slow line; each byte alone could take a minute."""
+
+SNAPSHOT_TAKEN = "Hearsay-Snapshot"
+"""The header in which a collector says when it looked at open windows."""
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """Follows nothing: urllib would hand the read token to whatever host a redirect names."""
+
+    def redirect_request(  # noqa: PLR0913, PLR0917 the overridden signature
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> None:
+        """Refuse, so that the redirect becomes an error of its status."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What a collector answered.
+
+    Attributes:
+        tallies: those that are wanted, in its order.
+        snapshot_at: when it looked at the windows that are still open, in UTC; none where it was not asked to, or does
+            not say so.
+
+    """
+
+    tallies: list[Tally]
+    snapshot_at: datetime | None = None
+
+
+def fetch(
+    collector: str, token: str, *, preliminary: bool, bounds: Bounds = EVERYTHING, timeout_s: float = TIMEOUT_S
+) -> Fetched:
+    """Read the tallies of a collector.
+
+    Args:
+        collector: its URL, ``http://`` or ``https://``.
+        token: its read token.
+        preliminary: whether to ask for the snapshot of open windows, too.
+        bounds: what is read.
+        timeout_s: seconds without a byte after which it counts as down.
+
+    Raises:
+        CollectorDownError: if it cannot be reached, breaks off, is too slow, or cannot answer now.
+        TalliesError: if it refuses, or answers with something that is no NDJSON of tallies, or with too many.
+
+    """
+    if not _is_url(collector):
+        raise TalliesError("--collector must be a URL such as http://127.0.0.1:8080, without user, query or fragment")
+    answer: Future[Fetched] = Future()
+
+    def ask() -> None:
+        try:
+            answer.set_result(_fetched(collector, token, bounds, preliminary=preliminary, timeout_s=timeout_s))
+        except BaseException as error:  # noqa: BLE001 whoever waits for the answer gets it
+            answer.set_exception(error)
+
+    Thread(target=ask, daemon=True).start()  # left alone if it is too slow: no socket has a limit for a whole head
+    try:
+        return answer.result(LIMIT_S)
+    except TimeoutError:
+        raise CollectorDownError(
+            f"{collector} has not sent all tallies within {LIMIT_S / 60:g} minutes; try again, or see whether it, or "
+            "a proxy before it, is overloaded"
+        ) from None
+
+
+def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, timeout_s: float) -> Fetched:
+    url = f"{collector.rstrip('/')}/v1/tallies{'?preliminary=1' if preliminary else ''}"
+    request = Request(url, headers={"Authorization": f"Bearer {token}"})  # noqa: S310 the scheme was checked above
+    try:
+        with build_opener(_NoRedirect).open(request, timeout=timeout_s) as response:
+            tallies = _read(response, collector, bounds)
+            return Fetched(tallies, _instant(response.headers.get(SNAPSHOT_TAKEN)))
+    except HTTPError as error:
+        with error:
+            raise _refusal(collector, error.code) from None
+    except URLError as error:
+        raise CollectorDownError(f"{collector} cannot be reached: {error.reason}; is the collector running?") from None
+    except IncompleteRead:
+        raise CollectorDownError(f"{collector} broke off in the middle of its tallies; try again") from None
+    except HTTPException:  # which would show what was answered
+        raise CollectorDownError(f"{collector} does not answer in HTTP; is it the URL of a collector?") from None
+    except OSError as error:
+        problem = error.strerror or str(error) or type(error).__name__
+        raise CollectorDownError(f"reading from {collector} failed: {problem}; try again") from None
+
+
+def _read(response: HTTPResponse, collector: str, bounds: Bounds) -> list[Tally]:
+    try:
+        return read(_pieces(response, time.monotonic() + LIMIT_S), bounds)
+    except TalliesError as error:
+        raise TalliesError(f"{collector} answered with something else than tallies: {error}") from None
+
+
+def _pieces(response: HTTPResponse, until: float) -> Iterator[bytes]:
+    """Yield a body as it comes; nobody waits any more for what comes later than the monotonic clock's ``until``."""
+    while piece := response.read1(PIECE_BYTES):
+        if time.monotonic() > until:
+            raise TimeoutError
+        yield piece
+    if response.length:  # http.client takes a connection that ends too early for the end
+        raise IncompleteRead(b"", response.length)
+
+
+def _instant(text: str | None) -> datetime | None:
+    """Return an instant with its zone (RFC 3339); none where there is none, or it is not one."""
+    try:
+        instant = None if text is None else datetime.fromisoformat(text)
+        return None if instant is None or instant.tzinfo is None else instant.astimezone(UTC)
+    except (ValueError, OverflowError):  # the zone of the first or the last day of all years may leave them
+        return None
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        addressed = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    return addressed and text.isascii() and text.isprintable() and not set("?#@ ") & set(text)
+
+
+def _refusal(collector: str, status: int) -> TalliesError:
+    if status == HTTPStatus.UNAUTHORIZED:
+        return TalliesError(f"{collector} does not know the read token; set {TOKEN_VARIABLE} to one that it knows")
+    if status == HTTPStatus.FORBIDDEN:
+        return TalliesError(
+            f"{collector} does not let the token read that: take a read key, for open windows one that may see them"
+        )
+    if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return CollectorDownError(f"{collector} cannot answer now (status {status}); try again, or see its log")
+    return TalliesError(f"{collector} answered with status {status} instead of tallies; is it the URL of a collector?")

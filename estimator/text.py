@@ -1,0 +1,35 @@
+"""Numbers of things in words for people."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from client_sdk.protocol import Label
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """Return a number and what it is of, such as ``1 tally`` or ``2 tallies``; several have an s unless said."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+OF_MEANS: Final = {"ordinal": "mean position", "set": "mean size"}
+"""What the mean of a kind is the mean of, where it is not of the answers themselves."""
+
+
+def word(value: Label) -> str:
+    """Return a value of a domain as text: ``true`` and ``false`` as in the registry, a pair with a comma."""
+    if value is None:
+        return "nothing recorded"
+    if isinstance(value, tuple):
+        return ", ".join(word(part) for part in value)
+    return value if isinstance(value, str) else str(value).lower()
+
+
+def parts(value: Label) -> str | tuple[str, ...]:
+    """Return a value as text, or a pair as two, which a narrow line can cut each by itself."""
+    return tuple(map(word, value)) if isinstance(value, tuple) else word(value)
+
+
+def mean_word(kind: str) -> str:
+    """Return what the mean of a kind of metric is called."""
+    return OF_MEANS.get(kind, "mean")

@@ -1,0 +1,312 @@
+"""Devices for tests: a registry, a clock that a test sets, and a transport that answers as a script says."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from client_sdk import Recorded, Registry, Telemetry
+from client_sdk.ledger.file import FILE_NAME
+from client_sdk.ledger.thread import READ
+from client_sdk.protocol import Refusal, Upload, Verdict
+from client_sdk.sending.retry import Reply
+from tests.support.services.processes import wait_until
+
+COLLECTOR = "https://collector.invalid"
+
+RARE = "zanzibarian-canary"
+"""A category that stands nowhere but in the registry: wherever else it is found, a true value leaked."""
+
+DAY_S = 86_400
+NOON = 1_795_176_000.0
+"""2026-11-20, 12:00 UTC."""
+
+REGISTRY = f"""
+schema = 1
+
+[app]
+name = "acme"
+
+[budget]
+window = "day"
+per_window = 2.5
+lifetime = 4.0
+
+[metric.dark_mode]
+purpose = "Is it used?"
+kind = "boolean"
+epsilon = "ln 3"
+
+[metric.sound]
+purpose = "Is it used?"
+kind = "boolean"
+epsilon = "ln 3"
+
+[metric.wide]
+purpose = "Is it used?"
+kind = "boolean"
+epsilon = "ln 3"
+
+[metric.system]
+purpose = "Which?"
+kind = "category"
+values = ["linux", "macos", "{RARE}"]
+epsilon = 1.0
+
+[metric.size]
+purpose = "How much?"
+kind = "number"
+low = 0
+high = 10
+statistic = "mean"
+epsilon = 0.5
+
+[metric.taps]
+purpose = "How often?"
+kind = "count"
+max = 9
+statistic = "mean"
+epsilon = 0.5
+
+[metric.old]
+purpose = "Was it used?"
+kind = "boolean"
+epsilon = 0.5
+expires = 2026-11-19
+"""
+
+
+def registry(text: str = REGISTRY) -> Registry:
+    """Return the tests' registry, or another."""
+    return Registry.parse(text)
+
+
+def many(metrics: int) -> Registry:
+    """Return the registry of `many_text`."""
+    return Registry.parse(many_text(metrics))
+
+
+def many_text(metrics: int) -> str:
+    """Return a registry of so many booleans ``m0``, ``m1``, ... whose budget allows them all for ever."""
+    head = 'schema = 1\n[app]\nname = "acme"\n[budget]\nper_window = 1e6\nlifetime = 1e9\n'
+    metric = '[metric.m{}]\npurpose = "Is it used?"\nkind = "boolean"\nepsilon = "ln 3"\n'
+    return head + "".join(metric.format(number) for number in range(metrics))
+
+
+def ask(metrics: str, budget: str = "") -> Registry:
+    """Return a registry of some metrics, each at epsilon 1 unless it says otherwise, whose ceilings never hold.
+
+    Args:
+        metrics: tables, without what is the same for all: the purpose, and epsilon.
+        budget: more lines of [budget]; a line for a key that stands here already takes its place.
+
+    """
+    lines = {"per_window": "1e6", "lifetime": "1e9"} | dict(
+        line.split(" = ", 1) for line in budget.splitlines() if line
+    )
+    head = ['schema = 1\n[app]\nname = "acme"\n[budget]', *(f"{key} = {value}" for key, value in lines.items()), ""]
+    tables = []
+    for table in metrics.split("[metric.")[1:]:
+        epsilon = "" if "\nepsilon = " in table else "\nepsilon = 1"
+        tables.append(f'[metric.{table.rstrip()}\npurpose = "Is it used?"{epsilon}\n')
+    return Registry.parse("\n".join(head) + "".join(tables))
+
+
+FILLED = ask(
+    '[metric.m]\nkind = "boolean"\nfill_in = true\n'
+    '[metric.n]\nkind = "category"\nvalues = ["a", "b", "c"]\nfill_in = true\n'
+)
+"""Two questions whose silence says nothing."""
+
+
+class SetClock:
+    """A clock that stands where a test sets it."""
+
+    def __init__(self, now_s: float = NOON) -> None:
+        self.now_s = now_s
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+Answer = Callable[[Upload], Reply | None]
+
+
+def accept(upload: Upload) -> Reply:
+    """Answer as a collector that counts everything."""
+    return Reply(200, None, Verdict(len(upload.reports)).encode())
+
+
+def refuse(code: Refusal) -> Answer:
+    """Answer as a collector that counts nothing, for one reason."""
+
+    def answer(upload: Upload) -> Reply:
+        refused = tuple((index, code) for index in range(len(upload.reports)))
+        return Reply(200, None, Verdict(len(upload.reports), refused).encode())
+
+    return answer
+
+
+def status(code: int, retry_after: str | None = None) -> Answer:
+    """Answer with a status and a body that is no verdict."""
+    return lambda _: Reply(code, retry_after, b"<html>")
+
+
+def problem(code: int) -> Answer:
+    """Answer as a collector that says what is wrong with this very body."""
+    document = {"type": "about:blank", "title": "Bad", "status": code, "code": "invalid_json", "detail": "It is bad."}
+    return lambda _: Reply(code, None, json.dumps(document).encode())
+
+
+def nothing(_: Upload) -> None:
+    """Answer as a network that is down."""
+
+
+class ScriptedTransport:
+    """Answers one upload after the other as a script says; when it ends, as its last line says for ever."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.bodies: list[bytes] = []
+        self._answers = list(answers or (accept,))
+
+    @property
+    def uploads(self) -> list[Upload]:
+        """Every attempt, in order."""
+        return [Upload.decode(body) for body in self.bodies]
+
+    def answer(self, *answers: Answer) -> None:
+        """Go on with another script."""
+        self._answers = list(answers)
+
+    def post(self, body: bytes) -> Reply | None:
+        """Note the body and answer."""
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        reply = answer(Upload.decode(body))
+        self.bodies.append(body)
+        return reply
+
+
+def telemetry(data_dir: Path | None, **changes: Any) -> Telemetry:
+    """Return a device at noon whose transport accepts everything, unless told otherwise."""
+    options: dict[str, Any] = {
+        "collector": COLLECTOR,
+        "consent": True,
+        "clock": SetClock(),
+        "transport": ScriptedTransport(),
+    }
+    chosen = changes.pop("registry", None) or registry()
+    return Telemetry(chosen, data_dir=data_dir, **(options | changes))
+
+
+def patient(device: Telemetry, metric: str) -> Recorded:
+    """Record, again and again while the disk is slow."""
+    results: list[Recorded] = []
+
+    def recorded() -> bool:
+        results.append(device.record(metric, value=True))
+        return results[-1] is not Recorded.BUSY
+
+    wait_until(recorded, what="the ledger")
+    return results[-1]
+
+
+def rows(data_dir: Path, query: str) -> list[tuple[Any, ...]]:
+    """Ask a ledger's file, as another process would."""
+    with contextlib.closing(sqlite3.connect(data_dir / FILE_NAME)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def all_bytes(data_dir: Path) -> bytes:
+    """Return the content of every file of a data directory."""
+    return b"".join(path.read_bytes() for path in sorted(data_dir.iterdir()))
+
+
+def in_child(work: Callable[[], object]) -> str:
+    """Do something in a forked child that then ends at once; return the text of what it returned or raised."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            text = str(work())
+        except BaseException:  # noqa: BLE001 the child must end here, whatever it met
+            text = traceback.format_exc()
+        os.write(writer, text.encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        text = pipe.read()
+    os.waitpid(pid, 0)
+    return text
+
+
+class Obstacle:
+    """Work that hangs until it is released."""
+
+    def __init__(self, work: Callable[[sqlite3.Connection], object] = lambda _: None) -> None:
+        self.begun = threading.Event()
+        self.release = threading.Event()
+        self._work = work
+
+    def __call__(self, connection: sqlite3.Connection) -> None:
+        self.begun.set()
+        assert self.release.wait(60)
+        self._work(connection)
+
+
+@contextlib.contextmanager
+def busy_keeper(device: Telemetry) -> Iterator[None]:
+    """Let the device's keeper hang in a job that another thread waits for."""
+    obstacle = Obstacle()
+    keeper = device._processes.current.keeper
+    thread = threading.Thread(target=keeper.run, args=[obstacle, 60.0], kwargs={"begin": READ})
+    thread.start()
+    assert obstacle.begun.wait(60)
+    try:
+        yield
+    finally:
+        obstacle.release.set()
+        thread.join()
+
+
+_HOLD = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.read()
+connection.execute("ROLLBACK")
+connection.close()
+"""
+
+
+@contextlib.contextmanager
+def write_lock_held(data_dir: Path, *, stopped: bool = False) -> Iterator[None]:
+    """Let another process hold the ledger's write lock, and stand still if asked."""
+    command = [sys.executable, "-c", _HOLD, str(data_dir / FILE_NAME)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        if stopped:
+            holder.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            if stopped:
+                holder.send_signal(signal.SIGCONT)
+            holder.communicate(timeout=60)
+
+
+def run_python(code: str, *arguments: Sequence[str] | str) -> str:
+    """Run code in a fresh interpreter and return what it printed."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout

@@ -1,0 +1,105 @@
+"""Devices that live for months within seconds: the agenda driven directly, on a ledger in memory, by a set clock."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from client_sdk.answers.schedule import Agenda
+from client_sdk.ledger.file import open_memory
+from client_sdk.protocol import Metric, Registry, Window, WindowKind
+
+DAY_S = 86_400
+FIRST_S = int(datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp())
+
+IsOn = Callable[[int], bool]
+"""Whether a device is on, on a day."""
+
+
+class SeededCoins:
+    """Coins of a simulation: the same for the same seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)  # noqa: S311 a simulation, not a device
+
+    def bernoulli(self, numerator: int) -> bool:
+        return self._random.getrandbits(64) < numerator
+
+    def below(self, bound: int) -> int:
+        return self._random.randrange(bound)
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What a device was charged for."""
+
+    metric: str
+    window: str
+    day: str
+    nanos: int
+
+
+def secret_of(seed: int) -> bytes:
+    """Return the secret of a simulated device."""
+    return random.Random(seed).randbytes(32)  # noqa: S311 a simulation, not a device
+
+
+def always(_: int) -> bool:
+    """Be on every day."""
+    return True
+
+
+def on_some_days(seed: int, share: float) -> IsOn:
+    """Return a device's days: each is one with so much probability."""
+    drawn = random.Random(f"on {seed}")  # noqa: S311 a simulation, not a device
+    days = [drawn.random() < share for _ in range(4000)]
+    return lambda day: days[day]
+
+
+def live(
+    registry: Registry, seed: int, days: int, *, is_on: IsOn = always, answers: dict[str, object] | None = None
+) -> list[Charge]:
+    """Return all charges of a device after so many days, on each of which it records some answers."""
+    coins, recorded = SeededCoins(seed), list((answers or {}).items())
+    with closing(open_memory(registry.app)) as connection:
+        connection.execute("UPDATE device SET secret = ?", (secret_of(seed),))
+        agenda = Agenda(registry, coins)
+        for day in range(days):
+            if is_on(day):
+                instant_s = agenda.begin(connection, FIRST_S + day * DAY_S)
+                _record(connection, agenda, [(registry.metric(name), answer) for name, answer in recorded], instant_s)
+        query = "SELECT metric, window, last_day, nanos FROM charges ORDER BY window, metric"
+        return [Charge(*row) for row in connection.execute(query)]
+
+
+def _record(
+    connection: sqlite3.Connection, agenda: Agenda, answers: list[tuple[Metric, object]], instant_s: float
+) -> None:
+    for definition, answer in answers:
+        window = Window.of(definition.window, instant_s)
+        agenda.report(connection, definition, agenda.made(connection, definition, answer), window, instant_s)
+
+
+def exceeded(registry: Registry, charges: list[Charge]) -> Iterator[str]:
+    """Yield every ceiling that charges exceed."""
+    budget = registry.budget
+    sums: dict[tuple[str, str], int] = {}
+    for charge in charges:
+        spent_s = Window.parse(charge.day).starts_at
+        periods = (("window", budget.window), ("month", WindowKind.MONTH))
+        for period in (*((name, Window.of(kind, spent_s).text) for name, kind in periods), ("life", "")):
+            sums[period] = sums.get(period, 0) + charge.nanos
+    ceilings = {"window": budget.per_window_nanos, "month": budget.per_month_nanos, "life": budget.lifetime_nanos}
+    for (kind, name), nanos in sums.items():
+        ceiling = ceilings[kind]
+        if ceiling is not None and nanos > ceiling:
+            yield f"{kind} {name}: {nanos} of {ceiling}"
+
+
+def day_of(window: str) -> int:
+    """Return how many days after the first one a window of one day is."""
+    return (Window.parse(window).starts_at - Window.of(WindowKind.DAY, FIRST_S).starts_at) // DAY_S

@@ -1,0 +1,93 @@
+"""Registries for tests: a sound one as a nested dict, changed key by key, written as TOML."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Final
+
+import pytest
+
+from client_sdk.protocol import Metric, Registry, RegistryError
+
+Field = str | int | float | list[str]
+
+
+class Toml(str):
+    """A value that is written into the file as it stands."""
+
+    __slots__ = ()
+
+
+BOOLEAN: Final[dict[str, Field]] = {"purpose": "Why?", "kind": "boolean", "epsilon": 1}
+CATEGORY: Final[dict[str, Field]] = {"purpose": "Why?", "kind": "category", "values": ["a", "b", "c"], "epsilon": 1}
+NUMBER: Final[dict[str, Field]] = {
+    "purpose": "Why?",
+    "kind": "number",
+    "low": 0,
+    "high": 9,
+    "statistic": "mean",
+    "epsilon": 0.5,
+}
+COUNT: Final[dict[str, Field]] = {
+    "purpose": "Why?",
+    "kind": "count",
+    "max": 9,
+    "statistic": "distribution",
+    "epsilon": 1,
+}
+ORDINAL: Final[dict[str, Field]] = CATEGORY | {"kind": "ordinal", "mechanism": "exponential"}
+SET: Final[dict[str, Field]] = CATEGORY | {"kind": "set", "max_items": 2}
+CROSS: Final[dict[str, Field]] = {"purpose": "Why?", "cross": ["dark_mode", "os"], "epsilon": 1}
+"""Of two metrics that the registry must define, too."""
+
+GAUSSIAN: Final[dict[str, Field]] = NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-6"), "epsilon": 2}
+UTILITY: Final = Toml("[[0, -1, -3], [-2, 0, -1], [-3, -2, 0]]")
+USEFUL: Final[dict[str, Field]] = CATEGORY | {"mechanism": "exponential", "utility": UTILITY}
+
+HEAD: Final = """\
+schema = 1
+[app]
+name = "acme"
+owner = "owner@example.com"
+[budget]
+per_window = 20
+lifetime = 400
+delta = 0.5
+"""
+
+
+def registry_text(**metrics: Mapping[str, Field]) -> str:
+    """Return a registry of some metrics as TOML."""
+    return HEAD + "".join(_table(name, fields) for name, fields in metrics.items())
+
+
+def metric_of(fields: dict[str, Field], **changes: Field) -> Metric:
+    """Return the metric of a definition, with some keys changed."""
+    return Registry.parse(registry_text(m=fields | changes)).metric("m")
+
+
+def parsed(**metrics: Mapping[str, Field]) -> dict[str, Metric]:
+    """Return the metrics of a registry."""
+    return dict(Registry.parse(registry_text(**metrics)).metrics)
+
+
+def mistakes(**metrics: Mapping[str, Field]) -> dict[str, str]:
+    """Return what is wrong with a registry that must be refused, by place; a place must be named once."""
+    with pytest.raises(RegistryError) as caught:
+        parsed(**metrics)
+    assert len(dict(caught.value.mistakes)) == len(caught.value.mistakes)
+    return dict(caught.value.mistakes)
+
+
+def without(fields: Mapping[str, Field], key: str) -> dict[str, Field]:
+    """Return a definition without one of its keys."""
+    return {other: value for other, value in fields.items() if other != key}
+
+
+def _table(name: str, fields: Mapping[str, Field]) -> str:
+    lines = [
+        f"{key} = {value if isinstance(value, Toml) else json.dumps(value, ensure_ascii=False)}"
+        for key, value in fields.items()
+    ]
+    return "\n".join([f"[metric.{name}]", *lines, ""])

@@ -1,0 +1,34 @@
+"""A device that records and sends as fast as it can, until it is killed: `python -m tests.support.devices.hasty …`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+from client_sdk import Recorded, Registry, Telemetry
+
+BEGUN: Final = "begun"
+"""What it says before it records."""
+
+DONE: Final = "done"
+"""What it says when all that it recorded was taken."""
+
+
+def main(data_dir: str, registry_file: str, collector: str) -> None:
+    """Record every question, and send meanwhile and at last."""
+    registry = Registry.load(registry_file)
+    with Telemetry(registry, collector=collector, data_dir=Path(data_dir), consent=True) as device:
+        device._processes.current.uploader._uniform = lambda low, _: low  # neither jitter nor back-off
+        sys.stdout.write(f"{BEGUN}\n")
+        sys.stdout.flush()
+        for name in registry.metrics:
+            while device.record(name, value=True) is Recorded.BUSY:
+                pass
+            device.flush(timeout_s=0)  # the thread that uploads sends now, while this one records on
+        if device.flush(timeout_s=60):
+            sys.stdout.write(DONE)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,105 @@
+"""A device that kills itself, as hard as can be, after so many steps of SQLite: `python -m tests.support.devices.mortal …`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from client_sdk import Recorded, Telemetry, recorder
+from client_sdk.ledger import create
+from client_sdk.protocol import Upload
+from client_sdk.sending.retry import Reply
+from tests.support.devices.clients import DAY_S, NOON, SetClock, accept, ask, telemetry
+
+STEP: Final = 5
+"""Instructions of SQLite's virtual machine between two steps: a statement takes some dozens."""
+
+ALIVE: Final = "alive"
+"""What a device that outlived its days says."""
+
+DAYS: Final = 12
+"""That a device lives at most before it says so."""
+
+BOOLEANS: Final = ("one", "two", "three")
+
+REGISTRY: Final = ask(
+    "".join(f'[metric.{name}]\nkind = "boolean"\n' for name in BOOLEANS)
+    + '[metric.filled]\nkind = "boolean"\nfill_in = true\n'
+    + '[metric.history]\nkind = "boolean"\npermanent_epsilon = 2\nprotects = "history"\n'
+    + '[metric.pattern]\nkind = "category"\nvalues = ["a", "b", "c", "d"]\npermanent_epsilon = 1.5\n'
+    + 'protects = "pattern"\nmax_values = 2\n'
+    + '[metric.taps]\nkind = "count"\nmax = 20\nstatistic = "mean"\npersist = true\n'
+    + '[metric.noisy]\nkind = "number"\nlow = 0\nhigh = 1\nstatistic = "mean"\nmechanism = "gaussian"\ndelta = 1e-6\n'
+    + "epsilon = 0.5",
+    "per_window = 8\nper_month = 90\nlifetime = 400\ndelta = 2e-5",
+)
+"""Every way to be charged, under ceilings that a few weeks reach."""
+
+
+class Wire:
+    """Writes every body that is sent to a log, of which a kill takes nothing; every third one gets no answer."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self._attempts = 0
+
+    def post(self, body: bytes) -> Reply | None:
+        """Note the body and answer, or do not."""
+        os.write(self._log, body + b"\n")
+        self._attempts += 1
+        return None if self._attempts % 3 == 0 else accept(Upload.decode(body))
+
+
+def die_after(steps: int) -> None:
+    """Let this process be killed by its own hand after so many steps of all connections to a ledger."""
+    left = [steps]
+    connect: Callable[[str], sqlite3.Connection] = create.connect
+
+    def count() -> int:
+        left[0] -= 1
+        if left[0] <= 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return 0
+
+    def mortal(place: str) -> sqlite3.Connection:
+        connection = connect(place)
+        connection.set_progress_handler(count, STEP)
+        return connection
+
+    create.connect = mortal
+
+
+def live(device: Telemetry, clock: SetClock) -> None:
+    """Record all there is, send, and go on to the next day."""
+    for day in range(DAYS):
+        answers = dict.fromkeys(BOOLEANS, True) | {"history": day % 3 == 0, "pattern": "abcd"[day % 4], "noisy": 0.5}
+        if day % 2:
+            answers["filled"] = True
+        for metric, answer in answers.items():
+            device.record(metric, answer)
+        assert device.count("taps", 3) is not Recorded.BUSY
+        device.flush(timeout_s=10)
+        clock.now_s += DAY_S / 2
+        assert device.count("taps", 4) is not Recorded.BUSY
+        device.flush(timeout_s=10)
+        clock.now_s += DAY_S / 2
+
+
+def main(data_dir: str, log: str, first_day: str, steps: str) -> None:
+    """Live until the steps are over."""
+    recorder.RECORD_DEADLINE_S = recorder.SECRET_DEADLINE_S = 60.0
+    die_after(int(steps))
+    clock = SetClock(NOON + float(first_day) * DAY_S)
+    with telemetry(Path(data_dir), registry=REGISTRY, clock=clock, transport=Wire(Path(log))) as device:
+        device._processes.current.uploader._uniform = lambda low, _: low
+        live(device, clock)
+    sys.stdout.write(ALIVE)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

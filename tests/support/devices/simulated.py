@@ -1,0 +1,166 @@
+"""A device whose time is simulated: the real uploader and the real ledger, and days that pass in a moment."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import random
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+from unittest import mock
+
+from client_sdk import HistoryEntry
+from client_sdk.answers.coins import SystemCoins
+from client_sdk.answers.schedule import Agenda
+from client_sdk.ledger import outbox
+from client_sdk.ledger.file import open_memory
+from client_sdk.ledger.thread import READ, Keeper
+from client_sdk.protocol import Report, Upload
+from client_sdk.sending import uploader
+from client_sdk.sending.retry import Reply
+from client_sdk.sending.uploader import Uploader
+from tests.support.devices.clients import NOON, Answer, many
+
+LONG_S = 60.0
+
+
+class Request(NamedTuple):
+    """An attempt to deliver an upload.
+
+    Attributes:
+        at_s: its instant.
+        body: its bytes.
+        upload: what they hold.
+        apart_s: how far the device keeps what it sends again from the request before.
+        process: which process of the device sent it, from 0.
+
+    """
+
+    at_s: float
+    body: bytes
+    upload: Upload
+    apart_s: float
+    process: int
+
+
+class SimulatedDevice:
+    """An uploader whose thread is the test's.
+
+    Attributes:
+        now_s: the present instant, in Unix seconds.
+        requests: what was sent.
+        during_exchange: done while an answer is waited for.
+
+    """
+
+    def __init__(self, answers: Sequence[Answer], seed: int) -> None:
+        """Begin at noon; the answers are given in turn, and each kind of wait has random numbers of its own."""
+        self.now_s = NOON
+        self.requests: list[Request] = []
+        self.during_exchange: Callable[[], None] = lambda: None
+        self._answers = itertools.cycle(answers)
+        self._processes = -1
+        self._seed = seed
+        self._streams: dict[float, random.Random] = {}
+        self._apart_s = 0.0
+        self.keeper = Keeper(None, lambda: open_memory("acme"))
+        self.start()
+
+    def start(self) -> None:
+        """Begin another process on the same ledger."""
+        self._processes += 1
+        self._uploader = Uploader(
+            self.keeper,
+            self,
+            Agenda(many(1), SystemCoins()),
+            clock=lambda: self.now_s,
+            allowed=lambda: True,
+            uniform=self._uniform,
+        )
+        self._uploader._thread = threading.current_thread()
+        self._uploader.notify()
+
+    def record(self, report: Report) -> None:
+        """Queue a report."""
+        self.keeper.run(partial(outbox.enqueue, report=report), LONG_S)
+        self._uploader.notify()
+
+    def flush(self) -> None:
+        """Ask for a flush, and wait for nothing."""
+        self._uploader.flush(0.0)
+
+    def run_until(self, end_s: float) -> None:
+        """Let time pass."""
+        while (next_s := self._next_s()) <= end_s:
+            self.now_s = max(self.now_s, next_s)
+            self._uploader._attempt()
+        self.now_s = end_s
+
+    def skip_until(self, end_s: float) -> None:
+        """Let time pass while no process runs."""
+        self.now_s = end_s
+        self.start()
+
+    def post(self, body: bytes) -> Reply | None:
+        """Answer an attempt."""
+        upload = Upload.decode(body)
+        self.requests.append(Request(self.now_s, body, upload, self._apart_s, self._processes))
+        self.during_exchange()
+        return next(self._answers)(upload)
+
+    def history(self) -> list[HistoryEntry]:
+        """Return what has left."""
+        return self.keeper.run(outbox.history, LONG_S, begin=READ)
+
+    def dropped(self) -> dict[str, int]:
+        """Return what was dropped."""
+        return self.keeper.run(outbox.dropped, LONG_S, begin=READ)
+
+    def unsettled(self) -> list[Report]:
+        """Return the reports that wait."""
+
+        def work(connection: sqlite3.Connection) -> list[Report]:
+            queued = [Report(*row) for row in connection.execute("SELECT metric, edition, window, symbol FROM queue")]
+            uploads = [Upload.decode(body) for (body,) in connection.execute("SELECT body FROM uploads")]
+            return queued + [report for upload in uploads for report in upload.reports]
+
+        return self.keeper.run(work, LONG_S, begin=READ)
+
+    def _next_s(self) -> float:
+        due_s, next_s = self._uploader._due_s, self._uploader._next_s()
+        return next_s if due_s is None else min(next_s, due_s)
+
+    def _uniform(self, low: float, high: float) -> float:
+        kind = high if high in (uploader.SPREAD_S, uploader.APART_S) else math.inf
+        stream = self._streams.setdefault(kind, random.Random(f"{self._seed} {kind}"))  # noqa: S311 a simulation, not a device
+        wait_s = stream.uniform(low, high)
+        if high == uploader.APART_S:
+            self._apart_s = wait_s
+        return wait_s
+
+
+@contextlib.contextmanager
+def simulated(answers: Sequence[Answer], seed: int) -> Iterator[SimulatedDevice]:
+    """Have a device whose monotonic clock is the simulated one, while the context is entered."""
+    device: list[SimulatedDevice] = []
+    clock = mock.Mock(monotonic=lambda: device[0].now_s if device else NOON)
+    with mock.patch.object(uploader, "time", clock):
+        device.append(SimulatedDevice(answers, seed))
+        try:
+            yield device[0]
+        finally:
+            device[0].keeper.close(LONG_S)
+
+
+def of_new_reports(requests: Sequence[Request]) -> list[tuple[float, frozenset[Report]]]:
+    """Return when reports were sent that never were before, and which."""
+    seen, sent = set[Report](), []
+    for request in requests:
+        if not seen & set(request.upload.reports):
+            sent.append((request.at_s, frozenset(request.upload.reports)))
+        seen.update(request.upload.reports)
+    return sent

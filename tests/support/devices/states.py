@@ -1,0 +1,46 @@
+"""What a device's file holds after a kill, and what must be true of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from client_sdk.ledger.charges import Key
+from client_sdk.protocol import Report, Upload
+from tests.support.devices.clients import rows
+
+
+class State(NamedTuple):
+    """What a ledger's file holds."""
+
+    charges: dict[Key, tuple[int, int, int]]
+    waiting: list[Report]
+    uploads: list[Report]
+    history: set[Key]
+    slots: set[str]
+
+    @classmethod
+    def read(cls, data_dir: Path) -> State:
+        """Look at the file as another process would."""
+        charges = rows(data_dir, "SELECT metric, edition, window, nanos, attos, reported FROM charges")
+        bodies = rows(data_dir, "SELECT body FROM uploads")
+        return cls(
+            {row[:3]: row[3:] for row in charges},
+            [Report(*row) for row in rows(data_dir, "SELECT metric, edition, window, symbol FROM queue")],
+            [report for (body,) in bodies for report in Upload.decode(body).reports],
+            set(rows(data_dir, "SELECT metric, edition, window FROM history")),
+            {window for (window,) in rows(data_dir, "SELECT window FROM slots")},
+        )
+
+
+def key_of(report: Report) -> Key:
+    """Return what a report is charged under."""
+    return report.metric, report.edition, report.window
+
+
+def reports_and_charges_go_together(state: State) -> None:
+    """Every report that waits or has left was paid for, and what was paid for a report has one."""
+    here = [key_of(report) for report in (*state.waiting, *state.uploads)]
+    assert len(here) == len(set(here))
+    reported = {key for key, (_, _, done) in state.charges.items() if done and not key[2].startswith("generation ")}
+    assert {*here, *state.history} == reported

@@ -1,0 +1,165 @@
+"""What a right bound on shuffled tallies satisfies, by enumeration: each check raises AssertionError for a wrong one.
+
+The laws here are summed term by term from their definitions, without thresholds, tails or buckets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, combinations_with_replacement, product
+from math import comb, lcm
+
+from client_sdk.protocol import Channel
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.exact import float_ceiling, ln_ceiling
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from estimator.privacy.amplification import shuffled_delta
+
+DIGITS = 100
+"""Decimal digits of the enumeration: what they lack is beyond every digit of a float."""
+
+Law = dict[tuple[int, ...], int]
+"""The probability of each tally, in parts of their sum: integers, because there are many to add."""
+
+EPSILON = RequestedEpsilon.parse(1)
+CHANNELS: dict[str, Channel] = {
+    "randomised response": RandomizedResponse.within(EPSILON),
+    "three values": KAryRandomizedResponse.within(EPSILON, 3),
+    "geometry": ProjectiveGeometry.within(EPSILON, 7, 2, 3),
+}
+"""In a geometry two answers may prefer the same symbol, and a third avoid it."""
+
+LOCAL = (0.01, 0.5, 1.0, 3.0, 8.0)
+PARTS = (0.0, 0.01, 0.3, 0.77, 0.999)
+"""Of the local epsilon: the epsilons that are tried."""
+
+
+def exact_delta(reports: int, local_epsilon: float, epsilon: float) -> Fraction:
+    """Return the hockey-stick divergence of the pair of clones."""
+    with localcontext() as context:
+        context.prec = DIGITS
+        odds, factor = Decimal(local_epsilon).exp(), Decimal(epsilon).exp()
+        truth, clone = odds / (1 + odds), 1 / odds
+        total = Decimal(0)
+        for clones in range(reports):
+            weight = comb(reports - 1, clones) * clone**clones * (1 - clone) ** (reports - 1 - clones)
+            coins = [comb(clones, heads) / Decimal(2) ** clones for heads in range(clones + 1)]
+            for kind in range(clones + 2):
+                with_own, without = (coins[n] if 0 <= n <= clones else Decimal(0) for n in (kind - 1, kind))
+                first = truth * with_own + (1 - truth) * without
+                second = (1 - truth) * with_own + truth * without
+                total += weight * max(Decimal(0), first - factor * second)
+        return Fraction(total)
+
+
+def check_exact(reports: int, local_epsilon: float) -> None:
+    """The bound is not below the enumeration, and above it by roundings only.
+
+    The most that is added to the two terms that cancel is 2^-39 of each; the one that is taken away is below
+    e^epsilon - 1.
+    """
+    for part in PARTS:
+        epsilon = part * local_epsilon
+        bound = Fraction(shuffled_delta(reports, local_epsilon, epsilon))
+        exact = exact_delta(reports, local_epsilon, epsilon)
+        taken_away = exp(epsilon) - 1
+        assert exact <= bound <= min(Fraction(1), exact + (exact + taken_away) / 2**39)
+
+
+def check_tails(reports: int, local_epsilon: float) -> None:
+    """Whatever tails are given up, the bound is not below the enumeration, nor above it by more than they hold."""
+    for part in PARTS[:-1]:
+        epsilon = part * local_epsilon
+        exact = exact_delta(reports, local_epsilon, epsilon)
+        for tail in (0.5, 0.25, 2.0**-6):
+            bound = Fraction(shuffled_delta(reports, local_epsilon, epsilon, tail=tail))
+            assert exact <= bound <= exact + 2 * Fraction(tail) + Fraction(1, 2**39)
+
+
+def exp(epsilon: float) -> Fraction:
+    with localcontext() as context:
+        context.prec = DIGITS
+        return Fraction(Decimal(epsilon).exp())
+
+
+def local_epsilon_of(channel: Channel) -> float:
+    return float_ceiling(ln_ceiling(channel.worst_ratio))
+
+
+@cache
+def parts(channel: Channel) -> list[list[int]]:
+    """Return the law of a channel in parts of their common denominator."""
+    inputs, symbols = range(channel.inputs), range(channel.symbols)
+    whole = lcm(*(channel.probability(symbol, given=answer).denominator for answer in inputs for symbol in symbols))
+    return [[int(channel.probability(symbol, given=answer) * whole) for symbol in symbols] for answer in inputs]
+
+
+def tally_law(channel: Channel, answers: Sequence[int]) -> Law:
+    """Return the law of the tally of the reports of some devices."""
+    law: Law = {(0,) * channel.symbols: 1}
+    for answer in answers:
+        row = parts(channel)[answer]
+        longer: Law = {}
+        for tally, weight in law.items():
+            for symbol in range(channel.symbols):
+                counted = (*tally[:symbol], tally[symbol] + 1, *tally[symbol + 1 :])
+                longer[counted] = longer.get(counted, 0) + weight * row[symbol]
+        law = longer
+    return law
+
+
+def divergence(first: Law, second: Law, epsilon: float) -> Fraction:
+    """Return the hockey-stick divergence of two laws."""
+    factor = exp(epsilon)
+    excess = (factor.denominator * weight - factor.numerator * second.get(tally, 0) for tally, weight in first.items())
+    return Fraction(sum(max(0, part) for part in excess), factor.denominator * sum(first.values()))
+
+
+def neighbours(channel: Channel, reports: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Yield all answers of so many devices beside those in which one device answers otherwise."""
+    for others in combinations_with_replacement(range(channel.inputs), reports - 1):
+        for first, second in product(range(channel.inputs), repeat=2):
+            if first != second:
+                yield (first, *others), (second, *others)
+
+
+def worst_divergence(channel: Channel, reports: int, epsilon: float) -> Fraction:
+    """Return the largest divergence of the tallies of neighbours."""
+    laws: dict[tuple[int, ...], Law] = {}
+
+    def law(answers: tuple[int, ...]) -> Law:
+        return laws.setdefault(tuple(sorted(answers)), tally_law(channel, tuple(sorted(answers))))
+
+    return max(divergence(law(one), law(other), epsilon) for one, other in neighbours(channel, reports))
+
+
+def check_channel(channel: Channel, reports: int) -> None:
+    """No tally of real reports reveals more than the bound says."""
+    local = local_epsilon_of(channel)
+    for part in PARTS:
+        assert worst_divergence(channel, reports, part * local) <= shuffled_delta(reports, local, part * local)
+
+
+def sampled_law(channel: Channel, answers: Sequence[int], taking_part: int) -> Law:
+    """Return the law of the tally of a random subset of a size."""
+    mixed: Law = {}
+    for subset in combinations(answers, taking_part):
+        for tally, weight in tally_law(channel, subset).items():
+            mixed[tally] = mixed.get(tally, 0) + weight
+    return mixed
+
+
+def check_everything() -> None:
+    """All of it, as a mutant meets it."""
+    for local in LOCAL:
+        for reports in (1, 2, 5, 12):
+            check_exact(reports, local)
+    check_tails(60, 1.0)
+    check_tails(60, 3.0)
+    for channel in CHANNELS.values():
+        check_channel(channel, 2)

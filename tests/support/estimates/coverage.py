@@ -1,0 +1,67 @@
+"""How often intervals hold a truth: exact sums over all tallies, and draws whose number is derived."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimator.statistics.arrays import Counts, Floats
+from tests.support.laws.sampling import Decision, accepts, decision
+
+PROMISED_TO_FEW, PROMISED = 0.95, 0.93
+"""At every truth: below 50 reports, and from there on."""
+
+LOST = 0.07
+"""Of the coverage: what draws must be able to see."""
+
+
+def promised(reports: int) -> float:
+    return PROMISED_TO_FEW if reports < 50 else PROMISED
+
+
+def enough(right: float) -> Decision:
+    """Return how many tallies tell a coverage from one that lost `LOST`."""
+    return decision(right, right - LOST)
+
+
+def check_held(held: NDArray[np.bool_], right: float) -> None:
+    """Of as many tallies as `enough` says, each column of intervals held the truth as often as is right."""
+    decided = enough(right)
+    assert held.shape[0] == decided.draws
+    for successes in held.sum(axis=0).ravel().tolist():
+        assert accepts(decided, right, successes), (successes / decided.draws, decided.line)
+
+
+@lru_cache(maxsize=64)
+def compositions(total: int, parts: int) -> Counts:
+    """Return all tallies of so many reports, a row each."""
+    if parts == 1:
+        return np.array([[total]], dtype=np.int64)
+    rest = [np.insert(compositions(total - first, parts - 1), 0, first, axis=1) for first in range(total + 1)]
+    return np.concatenate(rest)
+
+
+def chances(tallies: Counts, laws: Floats) -> Floats:
+    """Return how likely each tally, shape (t, m), is in each law, shape (j, m): the multinomial, shape (t, j)."""
+    reports = int(tallies[0].sum())
+    logarithms = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, reports + 1)))])
+    ways = logarithms[reports] - logarithms[tallies].sum(axis=1)
+    likely: Floats = np.exp(ways[:, None] + tallies @ np.log(laws).T)
+    return likely
+
+
+def exact_coverage(lows: Floats, highs: Floats, truths: Floats, likely: Floats) -> Floats:
+    """Return how often intervals hold each truth.
+
+    Args:
+        lows: of the intervals of each tally, shape (t,).
+        highs: likewise.
+        truths: shape (j,).
+        likely: how likely each tally is at each truth, shape (t, j).
+
+    """
+    holding = (lows[:, None] <= truths) & (truths <= highs[:, None])
+    coverage: Floats = (holding * likely).sum(axis=0)
+    return coverage

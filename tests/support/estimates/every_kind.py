@@ -1,0 +1,55 @@
+"""A registry with every kind of question, and tallies of it: some windows, one without reports, one still open."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+from client_sdk.protocol import Metric, Registry
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, ORDINAL, SET, registry_text
+
+REGISTRY_TEXT: Final = registry_text(
+    dark_mode=BOOLEAN,
+    os=CATEGORY,
+    mood=ORDINAL,
+    languages=SET,
+    startup_ms=NUMBER,
+    steps=COUNT | {"max": 40},
+    crashes=COUNT,
+    seen=BOOLEAN | {"fill_in": True},
+    constant=BOOLEAN | {"permanent_epsilon": 2, "protects": "history"},
+    both=CROSS,
+)
+REGISTRY: Final = Registry.parse(REGISTRY_TEXT)
+
+WINDOWS: Final = ("2026-11-19", "2026-11-20", "2026-11-21")
+"""The last one is still open."""
+
+
+def tallies(reports: int = 3000) -> bytes:
+    """Return the tallies of all questions, each of about so many reports, and of one that the registry does not define.
+
+    Of none and of one report there are exactly so many.
+    """
+    lines = [*(_lines(metric, reports) for metric in REGISTRY.metrics.values())]
+    gone = {"metric": "gone", "edition": "0" * 12, "window": WINDOWS[0], "closed": True, "reports": 1, "counts": [0, 1]}
+    return (
+        b"".join(json.dumps(line).encode() + b"\n" for metric in lines for line in metric) + json.dumps(gone).encode()
+    )
+
+
+def _lines(metric: Metric, reports: int) -> Iterator[dict[str, object]]:
+    symbols = metric.channel.symbols
+    for day, window in enumerate(WINDOWS):
+        counts = [reports // symbols + (7 * symbol + day) % 5 for symbol in range(symbols)]
+        counts = [reports, *[0] * (symbols - 1)] if reports <= 1 else counts
+        counts = [0] * symbols if window == WINDOWS[0] and metric.name in ("os", "steps") else counts
+        yield {
+            "metric": metric.name,
+            "edition": metric.edition,
+            "window": window,
+            "closed": window != WINDOWS[-1],
+            "reports": sum(counts),
+            "counts": counts,
+        }

@@ -1,0 +1,96 @@
+"""How often groups that are alike are said to differ: ``python -m tests.support.estimates.group_differences``.
+
+Reports of several pairs of questions are drawn from populations in which the first answer has nothing to do with the
+second one, so that every difference between groups is chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from client_sdk.protocol import Registry, Window
+from estimator.estimates.covariance import covariance_of
+from estimator.estimates.joint import joint_of
+from estimator.inverse import inverse_of
+from estimator.report.group_differences import corrected_differences
+from estimator.results.metric import MetricEstimate
+from estimator.statistics.arrays import Floats
+from tests.support.devices.definitions import Field, registry_text
+from tests.support.estimates.inverses import uneven
+
+WINDOW: Final = Window.parse("2026-11-20")
+LEVEL: Final = 0.05
+DRAWS: Final = 2000
+
+SHAPES: Final = ((2, 2), (3, 2), (2, 4), (4, 3))
+"""How many groups and answers the pairs of questions of a report have."""
+
+CASES: Final = (("3", 200), ("3", 10_000), ("1", 10_000), ("1", 100_000))
+"""Epsilon and reports of each question."""
+
+Law = tuple[Floats, Floats]
+"""The shares of groups, and of answers within each of them: a row a group, or one row for all."""
+
+
+def registry(epsilon: str, shapes: tuple[tuple[int, int], ...] = SHAPES) -> Registry:
+    """Return pairs of questions, each of so many groups and answers."""
+    questions: dict[str, dict[str, Field]] = {}
+    for number, sizes in enumerate(shapes):
+        parts = [f"part_{number}_{part}" for part in range(2)]
+        for part, size in zip(parts, sizes, strict=True):
+            values = [f"{part} {value}" for value in range(size)]
+            questions[part] = {"purpose": "Why?", "kind": "category", "values": values, "epsilon": 1}
+        questions[f"pair_{number}"] = {"purpose": "Why?", "cross": parts, "epsilon": float(epsilon)}
+    text = registry_text(**questions)
+    return Registry.parse(text.replace("per_window = 20", "per_window = 99"))
+
+
+def nothing(groups: int, answers: int) -> Law:
+    """Return a population whose groups answer alike; they are not of one size, nor are answers equally common."""
+    of_groups, within = (uneven(size) ** (1 / 3) for size in (groups, answers))
+    return of_groups / of_groups.sum(), within / within.sum()
+
+
+def estimates(found: Registry, reports: int, generator: np.random.Generator) -> Iterator[MetricEstimate]:
+    """Yield what a tally of each pair of questions tells where no groups differ."""
+    for metric in found.metrics.values():
+        if metric.kind == "cross":
+            yield drawn(found, metric.name, reports, np.outer(*nothing(*sizes(found, metric.name))), generator)
+
+
+def sizes(found: Registry, name: str) -> tuple[int, int]:
+    """Return of how many groups and answers a pair of questions is."""
+    domain = found.metric(name).domain
+    return domain.first.size, domain.second.size  # type: ignore[union-attr] # it is a cross
+
+
+def drawn(found: Registry, name: str, reports: int, truth: Floats, generator: np.random.Generator) -> MetricEstimate:
+    """Return what a tally tells that is drawn from a population; only what follows from two questions together."""
+    metric = found.metric(name)
+    inverse = inverse_of(metric.channel)
+    law = inverse.symbol_law(truth.ravel())
+    counts = generator.multinomial(reports, law / law.sum())
+    shares, covariance = inverse.shares(counts, reports), covariance_of(inverse, counts, reports)
+    joint = joint_of(metric.domain, shares, covariance, reports)  # type: ignore[arg-type] # it is a cross
+    return MetricEstimate(metric, WINDOW, closed=True, reports=reports, joint=joint)
+
+
+def false_alarms(epsilon: str, reports: int, draws: int = DRAWS, seed: int = 6) -> tuple[int, int]:
+    """Return in how many reports groups that are alike are said to differ; with p-values corrected, and without."""
+    found, generator = registry(epsilon), np.random.default_rng(seed)
+    corrected, alone = 0, 0
+    for _ in range(draws):
+        joints = [one.joint for one in corrected_differences(estimates(found, reports, generator))]
+        told = [one for joint in joints if joint for one in joint.differences]
+        corrected += any(one.corrected is not None and one.corrected <= LEVEL for one in told)
+        alone += any(one.p_value is not None and one.p_value <= LEVEL for one in told)
+    return corrected, alone
+
+
+if __name__ == "__main__":
+    for epsilon, reports in CASES:
+        corrected, alone = (found / DRAWS for found in false_alarms(epsilon, reports))
+        print(f"epsilon {epsilon}, {reports:,} reports: {corrected:.1%} corrected, {alone:.1%} without")  # noqa: T201 a command prints

@@ -1,0 +1,73 @@
+"""What right second moments satisfy, summed over all symbols: each check raises AssertionError for a wrong one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from client_sdk.protocol import Channel
+from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from estimator.estimates.ratios import Ratios
+from estimator.inverse import inverse_of
+from estimator.inverse.protocol import Inverse
+from estimator.statistics.arrays import Counts, Floats
+from estimator.statistics.simplex import nearest_shares
+from tests.support.estimates.inverses import PRECISION, enumerated_covariance, rounding, weights
+
+Covariance = Callable[[Inverse, Counts, int], Floats]
+Contrast = Callable[[Inverse, Floats], Floats]
+Limits = Callable[[Ratios, int, int, float], tuple[float, float] | None]
+
+
+def moment_rounding(channel: Channel) -> float:
+    """Return what rounding may do to a sum over symbols of squares of what reports add."""
+    inverse = inverse_of(channel)
+    largest = max(1.0, rounding(channel, inverse) / (64 * PRECISION * channel.symbols))
+    return 4 * largest * rounding(channel, inverse)
+
+
+def check_contrast(channel: Channel, counts: Counts, contrast: Contrast) -> None:
+    """A weighted sum of shares is the mean over reports of what each adds to it, whichever the weights are."""
+    inverse, reports = inverse_of(channel), int(counts.sum())
+    shares = inverse.shares(counts, reports)
+    rows = [*np.eye(channel.inputs), np.arange(channel.inputs, dtype=np.float64)]
+    for row in rows:
+        found = float(contrast(inverse, row) @ counts) / reports
+        assert abs(found - float(row @ shares)) <= rounding(channel, inverse) * max(1.0, float(row.sum()))
+
+
+def check_covariance(channel: Channel, counts: Counts, covariance: Covariance) -> None:
+    """The covariance is the enumerated one of the population nearest to the estimate.
+
+    Rows have the sum 0 where shares always have the sum 1: all but those of a part of a geometry's points.
+    """
+    inverse, reports = inverse_of(channel), int(counts.sum())
+    found = covariance(inverse, counts, reports)
+    nearest = nearest_shares(inverse.shares(counts, reports))
+    expected = enumerated_covariance(channel, inverse, nearest) / reports
+    tolerance = moment_rounding(channel) / reports
+    assert np.abs(found - expected).max() <= tolerance
+    if np.abs(weights(channel, inverse).sum(axis=1) - 1).max() <= channel.inputs * rounding(channel, inverse):
+        assert np.abs(found.sum(axis=0)).max() <= channel.inputs * tolerance
+    else:
+        assert isinstance(channel, ProjectiveGeometry)
+        assert channel.inputs < channel.symbols
+    assert np.abs(found - found.T).max() <= tolerance
+
+
+def check_limits(table: Ratios, group: int, outcome: int, z: float, limits: Limits) -> None:
+    """At the limits of Fieller share - ratio * total is z times its standard deviation from 0, on either side."""
+    found = limits(table, group, outcome, z)
+    assert found is not None
+    share, total = table.pairs[group, outcome], table.sums[group]
+    assert found[0] < share / total < found[1]
+    for ratio in found:
+        off = share - ratio * total
+        variance = (
+            table.of_pairs[group, outcome, group, outcome]
+            - 2 * ratio * table.of_both[group, outcome, group]
+            + ratio**2 * table.of_sums[group, group]
+        )
+        # the limits are roots of a quadratic equation of numbers of size 1, of which a few last digits cancel
+        assert abs(off**2 - z**2 * variance) <= 64 * PRECISION

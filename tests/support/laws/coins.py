@@ -1,0 +1,203 @@
+"""Coins for tests: scripted ones, and the exact law of a random procedure by replay of every path of its decisions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from types import TracebackType
+from typing import Generic, Self, TypeVar
+
+from client_sdk.protocol import COIN_SCALE, Coins
+
+T = TypeVar("T", bound=Hashable)
+
+MAX_FAN_OUT = 2**16
+"""A decision with more outcomes cannot be enumerated; a test that asks for one is mistaken."""
+
+
+class ScriptedCoins:
+    """Coins that fall as a list says: ``bool`` for bernoulli, ``int`` for below.
+
+    As a context manager it asserts at the end that every outcome was used.
+
+    Attributes:
+        asked: what was asked so far: ``("bernoulli", numerator)`` or ``("below", bound)``.
+
+    """
+
+    def __init__(self, outcomes: Sequence[bool | int]) -> None:
+        self._left = list(outcomes)
+        self.asked: list[tuple[str, int]] = []
+
+    def bernoulli(self, numerator: int) -> bool:
+        outcome = self._next("bernoulli", numerator)
+        assert type(outcome) is bool, f"the script has {outcome!r} where a bernoulli coin is asked"
+        assert 0 <= numerator <= COIN_SCALE
+        assert numerator != (0 if outcome else COIN_SCALE), "the script has an outcome of probability 0"
+        return outcome
+
+    def below(self, bound: int) -> int:
+        outcome = self._next("below", bound)
+        assert type(outcome) is int, f"the script has {outcome!r} where an integer is asked"
+        assert 0 <= outcome < bound <= COIN_SCALE
+        return outcome
+
+    def finish(self) -> None:
+        """Assert that every outcome was used."""
+        assert not self._left, f"never asked for: {self._left}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.finish()
+
+    def _next(self, primitive: str, parameter: int) -> bool | int:
+        self.asked.append((primitive, parameter))
+        assert self._left, f"the script is too short: {self.asked}"
+        return self._left.pop(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Path(Generic[T]):
+    """One way that the decisions of a procedure can fall.
+
+    Attributes:
+        outcome: what the procedure returned.
+        weight: the exact probability of this way.
+        coins: how many decisions were asked for.
+
+    """
+
+    outcome: T
+    weight: Fraction
+    coins: int
+
+
+class ExhaustiveCoins:
+    """Plays one path: the given choices first, then always the first possible outcome.
+
+    It is the oracle of the product's own walk (`estimator.audit.exact.paths`), and shares nothing with it: every draw
+    is decided when it is made, value by value.
+    """
+
+    def __init__(self, choices: Sequence[int]) -> None:
+        self._given = choices
+        self._taken: list[tuple[int, int]] = []
+        self.weight = Fraction(1)
+
+    @property
+    def count(self) -> int:
+        """How many decisions were asked for."""
+        return len(self._taken)
+
+    def bernoulli(self, numerator: int) -> bool:
+        assert 0 <= numerator <= COIN_SCALE
+        weights = {True: numerator, False: COIN_SCALE - numerator}
+        possible = [(outcome, weight) for outcome, weight in weights.items() if weight]
+        outcome, weight = possible[self._choose(len(possible))]
+        self.weight *= Fraction(weight, COIN_SCALE)
+        return outcome
+
+    def below(self, bound: int) -> int:
+        assert 1 <= bound <= MAX_FAN_OUT
+        self.weight /= bound
+        return self._choose(bound)
+
+    def next_choices(self) -> list[int] | None:
+        """Return the choices of the path after this one, depth first, or none after the last."""
+        taken = self._taken
+        while taken and taken[-1][0] + 1 == taken[-1][1]:
+            taken = taken[:-1]
+        if not taken:
+            return None
+        return [choice for choice, _ in taken[:-1]] + [taken[-1][0] + 1]
+
+    def _choose(self, options: int) -> int:
+        index = len(self._taken)
+        choice = self._given[index] if index < len(self._given) else 0
+        self._taken.append((choice, options))
+        return choice
+
+
+def exact_paths(procedure: Callable[[Coins], T]) -> Iterator[Path[T]]:
+    """Yield every path of positive weight of a procedure that takes coins."""
+    choices: list[int] | None = []
+    while choices is not None:
+        coins = ExhaustiveCoins(choices)
+        outcome = procedure(coins)
+        yield Path(outcome, coins.weight, coins.count)
+        choices = coins.next_choices()
+
+
+def law_of(paths: Sequence[Path[T]]) -> dict[T, Fraction]:
+    """Return the output distribution that paths add up to."""
+    law: defaultdict[T, Fraction] = defaultdict(Fraction)
+    for path in paths:
+        law[path.outcome] += path.weight
+    return dict(law)
+
+
+def exact_law(procedure: Callable[[Coins], T]) -> dict[T, Fraction]:
+    """Return the exact output distribution of a procedure that takes coins, for example a channel's ``perturb``."""
+    return law_of(list(exact_paths(procedure)))
+
+
+class SteadyCoins:
+    """Coins that always fall at the same share of what is possible."""
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+
+    def bernoulli(self, numerator: int) -> bool:
+        return int(self._share * COIN_SCALE) < numerator
+
+    def below(self, bound: int) -> int:
+        return int(self._share * bound)
+
+
+class OneDraw:
+    """Coins of which one integer is asked, once.
+
+    Attributes:
+        bound: what was asked for, or none.
+
+    """
+
+    def __init__(self, drawn: int) -> None:
+        self._drawn = drawn
+        self.bound: int | None = None
+
+    def bernoulli(self, numerator: int) -> bool:
+        raise AssertionError(f"one integer is asked, not a coin of {numerator}")
+
+    def below(self, bound: int) -> int:
+        assert self.bound is None, "a second integer is asked"
+        assert 0 <= self._drawn < bound <= COIN_SCALE
+        self.bound = bound
+        return self._drawn
+
+
+def exact_law_of_one_draw(procedure: Callable[[Coins], T], ends: Sequence[int]) -> dict[T, Fraction]:
+    """Return the exact law of a procedure that draws one integer and gives the same outcome between two ``ends``.
+
+    2**64 draws cannot be replayed one by one. ``ends`` rise from 0 to the bound of the draw, and the outcome is looked
+    at on both ends and in the middle of every stretch between two of them: a division or a comparison that were wrong
+    anywhere would show at an end.
+    """
+    law: defaultdict[T, Fraction] = defaultdict(Fraction)
+    for first, beyond in pairwise(ends):
+        outcomes = set()
+        for drawn in {first, (first + beyond) // 2, beyond - 1}:
+            coins = OneDraw(drawn)
+            outcomes.add(procedure(coins))
+            assert coins.bound == ends[-1], "the draw is of another size"
+        (outcome,) = outcomes
+        law[outcome] += Fraction(beyond - first, ends[-1])
+    return dict(law)

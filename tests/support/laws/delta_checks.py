@@ -1,0 +1,84 @@
+"""What must hold of a mechanism with a delta: the right one and the mutants go through the same code."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+
+from tests.support.laws.law_checks import (
+    Check,
+    Subject,
+    coins_are_as_many_on_every_path,
+    declared_epsilon_covers_the_exact_one,
+    law,
+    law_is_the_declared_one,
+)
+
+
+@dataclass(frozen=True)
+class ApproximateSubject(Subject):
+    """A mechanism under test whose epsilon holds but for a delta.
+
+    Attributes:
+        delta: the requested one.
+
+    """
+
+    delta: Fraction
+
+
+def hockey_stick(rows: Sequence[Sequence[int]], total: int, odds: Fraction) -> Fraction:
+    """Return the least delta of a table: the most, over all ordered pairs of rows, of sum max(0, P - odds P').
+
+    Args:
+        rows: a row an input, in it ``total`` times the probability of each symbol.
+        total: what every row adds up to.
+        odds: e**epsilon.
+
+    """
+    numerator, denominator = odds.as_integer_ratio()
+    scaled = [[denominator * weight for weight in row] for row in rows]
+    amplified = [[numerator * weight for weight in row] for row in rows]
+    most = 0
+    for one, other in permutations(range(len(rows)), 2):
+        pairs = zip(scaled[one], amplified[other], strict=True)
+        most = max(most, sum(a - b for a, b in pairs if a > b))
+    return Fraction(most, denominator * total)
+
+
+def enumerated_delta(subject: Subject, odds: Fraction) -> Fraction:
+    channel = subject.channel
+    laws = [law(channel, value) for value in range(channel.inputs)]
+    total = math.lcm(*(weight.denominator for one in laws for weight in one.values()))
+    rows = [[int(one.get(symbol, Fraction(0)) * total) for symbol in range(channel.symbols)] for one in laws]
+    return hockey_stick(rows, total, odds)
+
+
+def delta_is_the_enumerated_one(subject: Subject) -> None:
+    assert subject.channel.delta == enumerated_delta(subject, subject.channel.worst_ratio)
+
+
+def loss_is_within_the_request(subject: Subject) -> None:
+    assert isinstance(subject, ApproximateSubject)
+    assert subject.channel.worst_ratio <= subject.odds
+    assert enumerated_delta(subject, subject.odds) <= subject.delta
+
+
+def noise_is_symmetric(subject: Subject) -> None:
+    channel = subject.channel
+    for value in range(channel.inputs):
+        mirrored = {channel.symbols - 1 - symbol: weight for symbol, weight in law(channel, value).items()}
+        assert mirrored == law(channel, channel.inputs - 1 - value)
+
+
+DELTA_CHECKS: tuple[Check, ...] = (
+    law_is_the_declared_one,
+    declared_epsilon_covers_the_exact_one,
+    delta_is_the_enumerated_one,
+    loss_is_within_the_request,
+    noise_is_symmetric,
+    coins_are_as_many_on_every_path,
+)

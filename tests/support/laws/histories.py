@@ -1,0 +1,84 @@
+"""Histories of permanent answers: which two have one pattern, and the closed form of what their reports look like."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import pairwise, product
+
+from client_sdk.protocol import Metric
+from client_sdk.protocol.mechanisms.permanent import Permanent
+from tests.support.laws.permanents import Law
+
+History = Sequence[int]
+"""Input symbols, one a window."""
+
+Reports = Sequence[int]
+"""Symbols, one a window."""
+
+
+def places(history: History, max_values: int) -> tuple[int, ...]:
+    """Return which permanent answer speaks in each window: that of the first, the second, … different answer.
+
+    Beyond so many values the last one speaks for all others. Two histories have one pattern if their places are equal.
+    """
+    order = list(dict.fromkeys(history))
+    return tuple(min(order.index(value), max_values - 1) for value in history)
+
+
+def changes(history: History) -> tuple[bool, ...]:
+    """Return whether each window but the first has another answer than the one before: the times of change."""
+    return tuple(before != after for before, after in pairwise(history))
+
+
+def likelihood(channel: Permanent, history: History, max_values: int, reports: Reports) -> Fraction:
+    """Return the chance of some reports: the product over permanent answers, which are independent."""
+    spoken: dict[int, Counter[int]] = {}
+    for place, symbol in zip(places(history, max_values), reports, strict=True):
+        spoken.setdefault(place, Counter())[symbol] += 1
+    values = list(dict.fromkeys(history))
+    return math.prod((_chance(channel, values[place], symbols) for place, symbols in spoken.items()), start=Fraction(1))
+
+
+def law_of_history(channel: Permanent, history: History, max_values: int) -> Law:
+    """Return the joint law of the reports of a history, one a window."""
+    every = product(range(channel.symbols), repeat=len(history))
+    return {reports: likelihood(channel, history, max_values, reports) for reports in every}
+
+
+def law_of_numbers(metric: Metric, channel: Permanent, history: Sequence[Fraction]) -> Law:
+    """Return the joint law of the reports of numbers, of which each is rounded to an end by one offset for all."""
+    law: Counter[tuple[int, ...]] = Counter()
+    for weight, ends in rounded(metric, history):
+        for reports, chance in law_of_history(channel, ends, channel.inputs).items():
+            law[reports] += weight * chance  # type: ignore[assignment] # a counter of fractions
+    return dict(law)  # type: ignore[arg-type]
+
+
+def rounded(metric: Metric, history: Sequence[Fraction]) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
+    """Yield every way in which an offset can round numbers to the ends, and its chance.
+
+    A number goes to the high end if the offset, uniform over the range, is below it.
+    """
+    low, high = metric.domain.low, metric.domain.high  # type: ignore[union-attr] # a number's
+    shares = [(number - low) / (high - low) for number in history]
+    cuts = sorted({Fraction(0), *shares, Fraction(1)})
+    for offset, beyond in pairwise(cuts):
+        yield beyond - offset, tuple(int(offset < share) for share in shares)
+
+
+def _chance(channel: Permanent, value: int, symbols: Counter[int]) -> Fraction:
+    """Return the chance of what one permanent answer said, averaged over what it may be."""
+    return sum(
+        (
+            channel.permanent.probability(answer, value)
+            * math.prod(
+                (channel.instantaneous.probability(symbol, answer) ** often for symbol, often in symbols.items()),
+                start=Fraction(1),
+            )
+            for answer in range(channel.inputs)
+        ),
+        Fraction(0),
+    )

@@ -1,0 +1,152 @@
+"""What must hold of every mechanism, as functions: the right mechanisms and the mutants go through the same code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+
+from client_sdk.protocol import COIN_SCALE, Channel
+from client_sdk.protocol.channel import epsilon_nanos
+from client_sdk.protocol.epsilon import NANOS
+from tests.support.laws.coins import Path, exact_law, exact_paths, law_of
+from tests.support.laws.series import ln_bounds
+from tests.support.mutants.rounding import Rounding
+
+LEAST_USE_OF_EPSILON = Fraction(999, 1000)
+"""TESTING 1: of e**epsilon; below it noise is wasted."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A mechanism under test.
+
+    Attributes:
+        channel: what is checked; hashable, so that its paths are walked once.
+        odds: the requested e**epsilon.
+
+    """
+
+    channel: Channel
+    odds: Fraction
+
+
+Check = Callable[[Subject], None]
+
+
+_walked: dict[tuple[Channel, int], tuple[tuple[Path[int], ...], dict[int, Fraction]]] = {}
+
+
+def walk(channel: Channel, value: int) -> tuple[tuple[Path[int], ...], dict[int, Fraction]]:
+    """Return every path of a channel's perturbation of an input, and the law; channels are frozen: walked once."""
+    key = (channel, value)
+    if key not in _walked:
+        found = tuple(exact_paths(partial(channel.perturb, value)))
+        _walked[key] = (found, law_of(found))
+    return _walked[key]
+
+
+def law(channel: Channel, value: int) -> dict[int, Fraction]:
+    """Return the exact law of a channel's perturbation of an input."""
+    return walk(channel, value)[1]
+
+
+def law_is_the_declared_one(subject: Subject) -> None:
+    channel = subject.channel
+    for value in range(channel.inputs):
+        enumerated = law(channel, value)
+        assert sum(enumerated.values()) == 1
+        declared = {symbol: channel.probability(symbol, value) for symbol in range(channel.symbols)}
+        assert sum(declared.values()) == 1
+        assert enumerated == {symbol: weight for symbol, weight in declared.items() if weight}
+
+
+def worst_ratio_is_the_enumerated_one(subject: Subject) -> None:
+    channel = subject.channel
+    laws = [law(channel, value) for value in range(channel.inputs)]
+    worst = Fraction(0)
+    for symbol in range(channel.symbols):
+        column = [weights.get(symbol, Fraction(0)) for weights in laws]
+        assert min(column) > 0, "a symbol that some inputs never give tells them apart"
+        worst = max(worst, max(column) / min(column))
+    assert worst == channel.worst_ratio
+
+
+def declared_epsilon_covers_the_exact_one(subject: Subject) -> None:
+    """The charge is the exact epsilon rounded up to a billionth, and no more than the request rounded up."""
+    declared = epsilon_nanos(subject.channel)
+    exact_low, exact_high = ln_bounds(subject.channel.worst_ratio)
+    assert exact_low * NANOS <= declared < exact_high * NANOS + 1
+    _, requested_high = ln_bounds(subject.odds)
+    assert declared < requested_high * NANOS + 1
+
+
+def noise_is_within_the_request_and_not_wasted(subject: Subject) -> None:
+    assert LEAST_USE_OF_EPSILON * subject.odds <= subject.channel.worst_ratio <= subject.odds
+
+
+def coins_are_as_many_on_every_path(subject: Subject) -> None:
+    channel = subject.channel
+    counts = {path.coins for value in range(channel.inputs) for path in walk(channel, value)[0]}
+    assert len(counts) == 1, f"the number of coins tells something: {counts}"
+
+
+CHANNEL_CHECKS: tuple[Check, ...] = (
+    law_is_the_declared_one,
+    worst_ratio_is_the_enumerated_one,
+    declared_epsilon_covers_the_exact_one,
+    noise_is_within_the_request_and_not_wasted,
+    coins_are_as_many_on_every_path,
+)
+
+RoundingCheck = Callable[[Rounding, int], None]
+
+
+def positions(points: int) -> list[Fraction]:
+    """Return where a rounding on a grid is looked at: its points, halves, and places that 2**64 does not divide."""
+    steps = points - 1
+    inside = [Fraction(steps * part, 21) for part in range(22)]
+    return [*inside, *(Fraction(point) for point in range(points)), Fraction(1, 2), Fraction(1, 3 * COIN_SCALE)]
+
+
+def rounding_is_unbiased(rounding: Rounding, points: int) -> None:
+    """The expected point is the position, to one part in 2**64 of a step, and never above it."""
+    for position in positions(points):
+        rounded = exact_law(partial(rounding, position, points))
+        expected = sum((point * weight for point, weight in rounded.items()), Fraction(0))
+        assert 0 <= position - expected < Fraction(1, COIN_SCALE)
+
+
+def rounding_gives_an_enclosing_point(rounding: Rounding, points: int) -> None:
+    for position in positions(points):
+        rounded = exact_law(partial(rounding, position, points))
+        assert all(0 <= point < points and abs(point - position) <= 1 for point in rounded)
+
+
+def rounding_is_certain_at_the_points(rounding: Rounding, points: int) -> None:
+    for point in range(points):
+        assert exact_law(partial(rounding, Fraction(point), points)) == {point: 1}
+
+
+def rounding_tosses_one_coin(rounding: Rounding, points: int) -> None:
+    for position in positions(points):
+        walked = exact_paths(partial(rounding, position, points))
+        assert {path.coins for path in walked} == {1}
+
+
+ROUNDING_CHECKS: tuple[RoundingCheck, ...] = (
+    rounding_is_unbiased,
+    rounding_gives_an_enclosing_point,
+    rounding_is_certain_at_the_points,
+    rounding_tosses_one_coin,
+)
+
+
+def refuses(check: Callable[[], None]) -> bool:
+    """Whether a check fails, for whatever reason."""
+    try:
+        check()
+    except AssertionError:
+        return True
+    return False

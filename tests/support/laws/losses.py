@@ -1,0 +1,51 @@
+"""Privacy losses composed without any rounding: an oracle for the accountant, for a few reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from client_sdk.protocol import Channel
+
+Law = dict[Fraction, Fraction]
+"""From the ratio of two probabilities to the probability under the first answer."""
+
+
+def law_of(channel: Channel, first: int, second: int) -> Law:
+    """Return how the ratio of a report's probabilities is distributed for a pair of inputs."""
+    law: Law = {}
+    for symbol in range(channel.symbols):
+        one, other = (channel.probability(symbol, given) for given in (first, second))
+        law[one / other] = law.get(one / other, Fraction(0)) + one
+    return law
+
+
+def composed(laws: Sequence[Law]) -> Law:
+    """Return the law of the product of ratios."""
+    found: Law = {Fraction(1): Fraction(1)}
+    for law in laws:
+        summed: Law = {}
+        for ratio, mass in found.items():
+            for other, more in law.items():
+                summed[ratio * other] = summed.get(ratio * other, Fraction(0)) + mass * more
+        found = summed
+    return found
+
+
+def exact_delta(law: Law, epsilon: float) -> float:
+    """Return the hockey-stick divergence, up to the rounding of the last sum."""
+    odds = Fraction(math.exp(epsilon))
+    return float(sum(mass * (1 - odds / ratio) for ratio, mass in law.items() if ratio > odds))
+
+
+def closed_delta(epsilon: float, reports: int, at: float) -> float:
+    """Return the delta of so many randomised responses (Kairouz, Oh & Viswanath 2015, theorem 3.3), at any epsilon."""
+    scale = reports * math.log1p(math.exp(epsilon))
+    terms = []
+    for lies in range(reports + 1):
+        loss = (reports - 2 * lies) * epsilon
+        if loss > at:
+            weight = math.log(math.comb(reports, lies)) + (reports - lies) * epsilon - scale
+            terms.append(-math.exp(weight) * math.expm1(at - loss))
+    return math.fsum(terms)

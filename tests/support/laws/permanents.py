@@ -1,0 +1,176 @@
+"""Permanent answers for tests: metrics that have them, and an ideal random function in the place of the PRF."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from fractions import Fraction
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from client_sdk.answers import coins as prf
+from client_sdk.answers.permanent import Secret, permanent_answer
+from client_sdk.answers.schedule import Agenda
+from client_sdk.ledger import erase
+from client_sdk.ledger.create import SECRET_BYTES
+from client_sdk.ledger.file import open_memory
+from client_sdk.protocol import COIN_SCALE, Coins, Metric, Registry, Window
+from client_sdk.protocol.mechanisms.permanent import Permanent
+from client_sdk.results import Recorded
+from tests.support.devices.clients import DAY_S, NOON, ask
+from tests.support.laws.coins import exact_law
+
+SECRET = Secret(bytes(range(32)), 1)
+
+VALUES = "abcdefghijklmnopqrstuvwxyz"
+
+Law = dict[tuple[int, ...], Fraction]
+"""The joint law of a device's reports."""
+
+
+def asking(values: int, *, epsilon: str = "1", permanent: str = "2", more: str = 'protects = "history"') -> Registry:
+    """Return a registry whose one metric ``m`` has permanent answers among so many values."""
+    kind = 'kind = "boolean"' if values == 2 else f'kind = "category"\nvalues = {list(VALUES[:values])}'
+    return ask(f"[metric.m]\n{kind}\nepsilon = {epsilon}\npermanent_epsilon = {permanent}\n{more}")
+
+
+def answer_of(metric: Metric, value: int) -> object:
+    """Return the answer that an input symbol stands for."""
+    return metric.domain.labels[value]
+
+
+def channel_of(metric: Metric) -> Permanent:
+    """Return a metric's channel, which has permanent answers."""
+    assert isinstance(metric.channel, Permanent)
+    return metric.channel
+
+
+class RandomFunction:
+    """What a PRF looks like to those who do not know the secret: fresh coins for each secret and label, for ever."""
+
+    def __init__(self, coins: Coins) -> None:
+        self._coins = coins
+        self._known: dict[tuple[Any, ...], bool | int] = {}
+
+    def __call__(self, secret: bytes, *labels: str) -> Coins:
+        """Return the coins of a secret and some labels."""
+        return _Labelled(self, (secret, *labels))
+
+    def once(self, key: tuple[Any, ...], toss: Callable[[Coins], bool | int]) -> bool | int:
+        """Return how a coin falls, tossed when it is first asked for."""
+        if key not in self._known:
+            self._known[key] = toss(self._coins)
+        return self._known[key]
+
+
+class _Labelled:
+    def __init__(self, function: RandomFunction, labels: tuple[bytes | str, ...]) -> None:
+        self._function, self._labels, self._tossed = function, labels, 0
+
+    def bernoulli(self, numerator: int) -> bool:
+        return bool(self._toss(lambda coins: coins.bernoulli(numerator)))
+
+    def below(self, bound: int) -> int:
+        return int(self._toss(lambda coins: coins.below(bound)))
+
+    def _toss(self, toss: Callable[[Coins], bool | int]) -> bool | int:
+        self._tossed += 1
+        return self._function.once((self._labels, self._tossed), toss)
+
+
+OFFSETS = 16
+"""Places at which an offset of `GridOffsets` may lie."""
+
+
+class GridOffsets(RandomFunction):
+    """The same, but for offsets of numbers: one draw decides which numbers are below, as one word of the PRF does."""
+
+    def __call__(self, secret: bytes, *labels: str) -> Coins:
+        """Return the coins of a secret and some labels."""
+        return _Offset(self, secret) if labels[0] == prf.OFFSET else super().__call__(secret, *labels)
+
+
+class _Offset:
+    def __init__(self, function: RandomFunction, secret: bytes) -> None:
+        self._function, self._secret = function, secret
+
+    def bernoulli(self, numerator: int) -> bool:
+        """Compare with the offset; exact for numerators that are multiples of the grid's step."""
+        assert numerator * OFFSETS % COIN_SCALE == 0, "this number lies between two offsets of the grid"
+        offset = int(self._function.once((self._secret, prf.OFFSET), lambda coins: coins.below(OFFSETS)))
+        is_below: bool = offset * COIN_SCALE < numerator * OFFSETS
+        return is_below
+
+    def below(self, bound: int) -> int:
+        raise AssertionError(f"an offset is compared, not drawn below {bound}")
+
+
+def reports_of(
+    metric: Metric, history: Sequence[object], coins: Coins, function: Callable[[Coins], object] = RandomFunction
+) -> tuple[int, ...]:
+    """Return the reports of a device that answers so, made of permanent answers as the SDK makes them."""
+    channel = channel_of(metric)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prf, "PrfCoins", function(coins))
+        answers = [permanent_answer(metric, channel, answer, SECRET) for answer in history]
+        return tuple(channel.instantaneous.perturb(answer.symbol, coins) for answer in answers)
+
+
+def law_of_reports(metric: Metric, history: Sequence[int]) -> Law:
+    """Return the exact joint law of the reports of a history, one a window."""
+    return exact_law(partial(reports_of, metric, [answer_of(metric, value) for value in history]))
+
+
+FORGET = "forget"
+"""Stands in a history where the user opts out and in again."""
+
+
+def reports_through_the_ledger(
+    registry: Registry,
+    history: Sequence[int | str],
+    coins: Coins,
+    later: Mapping[int, Registry] = MappingProxyType({}),
+) -> tuple[int, ...]:
+    """Return the reports of a device, one a day, made, charged and queued by the SDK; those of silent days lack.
+
+    Args:
+        registry: with one metric, ``m``.
+        history: input symbols, and `FORGET`.
+        coins: for everything.
+        later: registries that come with updates of the app, by the day.
+
+    """
+    reports: list[int] = []
+    with pytest.MonkeyPatch.context() as patch, closing(open_memory("acme")) as connection:
+        patch.setattr(prf, "PrfCoins", RandomFunction(coins))
+        for day, value in enumerate(history):
+            registry = later.get(day, registry)
+            if isinstance(value, str):
+                reports += _queued(connection)
+                erase.wipe(connection)
+                renewed = (bytes([day]) * SECRET_BYTES,)
+                connection.execute("UPDATE device SET secret = ?, generation = generation + 1", renewed)
+            else:
+                _record(connection, Agenda(registry, coins), registry.metric("m"), value, NOON + day * DAY_S)
+        return (*reports, *_queued(connection))
+
+
+def _record(connection: sqlite3.Connection, agenda: Agenda, metric: Metric, value: int, clock_s: float) -> None:
+    instant_s = agenda.begin(connection, clock_s)
+    made = agenda.made(connection, metric, answer_of(metric, value))
+    recorded = agenda.report(connection, metric, made, Window.of(metric.window, instant_s), instant_s)
+    assert recorded in (Recorded.QUEUED, Recorded.OUT_OF_BUDGET)
+
+
+def _queued(connection: sqlite3.Connection) -> list[int]:
+    return [symbol for (symbol,) in connection.execute("SELECT symbol FROM queue ORDER BY id")]
+
+
+def worst_ratio(law: Law, other: Law) -> Fraction:
+    """Return the largest ratio of what one law gives to what the other gives."""
+    assert law.keys() == other.keys()
+    return max(law[reports] / other[reports] for reports in law)

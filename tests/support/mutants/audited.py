@@ -1,0 +1,192 @@
+"""Every right and every wrong device of the tests as what an audit makes of it: exact laws, pairs of them, a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache, partial
+from itertools import combinations
+
+import pytest
+
+from client_sdk.protocol import Channel, Coins, Metric
+from client_sdk.protocol.channel import epsilon_nanos
+from client_sdk.protocol.epsilon import RequestedEpsilon, as_float
+from client_sdk.protocol.exact import float_ceiling
+from client_sdk.protocol.mechanisms import exponential
+from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.exponential import Exponential
+from client_sdk.protocol.mechanisms.gaussian import Gaussian
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.piecewise import Piecewise
+from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.audit.answers import extremes
+from estimator.audit.attack import Claim
+from tests.support.devices.definitions import NUMBER, SET, metric_of
+from tests.support.laws import bands
+from tests.support.laws.coins import exact_law
+from tests.support.laws.permanents import RandomFunction, asking, reports_of
+from tests.support.laws.set_checks import SET_MUTANTS, Report, SetSubject, right_report
+from tests.support.laws.utilities import ASYMMETRIC
+from tests.support.mutants import block_designs, mechanisms, noise
+from tests.support.mutants.audits import Law, laws, true_epsilon
+from tests.support.mutants.permanent_answers import PERMANENT_MUTANTS, MakeFunction
+from tests.support.mutants.rounding import ROUNDING_MUTANTS, Rounding
+
+EPSILON = RequestedEpsilon.parse(Decimal(1))
+K_ARY = KAryRandomizedResponse.within(EPSILON, 5)
+BINARY = RandomizedResponse.within(EPSILON)
+PAIRS, BLOCKS = CyclicDesign.within(EPSILON, 6, 2, 5), CyclicDesign.within(EPSILON, 7, 3, 2)
+GEOMETRY = ProjectiveGeometry.within(EPSILON, 13, 3, 3)
+LAPLACE = Laplace.within(EPSILON, 4, 2**10)
+GAUSSIAN = Gaussian(4, 5, (40, 33, 18, 7, 2, 1), Fraction(3))
+PIECEWISE, SQUARE_WAVE = (kind.within(EPSILON, 4, 2**12) for kind in (Piecewise, SquareWave))
+SETS = metric_of(SET, mechanism="k-ary-randomized-response")
+MEAN = metric_of(NUMBER, epsilon=2, permanent_epsilon=2, protects="history")
+"""Of a permanent answer that is one of two ends."""
+
+YES_OR_NO = asking(2, epsilon='"ln 3"', permanent='"ln 3"').metric("m")
+THREE = asking(3, epsilon="1", permanent="1").metric("m")
+
+HISTORIES: dict[str, tuple[Metric, tuple[Sequence[object], Sequence[object]], int]] = {
+    "a permanent answer drawn anew": (YES_OR_NO, ([False] * 3, [True] * 3), 1),
+    "a rounding offset drawn anew": (MEAN, ([0] * 5, [4.5] * 5), 1),
+    "the same coins for all answers": (THREE, ("ababa", "babab"), 2),
+    "a permanent answer that never lies": (YES_OR_NO, ([False] * 2, [True] * 2), 1),
+}
+"""What shows a wrong permanent answer: a metric, two histories of one pattern, how many different answers each has."""
+
+
+@dataclass(frozen=True)
+class Audited:
+    """What is told apart, and what is claimed of it.
+
+    Attributes:
+        laws: of each answer.
+        pairs: of answers, by place, that an audit plays.
+        claim: of the device.
+        delta: exact.
+
+    """
+
+    laws: Sequence[Law]
+    pairs: Sequence[tuple[int, int]]
+    claim: Claim
+    delta: Fraction = Fraction(0)
+
+    def truth(self, pair: tuple[int, int]) -> float:
+        """Return the least epsilon that a pair of answers has."""
+        return true_epsilon(self.laws[pair[0]], self.laws[pair[1]], self.delta)
+
+    @property
+    def excess(self) -> float:
+        """By how much the true epsilon of any two answers is above the claim."""
+        return max(map(self.truth, combinations(range(len(self.laws)), 2))) - self.claim.epsilon
+
+
+def _of_channel(channel: Channel) -> Audited:
+    """The ends, and two inputs between them, as the audit plays them."""
+    ends = sorted({0, 1, channel.inputs // 2, channel.inputs - 1})
+    claim = Claim(as_float(epsilon_nanos(channel)), float_ceiling(channel.delta))
+    return Audited(laws(channel), list(combinations(ends, 2)), claim, channel.delta)
+
+
+def _of_set(metric: Metric, report: Report) -> Audited:
+    subject = SetSubject(metric, report)
+    answers = list(subject.answers())
+    played = [answers.index(tuple(answer.value)) for answer in extremes(metric)]  # type: ignore[arg-type] # sets
+    claim = Claim(as_float(metric.epsilon_nanos))
+    return Audited([subject.law(answer) for answer in answers], list(combinations(played, 2)), claim)
+
+
+def _of_rounding(rounding: Rounding, channel: Channel) -> Audited:
+    """Seven places of a range, rounded to the channel's inputs and reported by it."""
+    places = [Fraction(place, 6) * (channel.inputs - 1) for place in range(7)]
+
+    def perturb(place: Fraction, coins: Coins) -> int:
+        return channel.perturb(rounding(place, channel.inputs, coins), coins)
+
+    ends = list(combinations((0, 1, 3, 6), 2))
+    return Audited([exact_law(partial(perturb, place)) for place in places], ends, _of_channel(channel).claim)
+
+
+@contextmanager
+def _tables() -> Iterator[dict[str, Channel]]:
+    """Yield a table of which every draw can be replayed, and what is wrong beside it, for as long as the context."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exponential, "TOTAL", 2**12)
+        right = Exponential.within(EPSILON, ASYMMETRIC)
+        yield {"": right} | noise.of_tables(right)
+
+
+def _of_table(name: str) -> Audited:
+    with _tables() as tables:
+        return _of_channel(tables[name])
+
+
+def _of_history(metric: Metric, histories: Sequence[Sequence[object]], different: int, make: MakeFunction) -> Audited:
+    """Two histories of permanent answers of one pattern, with so many different answers."""
+    found = [exact_law(partial(reports_of, metric, history, function=make)) for history in histories]
+    claimed = min(len(histories[0]) * metric.epsilon_nanos, different * metric.permanent_nanos)
+    return Audited(found, [(0, 1)], Claim(as_float(claimed)))
+
+
+RIGHT_CHANNELS: dict[str, Channel] = {
+    "k-ary": K_ARY,
+    "binary": BINARY,
+    "pairs": PAIRS,
+    "blocks": BLOCKS,
+    "geometry": GEOMETRY,
+    "laplace": LAPLACE,
+    "gaussian": GAUSSIAN,
+    "piecewise": PIECEWISE,
+    "square wave": SQUARE_WAVE,
+}
+
+WRONG_CHANNELS: dict[str, Channel] = {
+    **{f"k-ary: {name}": make(K_ARY) for name, make in mechanisms.CHANNEL_MUTANTS.items()},
+    **{f"binary: {name}": make(BINARY) for name, make in mechanisms.BINARY_MUTANTS.items()},
+    **{f"pairs: {name}": mutant for name, mutant in block_designs.cyclic(PAIRS).items()},
+    **{f"blocks: {name}": mutant for name, mutant in block_designs.cyclic(BLOCKS).items()},
+    **{f"geometry: {name}": mutant for name, mutant in block_designs.projective(GEOMETRY).items()},
+    **{f"laplace: {name}": mutant for name, mutant in noise.of_laplace(LAPLACE).items()},
+    **{f"gaussian: {name}": mutant for name, mutant in noise.of_gaussian(GAUSSIAN).items()},
+    **{f"piecewise: {name}": bands.mutant(PIECEWISE, way) for name, way in bands.BAND_MUTANTS.items()},
+    **{f"square wave: {name}": bands.mutant(SQUARE_WAVE, way) for name, way in bands.BAND_MUTANTS.items()},
+}
+
+with _tables() as _named:
+    _TABLES = tuple(name for name in _named if name)
+
+RIGHT: dict[str, Callable[[], Audited]] = {
+    **{name: partial(_of_channel, channel) for name, channel in RIGHT_CHANNELS.items()},
+    "table": partial(_of_table, ""),
+    "set": partial(_of_set, SETS, right_report),
+    **{f"permanent: {name}": partial(_of_history, *shown, RandomFunction) for name, shown in HISTORIES.items()},
+}
+
+MUTANTS: dict[str, Callable[[], Audited]] = {
+    **{name: partial(_of_channel, channel) for name, channel in WRONG_CHANNELS.items()},
+    **{f"table: {name}": partial(_of_table, name) for name in _TABLES},
+    **{f"set: {name}": partial(_of_set, SETS, report) for name, report in SET_MUTANTS.items()},
+    **{f"rounding: {name}": partial(_of_rounding, way, K_ARY) for name, way in ROUNDING_MUTANTS.items()},
+    **{f"permanent: {name}": partial(_of_history, *HISTORIES[name], make) for name, make in PERMANENT_MUTANTS.items()},
+}
+
+
+@cache
+def right(name: str) -> Audited:
+    """Return a right device."""
+    return RIGHT[name]()
+
+
+@cache
+def mutant(name: str) -> Audited:
+    """Return a wrong one."""
+    return MUTANTS[name]()

@@ -1,0 +1,157 @@
+"""For tests of the audit: exact laws drawn from, and SDKs that leak beside their channels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import partial
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+
+from client_sdk import Recorded, Registry, Reply, Telemetry
+from client_sdk.protocol import COIN_SCALE, Channel, Coins
+from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.sending.transport import Transport
+from estimator.audit.features import Feature, Rows, Table
+from tests.support.laws.coins import exact_law
+
+Law = Mapping[Any, Fraction]
+"""Of a symbol, or of a tuple of one a window."""
+
+
+def laws(channel: Channel) -> list[dict[int, Fraction]]:
+    """Return the exact law of every input of a channel, by enumeration."""
+    return [exact_law(partial(channel.perturb, value)) for value in range(channel.inputs)]
+
+
+def true_epsilon(law: Law, other: Law, delta: Fraction = Fraction(0)) -> float:
+    """Return the least epsilon that two laws have with a delta, in both directions; infinite where there is none."""
+    return max(_one_sided(law, other, delta), _one_sided(other, law, delta))
+
+
+def _one_sided(law: Law, other: Law, delta: Fraction) -> float:
+    """Return the epsilon at which the worst event's surplus is delta: events are chosen by their ratio."""
+    ratios = sorted(((law[symbol], other.get(symbol, Fraction(0))) for symbol in law), key=_ratio, reverse=True)
+    worst, p, q = 0.0, Fraction(0), Fraction(0)
+    for chance, other_chance in ratios:
+        p, q = p + chance, q + other_chance
+        if p > delta:
+            worst = max(worst, math.log((p - delta) / q) if q else math.inf)
+    return worst
+
+
+def _ratio(chances: tuple[Fraction, Fraction]) -> float:
+    return float(chances[0] / chances[1]) if chances[1] else math.inf
+
+
+def drawn(law: Law, n: int, generator: np.random.Generator) -> Rows:
+    """Return rows of symbols drawn from an exact law."""
+    outcomes = sorted(law)
+    symbols = np.array(outcomes).reshape(len(outcomes), -1)
+    shares = np.array([float(law[outcome]) for outcome in outcomes])
+    tally = generator.multinomial(n, shares / shares.sum())
+    return generator.permutation(np.repeat(symbols, tally, axis=0))
+
+
+def table_of(law: Law, other: Law, n: int, generator: np.random.Generator) -> Table:
+    """Return so many observations of either law: of one symbol, or of one a window."""
+    first, second = (drawn(each, n, generator) for each in (law, other))
+    windows = range(first.shape[1])
+    return Table(tuple(Feature("symbol", window) for window in windows), (True,) * len(windows), first, second)
+
+
+class SeededCoins:
+    """Coins from a seed; as many devices as like may share them."""
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.default_rng(seed)
+
+    def bernoulli(self, numerator: int) -> bool:
+        return self._draw() < numerator
+
+    def below(self, bound: int) -> int:
+        scaled: int = self._draw() * bound // COIN_SCALE
+        return scaled
+
+    def _draw(self) -> int:
+        drawn: int = self._generator.integers(COIN_SCALE - 1, dtype=np.uint64, endpoint=True).item()
+        return drawn
+
+
+class RepeatedCoins(SeededCoins):
+    """Coins that fall the same way again and again: every first of ``period`` is tossed, the others repeat it."""
+
+    def __init__(self, seed: int, period: int) -> None:
+        super().__init__(seed)
+        self._turns = cycle(range(period))
+        self._tossed = 0
+
+    def _draw(self) -> int:
+        if next(self._turns) == 0:
+            self._tossed = super()._draw()
+        return self._tossed
+
+
+def seeded(seed: int) -> Callable[..., Telemetry]:
+    """Return the right SDK, but for its coins."""
+    return partial(Telemetry, coins=SeededCoins(seed))
+
+
+class NeverNoised(RandomizedResponse):
+    """Randomised response that tells the truth where it is no."""
+
+    __slots__ = ()
+
+    def perturb(self, value: int, coins: Coins) -> int:
+        return super().perturb(value, coins) if value else 0
+
+
+class Leaky(Telemetry):
+    """An SDK that knows the latest true answer while it sends, and may change what is sent by it."""
+
+    def __init__(self, registry: Registry, *, transport: Transport, coins: Coins, **options: Any) -> None:
+        self.latest: object = None
+        super().__init__(registry, transport=_Changed(transport, self), coins=coins, **options)
+
+    def record(self, metric: str, value: object) -> Recorded:
+        self.latest = value
+        return super().record(metric, value)
+
+    def change(self, body: bytes) -> bytes:
+        return body
+
+
+class _Changed:
+    def __init__(self, transport: Transport, device: Leaky) -> None:
+        self._transport = transport
+        self._change: Callable[[bytes], bytes] = lambda body: type(device).change(device, body)
+
+    def post(self, body: bytes) -> Reply | None:
+        return self._transport.post(self._change(body))
+
+
+class LongerIfTrue(Leaky):
+    def change(self, body: bytes) -> bytes:
+        return body + b" " * bool(self.latest)
+
+
+class IdByAnswer(Leaky):
+    def change(self, body: bytes) -> bytes:
+        name = b'{"upload":"'
+        return name + (b"0" if self.latest else b"1") * 32 + body[len(name) + 32 :]
+
+
+class SilentIfFalse(Leaky):
+    def record(self, metric: str, value: object) -> Recorded:
+        return super().record(metric, value) if value else Recorded.QUEUED
+
+
+LEAKS: dict[str, type[Leaky]] = {
+    "a longer body for one answer": LongerIfTrue,
+    "an id that depends on the answer": IdByAnswer,
+    "no report for one answer": SilentIfFalse,
+}
+"""SDKs whose channels are right, and whose epsilon is infinite."""

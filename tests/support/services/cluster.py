@@ -1,0 +1,243 @@
+"""A real cluster of servers on free ports of this machine: masters, a replica each, no command-line client."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import redis
+
+from collector.embedded.store import server_program
+from collector.store import keys
+from tests.support.services.processes import free_port, started, wait_until
+
+SLOTS = 16_384
+
+NODE_TIMEOUT_MS = 1000
+"""A failover begins after that; a loaded machine must not take a slow master for a dead one."""
+
+SETTINGS = (
+    *("--protected-mode", "no", "--save", "", "--appendonly", "yes", "--appendfsync", "always"),
+    *("--cluster-enabled", "yes", "--cluster-require-full-coverage", "no", "--cluster-node-timeout"),
+    *(str(NODE_TIMEOUT_MS), "--repl-diskless-sync-delay", "0"),
+)
+
+
+@dataclass
+class Node:
+    """One server.
+
+    Attributes:
+        folder: its working directory.
+        port: where it listens.
+        host: the address on which it listens.
+        entered: enters the host, if that is another than this one.
+        wrapper: the command that runs the server's, if it is not run as it is.
+        process: the server, if it runs.
+
+    """
+
+    folder: Path
+    port: int
+    host: str = "127.0.0.1"
+    entered: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
+    wrapper: Sequence[str] = ()
+    process: subprocess.Popen[bytes] | None = None
+    client: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.client = redis.Redis(self.host, self.port, decode_responses=True, socket_timeout=10.0)
+
+    @property
+    def pid(self) -> int:
+        """Of the server."""
+        assert self.process is not None
+        return self.process.pid
+
+    def start(self) -> None:
+        """Start it on what its folder holds, and wait until it answers."""
+        self.folder.mkdir(exist_ok=True)
+        command = [
+            *self.wrapper,
+            server_program(),
+            "--bind",
+            self.host,
+            "--port",
+            str(self.port),
+            "--dir",
+            str(self.folder),
+        ]
+        with self.entered():
+            self.process = started(
+                [*command, "--cluster-port", str(free_port()), *SETTINGS],
+                stdout=subprocess.DEVNULL,
+            )
+        wait_until(self.answers, what="a node of the cluster")
+
+    def answers(self) -> bool:
+        try:
+            return bool(self.client.ping())
+        except redis.RedisError:
+            return False
+
+    def kill(self) -> None:
+        """End it as hard as can be."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def ask(self, *command: str | int) -> Any:
+        """Return the answer to a command that is this node's own."""
+        return self.client.execute_command(*command)
+
+    def id(self) -> str:
+        """Return its name in the cluster."""
+        found: str = self.ask("CLUSTER", "MYID")
+        return found
+
+    def replicates(self, other: Node) -> bool:
+        """Whether it is a replica of another."""
+        facts = self.client.info("replication")
+        return bool(facts["role"] == "slave" and facts["master_port"] == other.port)
+
+    def is_master(self) -> bool:
+        """Whether it is a master now."""
+        return bool(self.client.info("replication")["role"] == "master")
+
+
+@dataclass
+class Cluster:
+    """Nodes of a cluster.
+
+    Attributes:
+        nodes: in the beginning masters first, then the replica of each.
+        masters: how many nodes are masters.
+
+    """
+
+    nodes: list[Node]
+    masters: int
+
+    @property
+    def url(self) -> str:
+        """Where any node listens."""
+        return f"redis://{self.nodes[0].host}:{self.nodes[0].port}"
+
+    def empty(self) -> None:
+        """Forget everything that is stored."""
+        for node in self.nodes:
+            if node.is_master():
+                node.ask("FLUSHALL")
+
+    def holder(self, slot: int) -> Node:
+        """Return the master of a slot, as every running node sees it now; wait until they agree."""
+        found: set[str] = set()
+
+        def agreed() -> bool:
+            found.clear()
+            found.update(_master_of(slot, node) for node in self.nodes if node.process is not None)
+            return len(found) == 1
+
+        wait_until(agreed, what="the nodes to agree on who holds a slot")
+        (port,) = found
+        return next(node for node in self.nodes if str(node.port) == port)
+
+    def slot_of(self, shard: int) -> int:
+        """Return the slot of a shard's keys."""
+        return int(self.nodes[0].ask("CLUSTER", "KEYSLOT", keys.prefix(shard)))
+
+    def holder_of_shard(self, shard: int) -> Node:
+        """Return the master of a shard's slot."""
+        return self.holder(self.slot_of(shard))
+
+    def replicas_of(self, master: Node) -> list[Node]:
+        """Return the running replicas of a master."""
+        return [node for node in self.nodes if node.process is not None and node.replicates(master)]
+
+    def wait_until_healthy(self) -> None:
+        """Wait until every node runs, sees every other, and every replica is in step."""
+        for node in self.nodes:
+            if node.process is None or node.process.poll() is not None:
+                node.start()
+        wait_until(self._is_healthy, what="a healthy cluster")
+
+    def _is_healthy(self) -> bool:
+        masters = [node for node in self.nodes if node.is_master()]
+        in_step = sum(
+            value["state"] == "online"
+            for node in masters
+            for name, value in node.client.info("replication").items()
+            if name.startswith("slave") and name[5:].isdecimal()
+        )
+        seen = [dict(line.split(":") for line in node.ask("CLUSTER", "INFO").split()) for node in self.nodes]
+        agreed = all(
+            info["cluster_state"] == "ok"
+            and info["cluster_known_nodes"] == str(len(self.nodes))
+            and info["cluster_slots_ok"] == str(SLOTS)
+            for info in seen
+        )
+        # one more is a master that another has taken over from, and that does not know it yet
+        return agreed and len(masters) == self.masters and in_step == len(self.nodes) - len(masters)
+
+
+def _master_of(slot: int, node: Node) -> str:
+    """Return the port of a slot's master as a node sees it; empty where there is none."""
+    for first, last, (_, port, *_), *_ in node.ask("CLUSTER", "SLOTS"):
+        if first <= slot <= last:
+            return str(port)
+    return ""
+
+
+@contextlib.contextmanager
+def running_cluster(folder: Path, masters: int = 3, *, replicas: bool = True) -> Iterator[Cluster]:
+    """Run a cluster on this host until the context ends."""
+    nodes = [Node(folder / str(number), free_port()) for number in range(masters * (1 + replicas))]
+    with running_nodes(nodes, masters) as cluster:
+        yield cluster
+
+
+@contextlib.contextmanager
+def running_nodes(nodes: list[Node], masters: int) -> Iterator[Cluster]:
+    """Run nodes, so many masters first, as a cluster until the context ends."""
+    try:
+        for node in nodes:
+            node.start()
+        join(nodes[:masters], nodes[masters:])
+        cluster = Cluster(nodes, masters)
+        cluster.wait_until_healthy()
+        yield cluster
+    finally:
+        for node in nodes:
+            node.client.close()
+            node.kill()
+
+
+def join(masters: Sequence[Node], replicas: Sequence[Node]) -> None:
+    """Make one cluster of nodes: epochs differ before they meet, so that none has to give way."""
+    for epoch, node in enumerate((*masters, *replicas), 1):
+        node.ask("CLUSTER", "SET-CONFIG-EPOCH", epoch)
+    bounds = [SLOTS * number // len(masters) for number in range(len(masters) + 1)]
+    for node, first, end in zip(masters, bounds, bounds[1:], strict=False):
+        node.ask("CLUSTER", "ADDSLOTSRANGE", first, end - 1)
+    everyone = [*masters, *replicas]
+    for node in everyone[1:]:
+        everyone[0].ask("CLUSTER", "MEET", node.host, node.port, bus_port(node))
+    names = {node.id() for node in everyone}
+    wait_until(lambda: all(names == known(node) for node in everyone), what="the nodes to meet")
+    for replica, master in zip(replicas, masters, strict=False):
+        replica.ask("CLUSTER", "REPLICATE", master.id())
+
+
+def bus_port(node: Node) -> int:
+    return int(node.client.config_get("cluster-port")["cluster-port"])
+
+
+def known(node: Node) -> set[str]:
+    """Return the names of the nodes that a node knows and has shaken hands with."""
+    lines = [line.split() for line in node.ask("CLUSTER", "NODES").splitlines()]
+    return {fields[0] for fields in lines if "handshake" not in fields[2]}

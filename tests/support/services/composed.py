@@ -1,0 +1,43 @@
+"""Reads compose files as `docker compose` does: what a service extends, and what it adds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+FOLDER: Final = Path(__file__).resolve().parents[3] / "docker"
+
+Service = dict[str, Any]
+
+
+def project(name: str) -> dict[str, Any]:
+    """Return a compose file, its services whole."""
+    found: dict[str, Any] = yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))
+    found["services"] = {service: _whole(own) for service, own in found["services"].items()}
+    return found
+
+
+def _whole(own: Service) -> Service:
+    where = own.get("extends")
+    if where is None:
+        return own
+    base = _whole(yaml.safe_load((FOLDER / where["file"]).read_text(encoding="utf-8"))["services"][where["service"]])
+    return _merged(base, {key: value for key, value in own.items() if key != "extends"})
+
+
+REPLACED = ("command", "entrypoint")
+
+
+def _merged(base: Service, own: Service) -> Service:
+    merged = dict(base)
+    for key, value in own.items():
+        old = merged.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            merged[key] = _merged(old, value)
+        elif isinstance(old, list) and isinstance(value, list) and key not in REPLACED:
+            merged[key] = old + value
+        else:
+            merged[key] = value
+    return merged

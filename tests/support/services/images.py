@@ -1,0 +1,130 @@
+"""What Docker would do with a Dockerfile of this project, without Docker.
+
+Its own commands run, on a copy of what the build context is: those that build in a temporary folder that stands for
+`/opt/hearsay`, the command that starts in a mount and network namespace of its own, as the user of the image, on a
+root that is read-only but for a temporary folder and what the image calls its data.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[3]
+
+INSTALLED: Final = "/opt/hearsay"
+
+_ENTER = """
+python="$1"; folder="$2"; user="$3"; shift 3
+"$python" -c 'import fcntl, socket, struct
+fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sh", b"lo", 1))'
+mount --make-rprivate /
+mount --bind "$folder" "$folder"
+mount --bind "$folder/data" "$folder/data"
+mount -t tmpfs -o mode=1777 tmpfs "$folder/tmp"
+mount -o remount,bind,ro "$folder"
+mount -o remount,bind,ro /
+exec setpriv --reuid "$user" --regid "$user" --clear-groups --bounding-set=-all,+dac_read_search \
+    --inh-caps=-all,+dac_read_search --ambient-caps=-all,+dac_read_search --no-new-privs -- "$@"
+"""
+"""Bring up the loopback, make the root read-only, and become the user; to read where Python lies stays allowed."""
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction of a Dockerfile, such as ``RUN`` and what follows it."""
+
+    name: str
+    text: str
+
+    @property
+    def words(self) -> list[str]:
+        """The command of an instruction in the form that needs no shell."""
+        found: list[str] = json.loads(self.text[self.text.index("[") :])
+        return found
+
+
+def instructions(file: Path) -> list[Instruction]:
+    """Return the instructions of a Dockerfile."""
+    lines = [line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    whole = "\n".join(lines).replace("\\\n", " ").splitlines()
+    return [Instruction(*line.split(maxsplit=1)) for line in whole if line]
+
+
+def build_context(target: Path) -> None:
+    """Copy what `.dockerignore` lets into an image."""
+    names = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    for name in (name[1:] for name in names if name.startswith("!")):
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, target / name)
+
+
+@dataclass(frozen=True)
+class Image:
+    """What was built of a Dockerfile: in a folder that stands for its file system."""
+
+    folder: Path
+    parts: list[Instruction]
+
+    @classmethod
+    def built(cls, dockerfile: str, folder: Path) -> Image:
+        """Run what the Dockerfile runs, but for what makes folders: those are data here."""
+        assert os.geteuid() == 0, "this test becomes another user in namespaces: run it as root"
+        image = cls(folder, instructions(ROOT / "docker" / dockerfile))
+        for name in ("src", "data", "tmp"):
+            (folder / name).mkdir(parents=True)
+        os.chown(folder / "data", image.user, image.user)
+        build_context(folder / "src")
+        for part in image.parts:
+            if part.name == "RUN" and part.words[0] != "install":
+                subprocess.run(image.here(part.words), check=True, cwd=folder / "src")
+        return image
+
+    @property
+    def user(self) -> int:
+        """As whom it runs."""
+        return int(self.one("USER").text.partition(":")[0])
+
+    def one(self, name: str) -> Instruction:
+        """Return the last instruction of a name: it is the one that holds."""
+        return [part for part in self.parts if part.name == name][-1]
+
+    def here(self, words: Sequence[str]) -> list[str]:
+        """Return a command of the image as it is on this machine."""
+        python, *_ = words = [word.replace(INSTALLED, str(self.folder / "hearsay")) for word in words]
+        return [sys.executable, *words[1:]] if python == "python" else words
+
+    @contextlib.contextmanager
+    def started(self, words: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
+        """Run its entry point with words until the context ends."""
+        command = [*self.here(self.one("ENTRYPOINT").words), *words]
+        inside = ["sh", "-ec", _ENTER, "sh", sys.executable, str(self.folder), str(self.user), *command]
+        process = subprocess.Popen(["unshare", "--mount", "--net", *inside], env=self.environment())  # noqa: S607
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait()
+
+    def run_beside(self, process: subprocess.Popen[bytes], words: Sequence[str]) -> int:
+        """Run a command where a process runs, as the same user; return its exit status."""
+        enter = ("nsenter", "--target", str(process.pid), "--mount", "--net", "setpriv", "--reuid", str(self.user))
+        may_read = ("--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search")
+        command = [*enter, "--regid", str(self.user), "--clear-groups", *may_read, "--", *self.here(words)]
+        return subprocess.run(command, check=False, env=self.environment(), capture_output=True).returncode
+
+    def environment(self) -> dict[str, str]:
+        """The variables of the image; there is no HOME."""
+        set_here = dict(pair.split("=") for part in self.parts if part.name == "ENV" for pair in part.text.split())
+        return {"PATH": os.environ["PATH"], "TMPDIR": str(self.folder / "tmp"), **set_here}

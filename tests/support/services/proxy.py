@@ -1,0 +1,159 @@
+"""The real nginx on the shipped configuration, and devices before it, each at an address of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import itertools
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from client_sdk.protocol import Upload
+from tests.support.services.processes import free_port, wait_until
+from tests.support.services.programs import program
+from tests.support.services.tls import Certificates
+
+SHIPPED: Final = Path(__file__).resolve().parents[3] / "docker"
+
+NOBODY: Final = 65534
+"""Who runs it where the tests run as root: the shipped configuration must need no rights."""
+
+ANSWER_TIMEOUT_S = 30.0
+
+_hosts = itertools.count(2)
+
+
+def another_address() -> str:
+    """Return an address of this machine that no device of this run had."""
+    number = next(_hosts)
+    return f"127.1.{number // 250}.{number % 250 + 1}"
+
+
+@dataclass
+class Proxy:
+    """A running nginx.
+
+    Attributes:
+        port: where it listens.
+        folder: everything that it may write.
+        authority: the certificate of its certificate's authority.
+        process: its main process.
+
+    """
+
+    port: int
+    folder: Path
+    authority: Path
+    process: subprocess.Popen[bytes]
+    _context: ssl.SSLContext = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._context = ssl.create_default_context(cafile=str(self.authority))
+
+    @property
+    def url(self) -> str:
+        """Its base address."""
+        return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def said(self) -> str:
+        """What it wrote on standard output and error."""
+        return (self.folder / "said").read_text()
+
+    def connection(self, address: str) -> ssl.SSLSocket:
+        """Return a connection from an address."""
+        plain = socket.create_connection(("127.0.0.1", self.port), ANSWER_TIMEOUT_S, (address, 0))
+        return self._context.wrap_socket(plain, server_hostname="127.0.0.1")
+
+    def ask(
+        self, method: str, path: str, body: bytes = b"", *, address: str, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """Return status, headers and body of an answer."""
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", self.port, timeout=ANSWER_TIMEOUT_S, context=self._context, source_address=(address, 0)
+        )
+        with contextlib.closing(connection):
+            connection.request(method, path, body, dict(headers or {}))
+            answer = connection.getresponse()
+            all_of = {name: ", ".join(answer.headers.get_all(name, ())) for name in answer.headers}
+            return answer.status, all_of, answer.read()
+
+    def post(self, _: str, upload: Upload) -> tuple[int, Any]:
+        """Post an upload as a device of its own; return status and document, status 0 where there was no answer."""
+        try:
+            status, _headers, body = self.ask(
+                *("POST", "/v1/reports", upload.encode()),
+                address=another_address(),
+                headers={"Content-Type": "application/json"},
+            )
+        except (OSError, http.client.HTTPException):
+            return 0, None
+        return status, json.loads(body)
+
+
+@contextlib.contextmanager
+def running_proxy(collectors: Sequence[str], certificates: Certificates) -> Iterator[Proxy]:
+    """Run nginx before collectors on the shipped files; changed are ports, addresses, and where it writes and reads."""
+    with tempfile.TemporaryDirectory(prefix="hearsay-nginx-") as name:
+        folder, port = Path(name), free_port()
+        write_configuration(folder, port, collectors, certificates)
+        command = [program("nginx"), "-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx.conf")]
+        identity: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+        _give_away(folder)
+        subprocess.run([*command, "-t"], check=True, **identity)
+        with (folder / "said").open("wb") as said:
+            process = subprocess.Popen(
+                [*command, "-g", "daemon off;"], stdout=said, stderr=subprocess.STDOUT, **identity
+            )
+        try:
+            wait_until(lambda: process.poll() is not None or _listens(port), what="nginx")
+            assert process.poll() is None, (folder / "said").read_text()
+            yield Proxy(port, folder, certificates.authority, process)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+
+
+def write_configuration(folder: Path, port: int, collectors: Sequence[str], certificates: Certificates) -> None:
+    """Write the shipped configuration as it runs on this machine; what is to be changed must be there."""
+    pair = folder / "pair.pem"
+    pair.write_bytes(certificates.server.read_bytes())
+    first, second = collectors if len(collectors) > 1 else (collectors[0], None)
+    changes = {
+        "nginx.conf": {
+            " /tmp/": f" {folder}/",
+            "listen 8443 ssl;": f"listen 127.0.0.1:{port} ssl;",
+            "/run/secrets/tls_certificate;": f"{pair};",
+            "/run/secrets/tls_key;": f"{pair};",
+        },
+        "upstream.conf": {
+            "server 10.201.0.11:8080 ": f"server {first.removeprefix('http://')} ",
+            "server 10.201.0.12:8080 ": f"server {second.removeprefix('http://')} " if second else "# ",
+        },
+    }
+    for file, replaced in changes.items():
+        text = (SHIPPED / file).read_text(encoding="utf-8")
+        for old, new in replaced.items():
+            assert old in text, (file, old)
+            text = text.replace(old, new)
+        (folder / file).write_text(text, encoding="utf-8")
+
+
+def _give_away(folder: Path) -> None:
+    if os.geteuid() == 0:
+        for path in (folder, *folder.iterdir()):
+            os.chown(path, NOBODY, NOBODY)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -1,0 +1,18 @@
+"""The rights of the collector's user on a store, as the page on access grants them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "access.md").read_text(encoding="utf-8")
+LINES = re.findall(r"^ACL SETUSER (.*)$", PAGE, re.MULTILINE)
+(USER, *RULES), (_, *RULES_ON_A_CLUSTER), (BACKUP_USER, *RULES_OF_BACKUPS), (_, *RULES_OF_BACKUPS_ON_A_CLUSTER) = map(
+    str.split, LINES
+)
+PASSWORD = "PASSWORD"  # noqa: S105 as the page has it
+
+
+def commands(rules: list[str]) -> list[str]:
+    """Return the commands that rules allow."""
+    return [rule.removeprefix("+") for rule in rules if rule.startswith("+")]

@@ -1,0 +1,42 @@
+"""Disks of a few megabytes, to be filled."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.support.services.processes import wait_until
+
+BALLAST = "ballast"
+
+
+@contextmanager
+def mounted(mount: Path, megabytes: int = 3) -> Iterator[Path]:
+    """Mount a small disk at a directory that is made for it."""
+    assert os.geteuid() == 0, "this test mounts a small disk: run it as root"
+    mount.mkdir()
+    options = f"size={megabytes}m,mode=0700"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", mount], check=True)  # noqa: S607 wherever it is
+    try:
+        yield mount
+    finally:
+        wait_until(  # a rewrite of a store's file may outlive the store by a moment
+            lambda: subprocess.run(["umount", mount], check=False).returncode == 0,  # noqa: S607 as above
+            what="the last process to leave the disk",
+        )
+
+
+def room_on(folder: Path) -> int:
+    """Return the bytes that a disk has left."""
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize
+
+
+def fill(disk: Path, spare: int = 0) -> Path:
+    """Leave so many bytes on a disk; return the file that takes up the rest."""
+    ballast = disk / BALLAST
+    ballast.write_bytes(bytes(room_on(disk) - spare))
+    return ballast

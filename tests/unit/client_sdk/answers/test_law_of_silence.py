@@ -1,0 +1,351 @@
+"""In any order of registries, what is sent for a window is the same whether or not anything was recorded.
+
+Two devices with one secret live through one history: builds that come and are rolled back, restarts, clocks that step,
+opting out and in again, uploads that are refused. Both look at the clock at the same instants (whose app does not run
+in a window is offline, and that is no answer); one of them records, the other does not. Compared is what leaves of
+questions that are filled in: metric, edition, window, and the instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+from client_sdk import Recorded
+from client_sdk.answers import counters
+from client_sdk.answers.schedule import Agenda
+from client_sdk.ledger import erase, outbox, retries
+from client_sdk.ledger.charges import CLOCK_BACK_S, Key, Slot
+from client_sdk.ledger.file import open_memory
+from client_sdk.protocol import GRACE_S, Metric, Refusal, Registry, Upload, Verdict, Window
+from client_sdk.protocol.domain import Count
+from client_sdk.results import ClockError
+from tests.support.devices.clients import DAY_S, NOON, ScriptedTransport, SetClock, ask, rows, telemetry
+from tests.support.laws.coins import SteadyCoins
+from tests.support.services.processes import wait_until
+
+HOUR_S = 3600
+COINS = SteadyCoins(0.5)
+HISTORIES = 100
+NAMES = ("a", "b", "c")
+
+COUNT = 'kind = "count"\nmax = 3\nstatistic = "mean"\n'
+FILLED = {
+    "boolean": 'kind = "boolean"\nfill_in = true\n',
+    "boolean at 2": 'kind = "boolean"\nfill_in = true\nepsilon = 2\n',
+    "category": 'kind = "category"\nvalues = ["x", "y", "z"]\nfill_in = true\n',
+    "count": f"{COUNT}fill_in = true\nfill_value = 0\n",
+    "count of 1": f"{COUNT}fill_in = true\nfill_value = 1\n",
+    "count on disk": f"{COUNT}fill_in = true\nfill_value = 0\npersist = true\n",
+    "permanent": 'kind = "boolean"\nfill_in = true\npermanent_epsilon = 2\nprotects = "history"\n',
+}
+PLAIN = {
+    "plain": 'kind = "boolean"\n',
+    "plain count": COUNT,
+    "pattern": 'kind = "boolean"\npermanent_epsilon = 2\nprotects = "pattern"\nmax_values = 2\n',
+}
+ANSWERS: dict[str, object] = {"boolean": True, "category": "y", "count": 2}
+
+LAST_DAYS = ("2026-11-18", "2026-11-20", "2026-11-24", "2027-01-31")
+"""Of questions, before and after the first day of a life, which is 2026-11-20."""
+
+BINDING = {"per_window": "2", "per_month": "12", "lifetime": "24"}
+"""Ceilings that the histories reach."""
+
+STEPS = st.lists(
+    st.sampled_from([0, HOUR_S, 7 * HOUR_S, 13 * HOUR_S, DAY_S, DAY_S, DAY_S, 2 * DAY_S, GRACE_S, 8 * DAY_S]),
+    min_size=1,
+    max_size=5,
+)
+STEPS_BACK = st.sampled_from([1, HOUR_S, 13 * HOUR_S, CLOCK_BACK_S, CLOCK_BACK_S + HOUR_S])
+
+
+@st.composite
+def builds(draw: st.DrawFn, kinds: tuple[str, ...], strategies: tuple[str, ...], budget: dict[str, str]) -> str:
+    """Return a build: some of the questions, each of a kind, and the lines of [budget]."""
+    window, strategy = draw(st.sampled_from(["day", "day", "week", "month"])), draw(st.sampled_from(strategies))
+    lines = budget | {"window": f'"{window}"', "strategy": f'"{strategy}"'}
+    if strategy == "sample":
+        lines["answers"] = draw(st.sampled_from(["1", "2"]))
+    allowed = [kind for kind in kinds if strategy == "split" or kind != "pattern"]
+    tables = []
+    for name in draw(st.sets(st.sampled_from(NAMES), min_size=1)):
+        table = f"[metric.{name}]\n{(FILLED | PLAIN)[draw(st.sampled_from(allowed))]}"
+        expires = draw(st.sampled_from(["", *LAST_DAYS, LAST_DAYS[-1]]))
+        if expires or strategy == "pace":
+            table += f"expires = {expires or LAST_DAYS[-1]}\n"
+        if strategy == "split":
+            table += f'window = "{draw(st.sampled_from(["day", "day", "week"]))}"\n'
+        tables.append(table)
+    return "".join(sorted(tables)) + "\0" + "\n".join(f"{key} = {value}" for key, value in lines.items())
+
+
+@lru_cache(maxsize=4096)
+def parsed(build: str) -> Registry:
+    return ask(*build.split("\0"))
+
+
+class Device:
+    """What the keeper and the uploader of one device do, without their threads, on a ledger in memory.
+
+    Attributes:
+        left: every report that left, attempts included: the clock's instant, metric, edition and window.
+
+    """
+
+    def __init__(self) -> None:
+        self.left: list[tuple[float, str, str, str]] = []
+        self.connection = open_memory("acme")
+        self._symbols: dict[Key, int] = {}
+        self._secrets = 0
+        self.opt_in()
+
+    def opt_in(self) -> None:
+        """Have a new secret: the same on both devices."""
+        self._secrets += 1
+        self.connection.execute(
+            "UPDATE device SET secret = ?, generation = ?", (bytes([self._secrets]) * 32, self._secrets)
+        )
+
+    def live(self, agenda: Agenda, clock_s: float, answers: dict[Metric, object]) -> None:
+        """Do what is due, and record: all in one transaction, as the keeper does."""
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            instant_s = agenda.begin(self.connection, clock_s)
+        except ClockError:
+            self.connection.execute("ROLLBACK")
+            return
+        for definition, answer in answers.items():
+            self._record(agenda, definition, answer, instant_s)
+        self.connection.execute("COMMIT")
+
+    def _record(self, agenda: Agenda, definition: Metric, answer: object, instant_s: float) -> None:
+        window = Window.of(definition.window, instant_s)
+        if not isinstance(definition.domain, Count):
+            made = agenda.made(self.connection, definition, answer)
+            agenda.report(self.connection, definition, made, window, instant_s)
+        elif definition.persist:
+            counters.add_persistent(self.connection, definition, window, 2)
+        else:
+            agenda.counters.add(definition, window, 2)
+
+    def send(self, clock_s: float, refusal: Refusal | None) -> None:
+        """Send all that may leave, what was refused before it first; the collector counts it, or refuses it."""
+        for retry in retries.pending(self.connection):
+            if retry.wait_s(clock_s, hurried=False) == 0:
+                again = outbox.same_parcel(self.connection, retry, clock_s)
+                assert again is not None
+                self._deliver(again, clock_s, refusal)
+        while (parcel := outbox.new_parcel(self.connection, clock_s)) is not None:
+            self._deliver(parcel, clock_s, refusal)
+            if refusal is not None:
+                return
+
+    def _deliver(self, parcel: outbox.Parcel, clock_s: float, refusal: Refusal | None) -> None:
+        reports = Upload.decode(parcel.body).reports
+        self.left += sorted((clock_s, report.metric, report.edition, report.window) for report in reports)
+        for report in reports:  # else a window would be reported twice, and paid for once
+            key = report.metric, report.edition, report.window
+            assert self._symbols.setdefault(key, report.symbol) == report.symbol
+        refused = () if refusal is None else tuple((index, refusal) for index in range(len(reports)))
+        outbox.settle(self.connection, parcel.id, Verdict(len(reports), refused), clock_s, uniform=_middle)
+
+
+def _middle(low: float, high: float) -> float:
+    """Stand in for jitter: both devices have the same."""
+    return (low + high) / 2
+
+
+class Histories(RuleBasedStateMachine):
+    """Two devices, one history; the second one records.
+
+    Attributes:
+        drawn: the builds that come.
+        compared: the reports that were compared, of all histories.
+
+    """
+
+    drawn: ClassVar[st.SearchStrategy[str]]
+    compared: ClassVar[list[tuple[Any, ...]]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.devices = Device(), Device()
+        self.clock_s = NOON
+        self.builds: list[tuple[Registry, tuple[Agenda, Agenda]]] = []
+        self.present = 0
+        self.fills: set[tuple[str, str]] = set()
+
+    def teardown(self) -> None:
+        """Whatever waits leaves in the end."""
+        if self.builds:
+            for days in (1, 8, 40):
+                self._go_on(days * DAY_S)
+        self.compared.extend(self._filled(self.devices[0].left, key=1))
+        for device in self.devices:
+            device.connection.close()
+
+    @initialize(data=st.data())
+    def install(self, data: st.DataObject) -> None:
+        self.update(data)
+
+    @rule(data=st.data())
+    def update(self, data: st.DataObject) -> None:
+        registry = parsed(data.draw(self.drawn))
+        self.fills |= {(metric.name, metric.edition) for metric in registry.metrics.values() if metric.fill}
+        self._install(registry)
+
+    @rule(data=st.data())
+    def roll_back(self, data: st.DataObject) -> None:
+        self._install(data.draw(st.sampled_from([registry for registry, _ in self.builds])))
+
+    @rule()
+    def restart(self) -> None:
+        self._install(self.builds[self.present][0])
+
+    @rule(data=st.data())
+    def go_on_in_another_process(self, data: st.DataObject) -> None:
+        self.present = data.draw(st.integers(0, len(self.builds) - 1))
+
+    @rule(steps_s=STEPS)
+    def wait(self, steps_s: list[int]) -> None:
+        for step_s in steps_s:
+            self._go_on(step_s)
+
+    @rule(step_s=STEPS_BACK)
+    def set_the_clock_back(self, step_s: int) -> None:
+        self._go_on(-step_s)
+
+    @rule(data=st.data(), steps_s=STEPS)
+    def record(self, data: st.DataObject, steps_s: list[int]) -> None:
+        metrics = self.builds[self.present][0].metrics
+        names = data.draw(st.sets(st.sampled_from(sorted(metrics)), min_size=1))
+        for step_s in steps_s:
+            self._live({metrics[name]: ANSWERS[metrics[name].kind] for name in names})
+            self._go_on(step_s)
+
+    @rule(refusal=st.sampled_from([None, Refusal.UNKNOWN_EDITION, Refusal.WINDOW_CLOSED]))
+    def send(self, refusal: Refusal | None) -> None:
+        self._send(refusal)
+
+    @rule()
+    def opt_out_and_in(self) -> None:
+        for device in self.devices:
+            erase.wipe(device.connection)
+            device.opt_in()
+
+    def what_was_sent_is_the_same(self) -> None:
+        silent, recording = (self._filled(device.left, key=1) for device in self.devices)
+        assert silent == recording
+        paid = (
+            self._filled(device.connection.execute("SELECT metric, edition, window, nanos FROM charges"), key=0)
+            for device in self.devices
+        )
+        assert len(set(map(tuple, paid))) == 1
+
+    def _filled(self, rows: Iterable[tuple[Any, ...]], key: int) -> list[tuple[Any, ...]]:
+        """Return the rows of questions that are filled in; their metric and edition stand at ``key``."""
+        return sorted(row for row in rows if row[key : key + 2] in self.fills)
+
+    def _install(self, registry: Registry) -> None:
+        self.builds.append((registry, (Agenda(registry, COINS), Agenda(registry, COINS))))
+        self.present = len(self.builds) - 1
+        self._live({})
+
+    def _live(self, answers: dict[Metric, object]) -> None:
+        _, agendas = self.builds[self.present]
+        for device, agenda, recorded in zip(self.devices, agendas, ({}, answers), strict=True):
+            device.live(agenda, self.clock_s, recorded)
+
+    def _go_on(self, step_s: int) -> None:
+        self.clock_s += step_s
+        self._live({})
+        self._send(None)
+
+    def _send(self, refusal: Refusal | None) -> None:
+        for device in self.devices:
+            device.send(self.clock_s, refusal)
+        self.what_was_sent_is_the_same()
+
+
+@pytest.mark.parametrize(
+    ("kinds", "strategies", "budget"),
+    [
+        (tuple(FILLED), ("split", "sample", "pace"), BINDING),
+        ((*FILLED, *PLAIN), ("sample", "pace"), BINDING),
+        ((*FILLED, *PLAIN), ("split", "split", "sample", "pace"), {}),
+    ],
+    ids=["filled in, under ceilings that hold", "drawn, under ceilings that hold", "all kinds"],
+)
+def test_in_any_order_of_registries_what_is_sent_is_the_same_whether_or_not_anything_was_recorded(
+    kinds: tuple[str, ...], strategies: tuple[str, ...], budget: dict[str, str]
+) -> None:
+    reports: list[tuple[Any, ...]] = []
+
+    class OfTheseBuilds(Histories):
+        drawn = builds(kinds, strategies, budget)
+        compared = reports
+
+    run_state_machine_as_test(
+        OfTheseBuilds,
+        settings=settings(
+            max_examples=HISTORIES, stateful_step_count=30, derandomize=True, deadline=None, database=None
+        ),
+    )
+    assert len(reports) > HISTORIES
+    assert len({edition for _, _, edition, _ in reports}) > len(FILLED)
+
+
+ENDS = '[metric.m]\nkind = "boolean"\nfill_in = true\n'
+
+
+def sent(folder: Path, registries: list[Registry], *, records: bool) -> list[tuple[str, str]]:
+    """Return what leaves a device whose app is updated so on one day, and runs again two days later."""
+    clock, transport = SetClock(), ScriptedTransport()
+    for index, registry in enumerate(registries):
+        with telemetry(folder, registry=registry, clock=clock, transport=transport) as device:
+            device.flush(timeout_s=60)
+            if records and index == 0:
+                assert device.record("m", value=True) is Recorded.QUEUED
+        clock.now_s += HOUR_S
+    clock.now_s += 2 * DAY_S
+    with telemetry(folder, registry=registries[-1], clock=clock, transport=transport) as device:
+        assert device.flush(timeout_s=60)
+    return sorted((report.edition, report.window) for upload in transport.uploads for report in upload.reports)
+
+
+def test_an_app_that_runs_for_a_moment_reports_as_one_that_records_in_it(tmp_path: Path) -> None:
+    def charged(folder: Path) -> bool:
+        return rows(folder, "SELECT metric, reported FROM charges") == [("m", Slot.FILLED)]
+
+    with telemetry(tmp_path, registry=ask(ENDS)):
+        pass
+    wait_until(partial(charged, tmp_path), what="the keeper's last work")
+
+
+@pytest.mark.parametrize(
+    ("updates", "reports"),
+    [
+        ([ENDS, f"{ENDS}expires = 2026-11-19"], 0),
+        ([ENDS, f"{ENDS}expires = 2026-11-20"], 1),
+        ([ENDS, f"{ENDS}epsilon = 2", ENDS], 0),
+        ([ENDS, f"{ENDS}expires = 2026-11-19", ENDS], 0),
+        ([ENDS, ENDS.replace("fill_in = true\n", ""), ENDS], 0),
+        ([ENDS, ENDS], 1),
+    ],
+    ids=["ended before", "ends today", "rolled back", "ended and rolled back", "filled in no more, and again", "none"],
+)
+def test_an_update_that_ends_a_question_or_is_rolled_back_does_not_tell_who_answered(
+    tmp_path: Path, updates: list[str], reports: int
+) -> None:
+    registries = [ask(update) for update in updates]
+    silent = sent(tmp_path / "silent", registries, records=False)
+    assert sent(tmp_path / "recording", registries, records=True) == silent
+    assert len([window for _, window in silent if window == "2026-11-20"]) == reports

@@ -1,0 +1,76 @@
+"""Which machine this is, and what a ledger that was carried to another one does: nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from client_sdk import Recorded
+from client_sdk.host import machine_id
+from tests.support.devices.clients import ScriptedTransport, rows, telemetry
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the file that holds this machine's id."""
+    place = tmp_path / "machine-id"
+    place.write_text("0123456789abcdef0123456789abcdef\n")
+    monkeypatch.setattr(machine_id.identify, "__defaults__", ((place,),))
+    return place
+
+
+def test_the_id_is_of_no_use_to_another_app_and_is_not_the_machines(machine: Path) -> None:
+    mine, other = machine_id.identify("acme"), machine_id.identify("other")
+    assert mine == machine_id.identify("acme")
+    assert None not in (mine, other)
+    assert mine != other
+    assert machine.read_text().strip() not in (mine or "")
+
+
+def test_the_first_place_that_has_an_id_counts(tmp_path: Path) -> None:
+    places = tuple(tmp_path / name for name in ("missing", "empty", "first", "second"))
+    places[1].write_text("\n")
+    places[2].write_text("1")
+    places[3].write_text("2")
+    assert (
+        machine_id.identify("acme", places)
+        == machine_id.identify("acme", places[2:3])
+        != machine_id.identify("acme", places[3:])
+    )
+    assert machine_id.identify("acme", places[:2]) is None
+
+
+def test_a_ledger_that_was_carried_to_another_machine_spends_nothing(tmp_path: Path, machine: Path) -> None:
+    data_dir, transport = tmp_path / "data", ScriptedTransport()
+    with telemetry(data_dir) as device:
+        assert device.record("dark_mode", value=True) is Recorded.QUEUED
+    for other in ("fedcba9876543210fedcba9876543210\n", None):
+        machine.unlink()
+        if other is not None:
+            machine.write_text(other)
+        before = (data_dir / "hearsay.sqlite3").read_bytes()
+        with telemetry(data_dir, transport=transport) as device:
+            assert device.record("sound", value=True) is Recorded.UNAVAILABLE
+            assert "is a copy of a ledger, restored or brought from elsewhere" in (device.problem or "")
+            assert device.flush(timeout_s=60) is False
+        assert (data_dir / "hearsay.sqlite3").read_bytes() == before
+        machine.write_text("")
+    assert transport.bodies == []
+    machine.write_text("0123456789abcdef0123456789abcdef")
+    with telemetry(data_dir) as device:
+        assert device.record("sound", value=True) is Recorded.QUEUED
+
+
+def test_where_machines_have_no_id_a_ledger_is_used_all_the_same(tmp_path: Path, machine: Path) -> None:
+    machine.unlink()
+    with telemetry(tmp_path / "data") as device:
+        assert device.record("dark_mode", value=True) is Recorded.QUEUED
+    assert rows(tmp_path / "data", "SELECT host FROM device") == [(None,)]
+    machine.write_text("0123456789abcdef0123456789abcdef")
+    with telemetry(tmp_path / "data") as device:
+        assert device.record("sound", value=True) is Recorded.QUEUED
+
+
+def test_the_places_are_those_of_the_operating_system() -> None:
+    assert machine_id.MACHINE_IDS[0] == Path("/etc/machine-id")

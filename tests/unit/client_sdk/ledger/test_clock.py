@@ -1,0 +1,134 @@
+"""A clock that jumps: no day is paid for twice, and an app is told what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from client_sdk import Recorded
+from client_sdk.protocol import Refusal, Window, WindowKind
+from tests.support.devices.clients import DAY_S, NOON, ScriptedTransport, SetClock, accept, ask, refuse, rows, telemetry
+
+HOUR_S = 3600
+ONCE = ask('[metric.m]\nkind = "boolean"\n[metric.n]\nkind = "boolean"', "per_window = 1")
+
+
+@pytest.mark.parametrize("back_s", [HOUR_S, 13 * HOUR_S, 23 * HOUR_S, DAY_S])
+def test_a_clock_that_is_set_back_by_up_to_a_day_renews_no_window(tmp_path: Path, back_s: int) -> None:
+    clock = SetClock()
+    with telemetry(tmp_path, registry=ONCE, clock=clock) as device:
+        assert device.record("m", value=True) is Recorded.QUEUED
+        clock.now_s -= back_s
+        assert device.record("m", value=True) is Recorded.ALREADY_RECORDED
+        assert device.record("n", value=True) is Recorded.OUT_OF_BUDGET
+        assert device.problem is None
+        clock.now_s = NOON + DAY_S
+        assert device.record("n", value=True) is Recorded.QUEUED
+    assert len(rows(tmp_path, "SELECT * FROM charges")) == 2
+
+
+@pytest.mark.parametrize("back_s", [25 * HOUR_S, 30 * DAY_S, 3000 * DAY_S])
+@pytest.mark.parametrize("runs", [1, 2], ids=["in one run", "over two runs"])
+def test_a_clock_that_is_set_back_farther_records_nothing_until_it_gets_there(
+    tmp_path: Path, back_s: int, runs: int
+) -> None:
+    clock, transport = SetClock(), ScriptedTransport()
+    device = telemetry(tmp_path, registry=ONCE, clock=clock, transport=transport)
+    assert device.record("m", value=True) is Recorded.QUEUED
+    if runs == 2:
+        device.close()
+        device = telemetry(tmp_path, registry=ONCE, clock=clock, transport=transport)
+    with device:
+        clock.now_s -= back_s
+        assert device.record("n", value=True) is Recorded.UNAVAILABLE
+        assert "stands before 2026-11-20" in (device.problem or "")
+        assert device.flush(timeout_s=60) is True  # what was paid for is sent all the same
+        clock.now_s = NOON + DAY_S
+        assert device.record("n", value=True) is Recorded.QUEUED
+        assert device.problem is None
+    assert [report.metric for upload in transport.uploads for report in upload.reports] == ["m"]
+
+
+def test_what_a_clock_that_was_years_behind_recorded_is_refused_by_name_and_counted_and_today_has_its_own_budget(
+    tmp_path: Path,
+) -> None:
+    clock, transport = SetClock(NOON - 3000 * DAY_S), ScriptedTransport(refuse(Refusal.WINDOW_CLOSED), accept)
+    with telemetry(tmp_path, registry=ONCE, clock=clock, transport=transport) as device:
+        assert device.record("m", value=True) is Recorded.QUEUED
+        clock.now_s = NOON
+        assert device.flush(timeout_s=60) is True
+        assert device.record("m", value=True) is Recorded.QUEUED
+        assert device.flush(timeout_s=60) is True
+        assert device.dropped() == {"window_closed": 1}
+        assert [(entry.window, entry.outcome) for entry in device.history()] == [
+            ("2018-09-03", "window_closed"),
+            ("2026-11-20", "accepted"),
+        ]
+    assert len(rows(tmp_path, "SELECT * FROM charges")) == 2
+
+
+def test_a_clock_that_was_far_ahead_costs_silence_and_no_budget(tmp_path: Path) -> None:
+    clock = SetClock(NOON + 300 * DAY_S)
+    with telemetry(tmp_path, registry=ONCE, clock=clock) as device:
+        assert device.record("m", value=True) is Recorded.QUEUED
+        clock.now_s = NOON
+        for _ in range(3):
+            assert device.record("m", value=True) is Recorded.UNAVAILABLE
+            clock.now_s += 90 * DAY_S
+        clock.now_s = NOON + 301 * DAY_S
+        assert device.record("m", value=True) is Recorded.QUEUED
+    assert len(rows(tmp_path, "SELECT * FROM charges")) == 2
+
+
+def test_a_question_that_has_expired_by_the_ledgers_time_is_not_asked_by_a_clock_that_was_set_back() -> None:
+    clock = SetClock(NOON + DAY_S)
+    registry = ask('[metric.m]\nkind = "boolean"\n[metric.old]\nkind = "boolean"\nexpires = 2026-11-20')
+    with telemetry(None, registry=registry, clock=clock) as device:
+        assert device.record("m", value=True) is Recorded.QUEUED
+        clock.now_s = NOON
+        assert device.record("old", value=True) is Recorded.EXPIRED
+
+
+@pytest.mark.parametrize("kind", WindowKind)
+def test_the_last_second_of_a_window_and_the_first_of_the_next_have_budgets_of_their_own(
+    tmp_path: Path, kind: WindowKind
+) -> None:
+    registry = ask('[metric.m]\nkind = "boolean"\n[metric.n]\nkind = "boolean"', f'window = "{kind}"\nper_window = 1')
+    end_s = Window.of(kind, NOON).ends_at
+    clock = SetClock(end_s - 1)
+    with telemetry(tmp_path, registry=registry, clock=clock) as device:
+        assert device.record("m", value=True) is Recorded.QUEUED
+        assert device.record("n", value=True) is Recorded.OUT_OF_BUDGET
+        clock.now_s = end_s
+        assert device.record("n", value=True) is Recorded.QUEUED
+        assert device.record("m", value=True) is Recorded.OUT_OF_BUDGET
+
+
+def test_a_month_has_a_budget_of_its_own_whatever_the_window(tmp_path: Path) -> None:
+    registry = ask('[metric.m]\nkind = "boolean"', "per_month = 2")
+    clock, end_s = SetClock(), Window.of(WindowKind.MONTH, NOON).ends_at
+    with telemetry(tmp_path, registry=registry, clock=clock) as device:
+        results = []
+        while clock.now_s < end_s + 3 * DAY_S:
+            results.append(device.record("m", value=True))
+            clock.now_s += DAY_S
+    assert results == [Recorded.QUEUED] * 2 + [Recorded.OUT_OF_BUDGET] * 9 + [Recorded.QUEUED] * 2 + [
+        Recorded.OUT_OF_BUDGET
+    ]
+
+
+def test_deltas_have_a_ceiling_of_their_own(tmp_path: Path) -> None:
+    """A Gaussian mean: as many reports as delta pays for, although epsilon would pay for more."""
+    mean = 'kind = "number"\nlow = 0\nhigh = 1\nstatistic = "mean"\nmechanism = "gaussian"\ndelta = 1e-6\nepsilon = 0.5'
+    registry, clock = ask(f'[metric.noisy]\n{mean}\n[metric.m]\nkind = "boolean"', "delta = 3e-6"), SetClock()
+    each = registry.metric("noisy").delta
+    assert 0 < each <= 1e-6
+    with telemetry(tmp_path, registry=registry, clock=clock) as device:
+        for _ in range(int(3e-6 / float(each))):
+            assert device.record("noisy", 0.25) is Recorded.QUEUED
+            clock.now_s += DAY_S
+        assert device.record("noisy", 0.25) is Recorded.OUT_OF_BUDGET
+        assert device.record("m", value=True) is Recorded.QUEUED
+    ((attos,),) = rows(tmp_path, "SELECT SUM(attos) FROM charges")
+    assert 3 * 10**12 - 10**18 * each < attos <= 3 * 10**12

@@ -1,0 +1,139 @@
+"""Opting out keeps what was spent, and of windows that are over neither the question nor the day."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from client_sdk import Recorded
+from client_sdk.ledger import charges, outbox
+from client_sdk.ledger.charges import Cost, Periods
+from client_sdk.ledger.erase import wipe
+from client_sdk.ledger.file import open_memory
+from client_sdk.protocol import Report, Window, WindowKind
+from tests.support.devices.clients import DAY_S, NOON, SetClock, all_bytes, ask, rows, telemetry
+
+EDITION = "0123456789ab"
+TODAY = "2026-11-20"
+
+REGISTRY = ask(
+    '[metric.daily]\nkind = "boolean"\n[metric.weekly]\nkind = "boolean"\nwindow = "week"\n'
+    '[metric.filled]\nkind = "boolean"\nfill_in = true\n'
+    '[metric.kept]\nkind = "boolean"\npermanent_epsilon = 2\nprotects = "pattern"\nmax_values = 2\n',
+    "per_month = 30",
+)
+
+
+@pytest.fixture
+def connection() -> Iterator[sqlite3.Connection]:
+    with contextlib.closing(open_memory("acme")) as connection:
+        yield connection
+
+
+def test_wiping_leaves_nothing_but_charges_and_the_app(connection: sqlite3.Connection) -> None:
+    charges.instant(connection, NOON)
+    connection.execute("INSERT INTO charges VALUES ('m', ?, ?, ?, ?, 5, 7, 0)", (EDITION, TODAY, TODAY, TODAY))
+    connection.execute("INSERT INTO permanents VALUES (1, 'm', ?, x'00', 1)", (EDITION,))
+    connection.execute("INSERT INTO counts VALUES ('m', ?, ?, 3)", (EDITION, TODAY))
+    for number in range(3):
+        outbox.enqueue(connection, Report(f"m{number}", EDITION, TODAY, 1))
+    parcel = outbox.new_parcel(connection, NOON)
+    assert parcel is not None
+    outbox.reject(connection, parcel.id)
+    outbox.enqueue(connection, Report("m4", EDITION, TODAY, 1))
+    wipe(connection)
+    assert {line for line in connection.iterdump() if line.startswith("INSERT")} == {
+        f"INSERT INTO \"device\" VALUES('acme',NULL,NULL,NULL,1,{int(NOON)},NULL,NULL);",
+        f"INSERT INTO \"charges\" VALUES('m','{EDITION}','{TODAY}','{TODAY}','{TODAY}',5,7,1);",
+    }
+
+
+def test_of_days_that_are_over_only_sums_are_left(tmp_path: Path) -> None:
+    clock = SetClock(NOON - 3 * DAY_S)  # a Tuesday
+    with telemetry(tmp_path, registry=REGISTRY, clock=clock) as device:
+        for _ in range(4):
+            for metric in ("daily", "weekly", "filled", "kept"):
+                device.record(metric, value=True)
+            clock.now_s += DAY_S
+        clock.now_s -= DAY_S
+        before = device.budget()
+        device.forget()
+        assert device.budget() == before
+    assert rows(tmp_path, "SELECT metric, window FROM charges ORDER BY metric, window") == [
+        ("", "sum 2026-11-16"),
+        ("daily", TODAY),
+        ("filled", TODAY),
+        ("kept", TODAY),
+        ("weekly", "2026-W47"),
+    ]
+    assert rows(tmp_path, "SELECT window FROM slots") == [(TODAY,)]
+    left = all_bytes(tmp_path)
+    assert not [day for day in ("2026-11-17", "2026-11-18", "2026-11-19", "generation 1") if day.encode() in left]
+
+
+def test_opting_in_again_renews_neither_day_nor_week_nor_month_nor_life(tmp_path: Path) -> None:
+    clock, spent = SetClock(NOON - 3 * DAY_S), []
+    for _ in range(4):
+        with telemetry(tmp_path, registry=REGISTRY, clock=clock) as device:
+            device.record("daily", value=True)
+            device.record("weekly", value=True)
+            device.forget()
+        with telemetry(tmp_path, registry=REGISTRY, clock=clock) as device:
+            for metric in ("daily", "weekly"):
+                assert device.record(metric, value=True) is Recorded.ALREADY_RECORDED
+            spent.append(device.budget())
+            device.forget()
+        clock.now_s += DAY_S
+    daily, weekly = (REGISTRY.metric(name).epsilon_nanos / 1e9 for name in ("daily", "weekly"))
+    filled = REGISTRY.metric("filled").epsilon_nanos / 1e9
+    for days, status in enumerate(spent, 1):
+        assert status.lifetime_spent == status.month_spent == pytest.approx(days * (daily + filled) + weekly)
+
+
+@pytest.mark.parametrize("kind", WindowKind)
+def test_what_the_present_periods_have_spent_is_the_same_after_any_history(
+    connection: sqlite3.Connection, kind: WindowKind
+) -> None:
+    seeded, instant_s, names = random.Random(kind), NOON, count()  # noqa: S311 reproducible histories
+    budget = ask('[metric.m]\nkind = "boolean"', f'window = "{kind}"\ndelta = 0.5').budget
+    for _ in range(100):
+        charges.instant(connection, instant_s)
+        all_periods = [Periods.at(replace(budget, window=kind), instant_s) for kind in WindowKind]
+        for window in (Window.of(seeded.choice(list(WindowKind)), instant_s) for _ in range(seeded.randint(0, 3))):
+            cost = Cost(seeded.randint(0, 10**9), seeded.randint(0, 9))
+            assert charges.charge(connection, (f"m{next(names)}", EDITION, window.text), cost, budget, all_periods[0])
+        if seeded.randint(0, 4) == 0:
+            before = [charges.spent_nanos(connection, periods) for periods in all_periods], attos(connection)
+            wipe(connection)
+            after = [charges.spent_nanos(connection, periods) for periods in all_periods], attos(connection)
+            assert after == before
+        instant_s += seeded.choice([0, DAY_S, DAY_S, 9 * DAY_S])
+    wipe(connection)
+    assert len(connection.execute("SELECT * FROM charges WHERE metric = ''").fetchall()) <= 4
+
+
+def test_what_was_counted_before_the_user_opted_out_and_in_elsewhere_is_not_reported(tmp_path: Path) -> None:
+    registry = ask('[metric.taps]\nkind = "count"\nmax = 9\nstatistic = "mean"\n[metric.m]\nkind = "boolean"\n')
+    clock = SetClock()
+    with telemetry(tmp_path, registry=registry, clock=clock) as device:
+        assert device.count("taps", 5) is Recorded.COUNTED
+        with telemetry(tmp_path, registry=registry, clock=clock) as other:
+            other.forget()
+        with telemetry(tmp_path, registry=registry, clock=clock) as other:
+            assert other.record("m", value=True) is Recorded.QUEUED
+        clock.now_s += DAY_S
+        assert device.record("m", value=True) is Recorded.QUEUED
+    assert {metric for (metric,) in rows(tmp_path, "SELECT metric FROM charges")} == {"m"}
+
+
+def attos(connection: sqlite3.Connection) -> int:
+    """Return all deltas that were charged."""
+    total: int = connection.execute("SELECT SUM(attos) FROM charges").fetchone()[0] or 0
+    return total

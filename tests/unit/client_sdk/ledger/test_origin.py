@@ -1,0 +1,190 @@
+"""A copy of a ledger is known as one, also where it got the number of the original; a restart is none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client_sdk import LedgerError, Recorded
+from client_sdk.ledger import origin
+from client_sdk.ledger.file import FILE_NAME, open_file
+from client_sdk.ledger.origin import Origin
+from tests.support.devices import old_ledgers
+from tests.support.devices.clients import NOON, rows, telemetry
+
+HERE = Origin("7", "1000", "abc0000000000")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / FILE_NAME
+
+
+def found(monkeypatch: pytest.MonkeyPatch, place: Origin) -> None:
+    monkeypatch.setattr(origin, "of", lambda _: place)
+
+
+def noted(path: Path) -> tuple[Any, ...]:
+    (row,) = rows(path.parent, "SELECT inode, birth, file_system FROM device")
+    return row
+
+
+@pytest.mark.parametrize("other", [{"inode": "8"}, {"birth": "1001"}, {"file_system": "abc0000000001"}], ids=str)
+def test_a_file_of_another_origin_is_a_copy(path: Path, monkeypatch: pytest.MonkeyPatch, other: dict[str, str]) -> None:
+    found(monkeypatch, HERE)
+    open_file(path, "acme", create=True).close()
+    found(monkeypatch, HERE._replace(**other))
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match="is a copy of a ledger"):
+        open_file(path, "acme", create=True)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("unknown", [{"birth": None}, {"file_system": None}, {"birth": None, "file_system": None}])
+def test_what_cannot_be_told_is_evidence_of_nothing_and_is_noted_once_it_can_be(
+    path: Path, monkeypatch: pytest.MonkeyPatch, unknown: dict[str, None]
+) -> None:
+    found(monkeypatch, HERE._replace(**unknown))
+    open_file(path, "acme", create=True).close()
+    for place in (HERE, HERE._replace(**unknown), HERE):
+        found(monkeypatch, place)
+        open_file(path, "acme", create=True).close()
+        assert noted(path) == HERE
+
+
+def test_a_ledger_of_an_earlier_version_gets_its_origin_when_it_is_next_opened(path: Path) -> None:
+    old_ledgers.write(path, [], NOON)
+    open_file(path, "acme", create=True).close()
+    assert noted(path) == origin.of(path)
+
+
+def test_where_files_are_numbered_anew_nothing_is_noted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found(monkeypatch, origin.NOWHERE)
+    open_file(path, "acme", create=True).close()
+    monkeypatch.undo()
+    open_file(path, "acme", create=True).close()
+    assert noted(path) == origin.NOWHERE
+
+
+def test_this_machine_tells_the_birth_of_a_file(tmp_path: Path) -> None:
+    before, first, second = tmp_path / "before", tmp_path / "first", tmp_path / "second"
+    before.write_text("x")
+    first.write_text("x")
+    shutil.copy2(first, second)
+    of_first, of_second = origin.of(first), origin.of(second)
+    assert of_first == origin.of(first)
+    assert None not in (of_first.birth, of_second.birth)
+    assert int(of_second.birth or 0) >= int(of_first.birth or 0)
+    assert before.stat().st_mtime_ns <= int(of_first.birth or 0) <= first.stat().st_mtime_ns
+    assert of_first.contradicts(of_second)
+    first.rename(tmp_path / "renamed")
+    assert of_first == origin.of(tmp_path / "renamed")
+
+
+@pytest.mark.parametrize("number", [0, 0x801, 0xFFFFFFFF])
+def test_the_number_of_a_device_is_no_id_of_a_file_system(
+    path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    path.touch()
+    status = list(os.statvfs(path))
+    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result((*status, number)))
+    assert origin.of(path).file_system is None
+
+
+_DISKS = """
+import shutil, subprocess, sys
+from pathlib import Path
+from client_sdk import recorder
+from client_sdk.ledger_file import FILE_NAME
+from tests.support.clients import telemetry
+
+recorder.RECORD_DEADLINE_S = 60.0
+folder = Path(sys.argv[1])
+
+def mount(name, kind="tmpfs", *options):
+    (folder / name).mkdir(exist_ok=True)
+    subprocess.run(["mount", "-t", kind, *options, kind, folder / name], check=True)
+    return folder / name
+
+def record(what, data_dir, metric):
+    with telemetry(data_dir) as device:
+        print(what, device.record(metric, value=True), sep=": ")
+
+def same_number(original, disk):
+    number, tried = original.stat().st_ino, 0
+    copy = disk / FILE_NAME
+    while not copy.exists() or copy.stat().st_ino != number:
+        if copy.exists():
+            copy.rename(disk / str(tried))
+        copy.touch()
+        tried += 1
+        assert tried < 1000, "the numbers of a fresh disk do not come to that of the original"
+    shutil.copyfile(original, copy)
+    assert copy.stat().st_ino == number
+    return disk
+
+first = mount("first")
+record("original", first, "dark_mode")
+record("copy on a fresh disk", same_number(first / FILE_NAME, mount("second")), "sound")
+subprocess.run(["mount", "-o", "remount,size=4m", first], check=True)
+record("original after a remount", first, "sound")
+
+layers = mount("layers")
+for layer in ("image", "upper", "work", "upper2", "work2"):
+    (layers / layer).mkdir()
+record("original in an image", layers / "image", "dark_mode")
+
+def start(name, upper, work):
+    options = f"lowerdir={layers}/image,upperdir={layers / upper},workdir={layers / work}"
+    return mount(name, "overlay", "-o", options)
+
+container = start("container", "upper", "work")
+assert (container / FILE_NAME).stat().st_ino == (layers / "image" / FILE_NAME).stat().st_ino
+record("copy in a container of the image", container, "sound")
+record("made in the container", container / "own", "dark_mode")
+subprocess.run(["umount", container], check=True)
+record("made in the container, started again", start("container", "upper", "work") / "own", "sound")
+record("original in the image", layers / "image", "sound")
+"""
+
+ON_DISKS = {
+    "original": Recorded.QUEUED,
+    "copy on a fresh disk": Recorded.UNAVAILABLE,
+    "original after a remount": Recorded.QUEUED,
+    "original in an image": Recorded.QUEUED,
+    "copy in a container of the image": Recorded.UNAVAILABLE,
+    "made in the container": Recorded.QUEUED,
+    "made in the container, started again": Recorded.QUEUED,
+    "original in the image": Recorded.QUEUED,
+}
+
+OWN_MOUNTS = ["unshare", "--mount", "--propagation", "private"]
+
+
+def may_mount(folder: Path) -> bool:
+    """Whether this machine lets the tests mount disks that nobody else sees."""
+    command = [*OWN_MOUNTS, "mount", "-t", "tmpfs", "tmpfs", str(folder)]
+    return subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+
+def test_on_fresh_disks_and_in_layers_of_images_a_copy_with_the_same_number_spends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if may_mount(tmp_path):
+        command = [*OWN_MOUNTS, sys.executable, "-c", _DISKS, str(tmp_path)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+        assert dict(line.split(": ") for line in done.stdout.splitlines()) == ON_DISKS
+        return
+    with telemetry(tmp_path / "original") as device:  # as above, with a number that is said to be the same
+        assert device.record("dark_mode", value=True) is Recorded.QUEUED
+    shutil.copytree(tmp_path / "original", tmp_path / "copy")
+    of, number = origin.of, origin.of(tmp_path / "original" / FILE_NAME).inode
+    monkeypatch.setattr(origin, "of", lambda path: of(path)._replace(inode=number))
+    with telemetry(tmp_path / "copy") as device:
+        assert device.record("sound", value=True) is Recorded.UNAVAILABLE

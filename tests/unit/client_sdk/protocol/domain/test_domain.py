@@ -1,0 +1,92 @@
+"""Domains: what may be answered, and that nothing else gets through or is shown."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from client_sdk.protocol import COIN_SCALE, Boolean, Category, Number
+from client_sdk.protocol.domain import DomainError
+from tests.support.laws.coins import ScriptedCoins
+
+NO_COINS = ScriptedCoins([])
+VISITS = Number(Fraction(0), Fraction(10), "mean")
+
+
+class Text(str):
+    __slots__ = ()
+
+
+def test_a_boolean_takes_true_and_false_and_nothing_that_is_like_them() -> None:
+    assert [Boolean().encode(answer, 2, NO_COINS) for answer in Boolean().labels] == [0, 1]
+    for answer in (0, 1, "true", None, 1.0, [], object()):
+        with pytest.raises(DomainError):
+            Boolean().encode(answer, 2, NO_COINS)
+
+
+def test_a_category_takes_its_values_in_order_and_nothing_else() -> None:
+    domain = Category(("a", "b", "1"))
+    assert [domain.encode(answer, 3, NO_COINS) for answer in domain.labels] == [0, 1, 2]
+    assert domain.encode(Text("b"), 3, NO_COINS) == 1
+    for answer in ("c", "A", "a ", "", 1, 0, None, b"a", ["a"], {"a": 1}, float("nan")):
+        with pytest.raises(DomainError):
+            domain.encode(answer, 3, NO_COINS)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(True, False, None, "5", b"5", [5], 5 + 0j, object()),
+        *(-1, 11, -1e-300, 10.000000000000002, 10**400, -(10**400), Fraction(21, 2), Fraction(-1, 10**50)),
+        *(float("nan"), float("inf"), float("-inf")),
+        *(Decimal("nan"), Decimal("sNaN"), Decimal("-inf"), Decimal("1e999999999"), Decimal("-1e999999999")),
+        Decimal("1e-999999999"),
+    ],
+    ids=lambda answer: type(answer).__name__,
+)
+def test_a_number_outside_the_range_or_of_another_type_is_refused_at_once(answer: object) -> None:
+    with pytest.raises(DomainError):
+        VISITS.encode(answer, 2, NO_COINS)
+
+
+@pytest.mark.parametrize(
+    ("answer", "numerator"),
+    [
+        (0, 0),
+        (-0.0, 0),
+        (5e-324, 0),
+        (10, COIN_SCALE),
+        (10.0, COIN_SCALE),
+        (5, COIN_SCALE // 2),
+        (Decimal("2.5"), COIN_SCALE // 4),
+        (Fraction(10, 3), COIN_SCALE // 3),
+        (0.1, COIN_SCALE // 100),
+    ],
+)
+def test_a_number_asks_one_coin_of_its_place_in_the_range_cut_down(answer: float, numerator: int) -> None:
+    coins = ScriptedCoins([numerator == COIN_SCALE])
+    assert VISITS.encode(answer, 2, coins) == int(numerator == COIN_SCALE)
+    coins.finish()
+    assert coins.asked == [("bernoulli", numerator)]
+
+
+@pytest.mark.parametrize("text", ["0.1", "0.2", "0.3", "0.7", "1.1", "2.3", "1e22", "1e23", "123456.789"])
+def test_a_bound_written_in_decimal_takes_the_float_of_the_same_decimal(text: str) -> None:
+    bound = Fraction(Decimal(text))
+    assert Number(bound, bound + 1, "mean").encode(float(text), 2, ScriptedCoins([False])) == 0
+    assert Number(bound - 1, bound, "mean").encode(float(text), 2, ScriptedCoins([True])) == 1
+
+
+def test_what_is_expected_is_said_in_words() -> None:
+    assert Boolean().expected == "True or False"
+    assert Category(("a", "b")).expected == "one of 'a', 'b'"
+    assert "(9 values)" in Category(tuple("abcdefghi")).expected
+    assert VISITS.expected == "a finite number from 0 to 10"
+
+
+def test_a_domain_error_carries_nothing() -> None:
+    with pytest.raises(DomainError) as caught:
+        VISITS.encode(1_234_567, 2, NO_COINS)
+    assert caught.value.args == ()

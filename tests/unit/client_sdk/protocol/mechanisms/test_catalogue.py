@@ -1,0 +1,186 @@
+"""Which channel a definition gets, and that a build never takes another one than the definition means."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from client_sdk.protocol import (
+    Boolean,
+    Category,
+    Channel,
+    Count,
+    Cross,
+    Domain,
+    Number,
+    Ordinal,
+    Registry,
+    RegistryError,
+    Subset,
+    mechanisms,
+)
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms import AUTO, NAMES, channel_for
+from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.exponential import Exponential
+from client_sdk.protocol.mechanisms.gaussian import Gaussian
+from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.one_bit import OneBit
+from client_sdk.protocol.mechanisms.piecewise import Piecewise
+from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from tests.support.devices.definitions import CATEGORY, registry_text
+
+ONE = RequestedEpsilon.parse(Decimal(1))
+HALF = RequestedEpsilon.parse(Decimal("0.5"))
+DELTA = Fraction(1, 10**6)
+UTILITY = [[Fraction(int(row == column)) for column in range(3)] for row in range(3)]
+VALUES = ("a", "b", "c")
+MEAN, SPREAD = (Number(Fraction(0), Fraction(9), statistic) for statistic in ("mean", "distribution"))
+COUNT_MEAN, COUNTS = (Count.up_to(9, statistic) for statistic in ("mean", "distribution"))
+DOMAINS: dict[str, Domain] = {
+    "boolean": Boolean(),
+    "category": Category(VALUES),
+    "ordinal": Ordinal(VALUES),
+    "set": Subset(VALUES, 2),
+    "cross": Cross(Boolean(), Category(VALUES)),
+    "number of a mean": MEAN,
+    "number of a distribution": SPREAD,
+    "count of a mean": COUNT_MEAN,
+    "count of a distribution": COUNTS,
+}
+OF_CATEGORIES = {
+    "k-ary-randomized-response": KAryRandomizedResponse,
+    "cyclic-design": CyclicDesign,
+    "projective-geometry": ProjectiveGeometry,
+}
+OF_SCALES = OF_CATEGORIES | {"exponential": Exponential}
+OF_MEANS = {"one-bit": OneBit, "piecewise": Piecewise, "hybrid": Hybrid, "laplace": Laplace, "gaussian": Gaussian}
+OF_DISTRIBUTIONS = {"square-wave": SquareWave, "laplace": Laplace}
+BUILT: dict[str, dict[str, type[Channel]]] = {
+    "boolean": {"randomized-response": RandomizedResponse},
+    "category": OF_SCALES,
+    "ordinal": OF_SCALES,
+    "set": OF_CATEGORIES,
+    "cross": OF_CATEGORIES,
+    "number of a mean": OF_MEANS,
+    "number of a distribution": OF_DISTRIBUTIONS,
+    "count of a mean": OF_MEANS,
+    "count of a distribution": OF_DISTRIBUTIONS | OF_CATEGORIES,
+}
+NAMED = [name for name in NAMES if name != AUTO]
+
+
+def extras(mechanism: str) -> tuple[Fraction | None, list[list[Fraction]] | None]:
+    """Return the delta and the utility that a mechanism takes."""
+    return DELTA if mechanism == "gaussian" else None, UTILITY if mechanism == "exponential" else None
+
+
+@pytest.mark.parametrize("kind", DOMAINS)
+@pytest.mark.parametrize("mechanism", NAMED)
+def test_a_named_mechanism_is_taken_as_named_or_refused_with_what_would_be_right(kind: str, mechanism: str) -> None:
+    domain, (delta, utility) = DOMAINS[kind], extras(mechanism)
+    if mechanism in BUILT[kind]:
+        channel = channel_for(domain, HALF, mechanism, delta=delta, utility=utility)
+        assert type(channel) is BUILT[kind][mechanism]
+        assert channel.name == mechanism
+        return
+    with pytest.raises(ValueError, match=r"; (ask for|name one that is)") as caught:
+        channel_for(domain, HALF, mechanism, delta=delta, utility=utility)
+    if any(mechanism in BUILT[other] for other in BUILT if DOMAINS[other].kind == domain.kind):
+        assert "; ask for statistic = " in str(caught.value)
+    else:
+        said = f"'{mechanism}' is not for a {domain.kind}; name one that is: "
+        assert str(caught.value).startswith(said)
+        assert set(str(caught.value).removeprefix(said).split(", ")) >= set(BUILT[kind])
+
+
+def test_every_mechanism_of_the_schema_is_built_for_some_kind() -> None:
+    assert {name for built in BUILT.values() for name in built} == set(NAMED)
+    assert {name for built in mechanisms._BUILDERS.values() for name in built} == set(NAMED)
+
+
+@pytest.mark.parametrize("kind", DOMAINS)
+def test_auto_takes_a_mechanism_that_is_built_for_the_kind(kind: str) -> None:
+    for epsilon in (HALF, ONE, RequestedEpsilon.parse(8)):
+        channel = channel_for(DOMAINS[kind], epsilon)
+        assert type(channel) is BUILT[kind][channel.name]
+
+
+@pytest.mark.parametrize("mechanism", [name for name in NAMED if name != "gaussian"])
+def test_delta_is_for_gaussian_only(mechanism: str) -> None:
+    kind = next(kind for kind in DOMAINS if mechanism in BUILT[kind])
+    with pytest.raises(ValueError, match=f"'{mechanism}' has no delta, its epsilon always holds; remove delta"):
+        channel_for(DOMAINS[kind], HALF, mechanism, delta=DELTA)
+
+
+@pytest.mark.parametrize("mechanism", [name for name in NAMED if name != "exponential"])
+def test_utility_is_for_exponential_only(mechanism: str) -> None:
+    kind = next(kind for kind in DOMAINS if mechanism in BUILT[kind])
+    with pytest.raises(ValueError, match=f"'{mechanism}' takes no utility; remove it, or name 'exponential'"):
+        channel_for(DOMAINS[kind], HALF, mechanism, delta=extras(mechanism)[0], utility=UTILITY)
+
+
+def test_what_a_mechanism_needs_is_asked_for() -> None:
+    with pytest.raises(ValueError, match=r"'gaussian' needs delta, .* such as delta = 1e-9"):
+        channel_for(MEAN, HALF, "gaussian")
+    with pytest.raises(ValueError, match=r"'exponential' needs utility = .* for a category, which has no order"):
+        channel_for(DOMAINS["category"], HALF, "exponential")
+    assert channel_for(DOMAINS["ordinal"], HALF, "exponential").symbols == 3
+
+
+def test_a_count_that_is_asked_for_by_shares_must_not_be_too_large() -> None:
+    with pytest.raises(ValueError, match="no channel for 1000001 shares; 1000000 are the most"):
+        channel_for(Count.up_to(10**6, "distribution"), HALF, "k-ary-randomized-response")
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ValueError, match="'magic' is no mechanism; the mechanisms are: auto, randomized-response"):
+        channel_for(Boolean(), ONE, "magic")
+
+
+def test_a_channel_that_would_carry_nothing_is_refused() -> None:
+    domain = Category(tuple(f"v{index}" for index in range(1000)))
+    tiny = RequestedEpsilon(odds=Fraction(10**20 + 1, 10**20), text="1e-20")
+    with pytest.raises(ValueError, match="would carry nothing; raise epsilon"):
+        channel_for(domain, tiny, "k-ary-randomized-response")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "epsilon", "chosen"),
+    [(40, 2, "cyclic-design"), (58, 3, "cyclic-design"), (1024, 1, "projective-geometry")],
+)
+def test_naming_what_auto_chooses_gives_the_same_channel(inputs: int, epsilon: int, chosen: str) -> None:
+    domain = Category(tuple(f"v{index}" for index in range(inputs)))
+    requested = RequestedEpsilon.parse(epsilon)
+    automatic = channel_for(domain, requested, AUTO)
+    assert automatic.name == chosen
+    assert automatic == channel_for(domain, requested, chosen)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "mechanism", "epsilon"),
+    [(2, "cyclic-design", 1), (66_000, "cyclic-design", 1), (2000, "cyclic-design", 8)],
+)
+def test_a_mechanism_without_a_design_for_the_domain_is_refused_with_what_auto_would_choose(
+    inputs: int, mechanism: str, epsilon: int
+) -> None:
+    domain = Category(tuple(f"v{index}" for index in range(inputs)))
+    with pytest.raises(ValueError, match=f"'{mechanism}' has no design for {inputs} values .* auto would choose"):
+        channel_for(domain, RequestedEpsilon.parse(epsilon), mechanism)
+
+
+def test_a_registry_names_the_metric_whose_mechanism_has_no_design() -> None:
+    with pytest.raises(RegistryError, match="'cyclic-design' has no design for 2 values") as caught:
+        Registry.parse(registry_text(os=CATEGORY | {"values": ["a", "b"], "mechanism": "cyclic-design"}))
+    assert [place for place, _ in caught.value.mistakes] == ["metric.os.mechanism"]
+
+
+def test_channels_are_equal_by_their_law() -> None:
+    assert channel_for(Boolean(), ONE, AUTO) == RandomizedResponse.within(ONE)
+    assert len({channel_for(DOMAINS["category"], ONE, AUTO), KAryRandomizedResponse.within(ONE, 3)}) == 1

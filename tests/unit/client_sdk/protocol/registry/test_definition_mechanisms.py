@@ -1,0 +1,117 @@
+"""Definitions that name delta, utility or a mechanism: every mistake is named by metric and key."""
+
+from __future__ import annotations
+
+import pytest
+
+from client_sdk.protocol.mechanisms.exponential import Exponential
+from client_sdk.protocol.mechanisms.gaussian import Gaussian
+from tests.support.devices.definitions import (
+    BOOLEAN,
+    CATEGORY,
+    COUNT,
+    CROSS,
+    GAUSSIAN,
+    NUMBER,
+    ORDINAL,
+    SET,
+    USEFUL,
+    UTILITY,
+    Field,
+    Toml,
+    mistakes,
+    parsed,
+    without,
+)
+
+
+def test_delta_and_utility_reach_the_channel() -> None:
+    gaussian, useful = parsed(m=GAUSSIAN)["m"], parsed(m=USEFUL)["m"]
+    assert isinstance(gaussian.channel, Gaussian)
+    assert 0 < gaussian.delta == gaussian.channel.delta <= 1e-6
+    assert isinstance(useful.channel, Exponential)
+    assert useful.delta == 0
+    assert useful.channel != parsed(m=ORDINAL)["m"].channel
+    assert parsed(m=ORDINAL | {"utility": UTILITY})["m"].channel == useful.channel
+
+
+@pytest.mark.parametrize(
+    "delta", ["0", "-1e-6", "0.9999e-10", "0.0101", "1", "nan", "inf", '"1e-6"', "true", "1e-999999999"]
+)
+def test_delta_is_from_1e_10_to_a_hundredth(delta: str) -> None:
+    """It may be said, besides, that the mechanism then lacks its delta."""
+    found = mistakes(m=GAUSSIAN | {"delta": Toml(delta)})
+    assert set(found) - {"metric.m.mechanism"} == {"metric.m.delta"}
+    assert found["metric.m.delta"].startswith("must be ")
+
+
+def test_the_ends_of_delta_are_sound() -> None:
+    for delta in ("1e-10", "0.01"):
+        assert parsed(m=GAUSSIAN | {"delta": Toml(delta), "epsilon": 8})["m"].delta <= float(delta)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        (without(GAUSSIAN, "delta"), "'gaussian' needs delta"),
+        (GAUSSIAN | {"statistic": "distribution"}, "estimates the mean only"),
+        (GAUSSIAN | {"epsilon": 0.001}, "has too many places for a tally; raise epsilon or delta"),
+        (NUMBER | {"delta": Toml("1e-6")}, "'one-bit' has no delta, its epsilon always holds; remove delta"),
+        (NUMBER | {"delta": Toml("1e-6"), "mechanism": "laplace"}, "'laplace' has no delta"),
+        (BOOLEAN | {"delta": Toml("1e-6")}, "'randomized-response' has no delta"),
+        (CATEGORY | {"delta": Toml("1e-6")}, "'k-ary-randomized-response' has no delta"),
+        (CATEGORY | {"utility": UTILITY}, "takes no utility; remove it, or name 'exponential'"),
+        (CATEGORY | {"mechanism": "exponential"}, "needs utility = [[…], …] for a category, which has no order"),
+        (USEFUL | {"utility": Toml("[[1, 1, 1], [1, 1, 1], [1, 1, 1]]")}, "alike for all values; let them differ"),
+        (USEFUL | {"utility": Toml("[[1, 2, 3], [2, 3, 4], [3, 2, 1]]")}, "a mixture of others; let them differ"),
+        (ORDINAL | {"values": [f"v{index}" for index in range(65)]}, "takes at most 64 values, not 65"),
+        (SET | {"mechanism": "exponential"}, "'exponential' is not for a set; name one that is: k-ary"),
+        (COUNT | {"mechanism": "one-bit"}, "estimates the mean only"),
+        (COUNT | {"statistic": "mean", "mechanism": "cyclic-design"}, 'ask for statistic = "distribution"'),
+        (COUNT | {"max": 10**6, "mechanism": "cyclic-design"}, "has no channel for 1000001 shares"),
+    ],
+    ids=str,
+)
+def test_what_a_mechanism_lacks_or_cannot_do_is_said_of_the_mechanism(fields: dict[str, Field], said: str) -> None:
+    found = mistakes(m=fields)
+    assert list(found) == ["metric.m.mechanism"]
+    assert said in found["metric.m.mechanism"]
+
+
+WRONG_UTILITIES = {
+    "a number": "3",
+    "a text": '"useful"',
+    "nothing": "[]",
+    "no lists": "[1, 2, 3]",
+    "rows of nothing": "[[], [], []]",
+    "a row too few": "[[0, 1, 2], [1, 0, 2]]",
+    "a row too many": "[[0, 1, 2], [1, 0, 2], [2, 1, 0], [2, 2, 2]]",
+    "a short row": "[[0, 1, 2], [1, 0], [2, 1, 0]]",
+    "a long row": "[[0, 1, 2], [1, 0, 2, 3], [2, 1, 0]]",
+    "a text in it": '[[0, 1, 2], [1, 0, "2"], [2, 1, 0]]',
+    "a truth in it": "[[0, 1, 2], [1, 0, true], [2, 1, 0]]",
+    "nan": "[[0, 1, 2], [1, 0, nan], [2, 1, 0]]",
+    "inf": "[[0, 1, 2], [1, 0, -inf], [2, 1, 0]]",
+    "a tiny exponent": "[[0, 1, 2], [1, 0, 1e-999999], [2, 1, 0]]",
+    "a huge exponent": "[[0, 1, 2], [1, 0, 1e999999999], [2, 1, 0]]",
+    "a huge integer": f"[[0, 1, 2], [1, 0, 0x1{'0' * 400}], [2, 1, 0]]",
+}
+
+
+@pytest.mark.parametrize("name", WRONG_UTILITIES)
+@pytest.mark.parametrize("base", [USEFUL, ORDINAL, CATEGORY], ids=["exponential", "a scale", "auto"])
+def test_a_utility_of_another_shape_or_of_other_than_moderate_numbers_is_named(
+    base: dict[str, Field], name: str
+) -> None:
+    """It may be said, besides, that the mechanism then lacks its utility."""
+    found = mistakes(m=base | {"utility": Toml(WRONG_UTILITIES[name])})
+    assert set(found) - {"metric.m.mechanism"} == {"metric.m.utility"}
+    assert found["metric.m.utility"] == "must be 3 rows, one a true value, of 3 numbers, one a reported value"
+
+
+def test_a_utility_is_for_values_only_and_not_read_where_the_values_are_mistaken() -> None:
+    for fields in (BOOLEAN, NUMBER, COUNT, SET):
+        found = mistakes(m=fields | {"utility": UTILITY})
+        assert found == {"metric.m.utility": "is for the values of a category or an ordinal; remove it"}
+    assert list(mistakes(m=CROSS | {"utility": UTILITY}, dark_mode=BOOLEAN, os=CATEGORY)) == ["metric.m.utility"]
+    assert list(mistakes(m=USEFUL | {"values": ["a", "a"]})) == ["metric.m.values"]

@@ -1,0 +1,162 @@
+"""Definitions of counts, scales, sets, pairs, delta and utility: every mistake is named by metric and key."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from client_sdk.protocol import Count, Cross, Registry, RegistryError, Subset
+from client_sdk.protocol.domain import MAX_CELLS, MAX_COUNT
+from tests.support.devices.definitions import (
+    BOOLEAN,
+    CATEGORY,
+    COUNT,
+    CROSS,
+    GAUSSIAN,
+    HEAD,
+    NUMBER,
+    ORDINAL,
+    SET,
+    USEFUL,
+    Field,
+    Toml,
+    mistakes,
+    parsed,
+    registry_text,
+    without,
+)
+
+CROSSED: dict[str, dict[str, Field]] = {"dark_mode": BOOLEAN, "os": CATEGORY}
+
+
+def test_a_registry_holds_every_kind_in_the_order_of_the_file_wherever_a_cross_stands() -> None:
+    both = CROSS | {"cross": ["os", "dark_mode"]}
+    metrics = parsed(both=both, dark_mode=BOOLEAN, visits=COUNT, os=CATEGORY, often=ORDINAL, tags=SET, swapped=CROSS)
+    assert list(metrics) == ["both", "dark_mode", "visits", "os", "often", "tags", "swapped"]
+    kinds = [metric.kind for metric in metrics.values()]
+    assert kinds == ["cross", "boolean", "count", "category", "ordinal", "set", "cross"]
+    assert metrics["both"].domain == Cross(metrics["os"].domain, metrics["dark_mode"].domain, ("os", "dark_mode"))  # type: ignore[arg-type] # of categories
+    assert isinstance(metrics["visits"].domain, Count)
+    assert metrics["tags"].domain == Subset(("a", "b", "c"), 2)
+    assert metrics["tags"].channel.inputs == 4
+
+
+@pytest.mark.parametrize(
+    "most", [0, -1, 10**16, MAX_COUNT + 1, 0.5, Toml("1.5"), Toml("9.0"), Toml("true"), "9"], ids=str
+)
+def test_max_is_a_whole_number_up_to_the_greatest_count(most: Field) -> None:
+    assert mistakes(m=COUNT | {"max": most}) == {"metric.m.max": f"must be a whole number from 1 to {MAX_COUNT}"}
+
+
+def test_the_least_and_the_greatest_count_are_sound() -> None:
+    for statistic in ("mean", "distribution"):
+        for most in (1, MAX_COUNT):
+            assert parsed(m=COUNT | {"max": most, "statistic": statistic})["m"].domain == Count.up_to(most, statistic)
+
+
+@pytest.mark.parametrize("most", [0, -1, 4, 10**16, Toml("1.5"), Toml("2.0"), Toml("true"), "2", Toml("[2]")], ids=str)
+def test_max_items_is_a_whole_number_up_to_the_number_of_values(most: Field) -> None:
+    assert mistakes(m=SET | {"max_items": most}) == {"metric.m.max_items": "must be a whole number from 1 to 3"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "key"),
+    [*((COUNT, key) for key in ("max", "statistic")), *((SET, key) for key in ("values", "max_items"))],
+    ids=str,
+)
+def test_every_required_key_that_is_missing_is_named(fields: dict[str, Field], key: str) -> None:
+    assert mistakes(m=without(fields, key)) == {f"metric.m.{key}": "is missing"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "key", "value"),
+    [
+        *((fields, "max", 9) for fields in (BOOLEAN, CATEGORY, ORDINAL, SET, NUMBER)),
+        *((fields, "max_items", 2) for fields in (BOOLEAN, CATEGORY, ORDINAL, NUMBER, COUNT)),
+        *((fields, "values", ["a", "b"]) for fields in (BOOLEAN, NUMBER, COUNT)),
+        *((fields, "low", 0) for fields in (BOOLEAN, CATEGORY, SET, COUNT)),
+    ],
+    ids=str,
+)
+def test_a_key_of_another_kind_is_an_unknown_key(fields: dict[str, Field], key: str, value: Field) -> None:
+    found = mistakes(m=fields | {key: value})
+    assert found == {f"metric.m.{key}": "is an unknown key; remove it or correct its spelling"}
+
+
+def test_an_unknown_kind_is_one_mistake_whatever_keys_stand_beside_it() -> None:
+    fields = COUNT | SET | {"kind": "cross", "low": 0, "high": 1}
+    assert list(mistakes(m=fields)) == ["metric.m.kind"]
+
+
+@pytest.mark.parametrize(
+    ("cross", "said"),
+    [
+        *((Toml(text), "must name two metrics") for text in ('"os"', "3", "true", "[]", '["os"]', '["os", 1]')),
+        *((Toml(text), "must name two metrics") for text in ('["os", "dark_mode", "os"]', "{ x = 1 }", "[[], []]")),
+        *((list(names), "two different metrics") for names in (("os", "os"), ("os", "m"), ("m", "m"), ("os", "none"))),
+        *((list(names), "two different metrics") for names in (("os", "visits"), ("size", "os"), ("os", "tags"))),
+        *((list(names), "two different metrics") for names in (("os", "other"), ("os", ""), ("os", "OS"))),
+    ],
+    ids=str,
+)
+def test_what_a_cross_names_must_be_two_different_metrics_that_it_can_compare(cross: Field, said: str) -> None:
+    crossed = {**CROSSED, "visits": COUNT, "size": NUMBER, "tags": SET, "other": CROSS}
+    found = mistakes(m=CROSS | {"cross": cross}, **crossed)
+    assert list(found) == ["metric.m.cross"]
+    assert said in found["metric.m.cross"]
+
+
+def test_a_cross_has_at_most_so_many_pairs() -> None:
+    def values(size: int) -> dict[str, Field]:
+        return CATEGORY | {"values": [f"v{index}" for index in range(size)]}
+
+    assert MAX_CELLS % 2 == 0
+    assert parsed(m=CROSS, dark_mode=BOOLEAN, os=values(MAX_CELLS // 2))["m"].domain.size == MAX_CELLS
+    found = mistakes(m=CROSS, dark_mode=values(3), os=values(MAX_CELLS // 2))
+    pairs = 3 * MAX_CELLS // 2
+    assert found == {"metric.m.cross": f"has {pairs} pairs of values; at most {MAX_CELLS} can be told apart"}
+
+
+def test_a_cross_has_no_kind_and_no_key_of_one() -> None:
+    assert list(mistakes(m=CROSS | {"kind": "boolean"}, **CROSSED)) == ["metric.m.kind"]
+    keys: dict[str, Field] = {"values": ["a"], "max": 3, "statistic": "mean", "max_items": 1}
+    for key, value in keys.items():
+        found = mistakes(m=CROSS | {key: value}, **CROSSED)
+        assert found == {f"metric.m.{key}": "is an unknown key; remove it or correct its spelling"}
+    assert list(mistakes(m=without(CROSS, "epsilon"), **CROSSED)) == ["metric.m.epsilon"]
+
+
+GOOD = registry_text(dark_mode=BOOLEAN, os=USEFUL, often=ORDINAL, visits=COUNT, size=GAUSSIAN, tags=SET, both=CROSS)
+KEYS = ["max", "max_items", "cross", "delta", "utility", "kind", "values", "statistic", "mechanism"]
+VALUES = st.one_of(
+    st.text(max_size=8),
+    st.integers().map(str),
+    st.floats().map(str),
+    st.sampled_from(["true", "[]", "[[0, 1], [1, 0]]", '["a", "b"]', '["m", "m"]', '["m", "d"]', "1e-6", "2", "9"]),
+    st.sampled_from([f'"{name}"' for name in ("set", "count", "ordinal", "mean", "gaussian", "exponential", "auto")]),
+)
+
+
+@settings(derandomize=True, deadline=None)
+@given(
+    st.one_of(
+        st.builds(lambda at, more: GOOD[:at] + more + GOOD[at + 3 :], st.integers(0, len(GOOD)), st.text(max_size=8)),
+        st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=6).map(
+            lambda fields: (
+                f'{HEAD}[metric.d]\npurpose = "Why?"\nkind = "boolean"\nepsilon = 1\n[metric.m]\n'
+                + "".join(f"{key} = {value}\n" for key, value in ({"purpose": '"?"', "epsilon": "1"} | fields).items())
+            )
+        ),
+    )
+)
+@example(GOOD)
+def test_any_text_is_a_registry_or_refused_with_a_place_and_never_crashes_the_reader(text: str) -> None:
+    try:
+        metrics = Registry.parse(text).metrics
+    except RegistryError as error:
+        said = [text for mistake in error.mistakes for text in mistake]
+    else:
+        said = [metric.edition for metric in metrics.values()]
+    assert said
+    assert all(said)

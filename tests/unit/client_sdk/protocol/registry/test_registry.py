@@ -1,0 +1,207 @@
+"""The registry: read strictly, every mistake named. Single mistakes are in tests/vectors/registries_invalid.json."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from client_sdk.protocol import Budget, Registry, RegistryError, UnknownMetricError, WindowKind
+from client_sdk.protocol.registry.table import MAX_EXPONENT, MAX_TEXT
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, HEAD, NUMBER, Field, Toml, registry_text
+
+GOOD = registry_text(dark_mode=BOOLEAN, os=CATEGORY, visits=NUMBER)
+
+WRONG_TYPES: dict[str, Field] = {
+    "a number": 0.5,
+    "a truth": Toml("true"),
+    "a text": "zz",
+    "a list": Toml("[]"),
+    "a table": Toml("{ x = 1 }"),
+    "a date": Toml("2027-12-31"),
+    "nan": Toml("nan"),
+}
+RIGHT_TYPES = {
+    "purpose": {"a text"},
+    "kind": set(),
+    "epsilon": {"a number"},
+    "window": set(),
+    "owner": {"a text"},
+    "expires": {"a date"},
+    "mechanism": set(),
+    "values": set(),
+    "low": {"a number"},
+    "high": {"a number"},
+    "statistic": set(),
+}
+"""Which of the wrong types are right for a key."""
+
+
+def places(text: str) -> list[str]:
+    with pytest.raises(RegistryError) as caught:
+        Registry.parse(text)
+    return [place for place, _ in caught.value.mistakes]
+
+
+def test_a_registry_holds_the_app_the_budget_and_the_metrics_in_the_order_of_the_file() -> None:
+    registry = Registry.parse(GOOD)
+    assert (registry.app, registry.owner) == ("acme", "owner@example.com")
+    assert registry.budget == Budget(WindowKind.DAY, 20 * 10**9, 400 * 10**9, lifetime_attos=5 * 10**17)
+    assert list(registry.metrics) == ["dark_mode", "os", "visits"]
+    assert [metric.kind for metric in registry.metrics.values()] == ["boolean", "category", "number"]
+    assert registry.metric("os") is registry.metrics["os"]
+
+
+def test_metrics_take_window_and_owner_from_the_registry_unless_they_name_their_own() -> None:
+    own = BOOLEAN | {"window": "month", "owner": "me@example.com", "expires": Toml("2027-12-31")}
+    text = registry_text(theirs=BOOLEAN, own=own).replace("[budget]", '[budget]\nwindow = "week"')
+    theirs, mine = Registry.parse(text).metrics.values()
+    assert (theirs.window, theirs.owner, theirs.expires) == (WindowKind.WEEK, "owner@example.com", None)
+    assert (mine.window, mine.owner, mine.expires) == (WindowKind.MONTH, "me@example.com", date(2027, 12, 31))
+
+
+def test_ceilings_are_cut_down_to_whole_billionths() -> None:
+    budget = Registry.parse(GOOD.replace("per_window = 20", "per_window = 1.9999999999")).budget
+    assert budget.per_window_nanos == 1_999_999_999
+
+
+@pytest.mark.parametrize("found", WRONG_TYPES)
+@pytest.mark.parametrize("key", RIGHT_TYPES)
+def test_a_wrong_type_is_named_by_metric_and_key_and_by_nothing_else(key: str, found: str) -> None:
+    base = next(fields for fields in (NUMBER, CATEGORY, BOOLEAN | {key: ""}) if key in fields)
+    text = registry_text(m=base | {key: WRONG_TYPES[found]})
+    if found in RIGHT_TYPES[key]:
+        Registry.parse(text)
+    else:
+        assert places(text) == [f"metric.m.{key}"]
+
+
+@pytest.mark.parametrize("fields", [BOOLEAN, CATEGORY, NUMBER], ids=lambda fields: str(fields["kind"]))
+def test_every_required_key_that_is_missing_is_named(fields: dict[str, Field]) -> None:
+    for key in fields:
+        left = {other: value for other, value in fields.items() if other != key}
+        if key == "kind":
+            left = {other: left[other] for other in ("purpose", "epsilon")}
+        assert places(registry_text(m=left)) == [f"metric.m.{key}"]
+
+
+def test_mistakes_of_all_metrics_are_reported_together_a_line_each() -> None:
+    text = registry_text(
+        a=BOOLEAN | {"epsilon": 0, "purpose": 3}, b=CATEGORY | {"colour": 1}, c=NUMBER | {"mechanism": "x", "low": 9}
+    )
+    with pytest.raises(RegistryError) as caught:
+        Registry.parse(text)
+    found = [place for place, _ in caught.value.mistakes]
+    assert sorted(found) == ["metric.a.epsilon", "metric.a.purpose", "metric.b.colour", "metric.c.high"]
+    assert str(caught.value).splitlines() == [f"{place}: {problem}" for place, problem in caught.value.mistakes]
+
+
+def test_a_mistaken_budget_does_not_make_every_metric_mistaken() -> None:
+    assert places(GOOD.replace("per_window = 20", "per_window = nan")) == ["budget.per_window"]
+    assert places(GOOD.replace("lifetime = 400", "lifetime = 0")) == ["budget.lifetime"]
+
+
+def test_a_metric_that_costs_exactly_the_ceiling_is_sound_and_one_that_costs_more_is_not() -> None:
+    exact = GOOD.replace("per_window = 20", "per_window = 1.0")
+    assert Registry.parse(exact).budget.per_window_nanos == Registry.parse(exact).metric("dark_mode").epsilon_nanos
+    short = GOOD.replace("per_window = 20", "per_window = 0.999999999")
+    assert places(short) == ["metric.dark_mode.epsilon", "metric.os.epsilon"]
+
+
+def test_texts_have_a_longest_length_and_must_be_printable() -> None:
+    assert Registry.parse(registry_text(m=BOOLEAN | {"purpose": "p" * MAX_TEXT}))
+    for purpose in ("p" * (MAX_TEXT + 1), "", "a\tb", "a\u202eb", "a\nb"):
+        assert places(registry_text(m=BOOLEAN | {"purpose": purpose})) == ["metric.m.purpose"]
+
+
+@pytest.mark.parametrize(
+    "size", ["1e999999999", "-1e999999999", "1e-999999999", f"1e{MAX_EXPONENT + 1}", "0x1" + "0" * 400]
+)
+def test_numbers_of_absurd_size_are_refused_at_once(size: str) -> None:
+    assert "metric.m.high" in places(registry_text(m=NUMBER | {"high": Toml(size)}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = " + "9" * 5000,
+        "x = " + "[" * 5000,
+        "x = " + "[" * 2000 + "]" * 2000,
+        "x = 1e99999999999999999999",
+        "x = \0",
+        "\ufeff" + GOOD,
+        GOOD + GOOD,
+        GOOD.replace("epsilon = 1", "epsilon = 1\nepsilon = 1"),
+    ],
+    ids=["digits", "open lists", "nesting", "exponent", "NUL", "byte order mark", "tables twice", "key twice"],
+)
+def test_a_text_that_cannot_be_read_as_toml_is_one_mistake_of_the_registry(text: str) -> None:
+    assert places(text) == ["registry"]
+
+
+def test_a_byte_order_mark_is_named_and_not_only_where_toml_stumbles_over_it() -> None:
+    with pytest.raises(RegistryError, match="byte order mark; save it as UTF-8 without one"):
+        Registry.parse("\ufeff" + GOOD)
+
+
+def test_a_metric_that_is_not_defined_is_named_beside_those_that_are() -> None:
+    with pytest.raises(UnknownMetricError, match="dark_mode, os, visits") as caught:
+        Registry.parse(GOOD).metric("screen")
+    assert caught.value.metric == "screen"
+
+
+def test_a_registry_cannot_be_changed() -> None:
+    registry = Registry.parse(GOOD)
+    with pytest.raises(TypeError):
+        registry.metrics["os"] = registry.metrics["visits"]  # type: ignore[index]
+    for field in dataclasses.fields(registry):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(registry, field.name, None)
+
+
+def test_a_file_is_read_as_its_text(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(registry_text(os=CATEGORY | {"values": ["grün", "青"]}), encoding="utf-8")
+    assert Registry.load(path) == Registry.load(str(path)) == Registry.parse(path.read_text(encoding="utf-8"))
+
+
+def test_a_missing_file_a_directory_and_a_file_in_another_encoding_are_refused_by_path(tmp_path: Path) -> None:
+    latin = tmp_path / "latin.toml"
+    latin.write_bytes("name = 'é'".encode("latin-1"))
+    for path, said in ((tmp_path / "none.toml", "No such file"), (tmp_path, "directory"), (latin, "UTF-8")):
+        with pytest.raises(RegistryError, match=said) as caught:
+            Registry.load(path)
+        assert [place for place, _ in caught.value.mistakes] == [str(path)]
+
+
+@settings(derandomize=True, deadline=None)
+@given(
+    st.one_of(
+        st.text(),
+        st.builds(lambda at, more: GOOD[:at] + more + GOOD[at + 3 :], st.integers(0, len(GOOD)), st.text(max_size=8)),
+        st.builds(
+            lambda key, value: f"{HEAD}[metric.m]\n{key} = {value}\n", st.sampled_from([*RIGHT_TYPES]), st.text()
+        ),
+    )
+)
+@example("")
+def test_any_text_is_a_registry_or_refused_with_a_place_and_never_crashes_the_reader(text: str) -> None:
+    try:
+        metrics = Registry.parse(text).metrics
+    except RegistryError as error:
+        said = [text for mistake in error.mistakes for text in mistake]
+    else:
+        said = list(metrics)
+    assert said
+    assert all(said)
+
+
+def test_a_file_that_is_no_toml_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text("schema = 1\napp =\n", encoding="utf-8")
+    with pytest.raises(RegistryError, match=rf"^{path}: is not TOML: .*line 2"):
+        Registry.load(path)

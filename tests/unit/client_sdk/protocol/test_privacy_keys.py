@@ -1,0 +1,162 @@
+"""The keys of privacy over time: what they mean, what of them is in the edition, and every mistake by its place."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from client_sdk.protocol import Filled, Metric, Registry, RegistryError, Strategy, WindowKind
+from client_sdk.protocol.mechanisms.permanent import Permanent
+from client_sdk.protocol.metric import Protects
+from tests.support.devices.clients import ask
+from tests.support.devices.definitions import BOOLEAN as YES_OR_NO
+from tests.support.devices.definitions import Field, registry_text
+
+BOOLEAN = 'kind = "boolean"'
+CATEGORY = 'kind = "category"\nvalues = ["a", "b", "c"]'
+MEAN = 'kind = "number"\nlow = 0\nhigh = 10\nstatistic = "mean"'
+COUNT = 'kind = "count"\nmax = 5\nstatistic = "mean"'
+SET = 'kind = "set"\nvalues = ["a", "b", "c"]\nmax_items = 2'
+HISTORY = 'permanent_epsilon = 2\nprotects = "history"'
+PATTERN = 'permanent_epsilon = 2\nprotects = "pattern"\nmax_values = 2'
+
+
+def metric(*lines: str) -> Metric:
+    return ask("[metric.m]\n" + "\n".join(lines)).metric("m")
+
+
+@pytest.mark.parametrize(
+    ("lines", "budget", "place", "said"),
+    [
+        ([BOOLEAN, "permanent_epsilon = 2"], "", "metric.m.protects", "is missing"),
+        ([BOOLEAN, 'protects = "history"'], "", "metric.m.protects", "add permanent_epsilon or remove it"),
+        ([BOOLEAN, 'permanent_epsilon = 2\nprotects = "all"'], "", "metric.m.protects", "one of: history, pattern"),
+        ([BOOLEAN, 'permanent_epsilon = 2\nprotects = "pattern"'], "", "metric.m.max_values", "is missing"),
+        ([BOOLEAN, HISTORY, "max_values = 2"], "", "metric.m.max_values", "unknown key"),
+        ([BOOLEAN, PATTERN.replace("= 2", "= 0")], "", "metric.m.max_values", "a whole number from 1"),
+        ([BOOLEAN, HISTORY, "epsilon = 3"], "", "metric.m.mechanism", "let epsilon be at most permanent_epsilon"),
+        ([SET, HISTORY], "", "metric.m.permanent_epsilon", "is not for a set"),
+        ([MEAN, HISTORY, 'mechanism = "hybrid"'], "", "metric.m.mechanism", "cannot report a permanent answer"),
+        ([MEAN.replace("mean", "distribution"), HISTORY], "", "metric.m.mechanism", "cannot report a permanent answer"),
+        ([BOOLEAN, PATTERN], "lifetime = 3.9", "metric.m.max_values", "reserves more than a ceiling"),
+        ([BOOLEAN, HISTORY], "per_month = 0.5", "metric.m.epsilon", "is above a ceiling"),
+        ([BOOLEAN, "fill_value = 1"], "", "metric.m.fill_value", "remove it"),
+        ([BOOLEAN, "fill_in = true\nfill_value = 1"], "", "metric.m.fill_value", "for a count or a mean"),
+        ([BOOLEAN, 'fill_in = "yes"'], "", "metric.m.fill_in", "must be true or false"),
+        ([SET, "fill_in = true"], "", "metric.m.fill_in", "record an answer in every window instead"),
+        ([MEAN.replace("mean", "distribution"), "fill_in = true"], "", "metric.m.fill_in", "record an answer in every"),
+        ([MEAN, "fill_in = true"], "", "metric.m.fill_value", "must be a finite number from 0 to 10"),
+        ([MEAN, "fill_in = true\nfill_value = 11"], "", "metric.m.fill_value", "what is reported where nothing was"),
+        ([COUNT, "fill_in = true\nfill_value = 1.5"], "", "metric.m.fill_value", "must be a whole number from 0 to 5"),
+        (
+            ['kind = "ordinal"\nvalues = ["a", "b", "c"]', 'fill_in = true\nmechanism = "exponential"'],
+            "",
+            "metric.m.mechanism",
+            "no place on the scale for no answer",
+        ),
+        ([BOOLEAN, "persist = true"], "", "metric.m.persist", "is for a count"),
+        ([BOOLEAN], 'strategy = "half"', "budget.strategy", "one of: split, sample, pace"),
+        ([BOOLEAN], 'strategy = "sample"', "budget.answers", "is missing"),
+        ([BOOLEAN], "answers = 2", "budget.answers", "unknown key"),
+        ([BOOLEAN], 'strategy = "pace"', "metric.m.expires", "until when the lifetime must last"),
+        ([BOOLEAN, 'window = "week"'], 'strategy = "sample"\nanswers = 1', "metric.m.window", 'of \\[budget\\], "day"'),
+        ([BOOLEAN, PATTERN], 'strategy = "sample"\nanswers = 1', "metric.m.protects", "would thin nothing"),
+        ([BOOLEAN], "per_month = 0", "budget.per_month", "must be above 0"),
+        ([BOOLEAN], "delta = 1", "budget.delta", "from 0 to below 1"),
+        ([MEAN, 'mechanism = "gaussian"\ndelta = 1e-6'], "", "metric.m.delta", "is above the delta of \\[budget\\]"),
+    ],
+)
+def test_a_mistake_is_named_by_its_place_and_says_what_to_do(
+    lines: list[str], budget: str, place: str, said: str
+) -> None:
+    with pytest.raises(RegistryError, match=said) as caught:
+        ask("[metric.m]\n" + "\n".join(lines), budget)
+    assert place in {one for one, _ in caught.value.mistakes}
+
+
+def test_a_permanent_metric_says_what_each_report_and_each_answer_cost() -> None:
+    history, pattern = metric(BOOLEAN, HISTORY), metric(BOOLEAN, PATTERN)
+    assert (history.protects, pattern.protects) == (Protects.HISTORY, Protects.PATTERN)
+    assert (history.charge_nanos, history.reserve_nanos) == (history.epsilon_nanos, 0)
+    assert (pattern.charge_nanos, pattern.reserve_nanos) == (0, 2 * pattern.permanent_nanos)
+    assert history.permanent_nanos == pattern.permanent_nanos > history.epsilon_nanos
+
+
+def test_no_more_values_are_reserved_than_there_are() -> None:
+    assert metric(BOOLEAN, PATTERN.replace("max_values = 2", "max_values = 9")).max_values == 2
+    assert metric(MEAN, PATTERN.replace("max_values = 2", "max_values = 9")).max_values == 2
+
+
+def test_a_mean_with_permanent_answers_reports_one_of_two_ends() -> None:
+    channel = metric(MEAN, HISTORY).channel
+    assert isinstance(channel, Permanent)
+    assert (channel.inputs, channel.symbols, channel.name) == (2, 2, "permanent one-bit")
+
+
+@pytest.mark.parametrize(
+    ("domain", "answers"), [(BOOLEAN, [True, False]), (CATEGORY, ["a", "b", "c"])], ids=["boolean", "category"]
+)
+def test_what_is_filled_in_has_an_input_of_its_own_the_last(domain: str, answers: list[object]) -> None:
+    filled = metric(domain, "fill_in = true")
+    assert isinstance(filled.domain, Filled)
+    assert filled.channel.inputs == len(answers) + 1
+    assert filled.domain.labels[-1] is None
+    assert set(filled.domain.labels[:-1]) == set(answers)
+
+
+def test_a_filled_cross_has_one_input_more() -> None:
+    registry = ask(f'[metric.a]\n{BOOLEAN}\n[metric.b]\n{CATEGORY}\n[metric.m]\ncross = ["a", "b"]\nfill_in = true')
+    assert registry.metric("m").channel.inputs == 7
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([BOOLEAN], [BOOLEAN, HISTORY]),
+        ([BOOLEAN, HISTORY], [BOOLEAN, HISTORY.replace("2", "3")]),
+        ([BOOLEAN], [BOOLEAN, "fill_in = true"]),
+        ([COUNT], [COUNT, "fill_in = true\nfill_value = 1"]),
+        ([COUNT, "fill_in = true\nfill_value = 1"], [COUNT, "fill_in = true\nfill_value = 2"]),
+    ],
+)
+def test_what_changes_the_meaning_of_a_report_changes_the_edition(before: list[str], after: list[str]) -> None:
+    assert metric(*before).edition != metric(*after).edition
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([BOOLEAN, HISTORY], [BOOLEAN, PATTERN]),
+        ([CATEGORY, PATTERN], [CATEGORY, PATTERN.replace("max_values = 2", "max_values = 3")]),
+        ([COUNT], [COUNT, "persist = true"]),
+        ([MEAN, "fill_in = true\nfill_value = 1"], [MEAN, "fill_in = true\nfill_value = 1.0"]),
+    ],
+)
+def test_what_only_the_device_keeps_does_not_change_it(before: list[str], after: list[str]) -> None:
+    assert metric(*before).edition == metric(*after).edition
+
+
+def test_the_budget_says_what_is_kept_and_how_it_is_spread() -> None:
+    budget = ask(f"[metric.m]\n{BOOLEAN}", 'strategy = "sample"\nanswers = 3\nper_month = 7.5\ndelta = 1e-6').budget
+    assert (budget.strategy, budget.answers, budget.window) == (Strategy.SAMPLE, 3, WindowKind.DAY)
+    assert (budget.per_month_nanos, budget.lifetime_attos) == (7_500_000_000, 10**12)
+    assert ask(f"[metric.m]\n{BOOLEAN}").budget.strategy is Strategy.SPLIT
+
+
+def test_a_filled_mean_has_an_exact_fill_value() -> None:
+    filled = metric(MEAN, "fill_in = true\nfill_value = 0.1")
+    assert filled.fill is not None
+    assert filled.fill.answer == Fraction(1, 10)
+
+
+def test_a_ceiling_that_rounds_to_nothing_allows_nothing() -> None:
+    text = registry_text(m=YES_OR_NO).replace("per_window = 20", "per_window = 1e-10")
+    with pytest.raises(RegistryError, match="is above a ceiling"):
+        Registry.parse(text)
+
+
+def test_what_is_paid_for_with_its_first_answer_is_not_filled_in() -> None:
+    permanent: dict[str, Field] = {"permanent_epsilon": 2, "protects": "pattern", "max_values": 2, "fill_in": True}
+    with pytest.raises(RegistryError, match="fill_in"):
+        Registry.parse(registry_text(m=YES_OR_NO | permanent))

@@ -1,0 +1,200 @@
+"""This implementation agrees with the language-neutral vectors of channels and editions, which cover what they must."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+
+from client_sdk.protocol import COIN_SCALE, Channel, Registry
+from client_sdk.protocol.domain import Boolean, Category, Count, Cross, Number, Ordinal, Subset
+from client_sdk.protocol.mechanisms import AUTO, NAMES
+from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.exponential import Exponential
+from client_sdk.protocol.mechanisms.gaussian import Gaussian
+from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.one_bit import OneBit
+from client_sdk.protocol.mechanisms.piecewise import Piecewise
+from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from tests.support.laws.coins import ScriptedCoins
+from tests.support.vectors import vectors
+
+COINS = vectors("coins")
+EDITIONS = vectors("editions")
+
+
+def named(case: Any) -> str:
+    return str(case.get("name", "case"))
+
+
+def texts(integers: Mapping[str, int | tuple[int, ...]]) -> dict[str, str | list[str]]:
+    """Return the integers of a channel as they stand in the vectors."""
+    return {name: [str(i) for i in one] if isinstance(one, tuple) else str(one) for name, one in integers.items()}
+
+
+def integers_of(vector: dict[str, Any]) -> dict[str, Any]:
+    found = vector["integers"].items()
+    return {name: tuple(map(int, one)) if isinstance(one, list) else int(one) for name, one in found}
+
+
+def scripted(coins: list[Any]) -> ScriptedCoins:
+    return ScriptedCoins([int(coin) if isinstance(coin, str) else coin for coin in coins])
+
+
+def channel_of(vector: dict[str, Any]) -> Channel:
+    integers = integers_of(vector)
+    made: dict[str, Callable[..., Channel]] = {
+        "randomized-response": RandomizedResponse,
+        "one-bit": OneBit,
+        "k-ary-randomized-response": KAryRandomizedResponse,
+        "cyclic-design": CyclicDesign,
+        "projective-geometry": ProjectiveGeometry,
+        "piecewise": Piecewise,
+        "hybrid": lambda least, step, **band: Hybrid(Piecewise(**band), least, step),
+        "square-wave": SquareWave,
+        "laplace": Laplace,
+        "gaussian": lambda **noise: Gaussian(odds=Fraction(vector["odds"]), **noise),
+        "exponential": lambda inputs, weights: Exponential(
+            tuple(weights[i : i + inputs] for i in range(0, len(weights), inputs))
+        ),
+    }
+    return made[vector["mechanism"]](**integers)
+
+
+def asked(coins: ScriptedCoins) -> list[list[str]]:
+    return [[primitive, str(parameter)] for primitive, parameter in coins.asked]
+
+
+@pytest.mark.parametrize("vector", COINS["channels"], ids=lambda vector: f"{vector['mechanism']} of {vector['inputs']}")
+def test_a_channel_turns_scripted_coins_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
+    channel = channel_of(vector)
+    assert texts(channel.integers) == vector["integers"]
+    for case in vector["cases"]:
+        with scripted(case["coins"]) as coins:
+            assert channel.perturb(case["input"], coins) == case["symbol"]
+        assert asked(coins) == case["asked"]
+
+
+@pytest.mark.parametrize("vector", COINS["answers"], ids=lambda vector: vector["metric"])
+def test_a_metric_turns_an_answer_and_scripted_coins_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
+    metric = Registry.parse(vector["definition"]).metric(vector["metric"])
+    for case in vector["cases"]:
+        with scripted(case["coins"]) as coins:
+            assert metric.perturb(Decimal(case["answer"]), coins) == case["symbol"]
+        assert asked(coins) == case["asked"]
+
+
+def test_the_scripts_of_the_channels_reach_every_possible_symbol_from_every_input() -> None:
+    for vector in COINS["channels"]:
+        channel = channel_of(vector)
+        reached = {(case["input"], case["symbol"]) for case in vector["cases"]}
+        pairs = product(range(vector["inputs"]), range(channel.symbols))
+        assert reached == {(value, symbol) for value, symbol in pairs if channel.probability(symbol, value)}
+
+
+@pytest.mark.parametrize("vector", COINS["kinds"], ids=lambda vector: str(vector["cases"][0]["answer"]))
+def test_a_metric_of_any_kind_turns_an_answer_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
+    metric = Registry.parse(vector["definition"]).metric(vector["metric"])
+    for case in vector["cases"]:
+        with scripted(case["coins"]) as coins:
+            assert metric.perturb(case["answer"], coins) == case["symbol"]
+        assert asked(coins) == case["asked"]
+
+
+def test_the_vectors_cover_every_mechanism_and_every_kind() -> None:
+    mechanisms = set(NAMES) - {AUTO}
+    assert {vector["mechanism"] for vector in COINS["channels"]} == mechanisms
+    assert {vector["mechanism"] for vector in EDITIONS} == mechanisms
+    kinds = {domain.kind for domain in (Boolean, Category, Ordinal, Subset, Cross, Number, Count)}
+    assert {json.loads(vector["meaning"])["kind"] for vector in EDITIONS} == kinds
+
+
+@pytest.mark.parametrize("vector", EDITIONS, ids=named)
+def test_a_definition_has_the_edition_mechanism_integers_and_charge_of_the_vector(vector: dict[str, Any]) -> None:
+    metric = Registry.parse(vector["definition"]).metric(vector["metric"])
+    assert metric.edition == vector["edition"]
+    assert metric.channel.name == vector["mechanism"]
+    assert metric.channel.symbols == vector["symbols"]
+    assert texts(metric.channel.integers) == vector["integers"]
+    assert str(metric.epsilon_nanos) == vector["epsilon_nanos"]
+    assert str(metric.delta) == vector.get("delta", "0")
+
+
+@pytest.mark.parametrize("vector", EDITIONS, ids=named)
+def test_the_edition_of_a_vector_is_the_digest_of_its_meaning(vector: dict[str, Any]) -> None:
+    assert hashlib.sha256(vector["meaning"].encode("ascii")).hexdigest()[:12] == vector["edition"]
+    integers = json.loads(vector["meaning"])["integers"]
+    assert (
+        texts({name: tuple(one) if isinstance(one, list) else one for name, one in integers.items()})
+        == vector["integers"]
+    )
+
+
+KEEPING = [vector for vector in EDITIONS if "keep_numerator" in vector["integers"]]
+BANDS = [vector for vector in EDITIONS if "heavy" in vector["integers"]]
+
+
+def odds_of(vector: dict[str, Any]) -> Decimal:
+    """Return e^epsilon as the definition asks for it, at the precision of the context."""
+    table = vector["definition"].partition(f"[metric.{vector['metric']}]")[2]
+    line = next(line for line in table.splitlines() if line.startswith("epsilon"))
+    raw = line.partition("= ")[2].strip('"')
+    return Decimal(raw.removeprefix("ln ")) if raw.startswith("ln ") else Decimal(raw).exp()
+
+
+@pytest.mark.parametrize("vector", KEEPING, ids=named)
+def test_the_keep_numerator_of_a_vector_follows_from_the_formula_at_100_digits(vector: dict[str, Any]) -> None:
+    """floor(2^64 · E s / (E s + m - s)), E = e^epsilon, of m symbols or values s supported: derived independently."""
+    total, size = vector["symbols"], 1
+    if vector["mechanism"] == "cyclic-design":
+        total, size = (int(vector["integers"][name]) for name in ("inputs", "block_size"))
+    if vector["mechanism"] == "projective-geometry":
+        prime, dimension = (int(vector["integers"][name]) for name in ("prime", "dimension"))
+        size = sum(prime**power for power in range(dimension - 1))
+    with localcontext(prec=100):
+        odds = odds_of(vector)
+        keep = COIN_SCALE * odds * size / (odds * size + total - size)
+        assert int(vector["integers"]["keep_numerator"]) == int(keep)
+        charged = Decimal(vector["epsilon_nanos"])
+        exact = (total - size) * int(keep) / Decimal(size * (COIN_SCALE - int(keep)))
+        assert charged - 1 < exact.ln() * 10**9 <= charged
+
+
+@pytest.mark.parametrize("vector", BANDS, ids=named)
+def test_the_band_of_a_vector_follows_from_the_formulas_at_100_digits(vector: dict[str, Any]) -> None:
+    """The width by the paper of each; light = floor(total / (width E + inputs - 1)), heavy = floor(light E)."""
+    integers = {name: int(integer) for name, integer in vector["integers"].items()}
+    steps, mechanism = integers["inputs"] - 1, vector["mechanism"]
+    with localcontext(prec=100):
+        odds = odds_of(vector)
+        log = odds.ln()
+        share = (log * odds - odds + 1) / (odds * (odds - 1 - log)) if mechanism == "square-wave" else 1 / odds.sqrt()
+        for_ends = int(COIN_SCALE / odds.sqrt()) if mechanism == "hybrid" else 0
+        light = int((COIN_SCALE - for_ends) / (integers["width"] * odds + steps))
+        assert integers["width"] == int(steps * share + Decimal("0.5"))
+        assert (integers["light"], integers["heavy"]) == (light, int(light * odds))
+        if mechanism == "hybrid":
+            assert integers["least"] == int(for_ends / (odds + 1))
+            assert integers["step"] == int(integers["least"] * (odds - 1) / steps)
+
+
+@pytest.mark.parametrize("vector", [one for one in EDITIONS if one["mechanism"] == "gaussian"], ids=named)
+def test_the_weights_of_a_gaussian_vector_follow_from_the_formula_at_100_digits(vector: dict[str, Any]) -> None:
+    """max(1, floor(2^46 e^(-n^2 / (2 sigma^2)))), sigma a whole number of eighths, n = 0, 1, ... reach."""
+    weights = integers_of(vector)["weights"]
+    with localcontext(prec=100):
+        sigma = (1 / (2 * (Decimal(weights[0]) / weights[1]).ln())).sqrt()
+        eighths = Decimal(round(8 * sigma))
+        formula = [2**46 * (-32 * Decimal(n) ** 2 / eighths**2).exp() for n in range(len(weights))]
+    assert weights == tuple(max(1, int(weight)) for weight in formula)
+    assert len(weights) - 1 == integers_of(vector)["reach"]

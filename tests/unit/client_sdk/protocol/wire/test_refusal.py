@@ -1,0 +1,28 @@
+"""Refusals are a closed enumeration; the codes are in tests/vectors/verdicts.json."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from client_sdk.protocol import Refusal
+
+
+@pytest.mark.parametrize("refusal", Refusal)
+def test_every_refusal_has_a_sentence_for_people(refusal: Refusal) -> None:
+    assert re.fullmatch(r"[A-Z].+[.]", refusal.sentence)
+
+
+@pytest.mark.parametrize("refusal", Refusal)
+def test_every_code_is_its_name_in_lower_case(refusal: Refusal) -> None:
+    assert refusal.value == refusal.name.lower()
+    assert Refusal(refusal.value) is refusal
+
+
+def test_sentences_tell_refusals_apart() -> None:
+    assert len({refusal.sentence for refusal in Refusal}) == len(Refusal)
+
+
+def test_only_what_a_newer_registry_would_cure_may_be_retried() -> None:
+    assert {refusal for refusal in Refusal if refusal.retryable} == {Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION}

@@ -1,0 +1,119 @@
+"""Decisions after an attempt: permanent or transient, and how long to wait."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from client_sdk.ledger.backoff import BACKOFF_CEILING_S, next_delay_s
+from client_sdk.protocol import Refusal, Verdict
+from client_sdk.sending.retry import (
+    PERMANENT_STATUSES,
+    RETRY_AFTER_CEILING_S,
+    Acknowledged,
+    Rejected,
+    Reply,
+    Transient,
+    judge,
+    retry_after_s,
+)
+from tests.support.devices.clients import NOON
+
+VERDICT = Verdict(2, ((1, Refusal.UNKNOWN_METRIC),))
+
+
+def test_a_verdict_is_an_acknowledgement() -> None:
+    assert judge(Reply(200, None, VERDICT.encode()), 2, NOON) == Acknowledged(VERDICT)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>please log in</html>", b"{}", b'{"accepted":2}', VERDICT.encode() + b"x", Verdict(3).encode()]
+)
+def test_200_without_exactly_a_verdict_comes_from_somebody_else(body: bytes) -> None:
+    assert judge(Reply(200, None, body), 2, NOON) == Transient()
+
+
+def test_no_reply_is_transient() -> None:
+    assert judge(None, 2, NOON) == Transient()
+
+
+def problem(**changes: object) -> bytes:
+    """Return a problem document as the collector's are."""
+    document = {"type": "about:blank", "title": "Bad", "status": 400, "code": "invalid_json", "detail": "It is bad."}
+    return json.dumps(document | changes).encode()
+
+
+def test_only_what_the_collector_says_of_this_body_is_permanent() -> None:
+    permanent = {
+        code
+        for code in range(100, 600)
+        if isinstance(judge(Reply(code, None, problem(status=code)), 2, NOON), Rejected)
+    }
+    assert permanent == PERMANENT_STATUSES == {400, 413, 415, 422}
+
+
+@pytest.mark.parametrize("code", sorted(PERMANENT_STATUSES))
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html><h1>413 Request Entity Too Large</h1><center>nginx</center></html>",
+        b"\xff",
+        b"[" * 100_000,
+        b"null",
+        b"[]",
+        b"{}",
+        b'{"message":"Bad Request"}',
+        b'{"code":"bad_request"}',
+        problem(status=402),
+        problem(status=None),
+        problem(code=7),
+        problem(code=None),
+    ],
+)
+def test_an_error_that_is_no_problem_document_comes_from_somebody_else(code: int, body: bytes) -> None:
+    assert judge(Reply(code, "7", body), 2, NOON) == Transient(7.0)
+
+
+@pytest.mark.parametrize("code", [201, 204, 301, 302, 307, 401, 403, 404, 405, 408, 425, 429, 500, 502, 503, 504])
+def test_every_other_status_passes_and_may_name_a_wait(code: int) -> None:
+    assert judge(Reply(code, "7", VERDICT.encode()), 2, NOON) == Transient(7.0)
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        (None, 0.0),
+        ("", 0.0),
+        ("0", 0.0),
+        ("120", 120.0),
+        (" 120 ", 120.0),
+        ("3600", 3600.0),
+        ("3601", RETRY_AFTER_CEILING_S),
+        ("9" * 5000, RETRY_AFTER_CEILING_S),
+        ("-5", 0.0),
+        ("1.5", 0.0),
+        ("soon", 0.0),
+        ("nan", 0.0),
+        ("٣", 0.0),
+        ("Fri, 20 Nov 2026 12:01:30 GMT", 90.0),
+        ("Fri, 20 Nov 2026 11:00:00 GMT", 0.0),
+        ("Sat, 20 Nov 2027 12:00:00 GMT", RETRY_AFTER_CEILING_S),
+        ("Fri, 99 Nov 2026 12:00:00 GMT", 0.0),
+    ],
+)
+def test_retry_after_is_read_as_seconds_or_date_and_clamped(header: str | None, expected: float) -> None:
+    assert retry_after_s(header, NOON) == expected
+
+
+@pytest.mark.parametrize("failures", [0, 1, 2, 9, 10, 50, 10**6])
+def test_full_jitter_reaches_from_nothing_to_the_doubled_base_below_the_ceiling(failures: int) -> None:
+    highest = min(BACKOFF_CEILING_S, 1.0 * 2 ** min(failures, 64))
+    assert next_delay_s(failures, 0.0, lambda low, _: low) == 0.0
+    assert next_delay_s(failures, 0.0, lambda _, high: high) == highest
+
+
+def test_what_the_server_asked_for_is_a_minimum() -> None:
+    assert next_delay_s(0, 300.0, lambda low, _: low) == 300.0
+    assert next_delay_s(0, 300.0, lambda _, high: high) == 301.0

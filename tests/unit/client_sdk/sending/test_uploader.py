@@ -1,0 +1,464 @@
+"""The upload thread: what it sends again, what it gives up, and when."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+
+from client_sdk import LedgerError
+from client_sdk.answers.coins import SystemCoins
+from client_sdk.answers.schedule import Agenda
+from client_sdk.ledger import outbox
+from client_sdk.ledger.backoff import BACKOFF_BASE_S, Uniform
+from client_sdk.ledger.file import open_memory
+from client_sdk.ledger.thread import READ, Keeper
+from client_sdk.protocol import Refusal, Report, Upload
+from client_sdk.sending.retry import Reply
+from client_sdk.sending.uploader import APART_S, SPREAD_S, Uploader, jitter
+from tests.support.devices.clients import (
+    DAY_S,
+    NOON,
+    Answer,
+    ScriptedTransport,
+    SetClock,
+    accept,
+    many,
+    nothing,
+    problem,
+    refuse,
+    status,
+)
+from tests.support.services.processes import wait_until
+
+REPORT = Report("dark_mode", "0123456789ab", "2026-11-20", 1)
+OTHER = Report("sound", "0123456789ab", "2026-11-20", 0)
+LONG_S = 60.0
+
+
+def at_once(low: float, _: float) -> float:
+    return low
+
+
+def in_days(_: float, high: float) -> float:
+    """Return a wait that no test lives to see the end of."""
+    return high * 1e6
+
+
+class Device:
+    """An uploader with a ledger in memory."""
+
+    def __init__(
+        self,
+        transport: ScriptedTransport,
+        uniform: Uniform = at_once,
+        allowed: Callable[[], bool] = lambda: True,
+        clock: Callable[[], float] = lambda: NOON,
+    ) -> None:
+        self.transport = transport
+        self.keeper = Keeper(None, lambda: open_memory("acme"))
+        agenda = Agenda(many(1), SystemCoins())
+        self.uploader = Uploader(self.keeper, transport, agenda, clock=clock, allowed=allowed, uniform=uniform)
+
+    def queue(self, report: Report = REPORT) -> None:
+        self.keeper.run(partial(outbox.enqueue, report=report), LONG_S)
+
+    def waiting(self) -> int:
+        return self.keeper.run(outbox.waiting, LONG_S, begin=READ)
+
+    def dropped(self) -> dict[str, int]:
+        return self.keeper.run(outbox.dropped, LONG_S, begin=READ)
+
+    def close(self) -> None:
+        self.uploader.stop()
+        self.uploader.join(LONG_S)
+        self.keeper.close(LONG_S)
+
+
+@contextlib.contextmanager
+def device(
+    *answers: Callable[[Upload], Reply | None],
+    uniform: Uniform = at_once,
+    allowed: Callable[[], bool] = lambda: True,
+    clock: Callable[[], float] = lambda: NOON,
+) -> Iterator[Device]:
+    made = Device(ScriptedTransport(*answers), uniform, allowed, clock)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def test_what_is_queued_leaves_without_being_asked() -> None:
+    with device() as phone:
+        phone.queue()
+        phone.uploader.notify()
+        wait_until(lambda: phone.waiting() == 0, what="the upload")
+        assert [upload.reports for upload in phone.transport.uploads] == [(REPORT,)]
+
+
+def test_every_retry_sends_the_same_bytes_with_the_same_id() -> None:
+    with device(nothing, status(503), status(200), status(302), accept) as phone:
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is True
+        assert len(phone.transport.bodies) == 5
+        assert len(set(phone.transport.bodies)) == 1
+
+
+def test_what_is_new_leaves_at_its_own_time_and_takes_no_unanswered_upload_along() -> None:
+    with device(nothing, accept, uniform=in_days) as phone:
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is False
+        phone.queue(OTHER)
+        assert phone.uploader.flush(LONG_S) is False
+        assert [upload.reports for upload in phone.transport.uploads] == [(REPORT,), (OTHER,)]
+        assert phone.waiting() == 1
+
+
+def test_an_unanswered_upload_is_sent_again_apart_from_others() -> None:
+    spread = dict[float, float]()
+
+    def far(low: float, high: float) -> float:
+        return spread.get(high, low)
+
+    with device(nothing, accept, uniform=far) as phone:
+        spread[APART_S] = 0.5
+        phone.queue()
+        assert phone.uploader.flush(0.0) is False
+        wait_until(lambda: len(phone.transport.bodies) == 2, what="the same upload, which nothing keeps apart")
+        spread[BACKOFF_BASE_S] = APART_S
+        phone.transport.answer(nothing, accept)
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is False
+        phone.queue(OTHER)
+        before_s = time.monotonic()
+        assert phone.uploader.flush(0.0) is False
+        wait_until(lambda: len(phone.transport.bodies) == 4, what="the other upload")
+        assert phone.uploader.flush(LONG_S) is True
+        assert time.monotonic() - before_s >= spread[APART_S]
+        assert [upload.reports for upload in phone.transport.uploads[2:]] == [(REPORT,), (OTHER,), (REPORT,)]
+
+
+def test_flush_says_at_once_that_nothing_more_can_be_sent_in_its_time() -> None:
+    with device(nothing, uniform=in_days) as phone:
+        phone.queue()
+        before_s = time.monotonic()
+        assert phone.uploader.flush(LONG_S) is False
+        assert time.monotonic() - before_s < LONG_S
+
+
+def test_an_upload_that_was_due_for_a_day_takes_the_turn_of_what_is_new() -> None:
+    clock = SetClock()
+    with device(nothing, uniform=in_days, clock=clock) as first:
+        first.queue()
+        assert first.uploader.flush(LONG_S) is False
+        first.uploader.stop()
+        clock.now_s += 1e6 + 2 * DAY_S
+        first.queue(OTHER)
+        second = Uploader(
+            first.keeper,
+            first.transport,
+            Agenda(many(1), SystemCoins()),
+            clock=clock,
+            allowed=lambda: True,
+            uniform=in_days,
+        )
+        first.transport.answer(accept)
+        assert second.flush(LONG_S) is False
+        assert [upload.reports for upload in first.transport.uploads] == [(REPORT,), (REPORT,)]
+        assert second.flush(LONG_S) is True
+        assert first.transport.uploads[-1].reports == (OTHER,)
+        second.stop()
+        second.join(LONG_S)
+
+
+@pytest.mark.parametrize("refusal", [Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION])
+def test_refused_for_now_is_sent_again_unchanged_under_a_new_id(refusal: Refusal) -> None:
+    with device(refuse(refusal), refuse(refusal), accept) as phone:
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is True
+        assert len({upload.id for upload in phone.transport.uploads}) == 3
+        assert {upload.reports for upload in phone.transport.uploads} == {(REPORT,)}
+        assert phone.dropped() == {}
+
+
+def test_no_flush_hurries_what_was_refused_for_now() -> None:
+    with device(refuse(Refusal.UNKNOWN_METRIC), accept, uniform=in_days) as phone:
+        phone.queue()
+        for _ in range(3):
+            assert phone.uploader.flush(LONG_S) is False
+        phone.queue(OTHER)
+        assert phone.uploader.flush(LONG_S) is False
+        assert [upload.reports for upload in phone.transport.uploads] == [(REPORT,), (OTHER,)]
+        assert phone.waiting() == 1
+
+
+def test_refused_for_good_is_not_sent_again(caplog: pytest.LogCaptureFixture) -> None:
+    with device(refuse(Refusal.WINDOW_CLOSED)) as phone:
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is True
+        assert len(phone.transport.bodies) == 1
+        assert phone.dropped() == {"window_closed": 1}
+    assert Refusal.WINDOW_CLOSED.sentence in caplog.text
+
+
+@pytest.mark.parametrize("code", [400, 413, 415, 422])
+def test_a_rejected_upload_is_given_up_and_the_next_one_sent(code: int) -> None:
+    with device(problem(code), accept) as phone:
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is True
+        phone.queue(OTHER)
+        assert phone.uploader.flush(LONG_S) is True
+        assert [upload.reports for upload in phone.transport.uploads] == [(REPORT,), (OTHER,)]
+        assert phone.dropped() == {"rejected": 1}
+
+
+@pytest.mark.parametrize("code", [400, 413, 415, 422])
+def test_what_a_proxy_says_of_an_upload_costs_no_report(code: int) -> None:
+    with device(status(code), accept) as phone:
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is True
+        first, again = phone.transport.bodies
+        assert first == again
+        assert phone.dropped() == {}
+
+
+def test_an_upload_that_always_fails_holds_up_no_other() -> None:
+    def choke(upload: Upload) -> Reply | None:
+        return status(500)(upload) if REPORT in upload.reports else accept(upload)
+
+    with device(choke) as phone:
+        phone.queue()
+        phone.uploader.notify()
+        wait_until(lambda: bool(phone.transport.bodies), what="the first attempt")
+        phone.queue(OTHER)
+        phone.uploader.notify()
+        wait_until(
+            lambda: any(upload.reports == (OTHER,) for upload in phone.transport.uploads), what="the other upload"
+        )
+
+
+def test_flush_sends_upload_after_upload_without_waiting_between() -> None:
+    with device(uniform=in_days) as phone:
+        for number in range(600):
+            phone.queue(Report(f"m{number}", REPORT.edition, REPORT.window, 1))
+        assert phone.uploader.flush(LONG_S) is True
+        assert [len(upload.reports) for upload in phone.transport.uploads] == [256, 256, 88]
+
+
+def test_flush_with_nothing_waiting_is_done() -> None:
+    with device() as phone:
+        assert phone.uploader.flush(LONG_S) is True
+        assert phone.transport.bodies == []
+
+
+def test_flush_returns_when_its_time_is_over() -> None:
+    with device(nothing, uniform=in_days) as phone:
+        phone.queue()
+        assert phone.uploader.flush(0.3) is False
+        wait_until(lambda: len(phone.transport.bodies) == 1, what="the attempt")
+        assert phone.waiting() == 1
+
+
+def test_flush_returns_in_time_while_an_attempt_hangs() -> None:
+    hanging, release = threading.Event(), threading.Event()
+
+    def hang(_: Upload) -> None:
+        hanging.set()
+        assert release.wait(LONG_S)
+
+    with device(hang) as phone:
+        phone.queue()
+        assert phone.uploader.flush(0.3) is False
+        assert hanging.wait(LONG_S)
+        phone.uploader.stop()
+        release.set()
+
+
+def test_flush_cuts_a_back_off_short() -> None:
+    with device(nothing, nothing, accept, uniform=in_days) as phone:
+        phone.queue()
+        assert phone.uploader.flush(0.0) is False
+        wait_until(lambda: len(phone.transport.bodies) == 1, what="the first attempt")
+        assert phone.uploader.flush(0.0) is False
+        wait_until(lambda: len(phone.transport.bodies) == 2, what="the second attempt")
+        assert phone.uploader.flush(LONG_S) is True
+
+
+def test_flush_while_an_attempt_fails_is_followed_by_another() -> None:
+    hanging, release = threading.Event(), threading.Event()
+
+    def hang(_: Upload) -> None:
+        hanging.set()
+        assert release.wait(LONG_S)
+
+    with device(hang, accept, uniform=in_days) as phone:
+        phone.queue()
+        assert phone.uploader.flush(0.0) is False
+        assert hanging.wait(LONG_S)
+        sent: list[bool] = []
+        flushing = threading.Thread(target=lambda: sent.append(phone.uploader.flush(LONG_S)))
+        flushing.start()
+        wait_until(lambda: phone.uploader._hurried, what="the second flush")
+        release.set()
+        flushing.join()
+        assert sent == [True]
+
+
+def test_the_back_off_grows_until_an_upload_gets_through() -> None:
+    ceilings: list[float] = []
+
+    def note(low: float, high: float) -> float:
+        if high not in (APART_S, SPREAD_S):
+            ceilings.append(high)
+        return low
+
+    with device(nothing, nothing, nothing, nothing, accept, nothing, accept, uniform=note) as phone:
+        for report in (REPORT, OTHER):
+            phone.queue(report)
+            assert phone.uploader.flush(LONG_S) is True
+    assert ceilings == [1.0, 2.0, 4.0, 8.0, 1.0]
+
+
+def test_flush_does_not_cut_short_what_the_collector_asked_for() -> None:
+    with device(status(503, "3000"), accept) as phone:
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is False
+        assert phone.uploader.flush(LONG_S) is False
+        assert len(phone.transport.bodies) == 1
+
+
+def test_what_the_collector_asked_for_one_upload_holds_up_no_other() -> None:
+    with device(status(503, "3000"), accept) as phone:
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is False
+        phone.queue(OTHER)
+        assert phone.uploader.flush(LONG_S) is False
+        assert [upload.reports for upload in phone.transport.uploads] == [(REPORT,), (OTHER,)]
+
+
+def test_a_report_waits_for_a_random_instant_before_it_leaves() -> None:
+    asked: list[tuple[float, float]] = []
+
+    def late(low: float, high: float) -> float:
+        asked.append((low, high))
+        return high
+
+    with device(uniform=late) as phone:
+        phone.queue()
+        phone.uploader.notify()
+        phone.uploader.notify()
+        assert asked == [(0.0, SPREAD_S)]
+        assert phone.transport.bodies == []
+
+
+def test_without_consent_nothing_is_sent() -> None:
+    with device(allowed=lambda: False) as phone:
+        phone.queue()
+        assert phone.uploader.flush(0.3) is False
+        assert phone.transport.bodies == []
+
+
+def test_a_transport_that_raises_is_a_network_that_is_down(caplog: pytest.LogCaptureFixture) -> None:
+    fails = [True]
+
+    def fail_once(upload: Upload) -> Reply:
+        if fails:
+            fails.clear()
+            raise ZeroDivisionError
+        return accept(upload)
+
+    with device(fail_once) as phone:
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is True
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_clock_that_raises_is_an_attempt_that_failed(caplog: pytest.LogCaptureFixture) -> None:
+    fails = [True]
+
+    def clock() -> float:
+        if fails:
+            fails.clear()
+            raise ZeroDivisionError
+        return NOON
+
+    with device(clock=clock) as phone:
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is False
+        assert phone.uploader.flush(LONG_S) is True
+    assert "ZeroDivisionError" in caplog.text
+
+
+@pytest.mark.usefixtures("hostile_logging")
+def test_a_host_whose_logging_raises_does_not_end_the_thread() -> None:
+    with device(refuse(Refusal.WINDOW_CLOSED), problem(400), accept) as phone:
+        for number in range(3):
+            phone.queue(Report(f"m{number}", REPORT.edition, REPORT.window, 1))
+            assert phone.uploader.flush(LONG_S) is True
+        assert phone.dropped() == {"rejected": 1, "window_closed": 1}
+
+
+def test_where_no_thread_starts_nothing_is_sent_and_flush_returns(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse_to_start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with device() as phone:
+        phone.queue()
+        monkeypatch.setattr(threading.Thread, "start", refuse_to_start)
+        phone.uploader.notify()
+        assert phone.uploader.flush(threading.TIMEOUT_MAX) is False
+        monkeypatch.undo()
+        assert phone.uploader.flush(LONG_S) is True
+
+
+def test_a_ledger_that_cannot_be_used_ends_a_flush_early() -> None:
+    def fail() -> None:
+        raise LedgerError("it is broken")
+
+    keeper = Keeper(None, fail)  # type: ignore[arg-type]  # it never returns
+    agenda = Agenda(many(1), SystemCoins())
+    uploader = Uploader(keeper, ScriptedTransport(), agenda, clock=lambda: NOON, allowed=lambda: True)
+    assert uploader.flush(LONG_S) is False
+    uploader.stop()
+    uploader.join(LONG_S)
+    keeper.close(LONG_S)
+
+
+def test_a_stopped_uploader_ends_a_flush_and_starts_no_more() -> None:
+    with device() as phone:
+        phone.uploader.stop()
+        phone.queue()
+        assert phone.uploader.flush(LONG_S) is False
+        assert phone.transport.bodies == []
+
+
+def test_jitter_stays_between_its_ends() -> None:
+    assert all(5.0 <= jitter(5.0, 7.0) <= 7.0 for _ in range(100))
+    assert jitter(3.0, 3.0) == 3.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (nothing, "could not be reached"),
+        (status(503), "store does not answer"),
+        (problem(401), "upload_key"),
+        (problem(403), "upload_key"),
+        (problem(429), "takes no more for now"),
+        (status(404), "answered with status 404"),
+        (status(200), "answered with status 200"),
+    ],
+)
+def test_a_developer_is_told_why_nothing_arrives_until_something_does(answer: Answer, said: str) -> None:
+    with device(answer, accept, uniform=in_days) as made:
+        made.queue()
+        assert not made.uploader.flush(0.0)
+        wait_until(lambda: made.uploader.problem is not None, what="the attempt that fails")
+        assert said in str(made.uploader.problem)
+        assert made.uploader.flush(LONG_S)
+        assert made.uploader.problem is None

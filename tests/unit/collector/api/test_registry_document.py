@@ -1,0 +1,78 @@
+"""The registry as the collector shows it: exact integers for every kind and mechanism, enough for each edition."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from client_sdk.protocol import Registry
+from collector import create_app
+from collector.access import Access
+from collector.live.state import Live, Served
+from tests.support.devices.definitions import (
+    BOOLEAN,
+    CATEGORY,
+    COUNT,
+    CROSS,
+    GAUSSIAN,
+    NUMBER,
+    ORDINAL,
+    SET,
+    USEFUL,
+    registry_text,
+)
+from tests.support.services.collecting import NOON
+from tests.support.services.memory_store import MemoryStore
+
+EVERY_KIND = Registry.parse(
+    registry_text(
+        dark_mode=BOOLEAN,
+        os=CATEGORY,
+        speed=NUMBER,
+        visits=COUNT | {"retention": 400},
+        often=ORDINAL,
+        tags=SET,
+        both=CROSS,
+        slow=GAUSSIAN,
+        near=USEFUL,
+        cut=COUNT | {"mechanism": "laplace"},
+    )
+)
+
+
+def shown() -> list[dict[str, Any]]:
+    client = create_app(
+        Live(Served(EVERY_KIND, Access((), uploads_are_open=True))), MemoryStore(), clock=lambda: NOON
+    ).test_client()
+    metrics: list[dict[str, Any]] = json.loads(client.get("/v1/registry").text)["metrics"]
+    return metrics
+
+
+def number(text: str | list[str]) -> int | list[int]:
+    return [int(one) for one in text] if isinstance(text, list) else int(text)
+
+
+def test_every_integer_is_shown_as_a_text_and_a_table_as_a_list_of_texts() -> None:
+    for document in shown():
+        integers = EVERY_KIND.metric(document["metric"]).channel.integers
+        assert {name: number(text) for name, text in document["integers"].items()} == {
+            name: list(one) if isinstance(one, tuple) else one for name, one in integers.items()
+        }
+        texts = [one for text in document["integers"].values() for one in (text if isinstance(text, list) else [text])]
+        assert all(type(one) is str for one in texts)
+
+
+def test_the_edition_of_every_metric_can_be_derived_from_what_is_shown() -> None:
+    documents = shown()
+    assert [document["metric"] for document in documents] == list(EVERY_KIND.metrics)
+    for document in documents:
+        meaning = {name: document[name] for name in ("kind", "domain", "window", "mechanism")}
+        meaning |= {"schema": 1, "integers": {name: number(text) for name, text in document["integers"].items()}}
+        canonical = json.dumps(meaning, sort_keys=True, separators=(",", ":"))
+        assert hashlib.sha256(canonical.encode()).hexdigest()[:12] == document["edition"]
+
+
+def test_how_long_tallies_are_kept_is_shown_where_the_registry_says_it() -> None:
+    shown_by_name = {document["metric"]: document["retention"] for document in shown()}
+    assert shown_by_name == {name: 400 if name == "visits" else None for name in EVERY_KIND.metrics}

@@ -1,0 +1,154 @@
+"""What `check` finds, each thing by itself: made up where a real store would have to be spoiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import redis
+
+from client_sdk.protocol import Registry
+from collector.check import store as check
+from collector.check.store import Finding, Level, check_disk, check_registry, check_store
+from collector.durability import IN_MEMORY, ON_DISK
+from collector.servers.memory import GIB, Memory
+from collector.store import keys
+from collector.store.redis_store import RedisStore
+from tests.support.services.cluster import Cluster
+from tests.support.services.collecting import REGISTRY, REGISTRY_TEXT, judged, report, upload
+from tests.support.services.processes import free_port
+
+TODAY = date(2026, 11, 20)
+
+
+@pytest.fixture
+def store(embedded_url: str) -> Iterator[RedisStore]:
+    with redis.Redis.from_url(embedded_url) as client:
+        client.flushall()
+    opened = RedisStore(embedded_url, ON_DISK)
+    yield opened
+    opened.disconnect()
+
+
+def of(findings: list[Finding], what: str) -> list[tuple[Level, str]]:
+    return [(finding.level, finding.text) for finding in findings if finding.what == what]
+
+
+def test_a_registry_is_looked_through_metric_by_metric(registry_file: Path) -> None:
+    registry, found = check_registry(registry_file, TODAY)
+    assert registry == Registry.parse(REGISTRY_TEXT)
+    assert [level for level, _ in of(found, "channels")] == [Level.OK]
+    warnings = [text for level, text in of(found, "registry") if level is Level.WARNING]
+    assert "metric.old expired on 2026-11-10: remove it, or set a later day" in warnings
+    assert sum("has no owner" in text for text in warnings) == len(REGISTRY.metrics)
+    assert not [text for text in warnings if "metric.os expired" in text]
+
+
+def test_every_mistake_of_a_registry_is_a_failure(registry_file: Path) -> None:
+    registry_file.write_text(REGISTRY_TEXT.replace("epsilon = 1", "epsilon = 0"))
+    registry, found = check_registry(registry_file, TODAY)
+    assert registry is None
+    assert len(found) == 3
+    assert {finding.level for finding in found} == {Level.FAILED}
+
+
+def test_a_new_store_is_well_and_left_as_it_is(store: RedisStore) -> None:
+    found = list(check_store(store, ON_DISK, REGISTRY))
+    assert {finding.level for finding in found} == {Level.OK}
+    assert of(found, "schema") == [(Level.OK, "the store is new")]
+    assert "valkey 9" in of(found, "store")[0][1]
+    assert "on the store's disk" in of(found, "promise")[0][1]
+    assert store.run(0, "DBSIZE") == 0
+
+
+def test_tallies_of_editions_that_the_registry_does_not_hold_are_named(store: RedisStore) -> None:
+    store.prepare()
+    store.count(judged(upload(report(), report("os", 1))))
+    (known,) = of(list(check_store(store, ON_DISK, REGISTRY)), "editions")
+    assert known == (Level.OK, "the registry holds all 2 that have tallies")
+    edited = Registry.parse(REGISTRY_TEXT.replace('"other"', '"others"'))
+    ((level, text),) = of(list(check_store(store, ON_DISK, edited)), "editions")
+    assert level is Level.WARNING
+    assert f"tallies of os in the edition {REGISTRY.metric('os').edition}" in text
+
+
+@pytest.mark.parametrize(("field", "value", "says"), [("schema", "9", "schema 9"), ("importing", "x", "import again")])
+def test_a_store_that_cannot_be_served_is_a_failure(store: RedisStore, field: str, value: str, says: str) -> None:
+    store.prepare()
+    store.tell("HSET", keys.STORE, field, value)
+    ((level, text),) = of(list(check_store(store, ON_DISK, REGISTRY)), "schema")
+    assert (level, says in text) == (Level.FAILED, True)
+
+
+def test_a_promise_that_a_server_does_not_keep_is_a_failure(store: RedisStore, embedded_url: str) -> None:
+    with redis.Redis.from_url(embedded_url) as client:
+        client.config_set("appendfsync", "everysec")
+        try:
+            found = list(check_store(store, ON_DISK, REGISTRY))
+            relaxed = RedisStore(embedded_url, IN_MEMORY)
+            assert {finding.level for finding in check_store(relaxed, IN_MEMORY, REGISTRY)} == {Level.OK}
+            relaxed.disconnect()
+        finally:
+            client.config_set("appendfsync", "always")
+    assert [(finding.level, finding.what) for finding in found] == [(Level.FAILED, "promise")]
+    assert "appendfsync always (now everysec)" in found[0].text
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "usual"), [("slowlog-log-slower-than", "10000", "-1"), ("aof-timestamp-enabled", "yes", "no")]
+)
+def test_a_server_that_keeps_when_uploads_came_is_warned_of(
+    store: RedisStore, embedded_url: str, setting: str, value: str, usual: str
+) -> None:
+    with redis.Redis.from_url(embedded_url) as client:
+        client.config_set(setting, value)
+        try:
+            ((level, text),) = of(list(check_store(store, ON_DISK, REGISTRY)), "privacy")
+        finally:
+            client.config_set(setting, usual)
+    assert level is Level.WARNING
+    assert f"{setting} {usual}" in text
+
+
+def test_a_cluster_that_stops_with_one_node_is_a_failure(cluster: Cluster) -> None:
+    store = RedisStore(cluster.url, ON_DISK, is_cluster=True)
+    (described,) = of(list(check_store(store, ON_DISK, None)), "store")
+    assert "servers: 3, replicas: 3" in described[1]
+    cluster.nodes[0].client.config_set("cluster-require-full-coverage", "yes")
+    try:
+        found = list(check_store(store, ON_DISK, None))
+    finally:
+        cluster.nodes[0].client.config_set("cluster-require-full-coverage", "no")
+        store.disconnect()
+    assert [(finding.level, finding.what) for finding in found] == [(Level.FAILED, "promise")]
+    assert "cluster-require-full-coverage no (now yes)" in found[0].text
+
+
+def test_a_store_that_does_not_answer_is_a_failure() -> None:
+    store = RedisStore(f"redis://127.0.0.1:{free_port()}", ON_DISK)
+    (found,) = check_store(store, ON_DISK, REGISTRY)
+    assert (found.level, found.what) == (Level.FAILED, "store")
+
+
+@pytest.mark.parametrize(
+    ("used", "limit", "level"),
+    [(74, 100, Level.OK), (75, 100, Level.WARNING), (95, 100, Level.FAILED), (95, 0, Level.OK), (950, 0, Level.FAILED)],
+)
+def test_memory_is_compared_with_the_limit_or_else_with_the_machine(used: int, limit: int, level: Level) -> None:
+    facts = {"used_memory": str(used), "maxmemory": str(limit), "total_system_memory": "1000"}
+    assert check._memory(Memory.of(facts)).level is level
+
+
+class Usage(NamedTuple):
+    free: int
+
+
+@pytest.mark.parametrize(("free", "level"), [(3 * GIB, Level.OK), (GIB - 1, Level.WARNING)])
+def test_a_disk_needs_room_for_a_rewrite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, level: Level
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(free))
+    assert check_disk(tmp_path / "not" / "yet").level is level

@@ -1,0 +1,80 @@
+"""The command line of the collector where it ends before there is a server: names, and settings that are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import redis
+from click.testing import CliRunner, Result
+
+from collector.access import Access, Role
+from collector.commands.cli import cli
+from collector.durability import Durability
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(cli, [str(word) for word in words])
+
+
+@pytest.mark.parametrize("role", Role)
+def test_a_key_is_made_for_every_role_by_the_name_that_the_access_file_has_for_it(role: Role) -> None:
+    made = run("key", "edge", "--role", role.value)
+    assert made.exit_code == 0
+    reader = "" if role is Role.READ else f'[[key]]\nname = "reader"\nrole = "read"\nsha256 = "{"0" * 64}"\n'
+    uploads = "" if role is Role.UPLOAD else 'uploads = "keys"\n'
+    assert Access.parse(uploads + made.stdout + reader).keys[0].role is role
+    assert ('uploads = "open"' in made.stderr) is (role is not Role.UPLOAD)
+
+
+def test_the_help_names_choices_as_they_are_documented() -> None:
+    assert "[upload|read|relay]" in run("key", "--help").output
+    assert f"[{'|'.join(Durability)}]" in run("serve", "--help").output
+    assert "[default: fsync]" in run("serve", "--help").output.replace("\n", " ").replace("  ", "")
+
+
+@pytest.mark.parametrize("name", ["", "Ä", "x" * 65, '"]\nx = 1', "-edge"])
+def test_a_name_that_no_key_can_have_is_refused_by_the_rule_for_names(name: str) -> None:
+    refused = run("key", "--", name)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "NAME must be 1 to 64 of" in refused.stderr
+
+
+def test_a_setting_that_is_refused_shows_no_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HEARSAY_READ_TOKEN", raising=False)
+    refused = run("serve", "--registry", "none.toml", "--workers", "0")
+    assert (refused.exit_code, "--workers must be" in refused.stderr) == (1, True)
+    assert "token" not in refused.stderr
+
+
+@pytest.mark.parametrize("command", [("close", "--window", "2026-11-20"), ("retire", "--before", "2026-11-20")])
+def test_a_command_that_changes_a_store_keeps_the_promise_that_the_service_makes(
+    command: tuple[str, ...], embedded_url: str
+) -> None:
+    store = ("--redis", embedded_url)
+    with redis.Redis.from_url(embedded_url) as client:
+        client.flushall()
+        assert run(*command, *store).exit_code == 0
+        client.config_set("appendfsync", "everysec")
+        try:
+            refused = run(*command, *store)
+            assert (refused.exit_code, "appendfsync always (now everysec)" in refused.stderr) == (1, True)
+            assert run(*command, *store, "--durability", "memory").exit_code == 0
+        finally:
+            client.config_set("appendfsync", "always")
+    alone = run(*command, *store, "--durability", "replicated", "--copies", "1")
+    assert (alone.exit_code, "has 0 replicas in step" in alone.stderr) == (1, True)
+
+
+def test_an_upgrade_of_a_directory_without_a_store_makes_none(tmp_path: Path) -> None:
+    refused = run("upgrade", "--data-dir", tmp_path / "none")
+    assert (refused.exit_code, "there is no store in" in refused.stderr) == (1, True)
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    "command", [("check", "--registry", "none.toml"), ("close", "--window", "2026-11-20"), ("export",)]
+)
+def test_a_directory_that_cannot_be_looked_at_is_said_to_be_one(command: tuple[str, ...]) -> None:
+    refused = run(*command, "--data-dir", "x" * 10_000)
+    assert (refused.exit_code, "cannot be used: File name too long" in refused.stderr) == (1, True)

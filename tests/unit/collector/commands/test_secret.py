@@ -1,0 +1,60 @@
+"""Secrets on their way in: from variables and files, and shown by nothing that goes wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from collector.commands.cli import cli
+from collector.commands.secret import read_secret
+from collector.errors import ConfigError
+
+SERVE = ("serve", "--registry", "none")
+CLOSE = ("close", "--window", "2026-11-20")
+FROM_A_FILE = (*SERVE, "--read-token-file", "none")
+
+
+def test_a_secret_stands_in_a_variable_or_in_a_file_without_the_end_of_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SECRET", "SECRET_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    assert read_secret("SECRET") is None
+    file = tmp_path / "secret"
+    file.write_text("sesame\r\n")
+    assert read_secret("SECRET", file) == "sesame"
+    monkeypatch.setenv("SECRET_FILE", str(file))
+    assert read_secret("SECRET") == "sesame"
+    monkeypatch.delenv("SECRET_FILE")
+    monkeypatch.setenv("SECRET", "mellon")
+    assert read_secret("SECRET") == "mellon"
+    file.write_bytes(b"\xff")
+    monkeypatch.delenv("SECRET")
+    with pytest.raises(ConfigError, match="is not UTF-8"):
+        read_secret("SECRET", file)
+
+
+@pytest.mark.parametrize(
+    ("command", "settings", "named", "status"),
+    [
+        (FROM_A_FILE, {}, "none cannot be read", 1),
+        (FROM_A_FILE, {"HEARSAY_READ_TOKEN": "canary"}, "HEARSAY_READ_TOKEN is set, and a file", 1),
+        ((*SERVE, "--access", "none"), {"HEARSAY_READ_TOKEN": "canary"}, "--access says who reads", 1),
+        (SERVE, {"HEARSAY_READ_TOKEN": "a canary"}, "printable ASCII", 1),
+        (SERVE, {"HEARSAY_READ_TOKEN": "canary"}, "the read token has fewer than 16 characters", 1),
+        ((*CLOSE, "--redis", "redis://:canary@127.0.0.1"), {}, "in HEARSAY_REDIS_URL", 2),
+        ((*CLOSE, "--redis", "redis://127.0.0.1?password=canary"), {}, "in HEARSAY_REDIS_URL", 2),
+        (CLOSE, {"HEARSAY_REDIS_URL": "redis://:can/canary@127.0.0.1"}, "--redis must be a URL", 1),
+        (CLOSE, {"HEARSAY_REDIS_URL": "redis://app:canary@127.0.0.1:1"}, "the store cannot be reached", 1),
+        (CLOSE, {"HEARSAY_REDIS_URL_FILE": "none"}, "none cannot be read", 2),
+    ],
+)
+def test_what_is_wrong_with_a_secret_is_said_without_showing_it(
+    command: tuple[str, ...], settings: dict[str, str], named: str, status: int
+) -> None:
+    unset = dict.fromkeys(("HEARSAY_READ_TOKEN", "HEARSAY_REDIS_URL", "HEARSAY_REDIS_URL_FILE"))
+    result = CliRunner(env=unset | settings).invoke(cli, command)
+    assert (result.exit_code, named in result.stderr) == (status, True), result.stderr
+    assert "canary" not in result.output

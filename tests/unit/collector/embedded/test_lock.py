@@ -1,0 +1,85 @@
+"""Whose the embedded store's directory may be, and whether it can be written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from collector.check.store import Level, check_data_dir
+from collector.embedded.lock import locked, require_trusted
+from collector.embedded.store import running_store_url
+from collector.errors import ConfigError
+from tests.support.services.small_disks import fill, mounted
+
+READERS: list[Callable[[Path], object]] = [locked, running_store_url, require_trusted]
+
+
+@pytest.mark.parametrize("use", READERS)
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o702])
+def test_a_directory_in_which_every_user_may_write_is_refused_with_what_to_do(
+    tmp_path: Path, mode: int, use: Callable[[Path], object]
+) -> None:
+    tmp_path.chmod(mode)
+    with pytest.raises(ConfigError, match=rf"may write in .*mode {mode:04o}.*chmod 700"):
+        use(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    assert check_data_dir(tmp_path).level is Level.FAILED
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o750, 0o755, 0o2775])
+def test_a_directory_that_others_can_only_look_at_is_used(tmp_path: Path, mode: int) -> None:
+    tmp_path.chmod(mode)
+    os.close(locked(tmp_path))
+    assert check_data_dir(tmp_path).level is Level.OK
+
+
+def test_a_directory_that_is_made_is_its_users_alone(tmp_path: Path) -> None:
+    os.close(locked(tmp_path / "a" / "b"))
+    assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_directory_of_another_user_is_refused_unless_root_asks_or_owns_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = tmp_path.stat().st_uid
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    monkeypatch.setattr("collector.embedded.lock.ROOT", owner + 2)
+    with pytest.raises(ConfigError, match="belongs to another user"):
+        locked(tmp_path)
+    for root in (owner, owner + 1):
+        monkeypatch.setattr("collector.embedded.lock.ROOT", root)
+        os.close(locked(tmp_path))
+
+
+def test_a_check_writes_where_the_store_would_and_leaves_nothing(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    (data / "appendonlydir").mkdir(parents=True, mode=0o700)
+    data.chmod(0o700)
+    (data / "appendonlydir" / "file").touch()
+    before = sorted(data.rglob("*"))
+    assert check_data_dir(data).level is Level.OK
+    assert sorted(data.rglob("*")) == before
+    assert check_data_dir(tmp_path / "not" / "there").level is Level.OK
+    assert not (tmp_path / "not").exists()
+
+
+def test_a_directory_that_nobody_can_write_is_found_by_root_too() -> None:
+    found = check_data_dir(Path("/proc/hearsay-data"))
+    assert found.level is Level.FAILED
+    assert "cannot be written" in found.text
+
+
+def test_a_disk_without_a_block_left_is_found(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk") as disk:
+        fill(disk)
+        found = check_data_dir(disk)
+        assert (found.level, "No space left" in found.text) == (Level.FAILED, True)
+
+
+def test_a_file_of_the_store_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "store.mark").touch()
+    monkeypatch.setattr(os, "access", lambda path, _: path.name != "store.mark")  # as where the user is not root
+    assert "store.mark cannot be written by this user" in check_data_dir(tmp_path).text

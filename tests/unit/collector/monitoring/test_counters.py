@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import errno
+import multiprocessing
+import os
+import threading
+from multiprocessing.connection import Connection
+
+import pytest
+
+from client_sdk.protocol import Refusal, Verdict
+from collector.monitoring.counters import (
+    BUCKETS_S,
+    LABELS,
+    OPERATION_NAMES,
+    OTHER,
+    PROBLEMS,
+    REPORTS,
+    STORE_ERRORS,
+    UPLOADS,
+    Counters,
+    Totals,
+    new_sheet,
+)
+from collector.monitoring.sheet import Sheet
+from collector.store.port import Counted
+from tests.support.services.processes import START_DEADLINE_S
+
+COUNTED = Counted(Verdict(3, ((1, Refusal.WINDOW_CLOSED),)), is_duplicate=False)
+AGAIN = COUNTED._replace(is_duplicate=True)
+
+
+@pytest.fixture
+def sheet() -> Sheet:
+    return new_sheet()
+
+
+def everything(totals: Totals) -> dict[tuple[str, str], int]:
+    found = {(name, label): totals.of(name, label) for name, labels in LABELS.items() for label in labels}
+    return {counter: amount for counter, amount in found.items() if amount}
+
+
+def test_an_upload_is_counted_with_its_reports_and_one_that_comes_again_without(sheet: Sheet) -> None:
+    counters = Counters(sheet)
+    for counted in (COUNTED, AGAIN, COUNTED):
+        counters.add_counted(counted)
+    assert everything(Totals(sheet)) == {
+        (UPLOADS, "counted"): 2,
+        (UPLOADS, "duplicate"): 1,
+        (REPORTS, "accepted"): 4,
+        (REPORTS, "window_closed"): 2,
+    }
+
+
+@pytest.mark.parametrize(("name", "label"), [(name, label) for name, labels in LABELS.items() for label in labels])
+def test_every_counter_has_a_cell_of_its_own(name: str, label: str, sheet: Sheet) -> None:
+    Counters(sheet).add(name, label, 7)
+    assert everything(Totals(sheet)) == {(name, label): 7}
+    assert all(not any(Totals(sheet).latency(operation)[0]) for operation in OPERATION_NAMES)
+
+
+@pytest.mark.parametrize("operation", OPERATION_NAMES)
+def test_a_request_is_counted_in_its_bucket(operation: str, sheet: Sheet) -> None:
+    counters = Counters(sheet)
+    for place, bound in enumerate(BUCKETS_S):
+        for _ in range(place):
+            counters.observe(operation, round(bound * 1e9))
+    counters.observe(operation, 60_000_000_000)
+    buckets, sum_s = Totals(sheet).latency(operation)
+    assert buckets == [*range(len(BUCKETS_S)), 1]
+    assert sum_s == pytest.approx(60 + sum(place * bound for place, bound in enumerate(BUCKETS_S)))
+    others = set(OPERATION_NAMES) - {operation}
+    assert all(Totals(sheet).latency(other) == ([0] * (len(BUCKETS_S) + 1), 0) for other in others)
+    assert everything(Totals(sheet)) == {}
+
+
+def test_an_unknown_operation_is_another_one(sheet: Sheet) -> None:
+    Counters(sheet).observe("no such operation", 1)
+    assert sum(Totals(sheet).latency(OTHER)[0]) == 1
+
+
+class Worker:
+    """Another process that counts until it is told to end, or killed."""
+
+    def __init__(self, sheet: Sheet) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._line, end = context.Pipe()
+        self.process = context.Process(target=_count_apart, args=(sheet, end), daemon=True)
+        self.process.start()
+        assert self._line.poll(START_DEADLINE_S)
+        self._line.recv()
+
+    def end(self) -> None:
+        self._line.send("over")
+        self.process.join(START_DEADLINE_S)
+
+
+def _count_apart(sheet: Sheet, line: Connection) -> None:
+    counters = Counters(sheet)
+    counters.add(STORE_ERRORS)
+    line.send("counted")
+    line.recv()
+
+
+def test_processes_that_live_count_apart_and_one_that_was_killed_is_taken_over(sheet: Sheet) -> None:
+    one, other = Worker(sheet), Worker(sheet)
+    assert len(list(sheet.rows())) == 2
+    one.process.kill()
+    one.process.join()
+    another = Worker(sheet)
+    assert len(list(sheet.rows())) == 2
+    assert Totals(sheet).of(STORE_ERRORS) == 3
+    for worker in (other, another):
+        worker.end()
+    Counters(sheet).add(STORE_ERRORS)
+    assert (len(list(sheet.rows())), Totals(sheet).of(STORE_ERRORS)) == (2, 4)
+
+
+def test_threads_lose_no_count(sheet: Sheet) -> None:
+    counters = Counters(sheet)
+
+    def count() -> None:
+        for _ in range(5000):
+            counters.add(PROBLEMS, "not_found")
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert Totals(sheet).of(PROBLEMS, "not_found") == 20_000
+
+
+def test_without_a_sheet_or_room_on_it_it_counts_in_memory_alone(
+    sheet: Sheet, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Counters().add_counted(COUNTED)
+    assert caplog.text == ""
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.pwrite", full)
+    Counters(sheet).add_counted(COUNTED)
+    assert "missing from the metrics" in caplog.text
+    assert everything(Totals(sheet)) == {}
+
+
+def test_a_sheet_that_was_not_finished_counts_nothing_and_is_gone_on_with(sheet: Sheet) -> None:
+    os.pwrite(sheet._descriptor, bytes(17), 0)
+    assert everything(Totals(sheet)) == {}
+    Counters(sheet).add(STORE_ERRORS)
+    assert Totals(sheet).of(STORE_ERRORS) == 1

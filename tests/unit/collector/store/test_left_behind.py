@@ -1,0 +1,63 @@
+"""What uploads leave in a real store: bounded by what they add to tallies, whatever else they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import redis
+
+from client_sdk.protocol import MAX_REPORTS
+from collector.store.packed_verdict import MOST_BYTES
+from collector.store.port import Counted
+from collector.store.redis_store import RedisStore
+from tests.support.services.collecting import judged
+from tests.support.services.hostile_uploads import HONEST, HOSTILE, Kind
+
+UPLOADS = 1500
+"""Enough to fill buckets on two levels, and begin a third."""
+
+ROUNDING_BYTES = 1
+"""How far two averages may lie apart by how full buckets happen to be."""
+
+
+@pytest.fixture
+def client(embedded_url: str) -> Iterator[Any]:
+    with redis.Redis.from_url(embedded_url) as connection:
+        yield connection
+
+
+def left_bytes(client: Any, store: RedisStore, kind: Kind) -> float:
+    """Return the bytes of all keys but tallies that uploads of a kind leave behind, by the upload."""
+    client.flushall()
+    store.prepare()
+    before = set(client.keys())
+    for outcome in store.count_all([judged(kind.made(number)) for number in range(UPLOADS)]):
+        assert isinstance(outcome, Counted)
+        assert outcome.verdict.accepted == kind.counted
+    left: int = sum(client.memory_usage(key, samples=0) for key in set(client.keys("{0}:seen:*")) - before)
+    return left / UPLOADS
+
+
+@pytest.fixture(scope="module")
+def honest(embedded_url: str) -> Iterator[float]:
+    with redis.Redis.from_url(embedded_url) as connection:
+        store = RedisStore(embedded_url)
+        yield left_bytes(connection, store, HONEST)
+        store.disconnect()
+
+
+@pytest.mark.parametrize("kind", HOSTILE.values(), ids=HOSTILE)
+def test_no_upload_leaves_more_than_an_honest_one_and_a_byte_a_report_that_it_adds_to_a_tally(
+    client: Any, embedded_url: str, honest: float, kind: Kind
+) -> None:
+    store = RedisStore(embedded_url)
+    left = left_bytes(client, store, kind)
+    assert left <= (honest + min(kind.counted, MOST_BYTES) + ROUNDING_BYTES if kind.counted else 0)
+    assert {client.object("encoding", key) for key in client.keys("{0}:seen:*")} <= {b"listpack"}
+    store.disconnect()
+
+
+def test_there_are_hostile_uploads_of_which_nothing_something_and_much_is_counted() -> None:
+    assert {0, 1, MAX_REPORTS // 2} <= {kind.counted for kind in HOSTILE.values()}

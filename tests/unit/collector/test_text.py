@@ -1,0 +1,10 @@
+"""One thing is one, and none or several are many."""
+
+from __future__ import annotations
+
+from collector.text import plural
+
+
+def test_one_is_one_and_others_are_many() -> None:
+    assert [plural(number, "report") for number in (0, 1, 2)] == ["0 reports", "1 report", "2 reports"]
+    assert [plural(number, "tally", "tallies") for number in (1, 1024)] == ["1 tally", "1,024 tallies"]

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import pytest
+
+from client_sdk.protocol import GRACE_S, Window
+from collector.errors import ConfigError, StoreUnavailableError
+from collector.monitoring.health import Health
+from collector.store.windows import close_due_windows
+from collector.upkeep.maintenance import RETRY_INTERVAL_S, REWRITE_INTERVAL_S, Maintenance, Seen
+from tests.support.services.collecting import TODAY, judged, report, upload
+from tests.support.services.memory_store import MemoryStore
+from tests.support.services.processes import wait_until
+
+CLOSE_S = float(Window.parse(TODAY).ends_at + GRACE_S)
+
+
+class Log:
+    """An append-only file that counts its rewrites, may be busy, and may fail."""
+
+    def __init__(self) -> None:
+        self.rewrites = 0
+        self.is_busy = False
+        self.fails = False
+
+    def rewrite_log(self) -> bool:
+        self.rewrites += not self.is_busy
+        return not self.is_busy
+
+    def log_rewrite_failed(self) -> bool:
+        return self.fails
+
+
+def used_store() -> MemoryStore:
+    store = MemoryStore()
+    store.count(judged(upload(report(), report("plan", 0, "2026-W47"))))
+    return store
+
+
+def test_a_window_closes_when_its_grace_is_over_and_not_before() -> None:
+    store = used_store()
+    close_due_windows(store, now_s=CLOSE_S - 1, grace_s=GRACE_S)
+    assert store.closed_windows() == frozenset()
+    close_due_windows(store, now_s=CLOSE_S, grace_s=GRACE_S)
+    assert store.closed_windows() == {TODAY}
+
+
+def test_a_closed_window_stays_closed_when_the_clock_goes_back_or_the_grace_grows() -> None:
+    store = used_store()
+    close_due_windows(store, now_s=CLOSE_S, grace_s=GRACE_S)
+    close_due_windows(store, now_s=CLOSE_S - 10, grace_s=2 * GRACE_S)
+    assert store.closed_windows() == {TODAY}
+
+
+def test_the_log_is_rewritten_at_least_every_quarter_of_an_hour() -> None:
+    log = Log()
+    chores = Maintenance(used_store(), log, grace_s=GRACE_S, clock=lambda: 0.0)
+    for second in range(3600):
+        chores.tick(float(second))
+    assert REWRITE_INTERVAL_S < 900
+    assert log.rewrites == 1 + int(3599 / REWRITE_INTERVAL_S)
+
+
+def test_the_log_is_rewritten_when_a_window_closes_whoever_closes_it() -> None:
+    store, log, now = used_store(), Log(), [CLOSE_S - 1]
+    chores = Maintenance(store, log, grace_s=GRACE_S, clock=lambda: now[0])
+    chores.tick(0.0)
+    chores.tick(1.0)
+    assert log.rewrites == 1
+    now[0] = CLOSE_S
+    chores.tick(2.0)
+    assert log.rewrites == 2
+    store.close(Window.parse("2026-W47"))
+    chores.tick(3.0)
+    assert log.rewrites == 3
+
+
+def test_a_rewrite_that_could_not_begin_is_asked_for_again() -> None:
+    log = Log()
+    chores = Maintenance(used_store(), log, grace_s=GRACE_S, clock=lambda: 0.0)
+    log.is_busy = True
+    chores.tick(0.0)
+    log.is_busy = False
+    chores.tick(1.0)
+    chores.tick(2.0)
+    assert log.rewrites == 1
+
+
+def test_a_rewrite_that_came_to_nothing_is_asked_for_again_after_a_pause() -> None:
+    log = Log()
+    chores = Maintenance(used_store(), log, grace_s=GRACE_S, clock=lambda: 0.0)
+    log.fails = True
+    for second in range(int(RETRY_INTERVAL_S) + 1):
+        chores.tick(float(second))
+    assert log.rewrites == 2
+    log.fails = False
+    for second in range(int(RETRY_INTERVAL_S) + 1, 200):
+        chores.tick(float(second))
+    assert log.rewrites == 2
+
+
+def test_maintenance_goes_on_after_whatever_fails(caplog: pytest.LogCaptureFixture) -> None:
+    failures = [OSError("the disk is full"), ConfigError("in use"), StoreUnavailableError("down")]
+    log = Log()
+
+    def fail() -> Seen:
+        if failures:
+            raise failures.pop()
+        return Seen()
+
+    chores = Maintenance(used_store(), log, grace_s=GRACE_S, every_tick=fail)
+    chores.start()
+    wait_until(lambda: log.rewrites == 1, what="a rewrite after all failures")
+    chores.stop()
+    assert [record.getMessage() for record in caplog.records] == ["maintenance waits: down"]
+
+
+def test_a_store_that_is_refused_is_not_up() -> None:
+    def refuse() -> Seen:
+        raise ConfigError("a part of what was acknowledged is lost")
+
+    chores = Maintenance(used_store(), Log(), grace_s=GRACE_S, every_tick=refuse)
+    chores.start()
+    try:
+        wait_until(lambda: not chores.health.is_up, what="the refusal to be seen")
+    finally:
+        chores.stop()
+
+
+def test_the_log_is_rewritten_although_windows_cannot_be_looked_after() -> None:
+    store, log = used_store(), Log()
+    chores = Maintenance(store, log, grace_s=GRACE_S, clock=lambda: 0.0)
+    store.is_down = True
+    for second in range(10):
+        with pytest.raises(StoreUnavailableError):
+            chores.tick(float(second))
+    assert log.rewrites == 1
+
+
+def test_what_is_seen_of_the_servers_is_told() -> None:
+    seen = Seen(is_noted=False, memory_used=0.5)
+    chores = Maintenance(used_store(), Log(), grace_s=GRACE_S, every_tick=lambda: seen, clock=lambda: 0.0)
+    chores.tick(0.0)
+    assert chores.health == Health(is_up=True, is_noted=False, open_windows=2, closed_windows=0, memory_used=0.5)

@@ -1,0 +1,103 @@
+"""Tallies that go, on a real store: whole or not at all for whoever reads, and never to come back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from client_sdk.protocol import Refusal, Verdict, Window
+from collector.errors import StoreUnavailableError
+from collector.store import keys
+from collector.store.redis_store import RedisStore
+from collector.store.schema import SCHEMA
+from collector.store.shards import Shards
+from collector.upkeep.redis_retirement import RedisRetirement
+from collector.upkeep.retention import TallyName
+from tests.support.services.collecting import REGISTRY, TODAY, judged, report, upload
+
+OS = TallyName("os", REGISTRY.metric("os").edition, TODAY)
+DARK_MODE = TallyName("dark_mode", REGISTRY.metric("dark_mode").edition, TODAY)
+PLAN = TallyName("plan", REGISTRY.metric("plan").edition, "2026-W47")
+
+
+@pytest.fixture
+def store(embedded_url: str) -> Iterator[RedisStore]:
+    with redis.Redis.from_url(embedded_url) as client:
+        client.flushall()
+        client.hset(keys.STORE, mapping={"schema": str(SCHEMA), "shards": "4"})
+    used = RedisStore(embedded_url)
+    used.prepare()
+    for _ in range(16):
+        used.count(judged(upload(report(), report("os", 3), report("plan", 0, "2026-W47"))))
+    used.close(Window.parse(TODAY))
+    yield used
+    used.disconnect()
+
+
+def closed_metrics(store: RedisStore) -> dict[str, int]:
+    return {tally.metric: sum(tally.counts) for tally in store.closed_tallies(store.closed_windows())}
+
+
+def keys_with(store: RedisStore, part: str) -> list[bytes]:
+    return list(store.run(0, "KEYS", f"*{part}*"))
+
+
+def test_a_retired_tally_is_gone_from_every_shard_and_the_others_are_whole(store: RedisStore) -> None:
+    assert closed_metrics(store) == {"dark_mode": 16, "os": 16}
+    retirement = RedisRetirement(store)
+    assert retirement.tally_names() == {OS, DARK_MODE, PLAN}
+    retirement.retire([OS])
+    assert retirement.tally_names() == {DARK_MODE, PLAN}
+    assert closed_metrics(store) == {"dark_mode": 16}
+    assert keys_with(store, ":tally:os:") == keys_with(store, "going") == []
+
+
+def test_an_open_window_is_left_alone_whoever_asks(store: RedisStore) -> None:
+    RedisRetirement(store).retire([PLAN])
+    store.close(Window.parse("2026-W47"))
+    assert closed_metrics(store)["plan"] == 16
+
+
+def test_a_retired_window_stays_closed_and_is_tallied_no_more(store: RedisStore) -> None:
+    RedisRetirement(store).retire([OS, DARK_MODE])
+    assert store.tallied_windows() == {"2026-W47"}
+    late = Verdict(1, ((0, Refusal.WINDOW_CLOSED),))
+    assert {store.count(judged(upload(report("os", 2)))).verdict for _ in range(16)} == {late}
+    assert closed_metrics(store) == {}
+
+
+class Breaking(RedisStore):
+    """A store that stops answering before the counts of the third shard go."""
+
+    def run(self, shard: int, *command: bytes | str | int) -> object:
+        if command[0] == "UNLINK" and shard == 2:
+            raise StoreUnavailableError("for the test")
+        return super().run(shard, *command)
+
+
+def test_a_retirement_that_breaks_off_shows_no_part_and_is_finished_by_the_next(
+    store: RedisStore, embedded_url: str
+) -> None:
+    breaking = Breaking(embedded_url, layout=store.layout)
+    with pytest.raises(StoreUnavailableError):
+        RedisRetirement(breaking).retire([OS])
+    breaking.disconnect()
+    assert keys_with(store, ":tally:os:")
+    assert closed_metrics(store) == {"dark_mode": 16}
+    RedisRetirement(store).retire([])
+    assert keys_with(store, ":tally:os:") == []
+
+
+def test_a_reader_that_came_in_between_skips_what_it_may_have_seen_in_part(
+    store: RedisStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = store._counts
+
+    def retired_meanwhile(shards: Shards, name: str, symbols: int) -> tuple[int, ...]:
+        RedisRetirement(store).retire([OS])
+        return whole(shards, name, symbols)
+
+    monkeypatch.setattr(store, "_counts", retired_meanwhile)
+    assert closed_metrics(store) == {"dark_mode": 16}

@@ -1,0 +1,273 @@
+"""The command ``audit --exact``: its forms, what it refuses, and every way to use it wrongly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from client_sdk.protocol import Coins, Metric, Number, Registry
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.permanent import Permanent
+from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from estimator.audit.exact import answers, laws_walked, prove, requests_of
+from estimator.audit.exact.answers import answers_of, inputs_of
+from estimator.commands.cli import command
+from tests.support.devices.definitions import (
+    BOOLEAN,
+    CATEGORY,
+    COUNT,
+    GAUSSIAN,
+    NUMBER,
+    SET,
+    Field,
+    metric_of,
+    registry_text,
+)
+from tests.support.estimates.every_kind import REGISTRY, REGISTRY_TEXT
+from tests.support.laws.series import ln_bounds
+
+PERMANENT: dict[str, Field] = {"permanent_epsilon": 2, "protects": "history"}
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    path = tmp_path / "metrics.toml"
+    path.write_text(registry_text(dark_mode=BOOLEAN, os=CATEGORY | {"values": ["a " * 20, "b", "c"]}))
+    return path
+
+
+def _run(*arguments: object) -> Result:
+    return CliRunner().invoke(command, ["audit", "--exact", *(str(argument) for argument in arguments)])
+
+
+def _document(registry: Path) -> dict[str, dict[str, object]]:
+    document = json.loads(_run("--registry", registry, "--format", "json").stdout)
+    return {f"{proof['metric']}, {proof['step']}": proof for proof in document["proofs"]}
+
+
+def test_every_kind_of_question_is_as_claimed_within_80_columns(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(REGISTRY_TEXT + registry_text(load=GAUSSIAN | {"delta": 0.001}).partition("delta = 0.5\n")[2])
+    result = _run("--registry", path)
+    assert result.exit_code == 0, result.output
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    lines = [line for line in result.stdout.splitlines() if line.endswith("as claimed")]
+    assert len(lines) == len(REGISTRY.metrics) + 2
+    assert sum("permanent answer: " in line for line in lines) == 1
+    (gaussian,) = (line for line in lines if "gaussian" in line)
+    claimed, proved = gaussian.partition("delta ")[2].partition(":")[0].split(" | ")
+    assert claimed == proved != "0"
+    assert result.stderr == ""
+
+
+def test_json_has_ratios_as_exact_texts(registry: Path) -> None:
+    proof = _document(registry)["dark_mode, one report"]
+    channel = Registry.load(registry).metric("dark_mode").channel
+    assert proof == {
+        "metric": "dark_mode",
+        "step": "one report",
+        "mechanism": "randomized-response",
+        "inputs": 2,
+        "inputs_walked": 2,
+        "symbols": 2,
+        "laws": 2,
+        "paths": 4,
+        "coins": [1],
+        "claimed_epsilon": "1.000000000",
+        "proved_epsilon": "1.00000000000000",
+        "claimed_ratio": str(channel.worst_ratio),
+        "proved_ratio": str(channel.worst_ratio),
+        "claimed_delta": "0",
+        "proved_delta": "0",
+        "refused": False,
+        "mismatches": [],
+    }
+
+
+def test_the_proved_epsilon_is_the_logarithm_of_the_ratio_rounded_up(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(registry_text(m=BOOLEAN | {"epsilon": "ln 3"}, n=CATEGORY | {"epsilon": 0.3}))
+    for proof in _document(path).values():
+        low, high = ln_bounds(Fraction(str(proof["proved_ratio"])))
+        assert low <= Fraction(str(proof["proved_epsilon"])) < high + Fraction(1, 10**14)
+        assert low <= Fraction(str(proof["claimed_epsilon"])) < high + Fraction(1, 10**9)
+
+
+def never_lies(self: KAryRandomizedResponse, value: int, coins: Coins) -> int:
+    coins.bernoulli(self.keep_numerator)
+    coins.below(self.inputs - 1)
+    return value
+
+
+def lies_one_part_in_2_to_the_64_too_rarely(self: RandomizedResponse, value: int, coins: Coins) -> int:
+    return value if coins.bernoulli(self.keep_numerator + 1) else 1 - value
+
+
+def test_an_installed_mechanism_that_never_lies_is_refused(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KAryRandomizedResponse, "perturb", never_lies)
+    result = _run("--registry", registry)
+    assert result.exit_code == 1
+    assert (
+        "refused: os, one report: more is revealed than is claimed: epsilon infinite where 1.000000000" in result.stderr
+    )
+    assert "refused: os, one report: a report has not the declared law: of 3 chances that of " in result.stderr
+    assert "dark_mode" not in result.stderr
+    assert "delta 0 | 1: refused *" in result.stdout
+
+
+def test_an_installed_mechanism_that_is_off_by_the_last_digit_is_refused(
+    registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RandomizedResponse, "perturb", lies_one_part_in_2_to_the_64_too_rarely)
+    result = _run("--registry", registry)
+    assert result.exit_code == 1
+    assert "refused: dark_mode, one report: epsilon or delta of the law is not the declared one" in result.stderr
+
+
+def test_an_installed_mechanism_of_more_than_was_asked_for_is_refused(
+    registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It declares what it does, so that only the registry's own words show it."""
+    right = RandomizedResponse.within
+    generous = type("Generous", (), {"odds": Fraction(4)})
+    monkeypatch.setattr(RandomizedResponse, "within", lambda _: right(generous))  # type: ignore[arg-type] # has odds
+    result = _run("--registry", registry, "--metric", "dark_mode")
+    assert result.exit_code == 1
+    assert result.stderr == "refused: dark_mode, one report: more is revealed than the definition asks for\n"
+
+
+def in_the_clear(self: Metric, answer: object, coins: Coins) -> int:
+    return self.encode(answer, coins)
+
+
+def shares_coins(self: Permanent, encode: Callable[[Coins], int], coins_of: Callable[..., Coins], *_: str) -> object:
+    value = encode(coins_of("offset"))
+    return value, self.permanent.perturb(value, coins_of("permanent"))
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "wrong"),
+    [
+        (Metric, "perturb", in_the_clear),
+        (Metric, "encode", lambda self, _answer, _coins: self.channel.inputs - 1),
+        (Number, "encode", lambda _, __, inputs, coins: inputs * coins.bernoulli(1)),
+    ],
+)
+def test_an_sdk_that_is_wrong_anywhere_on_the_way_of_an_answer_is_refused(
+    target: type, name: str, wrong: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(registry_text(m=NUMBER, n=SET, o=COUNT))
+    monkeypatch.setattr(target, name, wrong)
+    assert _run("--registry", path).exit_code != 0
+
+
+def test_permanent_answers_that_share_their_coins_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(registry_text(m=CATEGORY | PERMANENT))
+    assert _run("--registry", path).exit_code == 0
+    monkeypatch.setattr(Permanent, "settle", shares_coins)
+    result = _run("--registry", path)
+    assert result.exit_code == 1
+    assert "refused: m, permanent answer: a pair of answers has not the declared law" in result.stderr
+
+
+def test_an_sdk_that_cannot_be_walked_is_no_right_one(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RandomizedResponse, "perturb", lambda _, value, coins: value + coins.below(2**64) % 3)
+    result = _run("--registry", registry)
+    assert result.exit_code == 2
+    assert "dark_mode: a draw falls in 6148914691236517206 ways that differ" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--metric", "dark_mod"], "dark_mod"),
+        (["--reports", 480], "--exact walks all paths, so leave it out"),
+        (["--format", "csv"], "csv"),
+        (["--all-input"], "--all-inputs"),
+    ],
+)
+def test_wrong_use_is_said(registry: Path, arguments: list[object], said: str) -> None:
+    result = _run("--registry", registry, *arguments)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_the_words_of_a_registry_are_what_is_asked_for() -> None:
+    text = registry_text(
+        a=BOOLEAN | {"epsilon": "ln 3"}, b=GAUSSIAN, c=CATEGORY | {"permanent_epsilon": "ln 5", "protects": "history"}
+    )
+    requests = requests_of(text)
+    assert requests["a"].report.odds == 3
+    assert requests["a"].permanent is None
+    assert requests["b"].report.delta == Fraction(1, 10**6)
+    assert requests["c"].permanent is not None
+    assert requests["c"].permanent.odds == 5
+
+
+@pytest.mark.parametrize(
+    ("metric", "walked"),
+    [
+        (metric_of(CATEGORY), ["a", "b", "c"]),
+        (metric_of(SET), [(), ("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c")]),
+        (metric_of(COUNT), list(range(10))),
+        (metric_of(NUMBER), [0, 9, 3, Fraction(9, 2)]),
+        (metric_of(COUNT | {"max": 10**6, "statistic": "mean", "epsilon": 0.5}), [0, 10**6, 333333, 500000]),
+    ],
+)
+def test_few_answers_are_all_walked_and_of_many_the_ends_and_some_between(metric: Metric, walked: list[object]) -> None:
+    found = answers_of(metric, inputs_of(metric.channel, all_inputs=False))
+    assert [answer.value for answer in found] == walked
+    assert all(sum(answer.inputs.values()) == 1 for answer in found)
+
+
+def test_of_many_sets_those_of_each_size_are_walked() -> None:
+    many = metric_of(SET | {"values": [f"v{place}" for place in range(40)], "max_items": 4})
+    sizes = [len(answer.value) for answer in answers_of(many, ()) if isinstance(answer.value, tuple)]
+    assert sizes == [0, 1, 1, 2, 2, 4, 4]
+
+
+def test_a_large_alphabet_is_walked_by_a_sample_and_a_step_is_said_for_each_law(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(answers, "MOST_PATHS", 2**13)
+    many = Registry.parse(registry_text(m=CATEGORY | {"values": [f"v{place}" for place in range(1024)]}))
+    steps: list[int] = []
+    (proof,) = prove(many, {}, after_law=steps.append).proofs
+    assert not proof.is_refused
+    assert proof.walked.inputs == len(steps) == laws_walked(many) < proof.inputs
+
+
+@pytest.mark.parametrize("text", [REGISTRY_TEXT, registry_text(m=CATEGORY | PERMANENT, n=NUMBER | PERMANENT)])
+def test_as_many_laws_are_walked_as_were_foretold(text: str) -> None:
+    registry, steps = Registry.parse(text), list[int]()
+    prove(registry, requests_of(text), after_law=steps.append)
+    assert sum(steps) == laws_walked(registry)
+
+
+def test_an_input_that_no_sample_holds_is_refused_among_all_inputs(
+    registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A device that tells the truth for one value of many: what a sample does not show, and all inputs do."""
+    monkeypatch.setattr(answers, "MOST_PATHS", 1)
+    values = [f"v{place}" for place in range(20)]
+    registry.write_text(registry_text(m=CATEGORY | {"values": values, "mechanism": "k-ary-randomized-response"}))
+    right = KAryRandomizedResponse.perturb
+    monkeypatch.setattr(
+        KAryRandomizedResponse,
+        "perturb",
+        lambda self, value, coins: right(self, value, coins) * (value != 3) + value * (value == 3),
+    )
+    sampled = _run("--registry", registry)
+    assert "5 of 20" in sampled.stdout
+    assert "sample as claimed" in sampled.stdout
+    whole = _run("--registry", registry, "--all-inputs")
+    assert whole.exit_code == 1
+    assert "20 of 20" in whole.stdout
+    assert CliRunner().invoke(command, ["audit", "--registry", str(registry), "--all-inputs"]).exit_code == 2

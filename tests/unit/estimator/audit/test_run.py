@@ -1,0 +1,257 @@
+"""The audit plays the real SDK: a right one is not accused, and one that leaks anywhere on its way is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pytest
+
+from client_sdk import Registry
+from client_sdk.answers import coins
+from client_sdk.ledger import create
+from client_sdk.protocol import Metric, Upload
+from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from estimator.audit import run
+from estimator.audit.answers import extremes
+from estimator.audit.attack import FALSE_ACCUSATION, LEAST_OBSERVATIONS, Claim, attack, level_of
+from estimator.audit.black_box import INSTALLED, Life, MakeDevice, play, without_ceilings
+from estimator.audit.features import observe, tabulate
+from estimator.audit.games import APART, LEAST_REPORTS, MONTH, Contest, scenes
+from estimator.audit.run import Audit, audit, chosen, default_reports, windows_played
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, metric_of, registry_text
+from tests.support.laws.histories import changes, places
+from tests.support.mutants.audits import LEAKS, NeverNoised, RepeatedCoins, SeededCoins, seeded, table_of
+from tests.support.mutants.permanent_answers import PERMANENT_MUTANTS
+
+SEED = 3
+
+KINDS = Registry.parse(
+    registry_text(
+        dark_mode=BOOLEAN,
+        os=CATEGORY,
+        size=NUMBER,
+        mood=CATEGORY | {"kind": "ordinal"},
+        languages=CATEGORY | {"kind": "set", "max_items": 2},
+        crashes={"purpose": "Why?", "kind": "count", "max": 9, "statistic": "mean", "epsilon": 1},
+        both={"purpose": "Why?", "cross": ["dark_mode", "os"], "epsilon": 1},
+        load=NUMBER | {"mechanism": "gaussian", "delta": 1e-3, "epsilon": 2, "window": "week"},
+    )
+)
+ONE = chosen(KINDS, ("dark_mode",))
+TWO = chosen(Registry.parse(registry_text(dark_mode=BOOLEAN, sound=BOOLEAN)), ())
+
+ENOUGH = 2 * MONTH * 100
+"""Reports of an answer, whose months prove on their second half that an event never happens."""
+
+
+def horizons_of(made: Audit) -> set[str]:
+    return {finding.contest.horizon for finding in made.accused}
+
+
+def test_the_extremes_of_every_kind_are_answers_of_its_domain() -> None:
+    names = {name: [answer.name for answer in extremes(metric)] for name, metric in KINDS.metrics.items()}
+    assert names == {
+        "dark_mode": ["false", "true"],
+        "os": ["a", "c", "b"],
+        "size": ["0", "9"],
+        "mood": ["a", "c", "b"],
+        "languages": ["{}", "{a, b}", "{b, c}"],
+        "crashes": ["0", "9"],
+        "both": ["false, a", "true, c", "false, b", "false, c"],
+        "load": ["0", "9"],
+    }
+    for metric in KINDS.metrics.values():
+        for answer in extremes(metric):
+            metric.perturb(answer.value, SeededCoins(SEED))
+
+
+def test_a_device_sends_one_report_a_metric_and_window_however_small_its_budget() -> None:
+    poor = Registry.parse(
+        registry_text(load=NUMBER | {"window": "month"}, dark_mode=BOOLEAN).replace("400", "1").replace("20", "1")
+    )
+    metric = poor.metric("load")
+    life = Life(tuple({"load": 9, "dark_mode": True} for _ in range(MONTH)), metric.window)
+    windows = play(without_ceilings(poor), life)
+    assert [len(bodies) for bodies in windows] == [1] * MONTH
+    uploads = [Upload.decode(body) for (body,) in windows]
+    assert [{report.metric for report in upload.reports} for upload in uploads] == [{"load", "dark_mode"}] * MONTH
+    assert len({report.window for upload in uploads for report in upload.reports}) == 2 * MONTH
+
+
+def test_a_metric_that_expired_is_played_all_the_same_and_means_the_same() -> None:
+    text = registry_text(dark_mode=BOOLEAN) + "expires = 2020-01-01\n"
+    old = Registry.parse(text)
+    asked = chosen(old, ())
+    assert asked.metric("dark_mode").edition == old.metric("dark_mode").edition
+    ((body,),) = play(asked, Life(({"dark_mode": True},), asked.budget.window))
+    assert len(Upload.decode(body).reports) == 1
+
+
+def test_what_is_in_the_bytes_is_observed() -> None:
+    registry = without_ceilings(KINDS)
+    ((body,),) = play(registry, Life(({"dark_mode": True, "os": "a"},), registry.budget.window))
+    seen = {feature.name: value for feature, value in observe([[body, b"not JSON"]]).items()}
+    assert seen["uploads"] == 2
+    assert seen["bytes of upload 0"] == len(body)
+    assert seen["id of upload 0"] == Upload.decode(body).id
+    assert seen["order of upload 0"] in (("dark_mode", "os"), ("os", "dark_mode"))
+    assert {"symbol 1 of os", "place of os in upload 0"} < set(seen)
+    assert seen["all of upload 1"] == b"not JSON"
+    assert "all of upload 0" not in seen
+
+
+def test_a_right_sdk_is_not_accused_at_any_horizon_of_any_kind() -> None:
+    made = audit(without_ceilings(KINDS), LEAST_REPORTS * 2, make_device=seeded(SEED))
+    assert not made.accused
+    assert len({finding.contest.horizon for finding in made.findings}) == 5
+    assert {finding.contest.metric for finding in made.findings} == {None, *KINDS.metrics}
+    (load,) = [each for each in made.findings if (each.contest.metric, each.contest.by_window) == ("load", True)]
+    assert load.proof.claim.delta == pytest.approx(float(KINDS.metric("load").delta))
+    assert load.proof.claim.delta > 0
+
+
+def test_what_was_played_is_what_was_planned() -> None:
+    steps: list[int] = []
+    made = audit(TWO, LEAST_REPORTS, after_life=steps.append)
+    assert sum(steps) == windows_played(TWO, LEAST_REPORTS)
+    assert len(made.findings) == sum(len(scene.contests) for scene in scenes(TWO, LEAST_REPORTS))
+    assert all(finding.proof.observations >= LEAST_OBSERVATIONS for finding in made.findings)
+
+
+def test_the_default_takes_about_as_long_for_many_questions_as_for_few() -> None:
+    few, many = default_reports(ONE), default_reports(without_ceilings(KINDS))
+    assert LEAST_REPORTS < many < few
+    assert windows_played(without_ceilings(KINDS), many) < 2 * windows_played(ONE, few) * 10
+    crowd = Registry.parse(registry_text(**{f"m{number}": BOOLEAN for number in range(1000)}))
+    assert default_reports(chosen(crowd, ())) == LEAST_REPORTS
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_an_sdk_that_leaks_beside_its_channels_is_accused(name: str) -> None:
+    made = audit(ONE, 480, make_device=partial(LEAKS[name], coins=SeededCoins(SEED)))
+    assert "one report" in horizons_of(made)
+
+
+def test_coins_that_two_reports_of_a_window_share_are_seen_only_in_both_together() -> None:
+    device: MakeDevice = partial(INSTALLED, coins=RepeatedCoins(SEED, 2 * 2))
+    made = audit(TWO, 2400, make_device=device)
+    assert "a window, one differs" in horizons_of(made)
+
+
+def test_coins_that_repeat_from_window_to_window_are_seen_only_in_a_month() -> None:
+    device: MakeDevice = partial(INSTALLED, coins=RepeatedCoins(SEED, 2 * MONTH))
+    made = audit(ONE, ENOUGH, make_device=device)
+    assert horizons_of(made) == {f"{MONTH} windows, one differs"}
+
+
+def test_a_wrong_channel_within_the_sdk_is_accused() -> None:
+    metric = ONE.metric("dark_mode")
+    assert isinstance(metric.channel, RandomizedResponse)
+    wrong = replace(metric, channel=NeverNoised(metric.channel.keep_numerator))
+    made = audit(replace(ONE, metrics={"dark_mode": wrong}), 480, make_device=seeded(SEED))
+    assert "one report" in horizons_of(made)
+
+
+def test_an_attack_that_sees_nothing_proves_nothing() -> None:
+    silent = tabulate([observe([[]])] * 100, [observe([[]])] * 100)
+    proof = attack(silent, Claim(1.0), level_of(1))
+    assert (proof.epsilon, proof.excess) == (0.0, 0.0)
+
+
+def test_the_level_is_shared_by_all_bounds() -> None:
+    assert level_of(25) * 25 * 4 == pytest.approx(FALSE_ACCUSATION)
+
+
+def test_the_halves_are_not_mixed_up() -> None:
+    """An event that is only in the first half must prove nothing."""
+    half = 2000
+    generator = np.random.default_rng(SEED)
+    same = {0: 1, 1: 1}
+    table = table_of(same, same, 2 * half, generator)  # type: ignore[arg-type] # shares need not be fractions
+    table.first[:half], table.second[:half] = 0, 1
+    assert attack(table, Claim(1.0), level_of(1)).epsilon < 1.0
+
+
+PERMANENT = chosen(
+    Registry.parse(
+        registry_text(
+            theme=CATEGORY | {"permanent_epsilon": 1, "protects": "pattern", "max_values": 2},
+            load=NUMBER | {"permanent_epsilon": 1, "protects": "history"},
+        )
+    ),
+    (),
+)
+
+
+def test_a_right_sdk_is_not_accused_of_its_permanent_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(create, "draw_secret", partial(np.random.default_rng(SEED).bytes, 32))
+    made = audit(PERMANENT, LEAST_REPORTS * 2, make_device=seeded(SEED))
+    assert not made.accused
+    claims = {
+        (finding.contest.metric, finding.contest.horizon): finding.proof.claim.epsilon
+        for finding in made.findings
+        if finding.contest.horizon.startswith(f"{MONTH} windows")
+    }
+    each, permanent = PERMANENT.metric("theme").epsilon_nanos / 1e9, PERMANENT.metric("theme").permanent_nanos / 1e9
+    horizons = ("all differ", "one differs", "not kept together")
+    assert claims.keys() == {
+        *((metric, f"{MONTH} windows, {horizon}") for metric in ("theme", "load") for horizon in horizons),
+        ("theme", f"{MONTH} windows, one pattern"),
+        ("load", f"{MONTH} windows, all between"),
+    }
+    assert claims["theme", f"{MONTH} windows, all differ"] == pytest.approx(permanent)
+    assert claims["theme", f"{MONTH} windows, one pattern"] == pytest.approx(2 * permanent)
+    assert claims["theme", f"{MONTH} windows, one differs"] == pytest.approx(each)
+    assert claims["theme", APART] == pytest.approx(7 * each)
+    assert claims["load", APART] == pytest.approx(MONTH * PERMANENT.metric("load").epsilon_nanos / 1e9)
+
+
+def contests_of(metric: Metric) -> dict[str, Contest]:
+    registry = replace(PERMANENT, metrics={"m": metric})
+    return {one.horizon: one for scene in scenes(registry, LEAST_REPORTS) for one in scene.contests}
+
+
+def answers_of(life: Life) -> list[object]:
+    return [answers["m"] for answers in life.answers]
+
+
+def test_what_is_not_kept_together_changes_at_the_same_times_and_has_no_one_pattern() -> None:
+    theme = metric_of(CATEGORY | {"permanent_epsilon": 1, "protects": "pattern", "max_values": 3})
+    contest = contests_of(theme)[APART]
+    assert contest.names == ("a, b, a, b", "a, b, c, b")
+    one, other = ([theme.domain.labels.index(answer) for answer in answers_of(life)] for life in contest.lives)
+    assert changes(one) == changes(other)
+    assert places(one, 3) != places(other, 3)
+
+
+def test_numbers_that_are_nearly_equal_are_not_kept_together_with_the_ends() -> None:
+    size = metric_of(NUMBER | {"high": 1, "permanent_epsilon": 1, "protects": "pattern", "max_values": 2})
+    contest = contests_of(size)[APART]
+    assert contest.names == ("0.5, 0.5000001", "0, 1")
+    assert [set(answers_of(life)) for life in contest.lives] == [{Fraction(1, 2), Fraction(5000001, 10**7)}, {0, 1}]
+    clicks = metric_of(COUNT | {"statistic": "mean", "permanent_epsilon": 1, "protects": "history"})
+    assert contests_of(clicks)[APART].names == ("4, 5", "0, 9")
+
+
+def test_of_two_values_nothing_that_changes_at_the_same_times_is_told_apart() -> None:
+    assert APART not in contests_of(metric_of(BOOLEAN | {"permanent_epsilon": 1, "protects": "history"}))
+
+
+def test_where_one_permanent_answer_speaks_for_all_every_month_is_within_its_epsilon() -> None:
+    once = metric_of(CATEGORY | {"permanent_epsilon": 1, "protects": "pattern", "max_values": 1})
+    claims = {horizon: contest.claim.epsilon for horizon, contest in contests_of(once).items()}
+    assert claims[APART] == claims[f"{MONTH} windows, one pattern"] == pytest.approx(1)
+
+
+def test_an_sdk_whose_permanent_answers_never_lie_is_accused_by_a_month(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = PERMANENT_MUTANTS["a permanent answer that never lies"](SeededCoins(SEED))
+    monkeypatch.setattr(coins, "PrfCoins", wrong)
+    metric = metric_of(BOOLEAN | {"permanent_epsilon": 1, "protects": "history"})
+    registry = replace(PERMANENT, metrics={"m": metric})
+    _, month = scenes(registry, 4000)
+    monkeypatch.setattr(run, "scenes", lambda *_: [replace(month, contests=month.contests[:1])])  # the others take long
+    made = audit(registry, 4000, make_device=seeded(SEED))
+    assert horizons_of(made) == {f"{MONTH} windows, all differ"}

@@ -1,0 +1,292 @@
+"""A folder a closed window: written once, whole, by one run at a time, whatever interrupts it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from client_sdk.protocol import Registry, Window
+from collector.embedded.store import EmbeddedStore
+from estimator import load_report
+from estimator.archive.folder import OF_A_COLLECTOR, Archive
+from estimator.atomic_file import write_through
+from estimator.commands.cli import command
+from estimator.report.report import make_report
+from estimator.results.report import Report
+from estimator.tallies.tally import Tally
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, registry_text
+
+REGISTRY_TEXT = registry_text(
+    dark_mode=BOOLEAN, os=CATEGORY, weekly=BOOLEAN | {"window": "week"}, monthly=BOOLEAN | {"window": "month"}
+)
+REGISTRY = Registry.parse(REGISTRY_TEXT)
+FILES = {"report.html", "report.json", "report.csv", "report.parquet"}
+NEW, NOTHING, PARTLY, FAILED, USAGE = 0, 3, 4, 1, 2
+
+
+def line(metric: str, window: str, *, closed: bool = True, edition: str | None = None, more: int = 0) -> str:
+    counts = [30 + more + symbol for symbol in range(REGISTRY.metric(metric).channel.symbols)]
+    fields = {"metric": metric, "edition": edition or REGISTRY.metric(metric).edition, "window": window}
+    return json.dumps(fields | {"closed": closed, "reports": sum(counts), "counts": counts}) + "\n"
+
+
+FIRST = line("dark_mode", "2026-11-19") + line("os", "2026-11-19") + line("dark_mode", "2026-11-21", closed=False)
+MORE = FIRST + line("dark_mode", "2026-11-20") + line("weekly", "2026-W47") + line("monthly", "2026-11")
+UNFIT = line("os", "2026-11-18", edition="0" * 12)
+
+
+NOON = Window.parse("2026-11-21").starts_at + 43_200
+
+
+@pytest.fixture
+def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("estimator.commands.report.time", SimpleNamespace(time=lambda: NOON))
+    (tmp_path / "metrics.toml").write_text(REGISTRY_TEXT)
+    return tmp_path / "reports"
+
+
+def _keep(out: Path, tallies: str, *more: str) -> Result:
+    (out.parent / "tallies.ndjson").write_text(tallies)
+    places = ("--registry", str(out.parent / "metrics.toml"), "--tallies", str(out.parent / "tallies.ndjson"))
+    return CliRunner().invoke(command, ["report", *places, "--out", str(out), "--every", "window", *more])
+
+
+def folders(out: Path) -> set[str]:
+    return {path.name for path in out.iterdir() if path.is_dir()}
+
+
+def contents(out: Path) -> dict[str, tuple[bytes, int]]:
+    files = (path for path in sorted(out.rglob("*")) if path.is_file())
+    return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in files if path.name != ".lock"}
+
+
+def test_every_closed_window_gets_a_folder_in_every_form(out: Path) -> None:
+    assert _keep(out, MORE).exit_code == NEW
+    assert folders(out) == {"2026-11-19", "2026-11-20", "2026-W47", "2026-11"}
+    for window in folders(out):
+        assert {path.name for path in (out / window).iterdir()} == FILES
+        report = load_report(out / window / "report.json")
+        assert {one.window.text for one in report.metrics} == {window}
+
+
+def test_a_window_that_has_not_begun_is_not_written_so_that_it_can_be_once_it_is_over(out: Path) -> None:
+    early = _keep(out, FIRST + line("dark_mode", "2026-11-22") + line("dark_mode", "9998-12-31"))
+    assert early.exit_code == PARTLY
+    assert early.stderr.count("it has not begun; see whether the clocks") == 2
+    assert folders(out) == {"2026-11-19"}
+
+
+def test_a_second_run_has_nothing_to_do_and_touches_nothing(out: Path) -> None:
+    _keep(out, MORE)
+    before = contents(out)
+    again = _keep(out, MORE)
+    assert (again.exit_code, again.stdout) == (NOTHING, "")
+    assert "nothing new: every closed window is there" in again.stderr
+    assert contents(out) == before
+
+
+def test_a_later_run_adds_what_was_closed_since_and_rewrites_no_window(out: Path) -> None:
+    _keep(out, FIRST)
+    before = contents(out / "2026-11-19")
+    other = MORE.replace(line("dark_mode", "2026-11-19"), line("dark_mode", "2026-11-19", more=9))  # never happens
+    later = _keep(out, other)
+    assert (later.exit_code, later.stdout.count("wrote")) == (NEW, 3)
+    assert contents(out / "2026-11-19") == before
+
+
+def test_the_index_links_every_file_of_every_window_the_newest_first(out: Path) -> None:
+    _keep(out, MORE + UNFIT.replace("2026-11-18", "2026-11-19"))
+    index = json.loads((out / "index.json").read_text())
+    assert index["schema"] == 1
+    assert [one["window"] for one in index["windows"]] == ["2026-11", "2026-W47", "2026-11-20", "2026-11-19"]
+    first = index["windows"][-1]
+    assert (first["kind"], first["metrics"], first["reports"], first["skipped"]) == ("day", 2, 61 + 93, 1)
+    page = (out / "index.html").read_text()
+    links = re.findall(r'href="([^"]+)"', page)
+    assert set(links) == {f"{window}/{file}" for window in folders(out) for file in FILES}
+    assert all((out / link).is_file() for link in links)
+
+
+@pytest.mark.parametrize("spoil", ["", "{", '{"schema": 1, "windows": [{}]}', '{"schema": 2}', "[]"])
+def test_an_index_that_is_lost_or_broken_is_made_anew(out: Path, spoil: str) -> None:
+    _keep(out, MORE)
+    whole = (out / "index.json").read_text()
+    (out / "index.json").write_text(spoil)
+    assert _keep(out, MORE).exit_code == NOTHING
+    assert (out / "index.json").read_text() == whole
+
+
+def test_a_report_of_another_version_is_linked_nevertheless(out: Path) -> None:
+    (out / "2026-11-10").mkdir(parents=True)
+    (out / "2026-11-10" / "report.json").write_text('{"schema": 9}')
+    assert _keep(out, FIRST).exit_code == NEW
+    assert json.loads((out / "index.json").read_text())["windows"][-1]["reports"] is None
+    assert ">unknown<" in (out / "index.html").read_text()
+
+
+def test_a_window_of_which_nothing_fits_is_tried_again(out: Path) -> None:
+    partly = _keep(out, FIRST + UNFIT)
+    assert partly.exit_code == PARTLY
+    assert "failed 2026-11-18: no tally of it can be estimated: os 000000000000: the registry defines" in partly.stderr
+    assert folders(out) == {"2026-11-19"}
+    assert _keep(out, FIRST + UNFIT).exit_code == FAILED
+    assert _keep(out, FIRST + line("os", "2026-11-18")).exit_code == NEW
+
+
+def test_one_window_that_cannot_be_estimated_does_not_cost_the_others(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(registry: Registry, tallies: list[Tally], **wanted: Any) -> Report:
+        if tallies[0].window.text == "2026-11-19":
+            raise ZeroDivisionError("by chance")
+        return make_report(registry, tallies, **wanted)
+
+    monkeypatch.setattr("estimator.archive.windows.make_report", fail)
+    result = _keep(out, MORE)
+    assert result.exit_code == PARTLY
+    assert "failed 2026-11-19: ZeroDivisionError: by chance" in result.stderr
+    assert "2026-11-20" in folders(out)
+
+
+def test_nothing_to_report_is_nothing_new(out: Path) -> None:
+    assert _keep(out, "").exit_code == NOTHING
+    assert json.loads((out / "index.json").read_text())["windows"] == []
+
+
+def test_windows_are_chosen(out: Path) -> None:
+    assert _keep(out, MORE, "--from", "2026-11-20", "--to", "2026-11-20").exit_code == NEW
+    assert folders(out) == {"2026-11-20", "2026-W47", "2026-11"}
+
+
+class Cut(BaseException):
+    """Ends a run as a kill does: nothing of the product catches it."""
+
+
+def test_a_run_that_is_cut_off_leaves_no_half_window_and_the_next_one_cleans_up(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut(path: Path, content: bytes) -> None:
+        write_through(path, content[:10])
+        raise Cut
+
+    monkeypatch.setattr("estimator.archive.folder.write_through", cut)
+    monkeypatch.setattr("estimator.archive.folder.shutil.rmtree", lambda _: None)  # a kill cleans up nothing
+    with pytest.raises(Cut):
+        _keep(out, FIRST)
+    (left,) = folders(out)
+    assert left.startswith(".part-2026-11-19")
+    monkeypatch.undo()
+    assert _keep(out, FIRST).exit_code == NEW
+    assert folders(out) == {"2026-11-19"}
+
+
+def test_a_disk_that_is_full_fails_and_leaves_what_was_there(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _keep(out, FIRST)
+    before = contents(out)
+
+    def full(path: Path, content: bytes) -> None:
+        write_through(path, content[:10])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("estimator.archive.folder.write_through", full)
+    result = _keep(out, MORE)
+    assert result.exit_code == FAILED
+    assert "failed 2026-11-20" in result.stderr
+    assert "No space left on device" in result.stderr
+    assert contents(out) == before
+
+
+@contextmanager
+def held(out: Path) -> Iterator[None]:
+    out.mkdir()
+    with (out / ".lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def test_two_runs_at_once_do_not_meet(out: Path) -> None:
+    with held(out):
+        result = _keep(out, FIRST)
+        assert result.exit_code == NOTHING
+        assert "another run is writing to" in result.stderr
+        assert folders(out) == set()
+    assert _keep(out, FIRST).exit_code == NEW
+
+
+def test_a_folder_that_is_none_of_ours_is_left_alone(out: Path) -> None:
+    (out / "2026-11-19").mkdir(parents=True)
+    (out / "2026-11-19" / "mine.txt").touch()
+    (out / "notes").mkdir()
+    result = _keep(out, MORE)
+    assert result.exit_code == PARTLY
+    assert "2026-11-19 is there already, without report.json; move it away" in result.stderr
+    assert (out / "2026-11-19" / "mine.txt").exists()
+
+
+@pytest.mark.parametrize("block", [Path.touch, lambda path: path.symlink_to("/dev/null")])
+def test_a_target_that_is_no_folder_is_a_plain_error(out: Path, block: Callable[[Path], None]) -> None:
+    block(out)
+    result = _keep(out, FIRST)
+    assert (result.exit_code, result.stdout) == (FAILED, "")
+    assert "cannot be used: File exists; name a folder" in result.stderr
+
+
+def test_a_target_that_cannot_be_looked_into_is_a_plain_error(out: Path) -> None:
+    result = _keep(out.with_name("x" * 300), FIRST)
+    assert (result.exit_code, "cannot be used: File name too long; name a folder" in result.stderr) == (FAILED, True)
+
+
+def test_a_system_without_locks_is_told_so(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("estimator.archive.folder", "estimator.archive.index", "estimator.archive.windows"):
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    result = _keep(out, FIRST)
+    assert result.exit_code == FAILED
+    assert "--out needs fcntl, which this system does not have; run it on Linux or macOS" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        (("--preliminary",), "--out writes closed windows"),
+        (("--format", "csv"), "--out writes closed windows"),
+        (("--output", "x"), "--out writes closed windows"),
+        (("--every", "day"), "'day' is not"),
+    ],
+)
+def test_what_does_not_go_with_a_folder_is_wrong_usage(out: Path, more: tuple[str, ...], problem: str) -> None:
+    result = _keep(out, FIRST, *more)
+    assert result.exit_code == USAGE
+    assert problem in result.stderr
+    assert not out.exists()
+
+
+def test_a_lock_is_given_back_and_a_window_is_one_by_its_name(out: Path) -> None:
+    archive = Archive(out)
+    for _ in range(2):
+        with archive.locked():
+            assert archive.windows() == []
+
+
+@pytest.mark.parametrize("name", OF_A_COLLECTOR)
+def test_the_data_directory_of_a_collector_is_refused_and_left_as_it_is(out: Path, name: str) -> None:
+    out.mkdir()
+    (out / name).touch()
+    refused = _keep(out, MORE)
+    assert (refused.exit_code, "is a collector's data directory; name a folder" in refused.stderr) == (FAILED, True)
+    assert [path.name for path in out.iterdir()] == [name]
+
+
+def test_what_is_taken_for_a_collectors_is_what_lies_there(tmp_path: Path) -> None:
+    with EmbeddedStore(tmp_path):
+        assert {path.name for path in tmp_path.iterdir()} >= set(OF_A_COLLECTOR)

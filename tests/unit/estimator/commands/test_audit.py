@@ -1,0 +1,145 @@
+"""The command ``audit``: its forms, its exit codes, and every way to use it wrongly."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from client_sdk import Telemetry
+from estimator.audit.black_box import COLLECTOR
+from estimator.audit.games import LEAST_REPORTS
+from estimator.audit.run import audit
+from estimator.commands import audit as audit_module
+from estimator.commands.cli import command
+from estimator.errors import AuditError
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, Field, registry_text
+from tests.support.mutants.audits import LongerIfTrue, SeededCoins, seeded
+
+SEED = 4
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    path = tmp_path / "metrics.toml"
+    path.write_text(registry_text(dark_mode=BOOLEAN, os=CATEGORY | {"values": ["a " * 20, "b", "c"]}))
+    return path
+
+
+def _run(*arguments: object) -> Result:
+    return CliRunner().invoke(command, ["audit", *(str(argument) for argument in arguments)])
+
+
+@pytest.fixture
+def leaking(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = partial(LongerIfTrue, coins=SeededCoins(SEED))
+    monkeypatch.setattr(audit_module, "audit", partial(audit, make_device=device))
+
+
+@pytest.fixture
+def right(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_module, "audit", partial(audit, make_device=seeded(SEED)))
+
+
+@pytest.mark.usefixtures("right")
+def test_the_table_has_a_block_a_horizon_within_80_columns(registry: Path) -> None:
+    result = _run("--registry", registry, "--reports", LEAST_REPORTS)
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line.partition(":")[0] for line in lines if ": n = " in line] == [
+        "one report",
+        "30 windows, all differ",
+        "30 windows, one differs",
+        "a window, all differ",
+        "a window, one differs",
+    ]
+    assert "accused" not in result.output
+
+
+@pytest.mark.usefixtures("right")
+def test_what_permanent_answers_do_not_keep_together_is_shown_as_such(tmp_path: Path) -> None:
+    once: dict[str, Field] = {"permanent_epsilon": 1, "protects": "pattern", "max_values": 3}
+    path = tmp_path / "metrics.toml"
+    path.write_text(registry_text(theme=CATEGORY | once))
+    shown = _run("--registry", path, "--reports", LEAST_REPORTS).stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    _, block = shown.split("30 windows, not kept together: n = 4 each\n")
+    row, note = block.splitlines()[1], shown.partition("\nnot kept together: ")[2]
+    assert " ".join(row.split()).startswith("theme a, b, a, b | a, b, c, b 7.0000 ")
+    assert note.startswith("histories that only change at the same times, and numbers\nthat change.")
+    path.write_text(registry_text(theme=BOOLEAN))
+    assert "not kept together" not in _run("--registry", path, "--reports", LEAST_REPORTS).stdout
+
+
+@pytest.mark.usefixtures("right")
+def test_json_is_what_programs_are_promised(registry: Path) -> None:
+    result = _run("--registry", registry, "--reports", LEAST_REPORTS, "--metric", "dark_mode", "--format", "json")
+    document = json.loads(result.stdout)
+    assert list(document) == ["reports", "false_accusation", "accused", "findings"]
+    assert (document["reports"], document["false_accusation"], document["accused"]) == (LEAST_REPORTS, 1e-6, False)
+    first, *more = document["findings"]
+    assert {one["metric"] for one in document["findings"]} == {"dark_mode"}
+    assert len(more) == 2
+    assert (
+        first.items()
+        >= {
+            "metric": "dark_mode",
+            "horizon": "one report",
+            "answers": ["false", "true"],
+            "claimed_epsilon": 1.0,
+            "claimed_delta": 0.0,
+            "observations": LEAST_REPORTS,
+            "accused": False,
+        }.items()
+    )
+    assert set(first) - {"proved_epsilon", "detectable_excess"} == set(list(first)[:5]) | {"observations", "accused"}
+
+
+@pytest.mark.usefixtures("leaking")
+def test_an_accusation_says_what_is_refuted_and_by_how_much(registry: Path) -> None:
+    result = _run("--registry", registry, "--metric", "dark_mode", "--reports", 480)
+    assert result.exit_code == 1
+    assert "accused: dark_mode, one report, false or true: epsilon is at least " in result.stderr
+    assert "above the claimed 1.0000" in result.stderr
+    assert " *\n" in result.stdout
+
+
+def test_no_socket_is_opened(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError(COLLECTOR)
+
+    monkeypatch.setattr("socket.socket", refuse)
+    assert _run("--registry", registry, "--reports", LEAST_REPORTS, "--metric", "dark_mode").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--metric", "dark_mod"], "dark_mod"),
+        (["--reports", LEAST_REPORTS - 1], "120"),
+        (["--reports", "many"], "many"),
+        (["--format", "csv"], "csv"),
+    ],
+)
+def test_wrong_use_is_said(registry: Path, arguments: list[object], said: str) -> None:
+    result = _run("--registry", registry, *arguments)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_a_registry_that_cannot_be_used_is_said(tmp_path: Path) -> None:
+    result = _run("--registry", tmp_path / "none.toml")
+    assert result.exit_code == 2
+    assert "the registry cannot be used" in result.stderr
+
+
+def test_an_sdk_that_does_not_send_is_said(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Telemetry, "flush", lambda *_: False)
+    result = _run("--registry", registry, "--reports", LEAST_REPORTS)
+    assert result.exit_code == 2
+    assert "did not send" in result.stderr
+    assert issubclass(AuditError, Exception)

@@ -1,0 +1,240 @@
+"""The command: its three forms, and every way to use it wrongly."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+from click.testing import CliRunner, Result
+
+from estimator.__main__ import main
+from estimator.commands.cli import command
+from tests.support.estimates.tallies import REGISTRY_TEXT, line
+
+SOUND = (
+    line("dark_mode", [400, 600])
+    + line("dark_mode", [500, 700], window="2026-11-21", closed=False)
+    + line("os", [300, 300, 200, 200])
+    + line("startup_ms", [600, 400])
+    + line("startup_ms", [0, 0], window="2026-11-19")
+)
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    path = tmp_path / "metrics.toml"
+    path.write_text(REGISTRY_TEXT)
+    return path
+
+
+@pytest.fixture
+def tallies(tmp_path: Path) -> Path:
+    path = tmp_path / "tallies.ndjson"
+    path.write_bytes(SOUND)
+    return path
+
+
+def _run(*arguments: object, token: str | None = None) -> Result:
+    words = ["report", *(str(argument) for argument in arguments)]
+    return CliRunner(env={"HEARSAY_READ_TOKEN": token}).invoke(command, words)
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise AssertionError(text)
+
+
+def _json(result: Result) -> Any:
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout, parse_constant=_refuse_constant)
+
+
+def test_json_is_what_programs_are_promised(registry: Path, tallies: Path) -> None:
+    document = _json(_run("--registry", registry, "--tallies", tallies, "--format", "json"))
+    assert document["schema"] == 2
+    assert list(document) == ["schema", "confidence", "simultaneous", "population", "metrics", "skipped"]
+    assert (document["confidence"], document["simultaneous"], document["population"]) == (0.95, False, "sampled")
+    boolean, category, _, number = document["metrics"]
+    common = ["metric", "edition", "window", "closed", "kind", "mechanism", "epsilon", "delta", "reports"]
+    assert list(boolean) == list(category) == [*common, "estimates"]
+    assert list(number) == [*common, "mean", "sum"]
+    assert [one["value"] for one in boolean["estimates"]] == [False, True]
+    assert list(boolean["estimates"][0]) == [
+        "value",
+        "share",
+        "standard_error",
+        "low",
+        "high",
+        "share_ml",
+        "share_shrunk",
+    ]
+    for one in (number["mean"], number["sum"]):
+        assert list(one) == ["estimate", "standard_error", "low", "high", "estimate_ml"]
+    assert number["sum"]["estimate"] == pytest.approx(1000 * number["mean"]["estimate"])
+    assert {one["delta"] for one in document["metrics"]} == {0}
+    assert (boolean["mechanism"], boolean["reports"], boolean["epsilon"]) == ("randomized-response", 1000, 1.098612289)
+    assert [one["window"] for one in document["skipped"]] == ["2026-11-21"]
+
+
+def test_csv_is_flat_and_keeps_texts_as_they_are(registry: Path, tallies: Path) -> None:
+    result = _run("--registry", registry, "--tallies", tallies, "--preliminary", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert [row["metric"] for row in rows] == ["dark_mode"] * 4 + ["os"] * 4 + ["startup_ms"] * 3
+    assert [row["value"] for row in rows[:4]] == ["false", "true"] * 2
+    assert [row["closed"] for row in rows[:4]] == ["true"] * 2 + ["false"] * 2
+    assert rows[6]["value"] == "=windows"
+    assert (rows[8]["statistic"], rows[8]["estimate"], rows[8]["low"]) == ("mean", "", "100.0")
+    assert [row["statistic"] for row in rows] == ["share"] * 8 + ["mean", "mean", "sum"]
+    assert float(rows[10]["estimate"]) == pytest.approx(1000 * float(rows[9]["estimate"]))
+
+
+def test_a_table_fits_a_terminal_and_marks_what_is_preliminary(registry: Path, tallies: Path) -> None:
+    text = _run("--registry", registry, "--tallies", tallies, "--preliminary").stdout
+    assert max(len(row) for row in text.splitlines()) <= 80
+    assert "2026-11-21*" in text
+    assert "*: preliminary" in text
+    assert "random sample of a\npopulation" in text
+    assert "0.7000 ± 0.0310" in text
+    assert "no reports" in text
+    assert "a system with a …" in text
+
+
+def test_a_table_without_open_windows_speaks_of_none(registry: Path, tallies: Path) -> None:
+    result = _run("--registry", registry, "--tallies", tallies)
+    assert "preliminary" not in result.stdout
+    assert "skipped dark_mode" in result.stderr
+
+
+def test_central_epsilons_are_shown_where_a_delta_is_given(registry: Path, tallies: Path) -> None:
+    result = _run("--registry", registry, "--tallies", tallies, "--central-delta", "1e-6")
+    assert (result.exit_code, result.stdout.count("at delta 1e-06, if only tallies are public")) == (0, 3)
+
+
+def test_a_report_is_written_to_a_file_as_it_would_be_printed(registry: Path, tallies: Path, tmp_path: Path) -> None:
+    arguments = ("--registry", registry, "--tallies", tallies, "--format", "json")
+    output = tmp_path / "report.json"
+    assert _run(*arguments, "--output", output).stdout == ""
+    assert output.read_text() == _run(*arguments).stdout
+
+
+def test_a_report_of_a_file_waits_for_nothing_that_it_does_not_need(registry: Path, tallies: Path) -> None:
+    others = {"estimator.audit", "estimator.rehearsal.rehearsal", "http.client", "jinja2", "pandas", "pyarrow"}
+    words = ["report", "--registry", str(registry), "--tallies", str(tallies), "--format", "json"]
+    script = (
+        "import sys; from estimator.commands.cli import command;"
+        f"command({words}, standalone_mode=False); print(*sorted({others} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == ""
+
+
+def test_a_target_that_cannot_be_written_is_a_plain_error(registry: Path, tallies: Path, tmp_path: Path) -> None:
+    result = _run("--registry", registry, "--tallies", tallies, "--output", tmp_path / "gone" / "report.txt")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "report.txt cannot be written: No such file or directory; name a file" in result.stderr
+
+
+def test_windows_are_chosen(registry: Path, tallies: Path) -> None:
+    chosen = ("--from", "2026-11-19", "--to", "2026-11-19", "--format", "json")
+    document = _json(_run("--registry", registry, "--tallies", tallies, *chosen))
+    assert [one["window"] for one in document["metrics"]] == ["2026-11-19"]
+
+
+OTHER = line("os", [1, 2, 3, 4], edition="0" * 12)
+OPEN = line("os", [1, 2, 3, 4], closed=False)
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "status"),
+    [(b"", (), 3), (OPEN, (), 3), (OTHER, (), 1), (OPEN + OTHER, (), 1), (OTHER, ("--to", "2020-01-01"), 3)],
+    ids=["none", "open", "of another registry", "both", "not wanted"],
+)
+def test_nothing_to_report_is_said_and_is_an_exit_status(
+    registry: Path, tallies: Path, content: bytes, options: tuple[str, ...], status: int
+) -> None:
+    tallies.write_bytes(content)
+    result = _run("--registry", registry, "--tallies", tallies, *options)
+    assert (result.exit_code, result.stdout[:27]) == (status, "There is nothing to report:")
+    printed = _run("--registry", registry, "--tallies", tallies, "--format", "json", *options)
+    assert (printed.exit_code, json.loads(printed.stdout)["metrics"]) == (status, [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((), "either --collector URL or --tallies FILE"),
+        (("--tallies", "a", "--collector", "http://b"), "either --collector URL or --tallies FILE"),
+        (("--tallies", "a", "--from", "yesterday"), "'yesterday': a window is a UTC day"),
+        (("--tallies", "a", "--from", "2026-11-20", "--to", "2026-11-19"), "begins after"),
+        (("--tallies", "a", "--format", "xml"), "'xml' is not one of"),
+        (("--collector", "http://127.0.0.1:9"), "set HEARSAY_READ_TOKEN"),
+        (("--tallies", "a", "--central-delta", "1"), "is not in the range 0<x<1"),
+        (("--tallies", "a", "--central-delta", "1e-6", "--format", "csv"), "take --format table or json"),
+    ],
+)
+def test_wrong_usage_is_explained(registry: Path, arguments: tuple[str, ...], problem: str) -> None:
+    result = _run("--registry", registry, *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert problem in result.stderr
+
+
+def test_a_broken_registry_is_named_by_metric_and_key(registry: Path, tallies: Path) -> None:
+    registry.write_text(REGISTRY_TEXT.replace('kind = "boolean"', 'kind = "bolean"'))
+    result = _run("--registry", registry, "--tallies", tallies)
+    assert result.exit_code == 2
+    assert "metric.dark_mode.kind: must be one of" in result.stderr
+
+
+def test_a_missing_registry_is_named(tmp_path: Path, tallies: Path) -> None:
+    result = _run("--registry", tmp_path / "gone.toml", "--tallies", tallies)
+    assert result.exit_code == 2
+    assert "gone.toml: cannot be read" in result.stderr
+
+
+def test_tallies_that_cannot_be_read_are_a_plain_error(registry: Path, tallies: Path) -> None:
+    tallies.write_bytes(b"{}\n")
+    result = _run("--registry", registry, "--tallies", tallies)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "line 1 is not a tally" in result.stderr
+    assert _run("--registry", registry, "--tallies", tallies.parent).exit_code == 1
+
+
+def test_a_collector_that_is_none_is_a_plain_error_without_the_token(registry: Path) -> None:
+    result = _run("--registry", registry, "--collector", "collector", token="sesame")  # noqa: S106 a test's token
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "must be a URL" in result.stderr
+    assert "sesame" not in result.stderr
+
+
+def test_a_token_that_no_header_can_carry_is_wrong_usage(registry: Path) -> None:
+    result = _run("--registry", registry, "--collector", "http://a", token="a\nb")  # noqa: S106 a test's token
+    assert result.exit_code == 2
+    assert "one line of ASCII" in result.stderr
+
+
+@pytest.mark.parametrize("package", ["click", "numpy"])
+def test_a_missing_extra_is_named_with_the_line_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], package: str
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == package else found(name))
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 2
+    assert f"needs {package}: pip install 'hearsay-ldp[estimator]'" in capsys.readouterr().err
+
+
+def test_the_command_runs_where_nothing_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["hearsay-estimator", "--help"])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 0
+    assert "report" in capsys.readouterr().out

@@ -1,0 +1,144 @@
+"""Each kind of question in every form: the same numbers, with all reports, one and none; and both flags."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from client_sdk.protocol import Registry
+from estimator.commands.cli import command
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, registry_text
+
+COUNT: dict[str, Field] = {"purpose": "Why?", "kind": "count", "max": 6, "statistic": "distribution", "epsilon": 1}
+KINDS: dict[str, dict[str, Field]] = {
+    "flag": BOOLEAN,
+    "system": CATEGORY,
+    "step": CATEGORY | {"kind": "ordinal", "mechanism": "exponential"},
+    "tools": CATEGORY | {"kind": "set", "max_items": 2},
+    "visits": COUNT,
+    "many": COUNT | {"max": 10**6, "statistic": "mean", "mechanism": "laplace"},
+    "length": NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-6"), "epsilon": 2},
+    "spread": COUNT | {"mechanism": "laplace", "max": 20},
+    "both": {"purpose": "Why?", "cross": ["flag", "system"], "epsilon": 2},
+}
+WIDE: dict[str, Field] = {"purpose": "Why?", "kind": "category", "values": [f"v{i}" for i in range(300)], "epsilon": 1}
+REGISTRY = Registry.parse(registry_text(**KINDS))
+
+
+def tally(name: str, reports: int) -> bytes:
+    metric = REGISTRY.metric(name)
+    even = np.full(metric.channel.symbols, 1 / metric.channel.symbols)
+    counts = np.random.default_rng(1).multinomial(reports, even).tolist()
+    fields = {"metric": name, "edition": metric.edition, "window": "2026-11-20", "closed": True}
+    return json.dumps(fields | {"reports": reports, "counts": counts}).encode() + b"\n"
+
+
+def run(folder: Path, content: bytes, *flags: str, registry: str = registry_text(**KINDS)) -> Result:
+    (folder / "metrics.toml").write_text(registry)
+    (folder / "tallies").write_bytes(content)
+    places = ["--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "tallies")]
+    return CliRunner().invoke(command, ["report", *places, *flags])
+
+
+def one_metric(folder: Path, content: bytes, *flags: str) -> Any:
+    (metric,) = json.loads(run(folder, content, "--format", "json", *flags).stdout)["metrics"]
+    return metric
+
+
+def figures(metric: Any) -> list[float | None]:
+    """Return every estimate in JSON, in the order of the CSV's rows."""
+    found = [one["share"] for one in metric.get("estimates", ())]
+    found += [metric["mean"]["estimate"]] if "mean" in metric else []
+    if "bins" in metric:
+        found += [metric["variance"]["estimate"], *(one["estimate"] for one in metric["quantiles"])]
+        found += [one["share"] for one in metric["bins"]]
+    found += [metric["sum"]["estimate"]] if "sum" in metric else []
+    found += [one["share"] for group in metric.get("groups", ()) for one in group["shares"]]
+    return found + [one["difference"] for one in metric.get("differences", ())]
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("reports", [0, 1, 10**4])
+def test_every_kind_has_the_same_numbers_in_every_form(tmp_path: Path, name: str, reports: int) -> None:
+    content = tally(name, reports)
+    metric = one_metric(tmp_path, content)
+    rows = list(csv.DictReader(io.StringIO(run(tmp_path, content, "--format", "csv").stdout)))
+    assert [float(row["estimate"]) if row["estimate"] else None for row in rows] == figures(metric)
+    assert {float(row["delta"]) for row in rows} == {metric["delta"]}
+    assert (metric["delta"] > 0) == (name == "length")
+    assert ("sum" in metric) == (reports > 0 and name in {"visits", "many", "length", "spread"})
+    table = run(tmp_path, content).stdout
+    assert max(map(len, table.splitlines())) <= 80
+    if reports == 0:
+        assert "no reports" in table
+        return
+    for one in metric.get("estimates", ()):
+        assert f"{one['share']:.4f} ± {one['standard_error']:.4f}" in table
+    if "mean" in metric:
+        assert f"{metric['mean']['estimate']:.5g} ± {metric['mean']['standard_error']:.5g}" in table
+
+
+def test_the_mean_and_the_sum_follow_from_the_shares(tmp_path: Path) -> None:
+    shares = {name: one_metric(tmp_path, tally(name, 10**4)) for name in ("step", "tools", "visits")}
+    weights = {"step": (1, 2, 3), "tools": (1, 1, 1), "visits": tuple(range(7))}
+    for name, metric in shares.items():
+        mean = sum(w * one["share"] for w, one in zip(weights[name], metric["estimates"], strict=True))
+        assert metric["mean"]["estimate"] == pytest.approx(mean)
+    assert shares["visits"]["sum"]["estimate"] == pytest.approx(10**4 * shares["visits"]["mean"]["estimate"])
+
+
+def test_two_questions_have_groups_differences_and_a_test(tmp_path: Path) -> None:
+    metric = one_metric(tmp_path, tally("both", 10**4))
+    assert [group["group"] for group in metric["groups"]] == [False, True]
+    assert list(metric["independence"]) == ["statistic", "degrees_of_freedom", "p_value"]
+    first, second = ([one["share"] for one in group["shares"]] for group in metric["groups"])
+    assert [one["difference"] for one in metric["differences"]] == [a - b for a, b in zip(first, second, strict=True)]
+    assert f"p = {metric['independence']['p_value']:.2g}" in run(tmp_path, tally("both", 10**4)).stdout
+    assert one_metric(tmp_path, tally("both", 1))["independence"] is None
+
+
+@pytest.mark.parametrize("name", ["system", "step", "tools", "visits", "both"])
+def test_intervals_together_are_wider_and_labelled(tmp_path: Path, name: str) -> None:
+    content = tally(name, 10**4)
+    alone, together = one_metric(tmp_path, content), one_metric(tmp_path, content, "--simultaneous")
+    for one, other in zip(alone["estimates"], together["estimates"], strict=True):
+        assert other["low"] <= one["low"] <= one["high"] <= other["high"]
+        assert other["share"] == one["share"]
+    assert json.loads(run(tmp_path, content, "--format", "json", "--simultaneous").stdout)["simultaneous"] is True
+    assert "hold together" in run(tmp_path, content, "--simultaneous").stdout
+    assert "hold together" not in run(tmp_path, content).stdout
+
+
+def test_a_covariance_is_in_json_and_only_there(tmp_path: Path) -> None:
+    content = tally("system", 10**4)
+    metric = one_metric(tmp_path, content, "--covariance")
+    variances = [row[place] for place, row in enumerate(metric["covariance"])]
+    assert variances == pytest.approx([one["standard_error"] ** 2 for one in metric["estimates"]], rel=0.01)
+    assert "covariance" not in one_metric(tmp_path, content)
+    for form in ("table", "csv"):
+        result = run(tmp_path, content, "--covariance", "--format", form)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "add --format json" in result.stderr
+
+
+def test_of_many_values_a_table_shows_fifty_and_the_covariance_is_left_out(tmp_path: Path) -> None:
+    text = registry_text(wide=WIDE)
+    metric = Registry.parse(text).metric("wide")
+    counts = np.random.default_rng(1).multinomial(10**4, np.full(metric.channel.symbols, 1 / metric.channel.symbols))
+    fields = {"metric": "wide", "edition": metric.edition, "window": "2026-11-20", "closed": True, "reports": 10**4}
+    content = json.dumps(fields | {"counts": counts.tolist()}).encode() + b"\n"
+    table = run(tmp_path, content, registry=text).stdout
+    assert sum(line.startswith("  v") for line in table.splitlines()) == 50
+    assert "… and 250 more values" in table
+    without = run(tmp_path, content, "--covariance", "--format", "json", registry=text)
+    assert "no covariance of more than 256 shares" in without.stderr
+    (metric_of_json,) = json.loads(without.stdout)["metrics"]
+    assert len(metric_of_json["estimates"]) == 300
+    assert "covariance" not in metric_of_json

@@ -1,0 +1,62 @@
+"""What stdout is given, whatever it can show."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from estimator.commands.cli import command
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, registry_text
+
+LONG = [f"a value that is far too long to be shown {number}" for number in range(3)]
+PURPOSE = "Πόσοι;"
+
+TABLES = {
+    "rehearse": ("--population", "1000", "--seed", "1"),
+    "plan": ("--population", "1000"),
+    "plan --allocate": ("--population", "1000", "--allocate", "1"),
+    "audit": ("--reports", "1000", "--metric", "letters"),
+}
+"""What makes a table beside a report, which is tested by itself."""
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    path = tmp_path / "metrics.toml"
+    path.write_text(registry_text(letters=CATEGORY | {"values": LONG}, yes=BOOLEAN | {"purpose": PURPOSE}), "utf-8")
+    return path
+
+
+def printed(registry: Path, charset: str, name: str, *options: str) -> bytes:
+    result = CliRunner(charset=charset).invoke(command, [name, "--registry", str(registry), *options])
+    assert result.exit_code == 0, result.output
+    return result.stdout_bytes
+
+
+@pytest.mark.parametrize("asked", TABLES)
+def test_every_table_holds_nothing_but_ascii_where_not_all_signs_can_be_shown(registry: Path, asked: str) -> None:
+    name, options = asked.partition(" ")[0], TABLES[asked]
+    plain, narrow = (printed(registry, charset, name, *options) for charset in ("utf-8", "latin-1"))
+    table = narrow.partition(b"---")[0]  # a patch is no table: it holds the registry as it is
+    assert table.isascii()
+    assert max(map(len, table.decode().splitlines())) <= 80
+    assert len(table.splitlines()) == len(plain.partition(b"---")[0].splitlines())
+
+
+def test_columns_stand_where_they_stood(registry: Path) -> None:
+    lines = printed(registry, "latin-1", "rehearse", *TABLES["rehearse"]).decode().splitlines()
+    heading = next(line for line in lines if "truth" in line)
+    row = next(line for line in lines if line.startswith("  a value that is.. "))
+    (error,) = re.findall(r"\+- [0-9.]+", row)
+    assert row.index(error) + len(error) == heading.index("s.e.") + len("s.e.")
+    assert ".." in row[heading.index("interval") - 4 :]
+
+
+def test_what_programs_read_is_utf_8_whatever_is_shown(registry: Path) -> None:
+    told = printed(registry, "latin-1", "rehearse", *TABLES["rehearse"], "--format", "json")
+    assert json.loads(told.decode())["seed"] == 1
+    assert PURPOSE.encode() in printed(registry, "latin-1", "plan", "--statement")

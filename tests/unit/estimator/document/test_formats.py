@@ -1,0 +1,294 @@
+"""Every form of a report: its schema, and the way back to what it was made from."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from jsonschema import Draft202012Validator
+
+import estimator
+from estimator.commands.cli import command
+from estimator.formats.document import ReportDocument
+from estimator.formats.row import COLUMNS, STATISTICS, TYPES
+from estimator.formats.to_json import document_of
+from estimator.render import BINARY_FORMATS, FORMATS
+from estimator.report.report import make_report
+from estimator.results.report import Report
+from estimator.results.request import Selection, Wanted
+from estimator.tallies.tally import decode
+from tests.support.estimates.every_kind import REGISTRY, REGISTRY_TEXT, tallies
+from tools.schema_page import PAGE, page, schema
+
+WANTED = {
+    "plain": Wanted(),
+    "covariance and pool": Wanted(covariance=True, pool=True),
+    "central": Wanted(central_delta=1e-6),
+    "fakes": Wanted(fakes=0.01),
+    "clusters": Wanted(clusters=True),
+}
+SLOW_FOR = {
+    "central": (b'"dark_mode"',),
+    "fakes": (b'"dark_mode"', b'"mood"'),
+    "clusters": (b'"crashes"', b'"steps"', b'"both"'),
+}
+"""A central epsilon takes a tenth of a second, and so does a test of a tally: a few metrics are enough."""
+
+CELLS: dict[type, Callable[[str], object]] = {str: str, bool: lambda cell: cell == "true", int: int, float: float}
+"""How a field of CSV is read, by the type of its column."""
+
+
+@cache
+def made(wanted: str = "covariance and pool", reports: int = 3000) -> Report:
+    lines = tallies(reports).splitlines(keepends=True)
+    chosen = [line for line in lines if wanted not in SLOW_FOR or any(name in line for name in SLOW_FOR[wanted])]
+    report = make_report(REGISTRY, decode(chosen), Selection(preliminary=True), WANTED[wanted])
+    return replace(report, snapshot_at=datetime(2026, 11, 21, 12, tzinfo=UTC)) if wanted != "plain" else report
+
+
+def rows() -> list[tuple[object, ...]]:
+    return [tuple(row) for row in ReportDocument.of(made()).rows()]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "metrics.toml").write_text(REGISTRY_TEXT)
+    (tmp_path / "tallies.ndjson").write_bytes(tallies())
+    return tmp_path
+
+
+def test_the_schema_is_one() -> None:
+    Draft202012Validator.check_schema(schema())
+
+
+@pytest.mark.parametrize("wanted", WANTED)
+@pytest.mark.parametrize("reports", [0, 1, 3000])
+def test_the_json_of_every_kind_follows_the_schema(wanted: str, reports: int) -> None:
+    document = json.loads(FORMATS["json"](made(wanted, reports)))
+    Draft202012Validator(schema()).validate(document)
+
+
+def test_the_json_has_a_line_for_each_metric_and_window() -> None:
+    lines = FORMATS["json"](made()).splitlines()
+    found = [line.removesuffix(",") for line in lines if line.lstrip().startswith('{"metric"') and '"closed"' in line]
+    assert [json.loads(line) for line in found] == json.loads("".join(lines))["metrics"]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_the_json_of_what_is_not_finite_is_refused(number: float) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        FORMATS["json"](replace(made(), confidence=number))
+
+
+def test_the_json_of_nothing_follows_the_schema() -> None:
+    Draft202012Validator(schema()).validate(json.loads(FORMATS["json"](make_report(REGISTRY, []))))
+
+
+def test_the_json_of_a_rehearsal_follows_the_schema(folder: Path) -> None:
+    words = ["rehearse", "--registry", str(folder / "metrics.toml"), "--population", "500", "--rounds", "1"]
+    result = CliRunner().invoke(command, [*words, "--format", "json"])
+    document = json.loads(result.stdout)
+    Draft202012Validator(schema()).validate(document)
+    with pytest.raises(estimator.ReportError, match="it is a rehearsal"):
+        estimator.load_report(io.StringIO(result.stdout))
+
+
+def test_every_field_of_the_schema_occurs() -> None:
+    """A field that nothing writes is a promise that nobody keeps."""
+    promised = {
+        (name, field)
+        for name, one in {"": schema(), **schema()["$defs"]}.items()
+        for field in one.get("properties", {})
+    }
+    rehearsed = {"truth", "holds", "seed", "coverage", "resampled_coverage"}
+    written = {field for wanted in WANTED for field in _fields(document_of(made(wanted)))}
+    assert {field for name, field in promised if name != "coverage"} - rehearsed <= written
+
+
+def _fields(node: Any) -> list[str]:
+    if isinstance(node, dict):
+        return [*node, *(field for child in node.values() for field in _fields(child))]
+    return [field for child in node for field in _fields(child)] if isinstance(node, list | tuple) else []
+
+
+def test_a_table_of_windows_together_says_how_easily_a_change_is_chance() -> None:
+    report = made()
+    text = FORMATS["table"](report)
+    for one in report.changes:
+        assert f"from {one.first} to {one.last}: p = {one.corrected:.2g}, corrected" in text
+    assert report.changes
+
+
+def test_a_table_says_when_open_windows_were_looked_at() -> None:
+    said = "Open windows are shown as they were at 2026-11-21 12:00:00 UTC.\n"
+    assert FORMATS["table"](made("central")).endswith(said)
+    assert "as they were" not in FORMATS["table"](made("plain"))
+
+
+def test_the_page_on_the_schema_is_made_from_it() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run python -m tools.schema_page"
+
+
+@pytest.mark.parametrize("wanted", WANTED)
+@pytest.mark.parametrize("reports", [0, 1, 3000])
+def test_json_is_read_back_as_it_was(wanted: str, reports: int, tmp_path: Path) -> None:
+    report = made(wanted, reports)
+    path = tmp_path / "report.json"
+    path.write_text(FORMATS["json"](report), encoding="utf-8")
+    assert estimator.load_report(path) == estimator.load_report(str(path)) == ReportDocument.of(report)
+    with path.open("rb") as file:
+        assert estimator.load_report(file) == ReportDocument.of(report)
+
+
+def test_the_job_for_programs_says_what_the_command_says(folder: Path) -> None:
+    options = ("--preliminary", "--pool", "--from", "2026-11-20", "--format", "json")
+    places = ("--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "tallies.ndjson"))
+    printed = CliRunner().invoke(command, ["report", *places, *options]).stdout
+    found = estimator.estimate(REGISTRY, folder / "tallies.ndjson", first="2026-11-20", preliminary=True, pool=True)
+    assert estimator.load_report(io.StringIO(printed)) == found
+    assert {one.window.text for one in found.metrics} == {"2026-11-20", "2026-11-21"}
+
+
+@pytest.mark.parametrize("part", [{"central_delta": 0.0}, {"central_delta": float("nan")}, {"fakes": 1.0}])
+def test_a_part_that_is_none_is_refused(part: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(part))} must be above 0 and below 1"):
+        estimator.estimate(REGISTRY, [], **part)
+
+
+def test_csv_holds_the_rows() -> None:
+    header, *lines = csv.reader(io.StringIO(FORMATS["csv"](made())))
+    assert tuple(header) == COLUMNS
+    read = [
+        tuple(CELLS[TYPES[name]](cell) if cell else None for name, cell in zip(COLUMNS, line, strict=True))
+        for line in lines
+    ]
+    assert read == rows()
+
+
+def test_parquet_holds_the_rows_and_their_types() -> None:
+    table = pq.read_table(io.BytesIO(BINARY_FORMATS["parquet"](made())))
+    assert table.schema.metadata[b"hearsay.schema"] == b"2"
+    assert [tuple(row.values()) for row in table.to_pylist()] == rows()
+    assert [str(table.schema.field(name).type) for name in ("metric", "closed", "reports", "low")] == [
+        *("string", "bool", "int64", "double")
+    ]
+
+
+def test_a_frame_of_polars_holds_the_rows() -> None:
+    frame = ReportDocument.of(made()).to_polars()
+    assert frame.rows() == rows()
+    assert [frame.schema[name] for name in ("metric", "closed", "reports", "low")] == [
+        *(pl.String, pl.Boolean, pl.Int64, pl.Float64)
+    ]
+
+
+def test_a_frame_of_pandas_holds_the_rows() -> None:
+    frame = ReportDocument.of(made()).to_pandas()
+    assert tuple(frame.columns) == COLUMNS
+    cells = [tuple(None if pd.isna(cell) else cell for cell in row) for row in frame.itertuples(index=False)]
+    assert cells == rows()
+    assert [str(frame[name].dtype) for name in ("closed", "reports", "low")] == ["boolean", "int64", "float64"]
+
+
+def test_every_statistic_is_explained_and_occurs() -> None:
+    assert {row[COLUMNS.index("statistic")] for row in rows()} == set(STATISTICS)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, library: str, folder: Path) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    found = ReportDocument.of(make_report(REGISTRY, []))
+    ways = {"pandas": found.to_pandas, "polars": found.to_polars}
+    if library in ways:
+        with pytest.raises(estimator.MissingLibraryError, match=f"needs {library}, .*: pip install {library}"):
+            ways[library]()
+        return
+    result = _report(folder, "--format", "parquet", "--output", str(folder / "report.parquet"))
+    assert (result.exit_code, (folder / "report.parquet").exists()) == (1, False)
+    assert "pip install 'hearsay-ldp[parquet]'" in result.stderr
+
+
+def _report(folder: Path, *more: str) -> Any:
+    places = ("--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "tallies.ndjson"))
+    return CliRunner().invoke(command, ["report", *places, *more])
+
+
+def test_parquet_needs_a_file(folder: Path) -> None:
+    result = _report(folder, "--format", "parquet")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "add --output FILE" in result.stderr
+
+
+def test_parquet_is_written_to_a_file(folder: Path) -> None:
+    result = _report(folder, "--format", "parquet", "--output", str(folder / "report.parquet"))
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert pq.read_table(folder / "report.parquet").num_rows > 0
+
+
+def changed(place: str, value: object) -> str:
+    """Return a report's JSON with one place changed; a place is where an error would name it."""
+    document = json.loads(FORMATS["json"](made("central")))
+    parts = place.replace("[", ".").replace("]", "").split(".")
+    names = [int(part) if part.isdigit() else part for part in parts]
+    node = document
+    for name in names[:-1]:
+        node = node[name]
+    node[names[-1]] = value
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "problem"),
+    [
+        ("schema", 1, "follows another schema than 2, the one known here; use the version that made it"),
+        ("schema", True, "follows another schema"),
+        ("new", 1, "it must be an object with confidence"),
+        ("population", "all", "population must be sampled"),
+        ("snapshot_at", "noon", "snapshot_at must be an instant such as"),
+        ("metrics", {}, "metrics must be a list"),
+        ("skipped", [{"reason": 1}], "skipped[0] must be an object with edition"),
+        ("metrics[0].reports", -1, "metrics[0].reports must be a whole number"),
+        ("metrics[0].closed", 1, "metrics[0].closed must be true or false"),
+        ("metrics[0].window", "yesterday", "metrics[0].window is no window"),
+        ("metrics[0].estimates[1].low", "0", "metrics[0].estimates[1].low must be a number"),
+        ("metrics[0].estimates[1].value", 0.5, "metrics[0].estimates[1].value must be a text"),
+        ("metrics[0].estimates[1].new", 0.5, "metrics[0].estimates[1] must be an object with"),
+        ("metrics[0].central.assumes", "nothing", "metrics[0].central.assumes must be shuffled"),
+    ],
+)
+def test_a_document_that_is_no_report_is_refused_by_place(place: str, value: object, problem: str) -> None:
+    with pytest.raises(estimator.ReportError) as caught:
+        estimator.load_report(io.StringIO(changed(place, value)))
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("{", "is not JSON; make it with report --format json"),
+        ("[" * 100_000, "is not JSON"),
+        ("[]", "it is no report"),
+        ('{"confidence": 0.95}', "or of a version before schema numbers"),
+    ],
+)
+def test_a_text_that_is_no_report_is_refused(content: str, problem: str) -> None:
+    with pytest.raises(estimator.ReportError, match=problem):
+        estimator.load_report(io.StringIO(content))
+
+
+def test_a_report_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(estimator.ReportError, match=r"report\.json cannot be read: No such file"):
+        estimator.load_report(tmp_path / "report.json")

@@ -1,0 +1,215 @@
+"""What a plan expects is what the report finds: standard errors, means, and the smallest share that is seen."""
+
+from __future__ import annotations
+
+import math
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from client_sdk.protocol import Metric, Registry
+from client_sdk.protocol.mechanisms.permanent import Permanent
+from estimator.inverse import inverse_of
+from estimator.inverse.decoders import decoder_of
+from estimator.plan.plan import Wish, make_plan
+from estimator.plan.power import POWER, least_count, smallest_share
+from estimator.plan.target_error import reports_needed, unit_variance
+from estimator.plan.variance import mean_variance, squares_of
+from estimator.rehearsal.ground_truth import from_shares
+from estimator.rehearsal.rehearsal import rehearse
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, metric_of, registry_text
+from tests.support.laws.sampling import RATE
+
+TODAY = date(2026, 11, 21)
+
+DEVICES = 10**15
+"""So many that a measured standard error is the expected one, but for a part in a few hundred at most."""
+
+EFFECT = 0.03
+"""By which part a standard error would be wrong that the comparison must tell from the right one."""
+
+TENTH = [str(value) for value in range(10)]
+MANY = [str(value) for value in range(90)]
+
+PERMANENT: dict[str, Field] = {"permanent_epsilon": 2, "protects": "history"}
+
+SHARED: dict[str, dict[str, Field]] = {
+    "boolean": BOOLEAN,
+    "k_ary": CATEGORY,
+    "pairs": CATEGORY | {"values": TENTH, "mechanism": "cyclic-design", "epsilon": 1.1},
+    "design": CATEGORY | {"values": MANY, "mechanism": "cyclic-design"},
+    "geometry": CATEGORY | {"values": MANY, "mechanism": "projective-geometry"},
+    "scale": CATEGORY | {"kind": "ordinal", "values": TENTH},
+    "exponential": CATEGORY | {"kind": "ordinal", "values": TENTH, "mechanism": "exponential"},
+    "few_counts": {"purpose": "Why?", "kind": "count", "max": 5, "statistic": "distribution", "epsilon": 1},
+    "set_of_one": CATEGORY | {"kind": "set", "max_items": 1},
+    "permanent": BOOLEAN | PERMANENT,
+    "permanent_design": CATEGORY | PERMANENT | {"values": MANY[:30], "mechanism": "cyclic-design"},
+    "filled": BOOLEAN | {"fill_in": Toml("true")},
+}
+
+MEANS: dict[str, dict[str, Field]] = {
+    "one_bit": NUMBER,
+    "hybrid": NUMBER | {"epsilon": 2},
+    "piecewise": NUMBER | {"mechanism": "piecewise"},
+    "laplace": NUMBER | {"mechanism": "laplace"},
+    "gaussian": NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-6"), "epsilon": 2},
+    "mean_of_scale": CATEGORY | {"kind": "ordinal", "values": TENTH},
+    "permanent_mean": NUMBER | PERMANENT,
+    "permanent_scale": CATEGORY | PERMANENT | {"kind": "ordinal", "values": TENTH},
+    "mean_of_count": {"purpose": "Why?", "kind": "count", "max": 50, "statistic": "mean", "epsilon": 1},
+}
+
+
+def _tolerance(metric: Metric, variance: float) -> float:
+    """Return by which part a measured standard error may differ: beyond it one in a thousand million does.
+
+    The mean of what reports add has a standard error of at most half their span / sqrt(n), their mean square one of
+    half the squared span / sqrt(n); the variance is made of the two, and its root moves by half as large a part.
+    """
+    decoder = decoder_of(metric.channel)
+    if decoder is not None:
+        span = float(np.ptp(decoder.answers))
+    else:
+        inverse = inverse_of(metric.channel)
+        rows = [inverse.contrast(row) for row in np.eye(metric.channel.inputs)]
+        span = max(float(np.ptp(row)) for row in rows) * metric.channel.inputs
+    strays = NormalDist().inv_cdf(1 - RATE / 2)
+    return strays * 2 * span**2 / variance / math.sqrt(DEVICES)
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_the_error_of_alike_shares_is_what_a_rehearsal_measures(name: str) -> None:
+    registry = Registry.parse(registry_text(**{name: SHARED[name]}))
+    (planned,) = make_plan(registry, Wish(DEVICES, TODAY)).metrics
+    (rehearsed,) = rehearse(from_shares(registry, DEVICES), seed=7).metrics
+    assert planned.shares is not None
+    assert rehearsed.estimated.shares is not None
+    measured = rehearsed.estimated.shares.standard_errors
+    squares = squares_of(planned.metric.channel)
+    assert squares is not None
+    tolerance = _tolerance(planned.metric, squares.uniform)
+    assert float(measured.max()) == pytest.approx(planned.shares.uniform, rel=tolerance)
+    assert tolerance < EFFECT
+    assert planned.shares.uniform <= planned.shares.worst
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_the_worst_error_of_a_mean_is_what_a_rehearsal_of_the_two_ends_measures(name: str, tmp_path: Path) -> None:
+    registry = Registry.parse(registry_text(**{name: MEANS[name]}))
+    metric = registry.metrics[name]
+    ends = ('"0"', '"9"') if metric.kind != "count" else ('"0"', '"50"')
+    shares = tmp_path / "shares.toml"
+    shares.write_text(f"[{name}]\n{ends[0]} = 0.5\n{ends[1]} = 0.5\n")
+    (rehearsed,) = rehearse(from_shares(registry, DEVICES, shares), seed=7).metrics
+    (planned,) = make_plan(registry, Wish(DEVICES, TODAY)).metrics
+    variance = mean_variance(metric)
+    assert variance is not None
+    assert planned.mean is not None
+    assert rehearsed.estimated.mean is not None
+    tolerance = _tolerance(metric, variance)
+    assert rehearsed.estimated.mean.standard_error == pytest.approx(planned.mean, rel=tolerance)
+    assert tolerance < EFFECT
+
+
+def test_of_a_larger_set_the_error_is_that_of_one_place_times_the_places() -> None:
+    one, two = (metric_of(CATEGORY | {"kind": "set", "max_items": items}) for items in (1, 2))
+    assert unit_variance(two) == 4 * unit_variance(one)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [BOOLEAN, CATEGORY, CATEGORY | {"values": TENTH[:5], "mechanism": "cyclic-design", "epsilon": 0.4}],
+    ids=["randomized response", "k-ary", "cyclic design"],
+)
+def test_the_error_of_permanent_answers_is_that_of_the_unbiased_estimate_from_the_whole_law(
+    fields: dict[str, Field],
+) -> None:
+    channel = metric_of(fields | PERMANENT).channel
+    assert isinstance(channel, Permanent)
+    keep, lie = (channel.permanent.probability(0, given) for given in (0, 1))
+    ones = np.eye(channel.inputs)
+    contributions = [inverse_of(channel.instantaneous).contrast(row) for row in ones]
+    law = np.array([[float(channel.probability(y, x)) for y in range(channel.symbols)] for x in range(channel.inputs)])
+    squares = squares_of(channel)
+    assert squares is not None
+    for value, row in enumerate(contributions):
+        adds = (row - float(lie)) / float(keep - lie)
+        assert law @ adds == pytest.approx(ones[value])
+        uniform = law.mean(axis=0) @ adds**2 - 1 / channel.inputs**2
+        assert uniform == pytest.approx(squares.uniform)
+        worst = max(
+            s * (law[value] @ adds**2) + (1 - s) * (law[other] @ adds**2) - s * s
+            for s in np.linspace(0, 1, 1001).tolist()
+            for other in range(channel.inputs)
+            if other != value
+        )
+        assert worst <= squares.worst * (1 + 2**-30)
+        assert squares.worst - worst <= 1 / 1000**2
+
+
+def test_the_smallest_mean_square_of_a_permanent_scale_counts_in_its_mean() -> None:
+    fields = CATEGORY | {"kind": "ordinal"}
+    plain, permanent = (mean_variance(metric_of(one)) for one in (fields, fields | PERMANENT))
+    assert plain is not None
+    assert permanent is not None
+    assert permanent > plain
+
+
+def _chance(count: int, reports: int, probability: Fraction) -> float:
+    """Return how often a binomial count is at least so large, by its exact sum."""
+    p = float(probability)
+    terms = (
+        math.lgamma(reports + 1)
+        - math.lgamma(n + 1)
+        - math.lgamma(reports - n + 1)
+        + n * math.log(p)
+        + (reports - n) * math.log1p(-p)
+        for n in range(count, reports + 1)
+    )
+    return math.fsum(map(math.exp, terms))
+
+
+@pytest.mark.parametrize("reports", [40, 60, 300, 3000, 20_000])
+@pytest.mark.parametrize("fields", [BOOLEAN, CATEGORY, BOOLEAN | PERMANENT], ids=["boolean", "k-ary", "permanent"])
+def test_the_smallest_share_is_seen_with_the_stated_power_and_a_smaller_one_is_not(
+    fields: dict[str, Field], reports: int
+) -> None:
+    squares = squares_of(metric_of(fields | {"epsilon": 2}).channel)
+    assert squares is not None
+    assert squares.support is not None
+    own, other = (Fraction(one) for one in squares.support)
+    share, count = smallest_share(squares, reports), least_count(float(other), reports)
+    assert share is not None
+    assert count is not None
+    above, below = (other + (own - other) * Fraction(share * factor) for factor in (1.01, 0.99))
+    assert _chance(count, reports, min(above, own)) >= POWER > _chance(count, reports, below)
+
+
+def test_where_intervals_are_of_scores_the_smallest_share_falls_with_more_reports() -> None:
+    squares = squares_of(metric_of(SHARED["design"]).channel)
+    assert squares is not None
+    assert squares.support is None
+    assert smallest_share(squares, 49) is None
+    shares = [smallest_share(squares, reports) for reports in (10**5, 10**7, 10**9)]
+    assert None not in shares
+    assert shares == sorted(shares, key=lambda share: share or 0.0, reverse=True)
+    error = math.sqrt(squares.variance(0) / 10**9)
+    assert shares[-1] == pytest.approx((NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(POWER)) * error, rel=0.01)
+
+
+def test_nothing_is_seen_of_nobody_nor_by_too_few() -> None:
+    squares = squares_of(metric_of(BOOLEAN | {"epsilon": 0.1}).channel)
+    assert squares is not None
+    assert smallest_share(squares, 0) is None
+    assert smallest_share(squares, 10) is None
+
+
+def test_so_many_reports_as_are_needed_have_the_wanted_error_and_one_less_has_not() -> None:
+    variance = unit_variance(metric_of(BOOLEAN))
+    needed = reports_needed(variance, 0.013)
+    assert math.sqrt(variance / needed) <= 0.013 < math.sqrt(variance / (needed - 1))

@@ -1,0 +1,230 @@
+"""The command ``plan``: its forms, its exit codes, and every way to use it wrongly."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from datetime import date
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+from click.testing import CliRunner, Result
+
+from client_sdk.protocol import Registry
+from estimator.commands.cli import command
+from estimator.plan.plan import DELTA, Wish, make_plan
+from estimator.privacy.amplification import sampled, shuffled_epsilon
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, registry_text
+from tests.support.estimates.tallies import REGISTRY_TEXT
+
+DAY = ("--today", "2026-11-21")
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    path = tmp_path / "metrics.toml"
+    path.write_text(REGISTRY_TEXT)
+    return path
+
+
+def _run(registry: Path, *arguments: object) -> Result:
+    words = ["plan", "--registry", str(registry), *DAY, *(str(argument) for argument in arguments)]
+    return CliRunner().invoke(command, words)
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise AssertionError(text)
+
+
+def _json(result: Result) -> Any:
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout, parse_constant=_refuse_constant)
+
+
+def test_json_is_what_programs_are_promised(registry: Path) -> None:
+    document = _json(_run(registry, "--population", 10_000, "--format", "json"))
+    assert list(document) == ["population", "day", "answering", "metrics", "device", "notes"]
+    boolean, category, number = document["metrics"]
+    assert (boolean["epsilon"], boolean["reports"], boolean["mean"]) == (1.098612289, 10_000, None)
+    assert list(category["share"]) == ["standard_error_uniform", "standard_error_worst", "smallest_seen"]
+    assert number["share"] is None
+    assert number["wanted_error"] == 50
+    assert [one["within"] for one in document["device"]] == ["window", "month", "year", "life"]
+    life = document["device"][-1]
+    assert life["any_two_histories"] == 60
+    assert life["any_two_histories_at_delta"] < 60
+    assert life["delta"] == 1e-6
+
+
+PERMANENT: dict[str, Field] = {"epsilon": 0.9, "permanent_epsilon": 1}
+
+PATTERN: dict[str, Field] = PERMANENT | {"protects": "pattern", "max_values": 3}
+
+
+@pytest.mark.parametrize(
+    ("fields", "figure"),
+    [
+        (CATEGORY | PATTERN, 3.0),
+        (CATEGORY | PERMANENT | {"protects": "history"}, None),
+        (NUMBER | PATTERN, None),
+    ],
+)
+def test_histories_of_one_pattern_have_a_figure_only_where_they_are_kept_together(
+    tmp_path: Path, fields: dict[str, Field], figure: float | None
+) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(registry_text(m=fields))
+    document = _json(_run(path, "--population", 100, "--format", "json"))
+    assert document["device"][-1]["one_pattern"] == figure
+    table = _run(path, "--population", 100).stdout.lower()
+    assert ("pattern" in table) == (figure is not None)
+    assert max(map(len, table.splitlines())) <= 82
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_no_form_of_a_plan_speaks_of_times_of_change(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(registry_text(m=CATEGORY | PATTERN))
+    shown = " ".join(_run(path, "--population", 100, "--format", form).stdout.split()).lower()
+    assert "times of change" not in shown
+    assert "times_of_change" not in shown
+    assert ("change at the same times is not enough" in shown) == (form == "table")
+
+
+def test_a_boolean_of_two_coins_has_the_error_of_the_formula(registry: Path) -> None:
+    boolean, *_ = _json(_run(registry, "--population", 10_000, "--format", "json"))["metrics"]
+    assert boolean["share"]["standard_error_worst"] == pytest.approx(2 * 0.5 / 100)
+    assert (boolean["reports_needed"], boolean["devices_needed"]) == (10_000, 10_000)
+
+
+def test_the_table_has_eighty_columns_and_the_figures(registry: Path) -> None:
+    result = _run(registry, "--population", 10_000)
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= 82
+    for words in ("smallest share seen", "error of the mean, worst", "any two histories", "note: "):
+        assert words in result.stdout
+
+
+def test_wanted_errors_are_those_that_reports_are_counted_for(registry: Path) -> None:
+    arguments = ("--population", 100, "--format", "json", "--wanted-error", "dark_mode=0.1", "--wanted-error")
+    boolean, *_, number = _json(_run(registry, *arguments, "startup_ms=500"))["metrics"]
+    assert boolean["reports_needed"] == 100
+    assert (number["wanted_error"], number["reports_needed"]) == (500, number["devices_needed"])
+
+
+def test_an_expired_metric_is_expected_to_get_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(registry_text(a=BOOLEAN | {"expires": Toml("2026-01-01")}, b=CATEGORY))
+    expired, _ = _json(_run(path, "--population", 100, "--format", "json"))["metrics"]
+    assert (expired["reports"], expired["share"]) == (0, None)
+    allocated = _json(_run(path, "--population", 100, "--format", "json", "--allocate", 2))
+    assert [one["metric"] for one in allocated["metrics"]] == ["b"]
+    assert "reports expected" in _run(path, "--population", 100).stdout
+
+
+def test_the_patch_of_an_allocation_applies(registry: Path) -> None:
+    shown = _run(registry, "--population", 10_000, "--allocate", 3, "--weight", "os=2")
+    assert shown.exit_code == 0, shown.output
+    patch = shutil.which("patch")
+    assert patch is not None
+    subprocess.run([patch, str(registry)], input=shown.stdout, text=True, check=True, cwd=registry.parent)
+    document = _json(_run(registry, "--population", 10_000, "--allocate", 3, "--weight", "os=2", "--format", "json"))
+    after = Registry.load(registry)
+    before = Registry.parse(REGISTRY_TEXT)
+    assert after != before
+    assert [one["before"]["epsilon"] for one in document["metrics"]] == [
+        pytest.approx(metric.epsilon_nanos / 1e9, rel=2**-50) for metric in after.metrics.values()
+    ]
+    assert document["largest"]["after"] <= document["largest"]["before"]
+
+
+def test_what_is_best_already_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(registry_text(a=BOOLEAN))
+    assert "+epsilon = 2" in _run(path, "--population", 10, "--allocate", 2).stdout
+    path.write_text(registry_text(a=BOOLEAN | {"epsilon": 2}))
+    assert "nothing to change" in _run(path, "--population", 10, "--allocate", 2).stdout
+
+
+def test_the_gate_is_silent_and_passes_or_warns_a_line_each_and_fails(registry: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old.toml"
+    old.write_text(REGISTRY_TEXT.replace("[app]\n", '[app]\nowner = "me"\n'))
+    passed = _run(old, "--check", "--against", old)
+    assert (passed.exit_code, passed.stdout, passed.stderr) == (0, "", "")
+    registry.write_text(old.read_text().replace("lifetime = 60", "lifetime = 61"))
+    failed = _run(registry, "--check", "--against", old)
+    assert (failed.exit_code, failed.stdout) == (1, "")
+    assert failed.stderr == "budget.lifetime: was raised to 61 from 60\n"
+    registry.write_text(REGISTRY_TEXT)
+    assert len(_run(registry, "--check").stderr.splitlines()) == 3
+
+
+def test_the_statement_needs_no_population(registry: Path) -> None:
+    result = _run(registry, "--statement")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("# What acme asks")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "--population N"),
+        (("--population", 0), "0 is not in the range"),
+        (("--population", 10, "--wanted-error", "nothing=1"), "'nothing' is no metric"),
+        (("--population", 10, "--wanted-error", "os=-1"), "METRIC=NUMBER"),
+        (("--population", 10, "--wanted-error", "os"), "METRIC=NUMBER"),
+        (("--population", 10, "--wanted-error", "os=nan"), "METRIC=NUMBER"),
+        (("--population", 10, "--wanted-error", "os=1e-300"), "from 1e-102 to 1e+100"),
+        (("--population", 10, "--allocate", 2, "--weight", "os=1e300"), "from 1e-09 to 1e+09"),
+        (("--population", 10, "--allocate", "nan"), "must be a number, not 'nan'"),
+        (("--population", 10, "--allocate", 1e-9), "no epsilon is below 0.000001; allocate more"),
+        (("--population", 10, "--delta", "nan"), "must be a number, not 'nan'"),
+        (("--population", 10, "--weight", "os=1"), "--weight belongs to --allocate"),
+        (("--population", 10, "--allocate", 2, "--weight", "nothing=1"), "'nothing' is no metric"),
+        (("--population", 10, "--allocate", 21), "allocate no more"),
+        (("--population", 10, "--allocate", 0), "0.0 is not in the range"),
+        (("--population", 10, "--delta", 0), "0.0 is not in the range"),
+        (("--check", "--statement"), "ask for one thing"),
+        (("--statement", "--against", "old.toml"), "--against belongs to --check"),
+        (("--check", "--against", "nowhere.toml"), "cannot be read"),
+        (("--statement", "--today", "yesterday"), "yesterday"),
+    ],
+)
+def test_bad_usage_is_said_in_a_sentence(registry: Path, arguments: tuple[object, ...], sentence: str) -> None:
+    words = ["plan", "--registry", str(registry), *map(str, arguments)]
+    result = CliRunner().invoke(command, words)
+    assert result.exit_code == 2
+    assert sentence in " ".join(result.stderr.split())
+
+
+def test_where_every_metric_has_expired_nothing_can_be_allocated(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(registry_text(a=BOOLEAN | {"expires": Toml("2026-01-01")}))
+    result = _run(path, "--population", 10, "--allocate", 2)
+    assert result.exit_code == 2
+    assert "nothing can be allocated" in " ".join(result.stderr.split())
+
+
+def test_a_registry_that_cannot_be_used_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text("schema = 2\n")
+    result = _run(path, "--population", 10)
+    assert result.exit_code == 2
+    assert "the registry cannot be used" in result.stderr
+
+
+def test_the_tally_of_a_window_reveals_less_the_more_report_and_the_fewer_are_drawn() -> None:
+    def central(population: int, **budget: object) -> float:
+        lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in budget.items())
+        text = registry_text(m=BOOLEAN, n=BOOLEAN).replace("delta = 0.5\n", f"delta = 0.5\n{lines}")
+        plan = make_plan(Registry.parse(text), Wish(population, date(2026, 11, 20)))
+        found = plan.metrics[0].central
+        assert found is not None
+        return found.epsilon
+
+    assert central(10**4) == shuffled_epsilon(10**4, 1.0, DELTA)
+    assert central(10**6) < central(10**4)
+    drawn = central(10**6, strategy="sample", answers=1)
+    assert drawn == sampled(shuffled_epsilon(5 * 10**5, 1.0, DELTA), DELTA, 0.5)[0] < central(5 * 10**5)

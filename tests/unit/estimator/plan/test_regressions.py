@@ -1,0 +1,178 @@
+"""The gate: one line for every change after which a device may give away more."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from client_sdk.protocol import Registry
+from estimator.plan.regressions import regressions, remarks, warnings
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, registry_text
+
+TODAY = date(2026, 11, 21)
+
+OLD_BUDGET = "per_window = 10\nper_month = 60\nlifetime = 400\ndelta = 1e-6\n"
+
+PERMANENT: dict[str, Field] = CATEGORY | {
+    "epsilon": 0.5,
+    "permanent_epsilon": 1,
+    "protects": "pattern",
+    "max_values": 2,
+}
+
+
+def _registry(budget: str = OLD_BUDGET, **metrics: dict[str, Field]) -> Registry:
+    text = registry_text(**metrics)
+    assert "per_window = 20\nlifetime = 400\ndelta = 0.5\n" in text
+    return Registry.parse(text.replace("per_window = 20\nlifetime = 400\ndelta = 0.5\n", budget))
+
+
+def _without(fields: dict[str, Field], *keys: str) -> dict[str, Field]:
+    return {key: value for key, value in fields.items() if key not in keys}
+
+
+def test_a_sound_registry_that_did_not_change_gets_no_warning() -> None:
+    registry = _registry(a=BOOLEAN | {"expires": Toml("2026-11-21")}, b=PERMANENT)
+    assert warnings(registry, TODAY) == []
+    assert regressions(registry, registry) == []
+
+
+def test_expired_metrics_and_those_without_an_owner_are_named() -> None:
+    text = registry_text(a=BOOLEAN | {"expires": Toml("2026-11-20")}, b=BOOLEAN | {"owner": "me"})
+    registry = Registry.parse(text.replace('owner = "owner@example.com"\n', "", 1))
+    expired, ownerless = warnings(registry, TODAY)
+    assert expired.startswith("metric.a: expired on 2026-11-20")
+    assert ownerless.startswith("metric.a: has no owner")
+
+
+def test_a_number_of_which_a_pattern_keeps_nothing_is_named() -> None:
+    once: dict[str, Field] = {"permanent_epsilon": 1, "protects": "pattern", "max_values": 2}
+    (warning,) = warnings(_registry(a=NUMBER | once, b=BOOLEAN | once, c=NUMBER | once | {"max_values": 1}), TODAY)
+    assert warning.startswith('metric.a: protects = "pattern" keeps nothing of a number that changes')
+    assert warning.endswith('say protects = "history"')
+
+
+@pytest.mark.parametrize(
+    ("budget", "warning"),
+    [
+        (OLD_BUDGET.replace("window = 10", "window = 11"), "budget.per_window: was raised to 11 from 10"),
+        (OLD_BUDGET.replace("month = 60", "month = 61"), "budget.per_month: was raised to 61 from 60"),
+        (OLD_BUDGET.replace("per_month = 60\n", ""), "budget.per_month: was removed from 60"),
+        (OLD_BUDGET.replace("400", "401"), "budget.lifetime: was raised to 401 from 400"),
+        (OLD_BUDGET.replace("1e-6", "2e-6"), "budget.delta: was raised to 2e-06 from 1e-06"),
+    ],
+)
+def test_every_ceiling_that_was_raised_is_named_and_one_that_was_lowered_is_not(budget: str, warning: str) -> None:
+    old, new = _registry(a=BOOLEAN), _registry(budget, a=BOOLEAN)
+    assert regressions(old, new) == [warning]
+    assert regressions(new, old) == []
+
+
+LOOSENED = {
+    ("day", "week", 10): None,
+    ("day", "month", 10): None,
+    ("day", "week", 11): "one day may cost what a week may",
+    ("week", "month", 10): "a week that two months share may cost per_window twice",
+    ("week", "month", 6): "a week that two months share may cost per_window twice",
+    ("week", "month", 5): None,
+    ("week", "day", 10): "each day may cost what each week might",
+    ("month", "week", 1): "each week may cost what each month might",
+    ("month", "day", 10): "each day may cost what each month might",
+}
+
+
+@pytest.mark.parametrize(("before", "after", "per_window"), LOOSENED)
+def test_another_period_of_the_ceiling_is_named_and_what_it_loosens(before: str, after: str, per_window: int) -> None:
+    fixed = BOOLEAN | {"window": "day"}
+    old, new = (
+        _registry(f'window = "{window}"\n{OLD_BUDGET.replace("window = 10", f"window = {ceiling}")}', a=fixed)
+        for window, ceiling in ((before, 10), (after, per_window))
+    )
+    loosened = LOOSENED[before, after, per_window]
+    lines = [line for line in regressions(old, new) if line.startswith("budget.window")]
+    said = remarks(old, new) if loosened is None else lines
+    assert (lines == []) is (loosened is None)
+    assert (remarks(old, new) == []) is (loosened is not None)
+    (line,) = said
+    assert line.startswith(f"budget.window: was changed to a {after} from a {before}: {loosened or 'per_window now'}")
+    assert line.endswith("what was spent keeps its day and counts towards the new period, too")
+
+
+def test_a_shorter_window_and_more_questions_a_window_are_named() -> None:
+    weekly = _registry(f'window = "week"\n{OLD_BUDGET}', a=BOOLEAN | {"window": "week"})
+    daily = _registry(a=BOOLEAN | {"window": "week"})
+    (shortened,) = regressions(weekly, daily)
+    assert shortened.startswith(
+        "budget.window: was changed to a day from a week: each day may cost what each week might"
+    )
+    few, more = (_registry(f'{OLD_BUDGET}strategy = "sample"\nanswers = {n}\n', a=BOOLEAN, b=BOOLEAN) for n in (1, 2))
+    assert regressions(few, more) == ["budget.answers: was raised to 2 from 1"]
+    (split,) = regressions(few, _registry(a=BOOLEAN, b=BOOLEAN))
+    assert split.startswith('budget.strategy: was "sample"')
+
+
+NEW_QUESTION = "its meaning changed, which is another edition"
+
+GAUSSIAN: dict[str, Field] = NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-9"), "epsilon": 1}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "starts"),
+    [
+        (BOOLEAN, BOOLEAN | {"epsilon": 2}, ["epsilon was raised to 2 from 1", NEW_QUESTION]),
+        (BOOLEAN | {"epsilon": 2}, BOOLEAN, [NEW_QUESTION]),
+        (BOOLEAN, BOOLEAN | {"purpose": "Because.", "owner": "me"}, []),
+        (CATEGORY, CATEGORY | {"values": ["a", "b", "d"]}, [NEW_QUESTION]),
+        (GAUSSIAN, GAUSSIAN | {"delta": Toml("1e-8")}, ["delta was raised to ", NEW_QUESTION]),
+        (PERMANENT, PERMANENT | {"max_values": 3}, ["max_values was raised to 3 from 2"]),
+        (PERMANENT | {"max_values": 3}, PERMANENT, []),
+        (
+            PERMANENT,
+            _without(PERMANENT, "permanent_epsilon", "protects", "max_values"),
+            ["answers are no longer permanent", NEW_QUESTION],
+        ),
+        (PERMANENT, PERMANENT | {"permanent_epsilon": 2}, ["permanent_epsilon was raised to 2 from 1", NEW_QUESTION]),
+        (_without(PERMANENT, "max_values") | {"protects": "history"}, PERMANENT, ['protects was "history"']),
+    ],
+)
+def test_every_change_of_a_metric_that_costs_is_named(
+    before: dict[str, Field], after: dict[str, Field], starts: list[str]
+) -> None:
+    found = regressions(_registry(a=before), _registry(a=after))
+    assert len(found) == len(starts)
+    for line, start in zip(found, starts, strict=True):
+        assert line.startswith(f"metric.a: {start}")
+        assert "\n" not in line
+
+
+def test_a_new_metric_says_what_it_costs_and_one_that_is_gone_costs_nothing() -> None:
+    old, new = _registry(a=BOOLEAN), _registry(a=BOOLEAN, b=BOOLEAN | {"window": "week"}, c=PERMANENT)
+    weekly, once = regressions(old, new)
+    assert weekly == "metric.b: is new; a report of a week costs 1, a year up to 54, as far as the ceilings allow"
+    assert once == "metric.c: is new; the first one 2 for good"
+    assert regressions(new, old) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "warning"),
+    [
+        ({"expires": Toml("2027-01-01")}, {}, "metric.a: it never ends; it was to end on 2027-01-01"),
+        (
+            {"expires": Toml("2027-01-01")},
+            {"expires": Toml("2028-01-01")},
+            "metric.a: it ends on 2028-01-01; it was to end on 2027-01-01",
+        ),
+    ],
+)
+def test_a_question_that_is_asked_longer_is_named(
+    before: dict[str, Field], after: dict[str, Field], warning: str
+) -> None:
+    assert regressions(_registry(a=BOOLEAN | before), _registry(a=BOOLEAN | after)) == [warning]
+    assert regressions(_registry(a=BOOLEAN | {"expires": Toml("2028-01-01")}), _registry(a=BOOLEAN | before)) == []
+
+
+def test_a_running_count_that_is_to_stand_on_the_disk_is_named() -> None:
+    count: dict[str, Field] = {"purpose": "Why?", "kind": "count", "max": 5, "statistic": "mean", "epsilon": 1}
+    (warning,) = regressions(_registry(a=count), _registry(a=count | {"persist": True}))
+    assert warning.startswith("metric.a: persist was turned on")

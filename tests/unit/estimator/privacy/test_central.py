@@ -1,0 +1,123 @@
+"""What a report says of central epsilons: of closed tallies only, with the assumption beside each."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from client_sdk.protocol import Registry
+from client_sdk.protocol.epsilon import as_float
+from estimator.privacy.amplification import composed, shuffled_epsilon
+from estimator.privacy.central import together
+from estimator.render import FORMATS
+from estimator.report.report import make_report
+from estimator.results.report import Report
+from estimator.results.request import Selection, Wanted
+from estimator.tallies.tally import decode
+from tests.support.estimates.tallies import REGISTRY, line
+
+DELTA = 1e-6
+TALLIES = (
+    line("dark_mode", [4000, 6000])
+    + line("dark_mode", [500, 700], window="2026-11-21", closed=False)
+    + line("os", [3000, 3000, 2000, 2000])
+    + line("os", [0, 0, 0, 0], window="2026-11-19")
+    + line("startup_ms", [600, 400])
+)
+EPSILONS = {name: as_float(metric.epsilon_nanos) for name, metric in REGISTRY.metrics.items()}
+
+
+def _report(central_delta: float | None = DELTA) -> Report:
+    tallies = decode(TALLIES.splitlines(keepends=True))
+    return make_report(REGISTRY, tallies, Selection(preliminary=True), Wanted(central_delta=central_delta))
+
+
+def _json(report: Report) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(FORMATS["json"](report))
+    return document
+
+
+def test_json_has_it_of_closed_tallies_with_reports_only() -> None:
+    found = {(one["metric"], one["window"]): one.get("central") for one in _json(_report())["metrics"]}
+    assert found["dark_mode", "2026-11-21"] is None
+    assert found["os", "2026-11-19"] is None
+    assert found["os", "2026-11-20"] == {
+        "delta": DELTA,
+        "epsilon": shuffled_epsilon(10_000, EPSILONS["os"], DELTA),
+        "assumes": "shuffled tally of honest reports",
+    }
+
+
+def test_the_tallies_of_a_window_are_composed() -> None:
+    (one,) = _json(_report())["composed"]
+    tallies = [(10_000, EPSILONS["dark_mode"]), (10_000, EPSILONS["os"]), (1000, EPSILONS["startup_ms"])]
+    assert (one["window"], one["tallies"]) == ("2026-11-20", 3)
+    assert one["central"]["epsilon"] == pytest.approx(composed(tallies, DELTA), rel=2**-39)
+    assert one["central"]["epsilon"] >= composed(tallies, DELTA)
+
+
+def test_a_table_says_it_rounded_up_on_a_line_with_what_is_assumed() -> None:
+    text = FORMATS["table"](_report())
+    assert "  2026-11-20: central epsilon 0.0531 at delta 1e-06, if only tallies are public\n" in text
+    assert "2026-11-20, 3 tallies together: central epsilon 0." in text
+    assert "if those counted are honest" in text
+    assert "2026-11-21: central" not in text
+    assert max(len(row) for row in text.splitlines()) <= 80
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_nothing_is_said_where_it_is_not_wanted(form: str) -> None:
+    text = FORMATS[form](_report(None))
+    assert "central" not in text
+    assert "composed" not in text
+
+
+GAUSSIAN = Registry.parse(
+    """\
+schema = 1
+[app]
+name = "acme"
+[budget]
+per_window = 20
+lifetime = 60
+delta = 0.1
+[metric.load]
+purpose = "How busy are machines?"
+kind = "number"
+low = 0
+high = 1
+statistic = "mean"
+mechanism = "gaussian"
+epsilon = 1
+delta = 0.001
+[metric.dark_mode]
+purpose = "Is dark mode used?"
+kind = "boolean"
+epsilon = 1
+"""
+)
+
+
+def test_a_channel_with_a_delta_of_its_own_is_not_amplified_but_counts() -> None:
+    load, dark_mode = GAUSSIAN.metrics.values()
+    loss = as_float(load.epsilon_nanos)
+    assert 0 < load.delta < Fraction(1, 100)
+    assert together([(load, 1000)], float(load.delta) / 2) is None
+    both = together([(load, 1000), (dark_mode, 1000)], 0.1)
+    assert both is not None
+    left = float(Fraction(0.1) - load.delta)
+    assert both.epsilon == pytest.approx(loss + composed([(1000, as_float(dark_mode.epsilon_nanos))], left), rel=2**-38)
+    assert together([(load, 0), (dark_mode, 0)], 0.1) is None
+
+
+def test_a_tally_of_such_a_channel_has_no_line_of_its_own() -> None:
+    load = GAUSSIAN.metric("load")
+    counts = [1] * load.channel.symbols
+    tallies = decode([line("os", counts, metric="load", edition=load.edition)])
+    made = make_report(GAUSSIAN, tallies, wanted=Wanted(central_delta=1e-9))
+    assert [one.central for one in made.metrics] == [None]
+    assert "nothing holds at this delta" in FORMATS["table"](made)
+    assert _json(made)["composed"][0]["central"] is None

@@ -1,0 +1,358 @@
+"""Rehearsals: the same answers under every form, by seed, and every way to give answers wrongly."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from client_sdk.protocol import Registry
+from estimator.commands import progress
+from estimator.commands.cli import command
+from estimator.rehearsal.ground_truth import SHOWN_MISTAKES, from_shares, read_csv
+from estimator.rehearsal.rehearsal import rehearse
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, registry_text
+from tests.support.laws.sampling import accepts, decision
+
+ROOT = Path(__file__).parents[4]
+HEALTH = ROOT / "examples" / "health"
+
+METRICS = {"dark_mode": BOOLEAN, "os": CATEGORY, "startup_ms": NUMBER | {"mechanism": "one-bit"}}
+REGISTRY = registry_text(**METRICS)
+
+SOUND = "person,dark_mode,os,startup_ms\n1,true,a,3\n2,no,b,1.5\n3,1,a,\n4,,a,9.0\n"
+WRONG_CELL = "31337"
+"""A cell that is wrong everywhere, and must not be repeated."""
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    path = tmp_path / "metrics.toml"
+    path.write_text(REGISTRY)
+    return path
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    path = tmp_path / "answers.csv"
+    path.write_text(SOUND)
+    return path
+
+
+def _run(*arguments: object) -> Result:
+    return CliRunner().invoke(command, ["rehearse", *map(str, arguments)])
+
+
+def _json(*arguments: object) -> Any:
+    result = _run(*arguments, "--format", "json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def _refused(path: Path, registry: Path, content: str | bytes) -> str:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    result = _run("--registry", registry, "--csv", path)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert WRONG_CELL not in result.stderr
+    return result.stderr
+
+
+def test_json_is_the_reports_with_the_truth_beside_each_estimate(registry: Path, answers: Path) -> None:
+    document = _json("--registry", registry, "--csv", answers, "--seed", 7)
+    assert document["seed"] == 7
+    boolean, category, number = document["metrics"]
+    assert [one["reports"] for one in document["metrics"]] == [3, 4, 3]
+    assert [one["truth"] for one in boolean["estimates"]] == [pytest.approx(1 / 3), pytest.approx(2 / 3)]
+    assert [one["truth"] for one in category["estimates"]] == [0.75, 0.25, 0]
+    assert number["mean"]["truth"] == 4.5
+    assert {one["window"] for one in document["metrics"]} == {None}
+    assert {one["coverage"] for one in document["metrics"]} == {None}
+    for one in (*boolean["estimates"], *category["estimates"], number["mean"]):
+        assert one["holds"] == (one["low"] <= one["truth"] <= one["high"])
+
+
+def test_every_form_shows_the_same_figures(registry: Path, answers: Path) -> None:
+    options = ("--registry", registry, "--csv", answers, "--seed", 7, "--repeat", 1000)
+    document = _json(*options)
+    rows = list(csv.DictReader(io.StringIO(_run(*options, "--format", "csv").stdout)))
+    shown = [one for metric in document["metrics"] for one in metric.get("estimates", [metric.get("mean")])]
+    assert [row["statistic"] for row in rows] == [*["share"] * 5, "mean", "sum"]
+    assert (rows[-1]["truth"], rows.pop()["holds"]) == ("", "")
+    assert [float(row["truth"]) for row in rows] == [one["truth"] for one in shown]
+    assert [row["holds"] for row in rows] == [str(one["holds"]).lower() for one in shown]
+    assert {(row["window"], row["seed"]) for row in rows} == {("", "7")}
+    table = _run(*options).stdout
+    assert table.startswith("seed 7\n")
+    assert max(map(len, table.splitlines())) <= 80
+    for one in shown:
+        assert f"{one['truth']:.4f}" in table or f"{one['truth']:.5g}" in table
+
+
+def test_a_seed_decides_everything_and_a_fresh_one_is_told(registry: Path, answers: Path) -> None:
+    options = ("--registry", registry, "--csv", answers, "--repeat", 10**6)
+    fresh = _run(*options, "--rounds", 3)
+    seed = fresh.stdout.splitlines()[0].removeprefix("seed ")
+    assert _run(*options, "--rounds", 3, "--seed", seed).stdout == fresh.stdout
+    assert _run(*options, "--rounds", 3, "--seed", int(seed) + 1).stdout != fresh.stdout
+
+
+def test_measuring_coverage_changes_no_estimate(registry: Path, answers: Path) -> None:
+    options = ("--registry", registry, "--csv", answers, "--seed", 7)
+    without, measured = _json(*options), _json(*options, "--rounds", 2)
+    for one in measured["metrics"]:
+        assert one["coverage"]["rounds"] == 2
+        one["coverage"] = None
+    assert measured == without
+
+
+def test_progress_is_on_stderr_only(registry: Path, answers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "LINES_APART_S", 0.0)
+    result = _run("--registry", registry, "--csv", answers, "--rounds", 2)
+    assert "rehearsing: 2 of 6" in result.stderr
+    assert "rehearsing" not in result.stdout
+    assert "coverage over 2 rounds" in result.stdout
+
+
+def test_a_miss_is_marked(registry: Path, answers: Path) -> None:
+    options = ("--registry", registry, "--csv", answers, "--repeat", 1000)
+    for seed in range(100):
+        document = _json(*options, "--seed", seed)
+        if missed := [one for one in document["metrics"][1]["estimates"] if not one["holds"]]:
+            break
+    marked = [line for line in _run(*options, "--seed", seed).stdout.splitlines() if line.endswith(" *")]
+    assert len(marked) >= len(missed) > 0
+
+
+def test_a_metric_without_a_column_is_named_and_skipped(registry: Path, answers: Path) -> None:
+    answers.write_text("os,colour,os2\na,red,\n")
+    result = _run("--registry", registry, "--csv", answers, "--format", "json")
+    assert "ignored columns, which are no metrics: 'colour', 'os2'" in result.stderr
+    assert "skipped dark_mode: no column has its name" in result.stderr
+    document = json.loads(result.stdout)
+    assert [one["metric"] for one in document["metrics"]] == ["os"]
+    assert [(one["metric"], one["window"]) for one in document["skipped"]] == [
+        ("dark_mode", None),
+        ("startup_ms", None),
+    ]
+
+
+def test_a_column_of_empty_cells_has_no_truth(registry: Path, answers: Path) -> None:
+    answers.write_text("os,startup_ms\na,\nb,\n")
+    for form in ("table", "json", "csv"):
+        options = ("--registry", registry, "--csv", answers, "--rounds", 2, "--format", form)
+        assert _run(*options).exit_code == 0
+    number = _json("--registry", registry, "--csv", answers)["metrics"][1]
+    assert (number["reports"], number["mean"]["truth"], number["mean"]["holds"]) == (0, None, None)
+
+
+def test_texts_that_state_one_answer_are_one(answers: Path) -> None:
+    answers.write_text("startup_ms,dark_mode\n1,yes\n1.0,TRUE\n 1e0 ,1\n+1,No\n")
+    boolean, number = read_csv(answers, Registry.parse(REGISTRY)).crowds
+    assert [(one.value, one.law) for one in number.answers] == [(1, ((0, 8 / 9), (1, 1 / 9)))]
+    assert number.devices == 4
+    assert boolean.truths(boolean.shares) == (0.25, 0.75)
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ("os\na\n" + WRONG_CELL + "\n", "row 3, column os: must be one of 'a', 'b', 'c'"),
+        ("dark_mode\n" + WRONG_CELL + "\n", "row 2, column dark_mode: must be true or false, yes or no, 1 or 0"),
+        ("os,startup_ms\na,1\nb," + WRONG_CELL + "\n", "row 3, column startup_ms: must be a finite number from 0 to 9"),
+        ("startup_ms\nnan\n", "row 2, column startup_ms"),
+        ("startup_ms\n-inf\n", "row 2, column startup_ms"),
+        ("startup_ms\n1_0\n", "row 2, column startup_ms"),
+        ("startup_ms\n1e999999999999999999999\n", "row 2, column startup_ms"),
+        ("startup_ms\n-0.001\n", "row 2, column startup_ms"),
+        ("os\nx\nx\n", "row 2, column os: must be one of 'a', 'b', 'c' (and 1 more like it)"),
+        ("os,startup_ms\na\n", "row 2: has 1 cells where the heading has 2"),
+        (f"os,startup_ms\na,1\n\na,1,{WRONG_CELL}\n", "row 4: has 3 cells where the heading has 2"),
+        ("os,os\na,a\n", "row 1, column os: stands twice"),
+        ("colour\nred\n", "row 1: no column is a metric; name them dark_mode, os, startup_ms"),
+        ("", "row 1: there is none"),
+        ("os\n", "row 2: there is none"),
+        (f'os\n"{WRONG_CELL}\n', "row 2 is not CSV"),
+        (f'os\n"a"{WRONG_CELL}\n', "row 2 is not CSV"),
+        (b"os\n\xff\n", "is not UTF-8"),
+    ],
+)
+def test_a_wrong_table_is_named_by_row_and_column(
+    registry: Path, answers: Path, content: str | bytes, place: str
+) -> None:
+    assert place in _refused(answers, registry, content)
+
+
+def test_all_mistakes_are_named_up_to_a_screenful(registry: Path, answers: Path) -> None:
+    wrong = "".join(f"x{number}\n" for number in range(SHOWN_MISTAKES + 5))
+    problem = _refused(answers, registry, "os\n" + wrong)
+    assert problem.count("column os") == SHOWN_MISTAKES
+    assert "and 5 more" in problem
+
+
+def test_a_table_that_begins_with_a_byte_order_mark_is_read(registry: Path, answers: Path) -> None:
+    answers.write_bytes(b"\xef\xbb\xbfos\r\na\r\n")
+    assert _json("--registry", registry, "--csv", answers)["metrics"][0]["reports"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((), "either --csv FILE or --population N"),
+        (("--csv", "a", "--population", 5), "either --csv FILE or --population N"),
+        (("--csv", "a", "--shares", "b"), "--shares belongs to --population"),
+        (("--population", 5, "--repeat", 2), "--repeat belongs to --csv"),
+        (("--population", 0), "0 is not in the range"),
+        (("--population", 10**16), "is not in the range"),
+        (("--population", 5, "--seed", -1), "-1 is not in the range"),
+        (("--population", 5, "--rounds", -1), "-1 is not in the range"),
+        (("--csv", "gone.csv"), "gone.csv cannot be read"),
+        (("--population", 5, "--shares", "gone.toml"), "gone.toml cannot be read"),
+    ],
+)
+def test_wrong_usage_is_explained(registry: Path, arguments: tuple[object, ...], problem: str) -> None:
+    result = _run("--registry", registry, *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert problem in " ".join(result.stderr.split())
+
+
+def test_too_many_devices_are_refused(registry: Path, answers: Path) -> None:
+    result = _run("--registry", registry, "--csv", answers, "--repeat", 10**15)
+    assert result.exit_code == 2
+    assert "are too many" in result.stderr
+
+
+def test_a_broken_registry_is_named(registry: Path, answers: Path) -> None:
+    registry.write_text("schema = 1")
+    assert "the registry cannot be used" in _run("--registry", registry, "--csv", answers).stderr
+
+
+SHARES_TOML = '[os]\na = 0.5\nc = 0.5\n[startup_ms]\n"0" = 0.25\n"8" = 0.75\n'
+SHARES_JSON = '{"os": {"a": 0.5, "c": 0.5}, "startup_ms": {"0": 0.25, "8.0": 0.75}}'
+
+
+@pytest.mark.parametrize(("name", "content"), [("shares.toml", SHARES_TOML), ("shares.json", SHARES_JSON)])
+def test_a_population_has_the_given_shares_and_is_uniform_where_none_are_given(
+    registry: Path, tmp_path: Path, name: str, content: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    given = _json("--registry", registry, "--population", 50, "--shares", tmp_path / name)["metrics"]
+    assert [one["truth"] for one in given[0]["estimates"]] == [0.5, 0.5]
+    assert [one["truth"] for one in given[1]["estimates"]] == [0.5, 0, 0.5]
+    assert given[2]["mean"]["truth"] == 6
+    assert {one["reports"] for one in given} == {50}
+    uniform = _json("--registry", registry, "--population", 50)["metrics"]
+    assert [one["truth"] for one in uniform[1]["estimates"]] == [pytest.approx(1 / 3)] * 3
+    # the sum of 1,024 shares and answers is rounded a few times
+    assert uniform[2]["mean"]["truth"] == pytest.approx(4.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("s.toml", "[os]\na = 0.5\n", "os: its shares must have the sum 1, not 0.5"),
+        ("s.toml", "[os]\na = 1.5\n", "os, entry 1: a share must be a number from 0 to 1"),
+        ("s.toml", "[os]\na = nan\n", "os, entry 1: a share must be a number from 0 to 1"),
+        ("s.toml", "[os]\na = true\n", "os, entry 1: a share must be a number from 0 to 1"),
+        ("s.toml", f"[os]\na = 0.5\n{WRONG_CELL} = 0.5\n", "os, entry 2: an answer must be one of 'a', 'b', 'c'"),
+        ("s.toml", '[startup_ms]\n"inf" = 1\n', "startup_ms, entry 1: an answer must be a finite number"),
+        ("s.toml", "os = 1\n", "os: must be a table from answer to share"),
+        ("s.toml", "[gone]\na = 1\n", "the registry has no metric 'gone'"),
+        ("s.toml", "[os\n", "is not TOML"),
+        ("s.json", "{", "is not JSON"),
+        ("s.json", "[]", "must be an object"),
+        ("s.json", '{"os": {"a": NaN}}', "os, entry 1: a share must be a number from 0 to 1"),
+    ],
+)
+def test_wrong_shares_are_named_by_metric_and_entry(
+    registry: Path, tmp_path: Path, name: str, content: str, problem: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    result = _run("--registry", registry, "--population", 50, "--shares", tmp_path / name)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert problem in result.stderr
+    assert WRONG_CELL not in result.stderr
+
+
+def test_a_population_is_drawn_by_its_shares() -> None:
+    crowd = from_shares(Registry.parse(REGISTRY), 10**6).crowds[1]
+    decided = decision(1 / 3, 1 / 3 * 1.02)
+    drawn = crowd.draw(np.random.default_rng(5))
+    assert drawn.sum() == 10**6 > decided.draws
+    assert accepts(decided._replace(draws=10**6), 1 / 3, int(drawn[0]))
+
+
+def test_coverage_is_what_intervals_promise_and_more_for_the_noise_alone() -> None:
+    """At epsilon 4 and a share of one half, who reports is most of the chance: 93 % of the variance is not noise."""
+    fields = BOOLEAN | {"epsilon": 4}
+    source = from_shares(Registry.parse(registry_text(dark_mode=fields)), 10**4)
+    decided = decision(0.95, 0.90)
+    (made,) = rehearse(source, seed=3, rounds=decided.draws).metrics
+    assert made.coverage is not None
+    assert accepts(decided, 0.95, round(made.coverage.population * decided.draws))
+    assert made.coverage.noise_alone == 1
+
+
+WAVE = registry_text(x=NUMBER | {"high": 8, "statistic": "distribution", "epsilon": 2})
+
+
+def test_the_truth_of_a_distribution_is_that_of_its_answers(answers: Path) -> None:
+    answers.write_text("x\n0\n1\n1\n3\n8\n8\n8\n8\n8\n8\n")
+    (crowd,) = read_csv(answers, Registry.parse(WAVE), repeat=10).crowds
+    assert crowd.at_hand is not None
+    variance, *rest = crowd.distribution(crowd.at_hand, [(0, 1), (1, 4), (4, 8)], [0.05, 0.1, 0.25, 0.5, 1])
+    squares = (0 + 1 + 1 + 9 + 6 * 64) / 10
+    assert variance == pytest.approx(squares - 5.3**2)
+    assert rest == [0, 0, 1, 8, 8, 0.1, 0.3, 0.6]
+
+
+@pytest.mark.parametrize("rounds", [0, 2])
+def test_a_distribution_stands_beside_its_truth_in_every_form(registry: Path, answers: Path, rounds: int) -> None:
+    registry.write_text(WAVE)
+    answers.write_text("x\n2\n2\n6\n6.5\n")
+    options = ("--registry", registry, "--csv", answers, "--seed", 7, "--repeat", 10**6, "--rounds", rounds)
+    (metric,) = _json(*options)["metrics"]
+    assert metric["mean"]["truth"] == 4.125
+    assert [one["truth"] for one in metric["quantiles"]] == [2, 2, 2, 6, 6.5]
+    assert sum(one["truth"] for one in metric["bins"]) == 1
+    assert (metric["resampled_coverage"] is None) == (rounds == 0)
+    rows = list(csv.DictReader(io.StringIO(_run(*options, "--format", "csv").stdout)))
+    in_json = [metric["mean"], metric["variance"], *metric["quantiles"], *metric["bins"]]
+    assert rows.pop()["statistic"] == "sum"
+    assert [float(row["truth"]) for row in rows] == [one["truth"] for one in in_json]
+    table = _run(*options).stdout
+    assert ("coverage of variance and quantiles over 2 rounds" in table) == (rounds == 2)
+    assert max(map(len, table.splitlines())) <= 80
+
+
+def test_a_distribution_without_reports_has_no_truth(registry: Path, answers: Path) -> None:
+    registry.write_text(WAVE)
+    answers.write_text("x,y\n,1\n")
+    for form in ("table", "json", "csv"):
+        assert _run("--registry", registry, "--csv", answers, "--format", form).exit_code == 0
+
+
+def test_real_answers_of_the_health_example_are_rehearsed() -> None:
+    result = _run(
+        "--registry", HEALTH / "metrics.toml", "--csv", HEALTH / "health.csv", "--seed", 1, "--format", "json"
+    )
+    assert result.exit_code == 0, result.output
+    assert "'person', 'year', 'age', 'sex'" in result.stderr
+    with (HEALTH / "health.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    by_name = {one["metric"]: one for one in json.loads(result.stdout)["metrics"]}
+    limited = [row["physical_limitation"] for row in rows if row["physical_limitation"]]
+    assert by_name["physical_limitation"]["reports"] == len(limited)
+    assert by_name["physical_limitation"]["estimates"][1]["truth"] == limited.count("yes") / len(limited)
+    visits = [int(row["doctor_visits"]) for row in rows]
+    # both are sums of floats with a few roundings
+    assert by_name["doctor_visits"]["mean"]["truth"] == pytest.approx(sum(visits) / len(visits))
+    # farther off than 6.2 standard errors is one in 10**9
+    for one in by_name.values():
+        for entry in one.get("estimates", [one.get("mean")]):
+            assert abs(entry.get("share", entry.get("estimate")) - entry["truth"]) < 6.2 * entry["standard_error"]

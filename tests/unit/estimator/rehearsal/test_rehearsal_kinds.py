@@ -1,0 +1,114 @@
+"""Rehearsals of every kind: answers from a table and from shares, and every bad cell named and not repeated."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from estimator.commands.cli import command
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, Field, registry_text
+
+COUNT: dict[str, Field] = {"purpose": "Why?", "kind": "count", "max": 6, "statistic": "distribution", "epsilon": 1}
+KINDS: dict[str, dict[str, Field]] = {
+    "flag": BOOLEAN,
+    "system": CATEGORY,
+    "step": CATEGORY | {"kind": "ordinal"},
+    "tools": CATEGORY | {"kind": "set", "max_items": 2},
+    "visits": COUNT,
+    "both": {"purpose": "Why?", "cross": ["flag", "system"], "epsilon": 2},
+}
+HEADING = "flag,system,step,tools,visits\n"
+SOUND = HEADING + "yes,a,a,a|b,0\nno,b,c,|,6\nyes,a,c,b,3\nno,c,b, c | a ,3\n"
+WRONG_CELL = "31337"
+
+
+def run(folder: Path, *arguments: str, **files: str) -> Result:
+    (folder / "metrics.toml").write_text(registry_text(**KINDS))
+    for name, content in files.items():
+        (folder / name).write_text(content)
+    return CliRunner().invoke(command, ["rehearse", "--registry", str(folder / "metrics.toml"), *arguments])
+
+
+def truths(result: Result) -> dict[str, Any]:
+    assert result.exit_code == 0, result.output
+    metrics = json.loads(result.stdout)["metrics"]
+    return {
+        one["metric"]: (
+            [entry["truth"] for entry in one["estimates"]],
+            one["mean"]["truth"] if "mean" in one else None,
+        )
+        for one in metrics
+    }
+
+
+def test_answers_of_every_kind_are_read_from_a_table(tmp_path: Path) -> None:
+    options = ("--csv", str(tmp_path / "answers"), "--seed", "1", "--format", "json", "--rounds", "2")
+    assert truths(run(tmp_path, *options, answers=SOUND)) == {
+        "flag": ([0.5, 0.5], None),
+        "system": ([0.5, 0.25, 0.25], None),
+        "step": ([0.25, 0.25, 0.5], 2.25),
+        "tools": ([0.5, 0.5, 0.25], 1.25),
+        "visits": ([0.25, 0, 0, 0.5, 0, 0, 0.25], 3),
+        "both": ([0, 0.25, 0.25, 0.5, 0, 0], None),
+    }
+    for form in ("table", "csv"):
+        assert run(tmp_path, "--csv", str(tmp_path / "answers"), "--format", form).exit_code == 0
+
+
+def test_answers_of_every_kind_are_read_from_shares(tmp_path: Path) -> None:
+    shares = '[tools]\n"|" = 0.5\n"a|b" = 0.5\n[visits]\n2 = 1\n[both]\n"yes|a" = 0.25\n"no|c" = 0.75\n[step]\nb = 1\n'
+    options = ("--population", "1000", "--shares", str(tmp_path / "shares.toml"), "--seed", "1", "--format", "json")
+    (tmp_path / "shares.toml").write_text(shares)
+    found = truths(run(tmp_path, *options))
+    assert found["tools"] == ([0.5, 0.5, 0], 1)
+    assert found["visits"] == ([0, 0, 1, 0, 0, 0, 0], 2)
+    assert found["both"] == ([0, 0, 0.75, 0.25, 0, 0], None)
+    assert found["step"] == ([0, 1, 0], 2)
+
+
+def test_a_uniform_population_of_every_kind_is_drawn(tmp_path: Path) -> None:
+    found = truths(run(tmp_path, "--population", "1000", "--seed", "1", "--format", "json"))
+    assert found["tools"] == ([0.25] * 3, 0.75)
+    assert found["visits"][1] == pytest.approx(3, abs=0.01)
+
+
+@pytest.mark.parametrize("column", ["step", "tools", "visits"])
+def test_a_wrong_cell_is_named_by_row_and_column_and_not_repeated(tmp_path: Path, column: str) -> None:
+    cells = dict(zip(HEADING.strip().split(","), ["yes", "a", "a", "a|b", "0"], strict=True)) | {column: WRONG_CELL}
+    wrong = HEADING + "no,b,c,|,6\n" + ",".join(cells.values()) + "\n"
+    result = run(tmp_path, "--csv", str(tmp_path / "answers"), answers=wrong)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"row 3, column {column}: must be" in result.stderr
+    assert WRONG_CELL not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [
+        ("tools", "a|b|c"),
+        ("tools", "a|a"),
+        ("tools", f"a|{WRONG_CELL}"),
+        ("visits", "1.5"),
+        ("visits", "-1"),
+        ("visits", "7"),
+        ("both", "yes"),
+        ("both", f"yes|{WRONG_CELL}"),
+        ("both", "yes|a|b"),
+    ],
+)
+def test_every_way_to_miss_a_kind_is_named(tmp_path: Path, column: str, cell: str) -> None:
+    result = run(tmp_path, "--csv", str(tmp_path / "answers"), answers=f"{column}\n{cell}\n")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"row 2, column {column}: must be" in result.stderr
+    assert WRONG_CELL not in result.stderr
+
+
+def test_a_wrong_cell_of_one_of_two_crossed_columns_is_named(tmp_path: Path) -> None:
+    result = run(tmp_path, "--csv", str(tmp_path / "answers"), answers=f"flag,system\nyes,{WRONG_CELL}\n")
+    assert "row 2, column system: must be" in result.stderr
+    assert "row 2, column both: must be" in result.stderr
+    assert WRONG_CELL not in result.stderr

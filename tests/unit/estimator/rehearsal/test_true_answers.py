@@ -1,0 +1,63 @@
+"""What becomes of an answer before the channel: rounded, or a member drawn, by the law of the device."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from estimator.rehearsal.population import Crowd
+from estimator.rehearsal.true_answers import Answer, read_answer
+from tests.support.devices.definitions import NUMBER, metric_of
+from tests.support.estimates.draws import exact_law_of_rows
+from tests.support.laws.coins import exact_law
+
+STARTUP = metric_of(NUMBER, low=-1, high=5, mechanism="one-bit")
+
+
+@pytest.mark.parametrize("cell", ["-1", "-.5", "0", "2.25", "4.999", "5"])
+def test_an_answer_is_rounded_by_the_law_of_the_device(cell: str) -> None:
+    answer = read_answer(STARTUP, cell)
+    law = exact_law(lambda coins: STARTUP.domain.encode(answer.value, STARTUP.channel.inputs, coins))
+    # the upper point's chance is a float, one rounding of the exact numerator; the lower one's is what it leaves
+    *lower, (point, chance) = answer.law
+    assert chance == float(law[point])
+    assert {point for point, chance in answer.law if chance} == set(law)
+    assert [chance for _, chance in lower] == [1 - chance] * len(lower)
+
+
+def test_devices_of_one_answer_are_rounded_each_by_its_own_coin() -> None:
+    answers: dict[Answer, int] = {read_answer(STARTUP, cell): count for cell, count in (("0.5", 2), ("5", 1))}
+    crowd = Crowd.counted(STARTUP, answers)
+    at_hand = np.array([2, 1], dtype=np.int64)
+    law = exact_law_of_rows(lambda generator: crowd.inputs(at_hand, generator))
+    quarter = Fraction(1, 4)
+    assert law == {(2, 1): (1 - quarter) ** 2, (1, 2): 2 * quarter * (1 - quarter), (0, 3): quarter**2}
+
+
+SETS = metric_of({"purpose": "Why?", "kind": "set", "values": ["a", "b", "c"], "max_items": 2, "epsilon": 1})
+
+
+@pytest.mark.parametrize("cell", ["|", "b", "a|c", "c | a"])
+def test_a_member_of_a_set_is_drawn_by_the_law_of_the_device(cell: str) -> None:
+    answer = read_answer(SETS, cell)
+    law = exact_law(lambda coins: SETS.domain.encode(answer.value, SETS.channel.inputs, coins))
+    assert {point: chance for point, chance in answer.law if chance} == {
+        point: float(one) for point, one in law.items()
+    }
+
+
+def test_devices_of_sets_of_different_sizes_draw_each_its_own_member() -> None:
+    """Of laws of unequal length, the shorter ones filled up with a chance of nothing."""
+    answers: dict[Answer, int] = {read_answer(SETS, cell): 1 for cell in ("|", "b", "a|c")}
+    crowd = Crowd.counted(SETS, answers)
+    law = exact_law_of_rows(lambda generator: crowd.inputs(np.ones(3, dtype=np.int64), generator))
+    half = Fraction(1, 2)
+    expected: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
+    for of_one in (1, 3):
+        for of_two in (0, 2):
+            drawn = tuple(sum(given == one for one in (3, of_one, of_two)) for given in range(4))
+            expected[drawn] += half * half
+    assert law == expected

@@ -1,0 +1,87 @@
+"""What a report says of made-up reports: how far each estimate could have been moved, and a test of each tally."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from estimator.commands.cli import command
+from estimator.render import FORMATS
+from estimator.report.report import make_report
+from estimator.results.poisoning import DRAWN_AT_MOST
+from estimator.results.report import Report
+from estimator.results.request import Selection, Wanted
+from estimator.tallies.tally import decode
+from tests.support.estimates.tallies import REGISTRY, line
+
+TALLIES = line("dark_mode", [4000, 6000]) + line("os", [5000, 0, 0, 0]) + line("os", [0, 0, 0, 0], window="2026-11-19")
+
+
+def _report(fakes: float | None = 0.02) -> Report:
+    return make_report(REGISTRY, decode(TALLIES.splitlines(keepends=True)), Selection(), Wanted(fakes=fakes))
+
+
+def _json(report: Report) -> dict[tuple[str, str], Any]:
+    document: dict[str, Any] = json.loads(FORMATS["json"](report))
+    return {(one["metric"], one["window"]): one for one in document["metrics"]}
+
+
+def test_json_has_each_move_and_the_test() -> None:
+    dark_mode = _json(_report())["dark_mode", "2026-11-20"]["fakes"]
+    # two coins: a report adds 3/2 or -1/2; of 10,000 reports 6,000 are yes: a share of .7
+    more, less = pytest.approx(0.02 / 0.98 * 1.2), pytest.approx(0.02 / 0.98 * 0.8)
+    assert dark_mode["estimates"] == [
+        {"value": False, "down": less, "up": more},
+        {"value": True, "down": more, "up": less},
+    ]
+    assert dark_mode["fraction"] == 0.02
+    assert dark_mode["test"] == {
+        "statistic": pytest.approx(0, abs=1e-6),
+        "p_value": 1.0,
+        "drawn": 0,
+        "impossible": False,
+    }
+
+
+def test_a_tally_that_no_population_makes_is_flagged_and_one_without_reports_is_not_tested() -> None:
+    found = _json(_report())
+    assert found["os", "2026-11-20"]["fakes"]["test"]["impossible"] is True
+    assert found["os", "2026-11-20"]["fakes"]["test"]["p_value"] == 1 / (DRAWN_AT_MOST + 1)
+    assert "fakes" not in found["os", "2026-11-19"]
+
+
+def test_a_table_says_it_in_words_and_that_a_pass_proves_nothing() -> None:
+    text = FORMATS["table"](_report())
+    assert "if 0.02 of the reports were made up, 2026-11-20: down, up\n" in text
+    assert ["true", "0.02449", "0.01633"] in [row.split() for row in text.splitlines()]
+    assert "HARDLY any population makes such a tally (p = 0.001): do not trust it\n" in text
+    assert "some population could have made this tally (p = 1), which proves nothing\n" in text
+    assert "To pass proves nothing" in text
+    assert max(len(row) for row in text.splitlines()) <= 80
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_nothing_is_said_where_it_is_not_wanted(form: str) -> None:
+    text = FORMATS[form](_report(None))
+    assert "fakes" not in text
+    assert "made" not in text
+
+
+def test_a_spreadsheet_has_no_place_for_it(tmp_path: Path) -> None:
+    run = CliRunner().invoke(
+        command,
+        ["report", "--registry", "metrics.toml", "--tallies", str(tmp_path), "--fakes", "0.1", "--format", "csv"],
+    )
+    assert run.exit_code == 2
+    assert "take --format table or json" in run.output
+
+
+@pytest.mark.parametrize("fraction", ["0", "1", "-0.1", "nan", "much"])
+def test_a_fraction_that_is_none_is_refused(fraction: str) -> None:
+    run = CliRunner().invoke(command, ["report", "--registry", "metrics.toml", "--tallies", "t", f"--fakes={fraction}"])
+    assert run.exit_code == 2
+    assert "--fakes" in run.output

@@ -1,0 +1,165 @@
+"""The page for users: plain words, nothing that Markdown or HTML would take for a mark, odds that are never too low."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from datetime import date
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from client_sdk.protocol import Registry
+from client_sdk.protocol.epsilon import NANOS
+from estimator.render.statement import escaped, odds, statement
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, metric_of, registry_text
+
+TODAY = date(2026, 11, 21)
+
+NASTY = "<script>alert(1)</script> [x](javascript:y) *bold* `code` & ![i](http://e) | ~~s~~ $x$ \\"
+
+METRICS: dict[str, dict[str, Field]] = {
+    "dark_mode": BOOLEAN | {"epsilon": "ln 3", "purpose": NASTY, "expires": Toml("2027-12-31")},
+    "theme": CATEGORY | {"epsilon": 0.5, "permanent_epsilon": 1, "protects": "history", "window": "week"},
+    "start": NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-9"), "epsilon": 1},
+    "once": CATEGORY | {"epsilon": 0.5, "permanent_epsilon": 1, "protects": "pattern", "max_values": 2},
+}
+
+TEXT = registry_text(**METRICS)
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append(f"{tag} {attrs}")
+
+
+def _page(text: str = TEXT) -> str:
+    return statement(Registry.parse(text), TODAY)
+
+
+def test_the_page_is_in_plain_words() -> None:
+    page = _page()
+    assert not [letter for letter in page if "GREEK" in unicodedata.name(letter, "")]
+    for word in ("epsilon", "delta", "differential", "mechanism", "nanos"):
+        assert word not in page.lower()
+    for command in ("hearsay-client show --data-dir DIR", "hearsay-client forget --data-dir DIR"):
+        assert command in page
+
+
+def test_the_page_holds_no_html_and_no_link_of_a_purpose() -> None:
+    page = _page()
+    tags = _Tags()
+    tags.feed(page)
+    assert tags.found == []
+    assert re.search(r"(?<!\\)[\[\]]", page) is None
+    assert re.search(r"(?<![\\*])\*bold", page) is None
+
+
+@settings(derandomize=True)
+@given(st.text(st.characters(exclude_categories=["C"]), max_size=60))
+def test_no_text_keeps_a_mark(text: str) -> None:
+    shown = escaped(text)
+    assert "<" not in shown
+    assert ">" not in shown
+    unescaped = re.sub(r"\\(.)", r"\1", shown)
+    for entity, letter in (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")):
+        unescaped = unescaped.replace(entity, letter)
+    assert unescaped == text
+    assert re.search(r"[*_`\[\]!|~]", re.sub(r"\\.", "", shown)) is None
+
+
+def test_every_question_says_what_why_who_until_when_and_how_often() -> None:
+    page = _page()
+    dark, theme, start, once = page.split("\n## ")[1:5]
+    assert dark.startswith(r"dark\_mode")
+    assert "alert" in dark
+    assert "owner@example.com" in dark
+    assert "once a day, until 2027-12-31" in dark
+    assert "holds at most 3 to 1 afterwards" in dark
+    assert "once a week, without an end" in theme
+    assert "except with a chance of 1 in 1,0" in start
+    assert "A year of answers (at most 366)" in once
+
+
+def _yearly(fields: dict[str, Field]) -> list[str]:
+    """Return what the page says of a year of a question, and of what is not protected."""
+    _, block = _page(registry_text(m=fields)).split("\n## ")[:2]
+    return [line for line in block.splitlines() if "A year of answers" in line or "protected" in line]
+
+
+PERMANENT: dict[str, Field] = {"epsilon": 0.9, "permanent_epsilon": 1}
+
+
+def test_of_answers_that_are_charged_once_any_two_histories_come_first_and_then_those_of_one_pattern() -> None:
+    whatever, known, not_protected = _yearly(CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 3})
+    assert "(at most 366), whatever your answers were: even odds become more than a million to 1" in whatever
+    assert "who knew before which days had the same answer: even odds become at most 21 to 1" in known
+    assert not_protected == "* Which days had the same answer is not protected: it can be found out in time"
+    assert "there is no bound" in _page()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        BOOLEAN | PERMANENT | {"protects": "history"},
+        CATEGORY | PERMANENT | {"protects": "history", "window": "week"},
+        NUMBER | PERMANENT | {"protects": "history"},
+        NUMBER | PERMANENT | {"protects": "pattern", "max_values": 2},
+    ],
+)
+def test_of_histories_and_of_numbers_nothing_is_said_but_of_any_two(fields: dict[str, Field]) -> None:
+    (line,) = _yearly(fields)
+    assert "whatever your answers were" in line
+
+
+def test_where_one_permanent_answer_speaks_for_all_its_odds_hold_whatever_the_answers_were() -> None:
+    (line,) = _yearly(CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 1})
+    assert line.endswith("whatever your answers were: even odds become at most 2.8 to 1")
+
+
+def test_the_page_never_speaks_of_when_answers_change() -> None:
+    """Histories that change at the same times were promised too much."""
+    assert "change at" not in _page()
+    assert "they change" not in _page()
+
+
+def test_how_questions_are_chosen_is_said() -> None:
+    sampled = registry_text(a=BOOLEAN, b=BOOLEAN).replace("lifetime", 'strategy = "sample"\nanswers = 1\nlifetime')
+    page = _page(sampled)
+    assert "at most 1 of the questions" in page
+    assert "drawn by chance" in page
+    assert page.count("A year of answers (at most 366)") == 2
+    paced = registry_text(a=BOOLEAN | {"expires": Toml("2027-12-31")})
+    assert "Not every day is answered" in _page(paced.replace("lifetime", 'strategy = "pace"\nlifetime'))
+
+
+def test_who_answers_for_nothing_is_said() -> None:
+    assert "nobody is named" in _page(registry_text(a=BOOLEAN).replace('owner = "owner@example.com"\n', ""))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "words"),
+    [("ln 3", "at most 3 to 1"), (1, "at most 2.8 to 1"), (0.001, "at most 1.1 to 1"), (5, "at most 149 to 1")],
+)
+def test_odds_are_rounded_up(epsilon: float | str, words: str) -> None:
+    nanos = metric_of(BOOLEAN | {"epsilon": epsilon}).epsilon_nanos
+    assert odds(nanos) == words
+
+
+def test_odds_of_a_million_are_as_good_as_knowing() -> None:
+    assert odds(14 * NANOS) == "more than a million to 1, which is as good as knowing"
+    assert float(odds(13 * NANOS).split()[2].replace(",", "")) >= math.exp(13) * (1 - 1e-8)
+
+
+def test_the_page_says_how_long_counts_are_kept_where_the_registry_does() -> None:
+    assert "are kept:" not in _page()
+    kept = _page(registry_text(brief=BOOLEAN | {"retention": 1}, long=BOOLEAN | {"retention": 1500, "window": "week"}))
+    assert "the counts are kept: one day after no more answers are taken for a day" in kept
+    assert "the counts are kept: 1,500 days after no more answers are taken for a week" in kept

@@ -1,0 +1,132 @@
+"""A table fits where it is shown: its width, its signs, and colours only where they are wanted."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from estimator.render.text.report import as_table
+from estimator.render.text.style import EIGHTHS, PLAIN, Style
+from estimator.report.report import make_report
+from estimator.results.estimate import Estimate
+from estimator.results.report import Report
+from estimator.results.request import Selection, Wanted
+from estimator.tallies.tally import decode
+from tests.support.estimates.every_kind import REGISTRY, tallies
+
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+BIG = Estimate(-1.2345e7, 1.2345e5, -1.2456e7, 1.2456e7, 1.2e7)
+
+
+class _Stream(io.StringIO):
+    def __init__(self, encoding: str, *, is_terminal: bool) -> None:
+        super().__init__()
+        self._encoding, self._is_terminal = encoding, is_terminal
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override] # of a terminal
+        return self._encoding
+
+    def isatty(self) -> bool:
+        return self._is_terminal
+
+
+@pytest.fixture(scope="module")
+def made() -> Report:
+    read = decode(tallies().splitlines(keepends=True))
+    return make_report(REGISTRY, read, Selection(preliminary=True), Wanted(pool=True, fakes=0.01))
+
+
+def lengths(text: str) -> list[int]:
+    return [len(ESCAPES.sub("", line)) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("style", [PLAIN, Style(is_ascii=True), Style(is_coloured=True), Style(91), Style(160)])
+def test_every_kind_fits_the_width(made: Report, style: Style) -> None:
+    assert max(lengths(as_table(made, style))) <= style.width
+
+
+@pytest.mark.parametrize("reports", [0, 1])
+def test_hardly_any_report_of_every_kind_makes_a_table(reports: int) -> None:
+    read = decode(tallies(reports).splitlines(keepends=True))
+    text = as_table(make_report(REGISTRY, read, Selection(preliminary=True), Wanted(pool=True)))
+    assert max(lengths(text)) <= PLAIN.width
+    assert "nan" not in text
+
+
+def test_long_figures_cost_the_bar_and_not_the_width() -> None:
+    line = PLAIN.row("m" * 99, "2026-11-21*", BIG, ".5g", (-1e8, 1e8))
+    assert len(line.rstrip()) <= PLAIN.width
+    assert "█" in PLAIN.row("m", "", Estimate(0.5, 0.1, 0.3, 0.7, None), ".4f", (0.0, 1.0))
+
+
+def test_a_table_in_ascii_holds_nothing_else(made: Report) -> None:
+    text = as_table(made, Style(is_ascii=True))
+    assert text.isascii()
+    assert "0.5007 +- 0.0197  0.4620 .. 0.5394   #####" in text
+
+
+def test_wider_terminals_show_the_likeliest_and_more_of_a_value(made: Report) -> None:
+    assert "likeliest" not in as_table(made, Style(90))
+    assert "likeliest" in as_table(made, Style(91))
+    assert Style(160).cut("x" * 40) == "x" * 40
+
+
+@pytest.mark.parametrize(
+    ("part", "bar"), [(-1, ""), (0, ""), (0.5, "█"), (1, "██"), (9, "██"), (1 / 16, "▏"), (0.75, "█▌")]
+)
+def test_a_bar_shows_eighths_and_ends_at_its_ends(part: float, bar: str) -> None:
+    assert PLAIN.bar(part, 2) == bar
+
+
+def test_a_longer_bar_is_never_of_less() -> None:
+    shown = [PLAIN.bar(eighth / 16, 2) for eighth in range(17)]
+    assert shown == sorted(shown, key=lambda bar: [EIGHTHS.index(cell) for cell in bar.ljust(2)])
+    assert len(set(shown)) == len(shown)
+
+
+@pytest.mark.parametrize(
+    ("stream", "environment", "style"),
+    [
+        (_Stream("utf-8", is_terminal=False), {}, Style()),
+        (_Stream("ascii", is_terminal=False), {}, Style(is_ascii=True)),
+        (_Stream("latin-1", is_terminal=True), {}, Style(100, is_coloured=True, is_ascii=True)),
+        (_Stream("utf-8", is_terminal=True), {}, Style(100, is_coloured=True)),
+        (_Stream("utf-8", is_terminal=True), {"NO_COLOR": "1"}, Style(100)),
+        (_Stream("utf-8", is_terminal=True), {"NO_COLOR": ""}, Style(100, is_coloured=True)),
+        (_Stream("utf-8", is_terminal=True), {"TERM": "dumb"}, Style(100)),
+        (_Stream("no-such", is_terminal=False), {}, Style(is_ascii=True)),
+    ],
+)
+def test_a_style_is_what_the_stream_can_show(
+    monkeypatch: pytest.MonkeyPatch, stream: _Stream, environment: Mapping[str, str], style: Style
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    assert Style.of(stream, environment) == style
+
+
+@pytest.mark.parametrize(("columns", "width"), [("40", 80), ("120", 120), ("500", 160)])
+def test_a_line_is_no_narrower_than_a_table_and_no_wider_than_a_glance(
+    monkeypatch: pytest.MonkeyPatch, columns: str, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert Style.of(_Stream("utf-8", is_terminal=True), {}).width == width
+
+
+def test_both_parts_of_a_pair_can_be_read_and_a_label_without_a_window_has_its_room() -> None:
+    pairs = [
+        ("a system with a long name", "yes"),
+        ("a system with a long name", "no"),
+        ("x", "an answer of many words"),
+    ]
+    cut = ["a system wi…, yes", "a system wit…, no", "x, an answer of …"]
+    assert [Style().cut(pair) for pair in pairs] == cut
+    assert Style().cut(("a" * 20, "b" * 20)) == "aaaaaaa…, bbbbbb…"
+    one = Estimate(None, None, 0.0, 1.0, None)
+    with_window, without = (Style().row(pairs[0], window, one, ".4f", unknown="none") for window in ("2026-11-20", ""))
+    assert with_window.startswith(f"  {cut[0]} 2026-11-20")
+    assert without.startswith("  a system with a long na…, yes ")
+    assert with_window.index("none") == without.index("none")

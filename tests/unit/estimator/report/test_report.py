@@ -1,0 +1,97 @@
+"""Which windows are wanted, and what the renderings say of what is unusual."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from client_sdk.protocol import Window
+from estimator.formats.to_json import document_of
+from estimator.render import FORMATS
+from estimator.report.report import make_report
+from estimator.results.estimate import Estimate
+from estimator.results.request import Selection, Wanted
+from estimator.statistics.binomial_intervals import binomial_interval
+from estimator.statistics.confidence import EXACT_BELOW
+from estimator.tallies.tally import decode
+from tests.support.estimates import every_kind
+from tests.support.estimates.inverses import PRECISION
+from tests.support.estimates.tallies import REGISTRY, line
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "window", "wanted"),
+    [
+        ("2026-11", "2026-11", "2026-11-01", True),
+        ("2026-11", "2026-11", "2026-11-30", True),
+        ("2026-11", "2026-11", "2026-12-01", False),
+        ("2026-11", "2026-11", "2026-10-31", False),
+        ("2026-W48", "2026-W48", "2026-11-29", True),
+        ("2026-11-29", "2026-11-29", "2026-W48", True),
+        ("2026-11-30", "2026-11-30", "2026-W48", False),
+        (None, "2026-11-20", "2026-11-20", True),
+        (None, "2026-11-20", "2026-11-21", False),
+        ("2026-11-20", None, "2026-11-19", False),
+        (None, None, "2026-11-19", True),
+    ],
+)
+def test_a_window_is_wanted_if_it_meets_the_span(
+    first: str | None, last: str | None, window: str, *, wanted: bool
+) -> None:
+    selection = Selection(first and Window.parse(first), last and Window.parse(last))  # type: ignore[arg-type] # none stays
+    assert selection.spans(Window.parse(window)) is wanted
+
+
+def test_an_interval_of_one_point_is_explained_and_others_are_not() -> None:
+    beyond = make_report(REGISTRY, decode([line("startup_ms", [0, 60])]))
+    assert "An interval of one point" in FORMATS["table"](beyond)
+    ordinary = make_report(REGISTRY, decode([line("startup_ms", [30, 30])]))
+    assert "An interval of one point" not in FORMATS["table"](ordinary)
+
+
+FRACTIONS = st.fractions(-1000, 1000, max_denominator=997)
+
+
+@settings(derandomize=True, deadline=None)
+@given(least=FRACTIONS, width=st.fractions(Fraction(1, 997), 1000, max_denominator=997))
+def test_an_interval_of_a_mean_never_leaves_the_domain(least: Fraction, width: Fraction) -> None:
+    low, high = float(least), float(least + width)
+    everything = Estimate(None, None, 0.0, 1.0, None).between(low, high)
+    assert (everything.low, everything.high) == (low, high)
+
+
+@pytest.mark.parametrize("reports", [10**15, 10**18, 2**63 - 1])
+def test_an_interval_is_not_upside_down_however_many_reports_there_are(reports: int) -> None:
+    for count in (0, 1, reports // 3, reports - 1, reports):
+        low, high = binomial_interval(count, reports)
+        assert 0 <= low <= high <= 1
+
+
+def members_of(document: object, place: str = "") -> Iterator[tuple[str, object]]:
+    if isinstance(document, dict | list | tuple):
+        members = document.items() if isinstance(document, dict) else enumerate(document)
+        for name, member in members:
+            yield from members_of(member, f"{place}.{name}")
+    else:
+        yield place, document
+
+
+@pytest.mark.parametrize("reports", [0, 1, 60, 3000])
+def test_tallies_side_by_side_tell_what_each_tells_alone(reports: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def told() -> tuple[dict[str, float], dict[str, object]]:
+        wanted = Wanted(covariance=True, simultaneous=reports > EXACT_BELOW)
+        made = make_report(every_kind.REGISTRY, decode(every_kind.tallies(reports).splitlines()), wanted=wanted)
+        members = dict(members_of(document_of(made)))
+        numbers = {place: one for place, one in members.items() if isinstance(one, float)}
+        return numbers, {place: one for place, one in members.items() if place not in numbers}
+
+    numbers, others = told()
+    monkeypatch.setattr("estimator.estimates.metric.AT_ONCE", 1)
+    numbers_alone, others_alone = told()
+    assert numbers == pytest.approx(numbers_alone, rel=math.sqrt(PRECISION), abs=math.sqrt(PRECISION))
+    assert others == others_alone

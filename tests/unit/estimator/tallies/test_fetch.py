@@ -1,0 +1,153 @@
+"""Tallies over HTTP: what a collector, something else, or nothing at all may answer."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+
+import estimator.fetch
+from estimator.errors import CollectorDownError, TalliesError
+from estimator.tallies.fetch import _instant, fetch
+from tests.support.devices.dripping import BEGINNINGS, dripping_server
+from tests.support.estimates.tallies import line
+
+TOKEN = "sesame"  # noqa: S105 a test's token
+
+
+class _Collector(BaseHTTPRequestHandler):
+    """Answers as a collector does; other paths answer wrongly in ways of their own."""
+
+    def do_GET(self) -> None:
+        if self.headers["Authorization"] != f"Bearer {TOKEN}":
+            self._answer(401, b"{}")
+        elif self.path == "/moved/v1/tallies":
+            self.send_response(302)
+            self.send_header("Location", "/v1/tallies")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        elif self.path == "/narrow/v1/tallies":
+            self._answer(403, b"{}")
+        elif self.path == "/page/v1/tallies":
+            self._answer(200, b"<html>\n")
+        elif self.path == "/cut/v1/tallies":
+            self._answer(200, line("dark_mode", [3, 4]), missing=10)
+        elif self.path == "/noise/v1/tallies":
+            self.wfile.write(b"no HTTP\r\n\r\n")
+        elif self.path in ("/v1/tallies", "/v1/tallies?preliminary=1"):
+            body = line("dark_mode", [3, 4])
+            self._answer(200, body + line("os", [1, 0, 0, 0], closed=False) if "preliminary" in self.path else body)
+        else:
+            self._answer(404, b"")
+
+    def _answer(self, status: int, body: bytes, missing: int = 0) -> None:
+        self.send_response(status)
+        if "preliminary" in self.path:
+            self.send_header("Hearsay-Snapshot", "2026-11-20T12:00:00Z")
+        self.send_header("Content-Length", str(len(body) + missing))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the overridden signature
+        """Say nothing."""
+
+
+@contextmanager
+def _serving() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Collector) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture(scope="module")
+def collector() -> Iterator[str]:
+    with _serving() as url:
+        yield url
+
+
+def test_closed_tallies_are_read(collector: str) -> None:
+    assert [tally.metric for tally in fetch(collector, TOKEN, preliminary=False).tallies] == ["dark_mode"]
+
+
+def test_preliminary_tallies_are_asked_for(collector: str) -> None:
+    assert [tally.closed for tally in fetch(f"{collector}/", TOKEN, preliminary=True).tallies] == [True, False]
+
+
+def test_when_open_windows_were_looked_at_is_read_if_the_collector_says_it(collector: str) -> None:
+    assert fetch(collector, TOKEN, preliminary=True).snapshot_at == datetime(2026, 11, 20, 12, tzinfo=UTC)
+    assert fetch(collector, TOKEN, preliminary=False).snapshot_at is None
+
+
+NO_INSTANTS = [None, "", "yesterday", "2026-11-20T12:00:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"]
+
+
+@pytest.mark.parametrize("text", NO_INSTANTS)
+def test_an_instant_that_is_none_is_not_known(text: str | None) -> None:
+    assert _instant(text) is None
+
+
+def test_a_wrong_token_is_said_to_be_one_and_not_shown(collector: str) -> None:
+    with pytest.raises(TalliesError, match="does not know the read token; set HEARSAY_READ_TOKEN") as caught:
+        fetch(collector, "mellon", preliminary=False)
+    assert "mellon" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("moved", "status 302"),
+        ("nowhere", "status 404"),
+        ("narrow", "does not let the token"),
+        ("page", "answered with something else than tallies: line 1 is not a tally"),
+        ("cut", "broke off in the middle of its tallies"),
+        ("noise", "does not answer in HTTP; is it the URL of a collector?"),
+    ],
+)
+def test_an_answer_that_is_no_tallies_is_said_to_be_none(collector: str, path: str, problem: str) -> None:
+    with pytest.raises(TalliesError, match=problem):
+        fetch(f"{collector}/{path}", TOKEN, preliminary=False)
+
+
+def test_a_collector_that_is_down_is_said_to_be_unreachable() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        with pytest.raises(TalliesError, match=r"cannot be reached: .*; is the collector running"):
+            fetch(f"http://127.0.0.1:{taken.getsockname()[1]}", TOKEN, preliminary=False)
+
+
+def test_a_collector_that_says_nothing_is_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(TalliesError, match="timed out"):
+        fetch(f"http://127.0.0.1:{silent.getsockname()[1]}", TOKEN, preliminary=False, timeout_s=0.05)
+
+
+@pytest.mark.parametrize("drips", BEGINNINGS)
+def test_a_collector_that_drips_is_given_up(drips: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimator.tallies.fetch, "LIMIT_S", 0.3)
+    scheme = "https" if drips == "handshake" else "http"
+    with (
+        dripping_server(BEGINNINGS[drips]) as server,
+        pytest.raises(CollectorDownError, match=r"not sent all tallies within 0\.005 minutes; try again"),
+    ):
+        fetch(f"{scheme}://127.0.0.1:{server.port}", TOKEN, preliminary=False)
+
+
+NO_URLS = [
+    *("", "localhost:8000", "file:///etc/passwd", "http://", "http://[", "http://a:b", "http://127.0.0.1:9/\u00e4"),
+    *("http://user:sesame@127.0.0.1:9", "http://127.0.0.1:9#x", "http://127.0.0.1:9?x=1", "http://127.0.0.1:9/ a"),
+]
+
+
+@pytest.mark.parametrize("text", NO_URLS)
+def test_a_text_that_is_no_url_is_refused(text: str) -> None:
+    with pytest.raises(TalliesError, match="must be a URL such as"):
+        fetch(text, TOKEN, preliminary=False)
