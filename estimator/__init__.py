@@ -1,18 +1,15 @@
 """The reporting job: from tallies to estimates with their uncertainty.
 
-```python
-from pathlib import Path
+```python from pathlib import Path
 
-import estimator
-from client_sdk.protocol import Registry
+import estimator from client_sdk.protocol import Registry
 
 report = estimator.load_report("report.json")  # what `hearsay-estimator report --format json` wrote
-report = estimator.estimate(Registry.load("metrics.toml"), Path("tallies.ndjson"))
-frame = report.to_pandas()
-```
+report = estimator.estimate(Registry.load("metrics.toml"), Path("tallies.ndjson")) frame =
+estimator.to_pandas(report) ```
 
-The public names are those of ``__all__``. They are imported when they are first used: the command must be able to say
-that numpy is missing.
+``__all__`` lists the public names. They are imported on first use, so that the command can report a
+missing numpy.
 """
 
 from __future__ import annotations
@@ -23,45 +20,53 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from estimator.api import estimate
     from estimator.errors import MissingLibraryError, ReportError, TalliesError
-    from estimator.formats.document import ChangesDocument, MetricDocument, PooledDocument, ReportDocument
-    from estimator.formats.from_json.report import load_report
+    from estimator.formats.frames import to_pandas, to_polars
+    from estimator.formats.from_json import load_report
+    from estimator.results.changes import Changes
     from estimator.results.estimate import Estimate
+    from estimator.results.metric import MetricEstimate
+    from estimator.results.pooled import Pooled
+    from estimator.results.report import Report
 
 __all__ = [
-    "ChangesDocument",
+    "Changes",
     "Estimate",
-    "MetricDocument",
+    "MetricEstimate",
     "MissingLibraryError",
-    "PooledDocument",
-    "ReportDocument",
+    "Pooled",
+    "Report",
     "ReportError",
     "TalliesError",
     "estimate",
     "load_report",
+    "to_pandas",
+    "to_polars",
 ]
 
 _HOMES = {
-    "ChangesDocument": "document",
-    "Estimate": "figure",
-    "MetricDocument": "document",
+    "Changes": "results.changes",
+    "Estimate": "results.estimate",
+    "MetricEstimate": "results.metric",
     "MissingLibraryError": "errors",
-    "PooledDocument": "document",
-    "ReportDocument": "document",
+    "Pooled": "results.pooled",
+    "Report": "results.report",
     "ReportError": "errors",
     "TalliesError": "errors",
     "estimate": "api",
-    "load_report": "load",
+    "load_report": "formats.from_json",
+    "to_pandas": "formats.frames",
+    "to_polars": "formats.frames",
 }
-"""The module of each public name."""
+"""The module that defines each public name."""
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name when it is first used (PEP 562)."""
+    """Import a public name on first use (PEP 562)."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = found
-    return found
+    member = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = member
+    return member
 
 
 def __dir__() -> list[str]:

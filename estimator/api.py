@@ -1,4 +1,4 @@
-"""The job for programs: tallies in, the report as typed objects out."""
+"""The reporting job for programs: tallies in, a report as typed objects out."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
-from client_sdk.protocol import Registry, Window
-from estimator.formats.document import ReportDocument
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import Window
 from estimator.report.report import make_report
-from estimator.results.request import Selection, Wanted
+from estimator.results.report import Report
+from estimator.results.request import Request, Selection
 from estimator.tallies.bounds import Bounds
 from estimator.tallies.tally import Tally, read_file
 
@@ -27,36 +28,46 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     central_delta: float | None = None,
     fakes: float | None = None,
     clusters: bool = False,
-) -> ReportDocument:
-    """Estimate everything that tallies tell, as ``hearsay-estimator report`` does.
+) -> Report:
+    """Estimate everything that tallies allow, as ``hearsay-estimator report`` does.
 
     Args:
         registry: the definitions that the app was shipped with.
-        tallies: a path of NDJSON, the body of ``/v1/tallies``; or tallies that were read already.
-        first: from this window on, such as ``2026-11-20``, ``2026-W47`` or ``2026-11``.
-        last: up to the end of this window.
-        preliminary: also windows that are still open, which are marked by ``closed``.
-        simultaneous: intervals that hold together, for all that one tally tells.
-        covariance: of all shares of a metric, too.
-        pool: all windows of a metric together, too, and the change.
-        central_delta: the delta of the central epsilon of each closed tally, above 0 and below 1; or none.
-        fakes: the part of the reports, above 0 and below 1, that is taken for made up; or none.
-        clusters: of numbers, scales and pairs, too.
+        tallies: the path of an NDJSON file, the body of ``/v1/tallies``; or tallies that were read
+            already.
+        first: the first window, such as ``2026-11-20``, ``2026-W47`` or ``2026-11``.
+        last: the last window, included.
+        preliminary: also estimate windows that are still open; ``closed`` marks them.
+        simultaneous: intervals that hold together for all figures of a tally.
+        covariance: also the covariance of all shares of a metric.
+        pool: also all windows of a metric together, and the change.
+        central_delta: the delta of each closed tally's central epsilon, above 0 and below 1; or
+            None.
+        fakes: the assumed fraction of made-up reports, above 0 and below 1; or None.
+        clusters: also clusters of numbers, scales and pairs.
 
     Raises:
-        TalliesError: if the tallies cannot be read, or are too many to be estimated at once.
+        TalliesError: if the tallies cannot be read, or are too many to estimate at once.
         ValueError: if ``central_delta`` or ``fakes`` is not between 0 and 1.
-        WindowError: if ``first`` or ``last`` is no window.
+        WindowError: if ``first`` or ``last`` is not a window.
 
     """
-    for name, part in (("central_delta", central_delta), ("fakes", fakes)):
-        if part is not None and not 0 < part < 1:
+    for name, fraction in (("central_delta", central_delta), ("fakes", fakes)):
+        if fraction is not None and not 0 < fraction < 1:
             raise ValueError(f"{name} must be above 0 and below 1")
     selection = Selection(_window(first), _window(last), preliminary)
     bounds = Bounds.of(registry, selection.spans)
     read = read_file(Path(tallies), bounds) if isinstance(tallies, str | PathLike) else tallies
-    wanted = Wanted(simultaneous, covariance, central_delta, pool, fakes=fakes, clusters=clusters)
-    return ReportDocument.of(make_report(registry, read, selection, wanted))
+    request = Request(
+        simultaneous=simultaneous,
+        covariance=covariance,
+        central_delta=central_delta,
+        pool=pool,
+        fakes=fakes,
+        clusters=clusters,
+        highlights=False,
+    )
+    return make_report(registry, read, selection, request)
 
 
 def _window(text: str | None) -> Window | None:

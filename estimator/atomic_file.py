@@ -1,4 +1,4 @@
-"""Files that are either whole or as they were: nobody ever reads half a report."""
+"""Files that are replaced as a whole, so that nobody ever reads half a report."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from estimator.errors import OutputError
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Put a file in place of what was there, in one step; a link is followed to what it names.
+    """Replace a file in one step, or create it. Symbolic links are followed.
 
     Raises:
-        OutputError: if it cannot be written; then what was there still is.
+        OutputError: if the file cannot be written; the old file is then unchanged.
 
     """
     try:
         target = path.resolve()
         if target.exists() and not target.is_file():  # a rename would put a file in the place of a device
-            raise OutputError(f"{path} is no file; name one that may be replaced")
+            raise OutputError(f"{path} is not a file; name a file that may be replaced")
         part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
         try:
             write_through(part, content)
@@ -38,7 +38,7 @@ def write_through(path: Path, content: bytes) -> None:
     """Write a new file and wait until it is on the disk.
 
     Raises:
-        OSError: if it exists or cannot be written.
+        OSError: if the file exists or cannot be written.
 
     """
     with path.open("xb") as file:

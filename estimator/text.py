@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from client_sdk.protocol import Label
+from client_sdk.protocol.domain.label import Label
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:

@@ -1,1 +1,4 @@
-"""The folder of ``report --out``: one folder for each closed window, and their index."""
+"""The folder of ``report --out``: a folder for each closed window, and an index of them.
+
+Imports reports and their forms; the commands import it.
+"""

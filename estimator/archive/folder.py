@@ -1,13 +1,14 @@
-"""A folder a closed window, written once: what a job keeps of a running collection.
+"""The archive of a running collection: a folder for each closed window, written once.
 
 ```
-DIR/index.html  index.json      every window that is there, newest first
+DIR/index.html  index.json      the index of all windows, newest first
 DIR/2026-11-20/report.json …    one window, in every form
 DIR/.lock                       held while a run is at work
-DIR/.part-…                     what a run was writing; the next one takes away what an interrupted one left
+DIR/.part-…                     what a run is writing; the next run removes what an interrupted run left
 ```
 
-A folder appears whole, by being renamed, and is never written to again: a closed window does not change.
+A folder appears whole, because it is renamed into place, and is never written to again: a closed
+window does not change.
 """
 
 from __future__ import annotations
@@ -22,17 +23,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from client_sdk.protocol import Window, WindowError
+from client_sdk.protocol.errors import WindowError
+from client_sdk.protocol.window import Window
 from estimator.atomic_file import write_through
 from estimator.errors import BusyError, OutputError
 
 OF_A_COLLECTOR: Final = ("appendonlydir", "store.log", "store.address", "store.mark")
-"""What lies in the data directory of a collector's embedded store, which a job must not write to."""
+"""The files in the data directory of a collector's embedded store. A job must not write to such a
+directory."""
 
 LOCK: Final = ".lock"
 PART: Final = ".part-"
 REPORT: Final = "report.json"
-"""Every finished window has it: a folder without it is not one of ours."""
+"""Every finished window has this file. A folder without it belongs to somebody else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class Archive:
     """The folder of all windows.
 
     Attributes:
-        folder: which may not exist yet.
+        folder: its path. It may not exist yet.
 
     """
 
@@ -48,11 +51,11 @@ class Archive:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other runs out, and take away what an interrupted one left.
+        """Keep other runs out, and remove what an interrupted run left.
 
         Raises:
             BusyError: if another run is at work.
-            OutputError: if the folder cannot be made or written to, or is a collector's.
+            OutputError: if the folder cannot be created or written to, or is a collector's.
 
         """
         try:
@@ -72,12 +75,12 @@ class Archive:
             ) from error
 
     def windows(self) -> list[Window]:
-        """Return the windows that are there, the newest first; folders that are no window's are left alone."""
-        found = [window for path in self.folder.iterdir() if (window := _window_of(path)) is not None]
-        return sorted(found, key=lambda one: (one.ends_at, one.starts_at), reverse=True)
+        """Return the windows in the archive, the newest first. Other folders are ignored."""
+        windows = [window for path in self.folder.iterdir() if (window := _window_of(path)) is not None]
+        return sorted(windows, key=lambda window: (window.ends_at, window.starts_at), reverse=True)
 
     def has(self, window: Window) -> bool:
-        """Whether a window has been written."""
+        """Return whether a window has been written."""
         return _window_of(self.folder / window.text) is not None
 
     def path(self, window: Window) -> Path:
@@ -85,10 +88,14 @@ class Archive:
         return self.folder / window.text
 
     def write(self, window: Window, files: Mapping[str, bytes]) -> None:
-        """Write a window that is not there yet: all of its files appear at once, or none.
+        """Write a window that is not there yet. All of its files appear at once, or none of them.
+
+        Args:
+            window: which one.
+            files: the content of each file by its name.
 
         Raises:
-            OutputError: if that cannot be done.
+            OutputError: if it cannot be written, or the folder is there already.
 
         """
         if self.path(window).exists():
@@ -118,7 +125,7 @@ def _window_of(path: Path) -> Window | None:
 
 
 def _lock(descriptor: int, folder: Path) -> None:
-    """Take the lock, which the system gives back when this process ends, however it ends."""
+    """Take the lock. The system releases it when this process ends, however it ends."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

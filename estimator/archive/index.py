@@ -1,4 +1,4 @@
-"""What an archive holds: from what its last index said, and from the reports that it did not know yet."""
+"""The index of an archive, made from its last index and the reports since then."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from client_sdk.protocol import Window
+from client_sdk.protocol.window import Window
 from estimator.archive.folder import REPORT, Archive
 from estimator.atomic_file import write_whole
 from estimator.errors import ReportError
-from estimator.formats.from_json.report import load_report
-from estimator.render.html.index import INDEX_SCHEMA, Entry, index_as_html, index_as_json
+from estimator.formats.from_json import load_report
+from estimator.render.html.index import INDEX_SCHEMA, ArchivedWindow, index_as_html, index_as_json
 
 INDEX: Final = "index.json"
 PAGE: Final = "index.html"
 
 
 def write_index(archive: Archive) -> None:
-    """Write the index anew where it differs from what is there.
+    """Write the index where it differs from the files that are there.
 
     Raises:
         OutputError: if it cannot be written.
@@ -32,24 +32,27 @@ def write_index(archive: Archive) -> None:
             write_whole(archive.folder / name, text.encode())
 
 
-def _known(path: Path) -> dict[str, Entry]:
-    """Return what an index says; nothing where there is none, or one that is not like ours."""
+def _known(path: Path) -> dict[str, ArchivedWindow]:
+    """Return the entries of an index by window.
+
+    They are empty where the file is missing or is not an index.
+    """
     with suppress(OSError, ValueError, TypeError, KeyError):
         document = json.loads(path.read_bytes())
         if document["schema"] == INDEX_SCHEMA:
-            entries = (Entry(**one | {"files": tuple(one["files"])}) for one in document["windows"])
-            return {one.window: one for one in entries}
+            entries = [ArchivedWindow(**entry | {"files": tuple(entry["files"])}) for entry in document["windows"]]
+            return {entry.window: entry for entry in entries}
     return {}
 
 
-def _entry(window: Window, folder: Path) -> Entry:
+def _entry(window: Window, folder: Path) -> ArchivedWindow:
     files = tuple(sorted(path.name for path in folder.iterdir()))
     try:
         report = load_report(folder / REPORT)
-    except ReportError:  # of another version, perhaps: it is linked nevertheless
-        return Entry(window.text, window.kind, None, None, None, files)
-    reports = sum(one.reports for one in report.metrics)
-    return Entry(window.text, window.kind, len(report.metrics), reports, len(report.skipped), files)
+    except ReportError:  # perhaps of another version; the index links it all the same
+        return ArchivedWindow(window.text, window.kind, None, None, None, files)
+    reports = sum(metric.reports for metric in report.metrics)
+    return ArchivedWindow(window.text, window.kind, len(report.metrics), reports, len(report.skipped), files)
 
 
 def _holds(path: Path, content: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""A report of every closed window that has none yet, each in a folder of its own."""
+"""A report of every closed window that has none yet, in a folder of its own."""
 
 from __future__ import annotations
 
@@ -7,38 +7,39 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from client_sdk.protocol import CLOCK_SKEW_S, HearsayError, Registry, Window
+from client_sdk.protocol.errors import HearsayError
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import CLOCK_SKEW_S, Window
 from estimator.archive.folder import REPORT, Archive
 from estimator.errors import MissingLibraryError, UnfitTallyError
-from estimator.formats.document import ReportDocument
 from estimator.formats.frames import to_parquet
 from estimator.formats.to_csv import as_csv
 from estimator.formats.to_json import as_json
-from estimator.render.html import as_html
+from estimator.render.html.document import as_html
 from estimator.report.report import make_report
 from estimator.results.report import Report
-from estimator.results.request import Selection, Wanted
+from estimator.results.request import Request, Selection
 from estimator.tallies.tally import Tally
 
 NOT_BEGUN: Final = "it has not begun; see whether the clocks of this machine and of the collector are right"
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ArchiveRun:
     """What one run did.
 
     Attributes:
-        wrote: the windows that it wrote.
-        failed: those that it could not write, with the reason.
+        written: the windows that it wrote.
+        failed: the windows that it could not write, with the reason.
 
     """
 
-    wrote: tuple[Window, ...]
+    written: tuple[Window, ...]
     failed: tuple[tuple[Window, str], ...]
 
 
 def missing_windows(archive: Archive, tallies: Iterable[Tally], selection: Selection) -> dict[Window, list[Tally]]:
-    """Return the tallies of every closed window that is wanted and not there, the oldest first."""
+    """Return the tallies of each requested closed window that is missing, the oldest first."""
     windows: dict[Window, list[Tally]] = {}
     for tally in tallies:
         if tally.closed and selection.spans(tally.window):
@@ -50,49 +51,52 @@ def missing_windows(archive: Archive, tallies: Iterable[Tally], selection: Selec
     }
 
 
-def write_windows(  # noqa: PLR0913, PLR0917 what of, where to, and when
+def write_windows(  # noqa: PLR0913 what of, where to, and when
     archive: Archive,
     registry: Registry,
     windows: dict[Window, list[Tally]],
-    wanted: Wanted,
+    *,
+    request: Request,
     now_s: float,
     advance: Callable[[int], object] = lambda _: None,
-) -> Ran:
-    """Write the report of every one of these windows; one that cannot be made keeps no other from being made.
+) -> ArchiveRun:
+    """Write the report of each of these windows.
 
-    A window that has not begun is none that devices can have reported in. It is not written: a folder that is there
-    stays, and would keep the true one out.
+    A report that fails does not keep the others from being written.
+
+    Devices cannot have reported in a window that has not begun. It is not written: its folder would
+    stay, and keep the true report out.
 
     Args:
-        archive: which is locked.
+        archive: where to. It must be locked.
         registry: the definitions.
-        windows: the tallies of each.
-        wanted: what is wanted of each tally.
-        now_s: Unix seconds.
-        advance: called with the number of tallies that are done.
+        windows: the tallies of each window.
+        request: what is requested of each tally.
+        now_s: the present time in Unix seconds.
+        advance: called with the number of tallies just estimated.
 
     """
-    wrote: list[Window] = []
+    written: list[Window] = []
     failed: list[tuple[Window, str]] = []
     for window, tallies in windows.items():
         if window.starts_at > now_s + CLOCK_SKEW_S:
             failed.append((window, NOT_BEGUN))
             continue
         try:
-            archive.write(window, _files_of(registry, tallies, wanted, advance))
-            wrote.append(window)
+            archive.write(window, _files_of(registry, tallies, request, advance))
+            written.append(window)
         except HearsayError as error:
             failed.append((window, str(error)))
         except Exception as error:  # noqa: BLE001 whatever is wrong with one window must not cost the others
             failed.append((window, f"{type(error).__name__}: {error}"))
-    return Ran(tuple(wrote), tuple(failed))
+    return ArchiveRun(tuple(written), tuple(failed))
 
 
 def _files_of(
-    registry: Registry, tallies: list[Tally], wanted: Wanted, advance: Callable[[int], object]
+    registry: Registry, tallies: list[Tally], request: Request, advance: Callable[[int], object]
 ) -> dict[str, bytes]:
-    report = make_report(registry, tallies, wanted=wanted, advance=advance)
-    if not report.metrics:  # once written it would stay so; with the right registry it can still be made
+    report = make_report(registry, tallies, request=request, advance=advance)
+    if not report.metrics:  # a written window stays; the right registry can still estimate this one
         raise UnfitTallyError(_why_nothing(report))
     files = {
         REPORT: as_json(report).encode(),
@@ -100,7 +104,7 @@ def _files_of(
         "report.html": as_html(report, registry).encode(),
     }
     with suppress(MissingLibraryError):
-        files["report.parquet"] = to_parquet(ReportDocument.of(report))
+        files["report.parquet"] = to_parquet(report)
     return files
 
 

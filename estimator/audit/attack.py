@@ -1,14 +1,16 @@
-"""An attack: tell two answers apart by what a device sent, and prove by it how large epsilon must at least be.
+"""An attack tells two answers apart and so proves how large epsilon must be at least.
 
-On the first half of the observations an event is chosen: a quarter teaches scores, another decides which score and
-which threshold would prove most. On the second half the event's two probabilities are bounded. The choice has not seen
-the second half, so that the bounds hold however the choice was made; Bonferroni lets all bounds of an audit hold
-together. Whatever a privacy loss is made of, the lower bound is one of the true epsilon: a right device is accused with
-a chance of at most `FALSE_ACCUSATION`.
+The first half of the observations chooses an event: one quarter teaches scores, the other decides
+which score and which threshold would prove most. The second half bounds the event's two
+probabilities. The choice has not seen the second half, so the bounds hold however the event was
+chosen. Bonferroni's inequality lets all bounds of an audit hold together. The result is a lower
+bound of the true epsilon, whatever the loss comes from. A correct device is accused with a
+probability of at most `FALSE_ACCUSATION`.
 
-Sources: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of differential privacy", section 4; Jagielski,
-Ullman & Oprea 2020, "Auditing differentially private machine learning", section 3; Arcolezi & Gambs 2023, "Revealing
-the true cost of locally differentially private protocols: an auditing perspective", section 3.
+Sources: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of differential privacy",
+section 4; Jagielski, Ullman & Oprea 2020, "Auditing differentially private machine learning",
+section 3; Arcolezi & Gambs 2023, "Revealing the true cost of locally differentially private
+protocols: an auditing perspective", section 3.
 """
 
 from __future__ import annotations
@@ -20,26 +22,26 @@ import numpy as np
 
 from estimator.audit.bounds import detectable, provable
 from estimator.audit.distinguishers import Score, scores
-from estimator.audit.features import Table
+from estimator.audit.features import ObservationTable
 from estimator.statistics.arrays import Floats
 
 FALSE_ACCUSATION = 1e-6
-"""How often a right device may be accused at most, by all bounds of an audit together."""
+"""The largest probability with which all bounds of an audit together accuse a correct device."""
 
 BOUNDS = 4
-"""Of an attack: two directions, and two probabilities each."""
+"""How many bounds an attack makes: two probabilities in each of two directions."""
 
 LEAST_OBSERVATIONS = 4
-"""One to learn, one to choose, two to prove."""
+"""One observation to learn from, one to choose by, and two for the proof."""
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """What is claimed of two answers: no event is likelier than e**epsilon times as likely, plus delta.
+class PrivacyClaim:
+    """The claim on two answers: p is at most e**epsilon p' + delta for every event.
 
     Attributes:
         epsilon: rounded up.
-        delta: rounded up; 0 for most.
+        delta: rounded up; 0 for most mechanisms.
 
     """
 
@@ -48,60 +50,63 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class LowerBound:
     """What an attack proved.
 
     Attributes:
-        claim: of the device.
-        epsilon: the true one is at least that.
-        detectable: the least excess over the claim that would have been proved about every other time, or none.
-        observations: n, of each answer.
+        claim: the claim it attacked.
+        epsilon: a lower bound of the true epsilon.
+        detectable: the least excess over the claim that would be proved about every other time.
+            None if there is none.
+        observations: n, the number of observations of each answer.
 
     """
 
-    claim: Claim
+    claim: PrivacyClaim
     epsilon: float
     detectable: float | None
     observations: int
 
     @property
     def excess(self) -> float:
-        """By how much the claim is refuted; 0 if it is not."""
+        """By how much the bound exceeds the claim; 0 if it does not."""
         return max(0.0, self.epsilon - self.claim.epsilon)
 
 
 def level_of(attacks: int) -> float:
-    """Return the chance that one bound of so many attacks may fail (Bonferroni)."""
+    """Return the probability with which each bound of some attacks may fail (Bonferroni)."""
     return FALSE_ACCUSATION / (BOUNDS * attacks)
 
 
-def attack(table: Table, claim: Claim, level: float) -> Proof:
+def attack(table: ObservationTable, claim: PrivacyClaim, level: float) -> LowerBound:
     """Attack a claim in both directions.
 
     Args:
-        table: observations of both answers, independent, in an order that tells nothing; at least
-            `LEAST_OBSERVATIONS` of each.
-        claim: what the device promises of them.
-        level: the chance that one bound may fail.
+        table: at least `LEAST_OBSERVATIONS` of each answer, independent and in an uninformative
+            order.
+        claim: what the device promises.
+        level: the probability with which each bound may fail.
 
     """
     n = len(table.first)
     sides = (_one_sided(table, claim, level), _one_sided(table.swapped(), claim, level))
     excesses = [side.detectable for side in sides if side.detectable is not None]
-    return Proof(claim, max(side.epsilon for side in sides), min(excesses, default=None), n)
+    return LowerBound(claim, max(side.epsilon for side in sides), min(excesses, default=None), n)
 
 
-def _one_sided(table: Table, claim: Claim, level: float) -> Proof:
+def _one_sided(table: ObservationTable, claim: PrivacyClaim, level: float) -> LowerBound:
     n = len(table.first)
     learning, choosing, proving = table.part(0, n // 4), table.part(n // 4, n // 2), table.part(n // 2, n)
     m = len(proving.first)
     score, threshold = _choose(learning, choosing, m, claim, level)
     hits, others = (int((score.of(rows) >= threshold).sum()) for rows in (proving.first, proving.second))
     excess = detectable(hits, m, level, claim.epsilon, claim.delta)
-    return Proof(claim, provable(hits, others, m, level, claim.delta), excess, n)
+    return LowerBound(claim, provable(hits, others, m, level, claim.delta), excess, n)
 
 
-def _choose(learning: Table, choosing: Table, m: int, claim: Claim, level: float) -> tuple[Score, float]:
+def _choose(
+    learning: ObservationTable, choosing: ObservationTable, m: int, claim: PrivacyClaim, level: float
+) -> tuple[Score, float]:
     """Return the score and the threshold that would prove most with ``m`` observations."""
     z = NormalDist().inv_cdf(1 - level)
     best: tuple[float, Score, float] | None = None
@@ -119,7 +124,7 @@ def _choose(learning: Table, choosing: Table, m: int, claim: Claim, level: float
 
 
 def _lower(frequencies: Floats, n: int, z: float) -> Floats:
-    """Return about what will be the lower bound (Wilson 1927): quick, and only to choose by."""
+    """Return a quick approximation of the lower bound (Wilson 1927). It is only for choosing."""
     centre = frequencies + z * z / (2 * n)
     half_width = z * np.sqrt(frequencies * (1 - frequencies) / n + (z / (2 * n)) ** 2)
     lower: Floats = (centre - half_width) / (1 + z * z / n)

@@ -1,8 +1,8 @@
-"""The black box: the installed SDK, from `record` to the bytes that it would send.
+"""The black box is the installed SDK, from `record` to the bytes that it would send.
 
-This is the one place of the estimator that uses more of the SDK than the vocabulary: an audit of anything else would
-prove nothing about what apps embed. Devices live in memory; their uploads go to a collector that counts everything and
-is not there, so that no socket is opened. Times are not observed.
+Only this module of the estimator uses more of the SDK than its vocabulary: an audit of anything
+else would prove nothing about what apps embed. Devices live in memory. Their uploads go to a
+transport that counts everything and opens no socket. Times are not observed.
 """
 
 from __future__ import annotations
@@ -12,39 +12,43 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from client_sdk import Recorded, Reply, Telemetry
-from client_sdk.protocol import Budget, Registry, Verdict, Window, WindowKind
+from client_sdk.protocol.budget import Budget
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import Window, WindowKind
+from client_sdk.protocol.wire.report import Verdict
 from estimator.errors import AuditError
 
 START_S = 1_767_268_800.0
-"""2026-01-01, 12:00 UTC: the noon of every device's first window. Devices that differ in time could be told apart."""
+"""2026-01-01, 12:00 UTC, in every device's first window. Devices at different times could be told
+apart."""
 
 HALF_A_DAY_S = 43_200
 
 COLLECTOR = "https://audit.invalid"
-"""A name that never exists (RFC 2606), should anything look it up."""
+"""A name that never exists (RFC 2606), in case anything looks it up."""
 
 SEND_DEADLINE_S = 60.0
-"""Nothing is slow here; what has not been sent by then never will be."""
+"""Nothing is slow here. What has not been sent after this time never will be."""
 
 ATTEMPTS = 1000
-"""Of recording on a busy machine."""
+"""How often recording is tried on a busy machine."""
 
 NO_CEILING = 2**62
-"""Billionths of epsilon that no life spends, and whose sums a ledger holds."""
+"""Billionths of epsilon. No life spends as many, and a ledger can hold their sums."""
 
 MakeDevice = Callable[..., Telemetry]
 
 INSTALLED: MakeDevice = Telemetry
-"""The SDK that this Python would import in an app."""
+"""The SDK that an app in this Python would import."""
 
 
 @dataclass(frozen=True, eq=False)
 class Life:
-    """What a device is asked, and answers.
+    """What a device answers.
 
     Attributes:
-        answers: window by window, a mapping of metrics to answers.
-        window: how long these windows are.
+        answers: for each window, the answer to each metric.
+        window: the kind of these windows.
 
     """
 
@@ -53,7 +57,7 @@ class Life:
 
 
 class _Clock:
-    """Stands where it is set."""
+    """A clock that stands still until it is set to another window."""
 
     def __init__(self) -> None:
         self.now_s = START_S
@@ -66,7 +70,7 @@ class _Clock:
 
 
 class _Collector:
-    """Counts everything, and keeps what an adversary on the way would have seen."""
+    """A transport that counts everything and keeps what an adversary on the network would see."""
 
     def __init__(self) -> None:
         self._bodies: list[bytes] = []
@@ -81,10 +85,13 @@ class _Collector:
 
 
 def without_ceilings(registry: Registry) -> Registry:
-    """Return the same questions, asked in every window for ever: what stops asking would show only that it is silent.
+    """Return the same questions, asked in every window without an end.
 
-    Ceilings, strategies and last days are in no edition and no channel; a ledger that ran out would end a life before
-    its horizon. Reports of what is filled in leave at once: they would else wait for their window's end.
+    A device that stops shows only its silence.
+
+    Ceilings, strategies and last days change no edition and no channel, but a ledger that ran out
+    would end a life early. Fill-ins are left out because their reports would wait for the end of a
+    window.
     """
     budget = Budget(registry.budget.window, NO_CEILING, NO_CEILING, lifetime_attos=NO_CEILING)
     metrics = {name: replace(metric, expires=None, fill=None) for name, metric in registry.metrics.items()}
@@ -92,15 +99,15 @@ def without_ceilings(registry: Registry) -> Registry:
 
 
 def play(registry: Registry, life: Life, make_device: MakeDevice = INSTALLED) -> list[list[bytes]]:
-    """Let a new device live, and return the bodies that it sent in each window.
+    """Let a new device live, and return the bodies that it sends in each window.
 
     Args:
-        registry: with room for every report: `without_ceilings`.
-        life: what it answers.
-        make_device: another `Telemetry`; anything but the default is for tests.
+        registry: with room for every report, as `without_ceilings` makes it.
+        life: the answers of the device.
+        make_device: makes a `Telemetry`. Anything but the default is for tests.
 
     Raises:
-        AuditError: if it does not record what it is told, or does not send it.
+        AuditError: if the device does not record an answer or does not send its reports.
 
     """
     clock, collector = _Clock(), _Collector()
@@ -119,10 +126,15 @@ def play(registry: Registry, life: Life, make_device: MakeDevice = INSTALLED) ->
 
 
 def _record(device: Telemetry, metric: str, answer: object) -> None:
-    """Let a device record; one that is silent would otherwise pass for a discreet one."""
+    """Let a device record an answer. Silence must not pass for privacy.
+
+    Raises:
+        AuditError: if it does not record the answer.
+
+    """
     for _ in range(ATTEMPTS):
         recorded = device.record(metric, answer)
-        if recorded in (Recorded.QUEUED, Recorded.ALREADY_RECORDED):  # what was busy may have been queued all the same
+        if recorded in (Recorded.QUEUED, Recorded.ALREADY_RECORDED):  # a busy device may have queued it all the same
             return
         if recorded is not Recorded.BUSY:
             break

@@ -1,14 +1,15 @@
-"""Ways to look at observations: each gives every observation a score, the higher the more it speaks for one answer.
+"""Distinguishers: scores that are higher the more an observation favours one answer.
 
-The best test of two known laws orders observations by their likelihood ratio (Neyman & Pearson 1933). The laws are not
-known here: ratios are learnt from a sample, of every feature, of every pair of features (noise that is right in each of
-two reports may be wrong in both together), of all features at once as if they were independent, and of all pairs of
-windows at once. Alphabets too large to be learnt are also cut into bins of equal counts; so are sums over windows,
-because what speaks most may be neither a large sum nor a small one.
+The best test of two known laws orders observations by their likelihood ratio (Neyman & Pearson
+1933). Here the laws are unknown, and their ratios are learnt from a sample: of every feature; of
+every pair of features, because noise that is right in each of two reports may be wrong in both
+together; of all features at once as if they were independent; and of all pairs of windows at once.
+Alphabets too large to learn are also cut into bins of equal counts. So are sums over windows,
+because the strongest evidence may be neither a large sum nor a small one.
 
-Sources of the search for events: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of differential privacy";
-Bichsel, Gehr, Drachsler-Cohen, Tsankov & Vechev 2018, "DP-Finder: finding differential privacy violations by sampling
-and optimization".
+Sources of the search for events: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of
+differential privacy"; Bichsel, Gehr, Drachsler-Cohen, Tsankov & Vechev 2018, "DP-Finder: finding
+differential privacy violations by sampling and optimization".
 """
 
 from __future__ import annotations
@@ -21,43 +22,45 @@ from typing import Protocol
 
 import numpy as np
 
-from estimator.audit.features import Rows, Table
+from estimator.audit.features import ObservationTable, Rows
 from estimator.statistics.arrays import Floats
 
 FINE, COARSE = 64, 12
-"""Bins of a feature alone, and of a feature in a pair: 144 cells are learnt from a few thousand observations."""
+"""Bins of a single feature, and of each feature in a pair. A few thousand observations teach 144
+cells."""
 
 LEAST_FOR_PAIRS = 16
-"""Observations of each answer from which pairs of features are learnt; fewer teach nothing of so many."""
+"""Pairs of features are learnt from at least this many observations of each answer. Fewer teach
+nothing."""
 
 PRIOR = 0.5
-"""Added to every count, so that what was never seen has a finite ratio (Krichevsky & Trofimov 1981)."""
+"""Added to every count, so that unseen values have a finite ratio (Krichevsky & Trofimov 1981)."""
 
 Places = tuple[tuple[int, ...], ...]
 """Groups of columns that share one table."""
 
 
 class Score(Protocol):
-    """A way to look."""
+    """A score of observations."""
 
     def of(self, rows: Rows) -> Floats:
         """Return the score of each observation."""
 
 
 class Coder(Protocol):
-    """Turns a feature's values into 0..size-1."""
+    """Turns the values of a feature into codes from 0 to size - 1."""
 
     @property
     def size(self) -> int:
-        """How many codes there are."""
+        """The number of codes."""
 
     def codes(self, values: Rows) -> Rows:
         """Return the code of each value."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """One code a value that was seen when this was learnt, and one for all others."""
+class _ExactCoder:
+    """A code for each value in the sample, and one for all other values."""
 
     values: Rows
 
@@ -66,13 +69,13 @@ class _Known:
         return self.values.size + 1
 
     def codes(self, values: Rows) -> Rows:
-        found = np.minimum(np.searchsorted(self.values, values), self.values.size - 1)
-        return np.where(self.values[found] == values, found, self.values.size)
+        codes = np.minimum(np.searchsorted(self.values, values), self.values.size - 1)
+        return np.where(self.values[codes] == values, codes, self.values.size)
 
 
 @dataclass(frozen=True, slots=True)
 class _Bins:
-    """One code a range of values."""
+    """A code for each range of values."""
 
     edges: Rows | Floats
 
@@ -86,7 +89,7 @@ class _Bins:
 
 @dataclass(frozen=True, slots=True)
 class _Learnt:
-    """The logarithm of a likelihood ratio, by table, added up over the places that share the table."""
+    """The logarithm of a likelihood ratio from a table, added up over places."""
 
     places: Places
     coders: tuple[Coder, ...]
@@ -98,7 +101,7 @@ class _Learnt:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """All features at once, as if they were independent."""
+    """The sum of several scores, as if their features were independent."""
 
     parts: tuple[Score, ...]
 
@@ -108,7 +111,7 @@ class _Sum:
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """The logarithm of a likelihood ratio of another score, by bins of it."""
+    """The logarithm of a likelihood ratio of another score, cut into bins."""
 
     inner: Score
     bins: _Bins
@@ -119,10 +122,10 @@ class _Folded:
         return folded
 
 
-def scores(sample: Table) -> Iterator[Score]:
-    """Yield the ways to look that are learnt from a sample of both answers."""
+def scores(sample: ObservationTable) -> Iterator[Score]:
+    """Yield the scores that are learnt from a sample of both answers."""
     columns = [np.unique(np.concatenate([sample.first[:, at], sample.second[:, at]])) for at in range(_width(sample))]
-    exact = [_Known(values) for values in columns]
+    exact = [_ExactCoder(values) for values in columns]
     pooled = tuple(_pooled(sample, columns))
     for score in pooled:
         yield score
@@ -131,7 +134,7 @@ def scores(sample: Table) -> Iterator[Score]:
     if len(pooled) > 1:
         yield _Sum(pooled)
     for at, values in enumerate(columns):
-        if len(pooled) < len(columns):  # else it is pooled with nothing, and was yielded above
+        if len(pooled) < len(columns):  # otherwise it is pooled with nothing and was yielded above
             yield _learn(sample, ((at,),), (exact[at],))
         if sample.ordered[at] and values.size > FINE:
             yield _learn(sample, ((at,),), (_bins(sample, at, FINE),))
@@ -139,43 +142,49 @@ def scores(sample: Table) -> Iterator[Score]:
         yield from _in_pairs(sample, exact)
 
 
-def _in_pairs(sample: Table, exact: Sequence[_Known]) -> Iterator[Score]:
-    """Yield a score for each pair of features, and one for all pairs of windows that a feature has."""
+def _in_pairs(sample: ObservationTable, exact: Sequence[_ExactCoder]) -> Iterator[Score]:
+    """Yield a score for each pair of features, and one for all pairs of windows of each feature."""
     coarse = {at: coder for at in range(_width(sample)) if (coder := _coarse(sample, at, exact[at])) is not None}
     over_time: defaultdict[str, list[Score]] = defaultdict(list)
-    for one, other in combinations(coarse, 2):
-        score = _learn(sample, ((one, other),), (coarse[one], coarse[other]))
+    for first, second in combinations(coarse, 2):
+        score = _learn(sample, ((first, second),), (coarse[first], coarse[second]))
         yield score
-        if sample.features[one].name == sample.features[other].name:
-            over_time[sample.features[one].name].append(score)
+        if sample.features[first].name == sample.features[second].name:
+            over_time[sample.features[first].name].append(score)
     for parts in over_time.values():
         if len(parts) > 1:
             yield (all_pairs := _Sum(tuple(parts)))
             yield _fold(sample, all_pairs)
 
 
-def _width(sample: Table) -> int:
+def _width(sample: ObservationTable) -> int:
     return len(sample.features)
 
 
-def _pooled(sample: Table, columns: Sequence[Rows]) -> Iterator[_Learnt]:
-    """Yield a score for each name, of its features in all windows: what counts is how often each value was seen."""
+def _pooled(sample: ObservationTable, columns: Sequence[Rows]) -> Iterator[_Learnt]:
+    """Yield a score for each name, over all windows.
+
+    It depends on how often each value was seen.
+    """
     places: defaultdict[str, list[int]] = defaultdict(list)
     for at, feature in enumerate(sample.features):
         places[feature.name].append(at)
     for group in places.values():
         values = np.unique(np.concatenate([columns[at] for at in group]))
-        yield _learn(sample, tuple((at,) for at in group), (_Known(values),))
+        yield _learn(sample, tuple((at,) for at in group), (_ExactCoder(values),))
 
 
-def _coarse(sample: Table, at: int, exact: _Known) -> Coder | None:
-    """Return few codes of a feature, or none if it has many values without order, such as ids."""
+def _coarse(sample: ObservationTable, at: int, exact: _ExactCoder) -> Coder | None:
+    """Return a coder with few codes.
+
+    None if the feature has many values without order, such as ids.
+    """
     if exact.values.size <= COARSE:
         return exact if exact.values.size > 1 else None
     return _bins(sample, at, COARSE) if sample.ordered[at] else None
 
 
-def _bins(sample: Table, at: int, bins: int) -> Coder:
+def _bins(sample: ObservationTable, at: int, bins: int) -> Coder:
     return _bins_of(np.concatenate([sample.first[:, at], sample.second[:, at]]), bins)
 
 
@@ -184,7 +193,7 @@ def _bins_of(values: Rows | Floats, bins: int) -> _Bins:
     return _Bins(np.unique(quantiles))
 
 
-def _fold(sample: Table, inner: Score) -> Score:
+def _fold(sample: ObservationTable, inner: Score) -> Score:
     sides = [inner.of(rows) for rows in (sample.first, sample.second)]
     bins = _bins_of(np.concatenate(sides), FINE)
     counts = [np.bincount(bins.codes(side), minlength=bins.size) for side in sides]
@@ -196,7 +205,7 @@ def _log_ratios(first: Rows, second: Rows) -> Floats:
     return ratios
 
 
-def _learn(sample: Table, places: Places, coders: tuple[Coder, ...]) -> _Learnt:
+def _learn(sample: ObservationTable, places: Places, coders: tuple[Coder, ...]) -> _Learnt:
     size = int(np.prod([coder.size for coder in coders]))
     counts = [
         np.sum([np.bincount(_joint(rows[:, place], coders), minlength=size) for place in places], axis=0)

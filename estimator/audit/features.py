@@ -1,4 +1,4 @@
-"""What an adversary sees of a device: everything in the bytes that it sends, taken apart into features."""
+"""What an adversary sees of a device: the bytes that it sends, taken apart into features."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol import MalformedError, Upload
+from client_sdk.protocol.wire.malformed import MalformedError
+from client_sdk.protocol.wire.report import Upload
 
 Rows = NDArray[np.int64]
 """Shape (observations, features)."""
 
 Bodies = Sequence[bytes]
-"""What a device sent in one window."""
+"""The bodies that a device sent in one window."""
 
 
 class Feature(NamedTuple):
-    """One thing to look at.
+    """Something to look at in one window.
 
     Attributes:
-        name: what it is; the same in every window.
-        window: where, from 0.
+        name: what it is. It is the same in every window.
+        window: the number of the window, from 0.
 
     """
 
@@ -36,17 +37,18 @@ Value = int | str | bytes | tuple[object, ...]
 Observation = dict[Feature, Value]
 
 MISSING = -1
-"""Stands for a feature that an observation lacks; numbers are not below 0."""
+"""Stands for a feature that an observation lacks. Numbers are never below 0."""
 
 
-class Table(NamedTuple):
+class ObservationTable(NamedTuple):
     """Observations of two answers as integers.
 
     Attributes:
-        features: of the columns.
-        ordered: whether the integers of a column are the values themselves, so that their order may mean something.
-        first: the rows of the one answer.
-        second: as many of the other.
+        features: the feature of each column.
+        ordered: for each column, whether its integers are the values themselves, whose order may
+            mean something.
+        first: the observations of one answer, shape (observations, features).
+        second: as many observations of the other answer.
 
     """
 
@@ -55,25 +57,25 @@ class Table(NamedTuple):
     first: Rows
     second: Rows
 
-    def part(self, begin: int, end: int) -> Table:
-        """Return some rows of both."""
+    def part(self, begin: int, end: int) -> ObservationTable:
+        """Return the rows from ``begin`` to ``end`` of both answers."""
         return self._replace(first=self.first[begin:end], second=self.second[begin:end])
 
-    def swapped(self) -> Table:
-        """Return the same with the answers exchanged."""
+    def swapped(self) -> ObservationTable:
+        """Return the same observations with the answers exchanged."""
         return self._replace(first=self.second, second=self.first)
 
 
 def observe(windows: Sequence[Bodies]) -> Observation:
     """Return the features of what a device sent, window by window.
 
-    An upload's random id is a feature like any other, but only as a whole. What is in a body beside the fields of the
-    wire is a feature as it is.
+    The random id of an upload is one feature. Where a body is not the encoding of its upload, the
+    whole body is a feature too.
     """
-    seen: Observation = {}
+    observation: Observation = {}
     for window, bodies in enumerate(windows):
-        seen.update((Feature(name, window), value) for name, value in _features(bodies))
-    return seen
+        observation.update((Feature(name, window), value) for name, value in _features(bodies))
+    return observation
 
 
 def _features(bodies: Bodies) -> Iterator[tuple[str, Value]]:
@@ -98,8 +100,11 @@ def _features(bodies: Bodies) -> Iterator[tuple[str, Value]]:
             yield f"place of {report.metric} in {of}", place
 
 
-def tabulate(first: Sequence[Observation], second: Sequence[Observation]) -> Table:
-    """Return as many observations of either answer as there are of both; features that never differ are left out."""
+def tabulate(first: Sequence[Observation], second: Sequence[Observation]) -> ObservationTable:
+    """Return as many observations of either answer as there are of both.
+
+    Features that never differ are left out.
+    """
     n = min(len(first), len(second))
     both = [*first[:n], *second[:n]]
     columns: list[Rows] = []
@@ -114,7 +119,7 @@ def tabulate(first: Sequence[Observation], second: Sequence[Observation]) -> Tab
         features.append(feature)
         ordered.append(is_ordered)
     rows = np.column_stack(columns)
-    return Table(tuple(features), tuple(ordered), rows[:n], rows[n:])
+    return ObservationTable(tuple(features), tuple(ordered), rows[:n], rows[n:])
 
 
 def _plain(values: Iterable[Value | None]) -> Rows:
@@ -122,6 +127,6 @@ def _plain(values: Iterable[Value | None]) -> Rows:
 
 
 def _interned(values: Iterable[Value | None]) -> Rows:
-    """Return a number for each different value; which one tells nothing."""
+    """Return a number for each different value. The number itself means nothing."""
     numbers: dict[Value | None, int] = {None: MISSING}
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)

@@ -1,4 +1,7 @@
-"""What is told apart, at which horizon, and what is claimed of it. A horizon is one function."""
+"""The contests of an audit: which lives are told apart, and what is claimed of them.
+
+Each horizon has a function.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +10,29 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, cycle, islice
 
-from client_sdk.protocol import Metric, Number, Registry
+from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
-from estimator.audit.answers import Answer, beside, extremes
-from estimator.audit.attack import LEAST_OBSERVATIONS, Claim
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+from estimator.audit.answers import NamedAnswer, beside, extremes
+from estimator.audit.attack import LEAST_OBSERVATIONS, PrivacyClaim
 from estimator.audit.black_box import Life
-from estimator.privacy.horizon import Counted
+from estimator.privacy.horizon import MetricReports
 
 MONTH = 30
-"""Windows of the longest horizon."""
+"""The number of windows in the longest horizon."""
 
 LEAST_REPORTS = LEAST_OBSERVATIONS * MONTH
-"""Of each answer, so that there are months enough to learn, choose and prove."""
+"""The least reports of each answer. They make enough months to learn, choose and prove."""
 
 REPORTS_A_WINDOW = 6
-"""Of one answer for one window of all metrics: such a window needs a device of its own, and costs so much more."""
-
+"""How many reports of an answer cost as much as one window of all metrics, which needs a device of
+its own."""
 
 APART = f"{MONTH} windows, not kept together"
-"""The horizon of histories that permanent answers do not keep together; each report that differs counts."""
+"""The horizon of histories that permanent answers do not protect. Each report that differs
+counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +40,13 @@ class Contest:
     """Two lives to tell apart.
 
     Attributes:
-        metric: which metric's answers differ; none if those of all do.
-        horizon: how much of a life is observed, and how much of it differs, in words.
-        names: of the two answers.
-        lives: of the two devices.
+        metric: the metric whose answers differ. None if the answers to all metrics do.
+        horizon: how much of a life is observed and how much of it differs, in words.
+        names: the names of the two answers.
+        lives: the lives of the two devices.
         claim: what the device promises.
-        by_window: whether each window is an observation of its own, or only the whole life.
+        by_window: whether each window is an observation of its own. Otherwise the whole life is
+            one.
 
     """
 
@@ -47,7 +54,7 @@ class Contest:
     horizon: str
     names: tuple[str, str]
     lives: tuple[Life, Life]
-    claim: Claim
+    claim: PrivacyClaim
     by_window: bool = False
 
 
@@ -56,8 +63,8 @@ class Scene:
     """Contests that share lives.
 
     Attributes:
-        contests: of these lives.
-        devices: how many devices live each of the lives.
+        contests: between these lives.
+        devices: how many devices live each life.
 
     """
 
@@ -66,31 +73,37 @@ class Scene:
 
     @property
     def lives(self) -> list[Life]:
-        """Every life once."""
+        """Every life, once."""
         return list(dict.fromkeys(life for contest in self.contests for life in contest.lives))
 
     @property
     def windows(self) -> int:
-        """How many windows are played in all."""
+        """The number of windows that are played in all."""
         return self.devices * sum(len(life.answers) for life in self.lives)
 
     @property
     def effort(self) -> int:
-        """How long that takes, in windows: a device's first one costs as much as `REPORTS_A_WINDOW`."""
+        """The cost of playing, in windows.
+
+        The first window of a device costs as much as `REPORTS_A_WINDOW`.
+        """
         return self.windows + (REPORTS_A_WINDOW - 1) * self.devices * len(self.lives)
 
 
 def scenes(registry: Registry, reports: int) -> list[Scene]:
-    """Return everything to be played, so that each answer of a metric alone is reported at least so many times."""
-    made = [scene for metric in registry.metrics.values() for scene in _of_metric(metric, reports)]
+    """Return all scenes. Each answer to a single metric is reported at least ``reports`` times."""
+    played = [scene for metric in registry.metrics.values() for scene in _of_metric(metric, reports)]
     if len(registry.metrics) > 1:
         contests = tuple(windows(registry))
-        made.append(Scene(contests, max(LEAST_OBSERVATIONS, reports // REPORTS_A_WINDOW)))
-    return made
+        played.append(Scene(contests, max(LEAST_OBSERVATIONS, reports // REPORTS_A_WINDOW)))
+    return played
 
 
 def _of_metric(metric: Metric, reports: int) -> Iterator[Scene]:
-    """Yield months whose windows are single reports, too, unless their answers are permanent: then none is like new."""
+    """Yield months.
+
+    Unless answers are permanent, each of their windows also serves as a single report.
+    """
     answers, devices = extremes(metric), -(-reports // MONTH)
     lives = [_life(metric, [answer] * MONTH) for answer in answers]
     if metric.permanent_nanos:
@@ -101,15 +114,18 @@ def _of_metric(metric: Metric, reports: int) -> Iterator[Scene]:
         yield Scene((*one_report(metric, answers, lives), *months(metric, answers, lives)), devices)
 
 
-def one_report(metric: Metric, answers: Sequence[Answer], lives: Sequence[Life]) -> Iterator[Contest]:
-    """Yield every pair of answers, told apart by one report: each window of a life is one."""
+def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]) -> Iterator[Contest]:
+    """Yield every pair of answers, told apart by one report.
+
+    Each window of a life is one report.
+    """
     claim = claim_of([metric])
     for (answer, life), (other, other_life) in combinations(zip(answers, lives, strict=True), 2):
         yield Contest(metric.name, "one report", (answer.name, other.name), (life, other_life), claim, by_window=True)
 
 
-def months(metric: Metric, answers: Sequence[Answer], lives: Sequence[Life]) -> Iterator[Contest]:
-    """Yield a month of windows that all differ, and one of which only the first does."""
+def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]) -> Iterator[Contest]:
+    """Yield a month in which all windows differ, and a month in which only the first one does."""
     first, second, *_ = answers
     names = (first.name, second.name)
     claim = claim_of([metric] * MONTH)
@@ -120,11 +136,12 @@ def months(metric: Metric, answers: Sequence[Answer], lives: Sequence[Life]) -> 
     yield Contest(metric.name, f"{MONTH} windows, one differs", names, (lives[0], differing), claim_of([metric]))
 
 
-def patterns(metric: Metric, answers: Sequence[Answer], lives: Sequence[Life]) -> Iterator[Contest]:
-    """Yield months of permanent answers: what their epsilon keeps together, and what nothing does but report by report.
+def patterns(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]) -> Iterator[Contest]:
+    """Yield months of permanent answers: those that their epsilon protects, and others.
 
-    Kept together are histories of one pattern and, of numbers, those that never change. Not kept together are numbers
-    of one pattern, which rounding breaks, and other histories that change at the same times, of three values or more.
+    Protected are histories of one pattern and, for numbers, histories that never change. Not
+    protected are numbers of one pattern, because rounding breaks it, and histories of three or more
+    values that only change at the same times.
     """
     first, second, *between = answers
     if isinstance(metric.domain, Number) and not metric.domain.labels:
@@ -140,42 +157,49 @@ def patterns(metric: Metric, answers: Sequence[Answer], lives: Sequence[Life]) -
         yield _in_turns(metric, APART, same_times, _claim_of_any(metric, len(range(2, MONTH, 4))))
 
 
-def _in_turns(metric: Metric, horizon: str, turns: tuple[Sequence[Answer], Sequence[Answer]], claim: Claim) -> Contest:
-    """Return a contest of two months in which a few answers take turns."""
+def _in_turns(
+    metric: Metric, horizon: str, turns: tuple[Sequence[NamedAnswer], Sequence[NamedAnswer]], claim: PrivacyClaim
+) -> Contest:
+    """Return a contest of two months, in each of which a few answers take turns."""
     lives = tuple(_life(metric, list(islice(cycle(answers), MONTH))) for answers in turns)
     names = tuple(", ".join(answer.name for answer in answers) for answers in turns)
     return Contest(metric.name, horizon, (names[0], names[1]), (lives[0], lives[1]), claim)
 
 
 def windows(registry: Registry) -> Iterator[Contest]:
-    """Yield a window of all metrics, all of whose answers differ, and for each metric one where only its own does."""
+    """Yield a window in which all answers differ, then one for each metric alone."""
     metrics = tuple(registry.metrics.values())
     ends = {metric.name: extremes(metric)[:2] for metric in metrics}
     first, second = ({name: pair[side].value for name, pair in ends.items()} for side in (0, 1))
     base, opposite = (Life((answers,), registry.budget.window) for answers in (first, second))
     yield Contest(None, "a window, all differ", ("first", "second"), (base, opposite), claim_of(metrics))
     for metric in metrics:
-        one, other = ends[metric.name]
-        life = Life((first | {metric.name: other.value},), registry.budget.window)
-        yield Contest(metric.name, "a window, one differs", (one.name, other.name), (base, life), claim_of([metric]))
+        first_end, second_end = ends[metric.name]
+        life = Life((first | {metric.name: second_end.value},), registry.budget.window)
+        yield Contest(
+            metric.name, "a window, one differs", (first_end.name, second_end.name), (base, life), claim_of([metric])
+        )
 
 
-def claim_of(charged: Sequence[Metric]) -> Claim:
-    """Return what is claimed of differing reports: the sums of what they are charged (Dwork & Roth 2014, 3.16)."""
+def claim_of(charged: Sequence[Metric]) -> PrivacyClaim:
+    """Return the claim on differing reports: the sums of their charges.
+
+    Source: Dwork & Roth 2014, section 3.16.
+    """
     delta = sum((metric.delta for metric in charged), Fraction(0))
-    return Claim(as_float(sum(metric.epsilon_nanos for metric in charged)), float_ceiling(delta))
+    return PrivacyClaim(as_float(sum(metric.epsilon_nanos for metric in charged)), float_ceiling(delta))
 
 
-def permanent_claim_of(metric: Metric, different: int) -> Claim:
-    """Return what is claimed of two months of one pattern that have so many different answers."""
+def permanent_claim_of(metric: Metric, different: int) -> PrivacyClaim:
+    """Return the claim on two months of one pattern with a number of different answers."""
     speaking = min(different, metric.max_values or different)
-    return Claim(as_float(min(MONTH * metric.epsilon_nanos, speaking * metric.permanent_nanos)))
+    return PrivacyClaim(as_float(min(MONTH * metric.epsilon_nanos, speaking * metric.permanent_nanos)))
 
 
-def _claim_of_any(metric: Metric, differing: int) -> Claim:
-    """Return what is claimed of any two histories of which so many answers differ."""
-    return Claim(as_float(int(Counted(metric, differing).any_nanos)))
+def _claim_of_any(metric: Metric, differing: int) -> PrivacyClaim:
+    """Return the claim on any two histories in which a number of answers differ."""
+    return PrivacyClaim(as_float(int(MetricReports(metric, differing).any_nanos)))
 
 
-def _life(metric: Metric, answers: Sequence[Answer]) -> Life:
+def _life(metric: Metric, answers: Sequence[NamedAnswer]) -> Life:
     return Life(tuple({metric.name: answer.value} for answer in answers), metric.window)

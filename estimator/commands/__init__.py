@@ -1,1 +1,4 @@
-"""The commands of ``hearsay-estimator``: they parse, call, print, and set the exit code."""
+"""The command line: each module parses options, calls what works, and prints the result.
+
+Imports any folder of the estimator; nothing imports it.
+"""

@@ -1,4 +1,4 @@
-"""The command ``hearsay-estimator audit``: parse, call, print, exit code."""
+"""The command ``hearsay-estimator audit``."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from pathlib import Path
 
 import click
 
-from client_sdk.protocol import Registry, UnknownMetricError
-from estimator.audit.exact import laws_walked, prove, requests_of
+from client_sdk.protocol.registry.registry import Registry
+from estimator.audit.exact.prove import laws_walked, prove
+from estimator.audit.exact.request import requests_of
 from estimator.audit.games import LEAST_REPORTS
 from estimator.audit.run import audit, chosen, default_reports, windows_played
-from estimator.commands.options import REGISTRY, load_registry
+from estimator.commands.options import REGISTRY
 from estimator.commands.printing import put
 from estimator.commands.progress import progress
-from estimator.errors import AuditError
-from estimator.render.text import proof as proved
+from estimator.render.text import proof as exact_forms
 from estimator.render.text.audit import FORMATS, accusation
 
 MAX_REPORTS = 10**7
-"""An hour a million: more does not fit into the memory."""
+"""A million take an hour, and more than this does not fit into memory."""
 
 
 @click.command("audit")
@@ -49,39 +49,28 @@ def audit_command(  # noqa: PLR0913 the options of the command
         raise click.UsageError("--reports is for samples; --exact walks all paths, so leave it out")
     if all_inputs and not exact:
         raise click.UsageError("--all-inputs is for --exact; add that or leave it out")
-    questions = _questions(registry, names)
-    refuted = _exact(questions, registry, form, all_inputs=all_inputs) if exact else _sampled(questions, reports, form)
+    questions = chosen(Registry.load(registry), names)
+    if exact:
+        refuted = _prove(questions, registry.read_text(encoding="utf-8"), form, all_inputs=all_inputs)
+    else:
+        refuted = _attack(questions, reports or default_reports(questions), form)
     for sentence in refuted:
         click.echo(sentence, err=True)
     context.exit(1 if refuted else 0)
 
 
-def _sampled(questions: Registry, reports: int | None, form: str) -> list[str]:
-    """Attack and print; return what is refuted, in sentences."""
-    reports = reports or default_reports(questions)
-    try:
-        with progress("auditing", windows_played(questions, reports)) as advance:
-            made = audit(questions, reports, after_life=advance)
-    except AuditError as error:
-        raise click.UsageError(str(error)) from error
-    put(FORMATS, form, made)
-    return [accusation(finding) for finding in made.accused]
+def _attack(questions: Registry, reports: int, form: str) -> list[str]:
+    """Attack the SDK, print the audit, and return a sentence for each refuted claim."""
+    with progress("auditing", windows_played(questions, reports)) as advance:
+        outcome = audit(questions, reports, after_life=advance)
+    put(FORMATS, form, outcome)
+    return [accusation(result) for result in outcome.accused]
 
 
-def _exact(questions: Registry, registry: Path, form: str, *, all_inputs: bool) -> list[str]:
-    """Prove and print; return what is refuted, in sentences."""
-    requests = requests_of(registry.read_text(encoding="utf-8"))
-    try:
-        with progress("proving", laws_walked(questions, all_inputs=all_inputs)) as advance:
-            made = prove(questions, requests, all_inputs=all_inputs, after_law=advance)
-    except AuditError as error:
-        raise click.UsageError(str(error)) from error
-    put(proved.FORMATS, form, made)
-    return [sentence for proof in made.refused for sentence in proved.refusals(proof)]
-
-
-def _questions(registry: Path, names: tuple[str, ...]) -> Registry:
-    try:
-        return chosen(load_registry(registry), names)
-    except UnknownMetricError as error:
-        raise click.UsageError(str(error)) from error
+def _prove(questions: Registry, registry_text: str, form: str, *, all_inputs: bool) -> list[str]:
+    """Walk the SDK, print the audit, and return a sentence for each refuted claim."""
+    requests = requests_of(registry_text)
+    with progress("proving", laws_walked(questions, all_inputs=all_inputs)) as advance:
+        outcome = prove(questions, requests, all_inputs=all_inputs, after_law=advance)
+    put(exact_forms.FORMATS, form, outcome)
+    return [sentence for proof in outcome.refused for sentence in exact_forms.refusals(proof)]

@@ -1,4 +1,8 @@
-"""The command line: parse, call, print, exit code (0 done; 1 no tallies or estimates, or an accusation; 2 usage)."""
+"""The command ``hearsay-estimator``: its subcommands, and what errors print.
+
+Exit statuses: 0 done; 1 an error, no tallies or estimates, or an accusation; 2 a mistake in the
+command line or in a file that it names.
+"""
 
 from __future__ import annotations
 
@@ -7,32 +11,70 @@ from typing import Final
 
 import click
 
-_HOMES: Final = {
+from client_sdk.protocol.errors import HearsayError, RegistryError, UnknownMetricError
+from estimator.errors import AnswersError, AuditError, PlanError
+
+COMMANDS: Final = {
     "audit": "estimator.commands.audit:audit_command",
     "plan": "estimator.commands.plan:plan",
     "rehearse": "estimator.commands.rehearse:rehearse",
     "report": "estimator.commands.report:report",
 }
-"""The module and the name of each command."""
+"""The module and the function of each command."""
+
+USAGE_ERRORS: Final[dict[type[HearsayError], str]] = {
+    AnswersError: "the answers cannot be used:\n",
+    AuditError: "",
+    PlanError: "",
+    RegistryError: "the registry cannot be used:\n",
+    UnknownMetricError: "",
+}
+"""Errors in what the command line names, with the words before their message. Any other error is a
+failure."""
 
 
-class _Commands(click.Group):
-    """The commands; each is loaded when it is asked for, so that no report waits for what others need."""
+class Commands(click.Group):
+    """The commands, each imported only when it runs.
+
+    Turns errors into messages and exit statuses.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 the same in every context
         """Return the names of all commands."""
-        return list(_HOMES)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 as above
-        """Return the command of a name, or none."""
-        if cmd_name not in _HOMES:
+        """Return the command with a name, or None."""
+        if cmd_name not in COMMANDS:
             return None
-        module, _, name = _HOMES[cmd_name].partition(":")
-        command: click.Command = getattr(import_module(module), name)
-        return command
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        subcommand: click.Command = getattr(import_module(module), name)
+        return subcommand
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command.
+
+        Raises:
+            click.UsageError: if what the command line names cannot be used; exit status 2.
+            click.ClickException: if something else fails; exit status 1.
+
+        """
+        try:
+            return super().invoke(ctx)
+        except HearsayError as error:
+            if type(error) not in USAGE_ERRORS:
+                raise click.ClickException(str(error)) from error
+            message = f"{USAGE_ERRORS[type(error)]}{error}"
+            raise click.UsageError(message, self._context_of_subcommand(ctx)) from error
+
+    def _context_of_subcommand(self, ctx: click.Context) -> click.Context:
+        """Return the context whose usage line stands above a message."""
+        name = ctx.invoked_subcommand or ""
+        subcommand = self.get_command(ctx, name)
+        return ctx if subcommand is None else click.Context(subcommand, ctx, name)
 
 
-@click.group(cls=_Commands)
+@click.group(cls=Commands)
 @click.version_option(package_name="hearsay-ldp")
 def command() -> None:
     """Estimate what is true of a population from perturbed reports."""

@@ -1,4 +1,4 @@
-"""What several commands have in common: the registry, and windows."""
+"""The options that several commands share: the registry, windows, and numbers within bounds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from client_sdk.protocol import Registry, RegistryError, Window, WindowError
+from client_sdk.protocol.errors import WindowError
+from client_sdk.protocol.window import Window
 
 REGISTRY = click.option(
     "--registry", required=True, metavar="FILE", type=click.Path(path_type=Path), help="The metrics.toml."
@@ -20,7 +21,7 @@ class WindowType(click.ParamType[Window]):
     name = "window"
 
     def convert(self, value: str | Window, param: click.Parameter | None, ctx: click.Context | None) -> Window:
-        """Return the window that a text names, or refuse it with a usage error."""
+        """Return the window that a text names. Any other text is a usage error."""
         if isinstance(value, Window):
             return value
         try:
@@ -30,10 +31,13 @@ class WindowType(click.ParamType[Window]):
 
 
 class NumberRange(click.FloatRange):
-    """A number within bounds; not NaN, which click lets pass because it is neither below nor above any."""
+    """A number within bounds.
+
+    Unlike click, it refuses NaN, which is neither below nor above any bound.
+    """
 
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number, or refuse it with a usage error."""
+        """Return the number. Any other text is a usage error."""
         number = float(super().convert(value, param, ctx))  # type: ignore[arg-type] # its stub leaves out texts
         if math.isnan(number):
             self.fail(f"must be a number, not {value!r}", param, ctx)
@@ -41,16 +45,3 @@ class NumberRange(click.FloatRange):
 
 
 BETWEEN_0_AND_1 = NumberRange(0, 1, min_open=True, max_open=True)
-
-
-def load_registry(path: Path) -> Registry:
-    """Return the registry of a file.
-
-    Raises:
-        click.UsageError: naming its mistakes.
-
-    """
-    try:
-        return Registry.load(path)
-    except RegistryError as error:
-        raise click.UsageError(f"the registry cannot be used:\n{error}") from error

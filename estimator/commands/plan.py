@@ -1,22 +1,23 @@
-"""The command ``plan``: parse, call, print, exit code (0 done, 1 warnings of ``--check``, 2 usage or registry)."""
+"""The command ``hearsay-estimator plan``.
+
+Exit statuses: 0 done, 1 warnings of ``--check``, 2 a usage error.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import click
 
-from client_sdk.protocol import Registry, RegistryError
 from client_sdk.protocol.epsilon import NANOS
-from estimator.commands.options import NumberRange
+from client_sdk.protocol.registry.registry import Registry
+from estimator.commands.options import REGISTRY, NumberRange
 from estimator.commands.printing import put, put_document
-from estimator.errors import PlanError
 from estimator.plan.allocation import allocate
-from estimator.plan.plan import DELTA, Wish, make_plan
+from estimator.plan.plan import DELTA, PlanRequest, make_plan
 from estimator.plan.registry_patch import diff
 from estimator.plan.regressions import regressions, remarks, warnings
 from estimator.plan.target_error import usual_error
@@ -26,29 +27,28 @@ from estimator.render.statement import statement
 from estimator.render.text.plan import ALLOCATION_FORMATS, PLAN_FORMATS
 
 LEAST_DELTA = 1e-9
-"""Below it sums of floats no longer resolve how rarely a loss is large."""
-
+"""Below this, sums of floats do not resolve how rarely a loss is large."""
 
 ERRORS = (1e-102, 1e100)
-"""From a hundredth of the narrowest range that a number can have to the widest one."""
+"""From a hundredth of the narrowest range that a number can have up to the widest."""
 
 WEIGHTS = (1e-9, 1e9)
-"""Nobody needs more, and floats hold the squares of errors by their weights."""
+"""Nobody needs more, and floats still hold the squares of errors divided by such weights."""
 
 
-class _OfMetric(click.ParamType[tuple[str, float]]):
+class MetricValue(click.ParamType[tuple[str, float]]):
     """A metric's name and a number within bounds: ``os=0.02``."""
 
     name = "metric=value"
 
     def __init__(self, bounds: tuple[float, float]) -> None:
-        """Keep the least and the greatest number."""
+        """Take the least and the greatest number."""
         self._least, self._greatest = bounds
 
     def convert(
         self, value: str | tuple[str, float], param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, float]:
-        """Return the two, or refuse the text with a usage error."""
+        """Return the name and the number. Any other text is a usage error."""
         if isinstance(value, tuple):
             return value
         name, _, text = value.partition("=")
@@ -62,39 +62,36 @@ class _OfMetric(click.ParamType[tuple[str, float]]):
         return name, number
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What ``--wanted-error`` and ``--weight`` say, by metric."""
-
-    errors: dict[str, float]
-    weights: dict[str, float]
-
-
 @click.command()
-@click.option("--registry", required=True, metavar="FILE", type=click.Path(path_type=Path), help="The metrics.toml.")
+@REGISTRY
 @click.option("--population", metavar="N", type=click.IntRange(1, MAX_DEVICES), help="How many devices there are.")
 @click.option(
-    "--wanted-error", "wanted", metavar="METRIC=VALUE", type=_OfMetric(ERRORS), multiple=True, help="A standard error."
+    "--wanted-error",
+    "errors",
+    metavar="METRIC=VALUE",
+    type=MetricValue(ERRORS),
+    multiple=True,
+    help="A standard error.",
 )
 @click.option(
     "--delta",
     type=NumberRange(LEAST_DELTA, 0.1),
     default=DELTA,
     show_default=True,
-    help="Of the figures for many reports: how often they may not hold.",
+    help="How often the figures for many reports may not hold.",
 )
 @click.option(
     "--allocate",
     "total",
     metavar="TOTAL",
     type=NumberRange(0, 1000, min_open=True),
-    help="Print a patch with the epsilons that make the worst error least, for so much epsilon a window.",
+    help="Print a patch with the epsilons that make the worst error least within this epsilon a window.",
 )
 @click.option(
     "--weight",
     "weights",
     metavar="METRIC=W",
-    type=_OfMetric(WEIGHTS),
+    type=MetricValue(WEIGHTS),
     multiple=True,
     help="Of an error, with --allocate.",
 )
@@ -109,7 +106,7 @@ def plan(  # noqa: PLR0913 one argument an option
     *,
     registry: Path,
     population: int | None,
-    wanted: Sequence[tuple[str, float]],
+    errors: Sequence[tuple[str, float]],
     delta: float,
     total: float | None,
     weights: Sequence[tuple[str, float]],
@@ -119,34 +116,35 @@ def plan(  # noqa: PLR0913 one argument an option
     today: datetime | None,
     form: str,
 ) -> None:
-    """Say before any data what each metric will tell, and what a device reveals at most."""
+    """Before collecting anything, show how precise each metric will be and what a device reveals at most."""
     _refuse_together(total=total, weights=weights, check=check, against=against, page=page)
-    text, definitions = _load(registry)
+    definitions = Registry.load(registry)
     day = datetime.now(UTC).date() if today is None else today.date()
     if check:
-        _check(definitions, None if against is None else _load(against)[1], day)
+        _check(definitions, None if against is None else Registry.load(against), day)
         return
     if page:
         put_document(statement(definitions, day))
         return
-    asked = _Asked(_known(definitions, wanted), _known(definitions, weights))
+    target_errors, weight_of = _by_metric(definitions, errors), _by_metric(definitions, weights)
     if population is None:
         raise click.UsageError("say how many devices there are: --population N")
     if total is None:
-        made = make_plan(definitions, Wish(population, day, delta, asked.errors))
-        put(PLAN_FORMATS, form, made)
+        request = PlanRequest(population, day, delta, target_errors)
+        put(PLAN_FORMATS, form, make_plan(definitions, request))
         return
-    try:
-        found = allocate(text, int(total * NANOS), _goals(definitions, asked, day), population)
-    except PlanError as error:
-        raise click.UsageError(str(error)) from error
-    put(ALLOCATION_FORMATS, form, found, diff(registry.name, text, found.text))
+    text = registry.read_bytes().decode()
+    goals = _goals(definitions, target_errors, weight_of, day)
+    allocation = allocate(text, int(total * NANOS), goals, population)
+    put(ALLOCATION_FORMATS, form, allocation, diff(registry.name, text, allocation.text))
 
 
-def _goals(registry: Registry, asked: _Asked, day: date) -> dict[str, float]:
-    """Return the error that counts as one, of each metric that is still asked."""
+def _goals(
+    registry: Registry, target_errors: Mapping[str, float], weights: Mapping[str, float], day: date
+) -> dict[str, float]:
+    """Return the standard error that counts as one, for each metric that is still asked."""
     return {
-        name: asked.errors.get(name, usual_error(metric)) / asked.weights.get(name, 1.0)
+        name: target_errors.get(name, usual_error(metric)) / weights.get(name, 1.0)
         for name, metric in registry.metrics.items()
         if windows_left(metric, day) != 0
     }
@@ -163,26 +161,30 @@ def _refuse_together(
         raise click.UsageError("--against belongs to --check")
 
 
-def _known(registry: Registry, given: Sequence[tuple[str, float]]) -> dict[str, float]:
-    for name, _ in given:
+def _by_metric(registry: Registry, values: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """Return values by metric.
+
+    Raises:
+        click.UsageError: if the registry has no such metric.
+
+    """
+    for name, _ in values:
         if name not in registry.metrics:
             raise click.UsageError(f"{name!r} is no metric of the registry; it has: {', '.join(registry.metrics)}")
-    return dict(given)
+    return dict(values)
 
 
 def _check(new: Registry, old: Registry | None, day: date) -> None:
+    """Print warnings, and what looks like one and is none.
+
+    Raises:
+        click.exceptions.Exit: with status 1 if there are warnings.
+
+    """
     for remark in [] if old is None else remarks(old, new):
         click.echo(remark)
-    found = [*warnings(new, day), *([] if old is None else regressions(old, new))]
-    for one in found:
-        click.echo(one, err=True)
-    if found:
+    sentences = [*warnings(new, day), *([] if old is None else regressions(old, new))]
+    for sentence in sentences:
+        click.echo(sentence, err=True)
+    if sentences:
         raise click.exceptions.Exit(1)
-
-
-def _load(path: Path) -> tuple[str, Registry]:
-    try:
-        registry = Registry.load(path)
-        return path.read_bytes().decode(), registry
-    except RegistryError as error:
-        raise click.UsageError(f"the registry cannot be used:\n{error}") from error

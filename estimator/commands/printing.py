@@ -1,4 +1,4 @@
-"""What goes to stdout: tables in the signs that it can show, and everything else as UTF-8, whatever shows it."""
+"""Output on stdout: tables in the characters that it can show, and everything else as UTF-8."""
 
 from __future__ import annotations
 
@@ -10,12 +10,19 @@ import click
 from estimator.render.text.style import Style
 
 
-def put(forms: Mapping[str, Callable[..., str]], form: str, *made: object) -> None:
-    """Print what was made in one of its forms, the table in the style of stdout."""
+def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) -> None:
+    """Print results in one of their forms, a table in the style of stdout.
+
+    Args:
+        forms: a function for each form, from the results to a text.
+        form: the name of one of them.
+        results: its arguments.
+
+    """
     style = (Style.of(sys.stdout),) if form == "table" else ()
-    put_document(forms[form](*made, *style))
+    put_document(forms[form](*results, *style))
 
 
 def put_document(text: str) -> None:
-    """Print a text as it would stand in a file."""
+    """Print a text with the bytes that it would have in a file."""
     click.echo(text.encode(), nl=False)

@@ -1,4 +1,4 @@
-"""The command ``rehearse``: known answers through the real mechanisms."""
+"""The command ``hearsay-estimator rehearse``: known answers through the real mechanisms."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from secrets import randbits
 
 import click
 
-from client_sdk.protocol import Registry
-from estimator.commands.options import REGISTRY, load_registry
+from client_sdk.protocol.registry.registry import Registry
+from estimator.commands.options import REGISTRY
 from estimator.commands.printing import put
 from estimator.commands.progress import progress
-from estimator.errors import AnswersError
 from estimator.rehearsal import rehearsal
-from estimator.rehearsal.ground_truth import MAX_DEVICES, Source, from_shares, read_csv
+from estimator.rehearsal.ground_truth import MAX_DEVICES, GroundTruth, from_shares, read_csv
 from estimator.render.text.rehearsal import FORMATS
 
-_DEVICES = click.IntRange(1, MAX_DEVICES)
+DEVICES = click.IntRange(1, MAX_DEVICES)
 
 SEED_BITS = 32
-"""Of a seed that was not given: short enough to be typed again."""
+"""The length of a seed that was not given: short enough to be typed again."""
 
 
 @click.command()
@@ -32,8 +31,8 @@ SEED_BITS = 32
     type=click.Path(path_type=Path),
     help="True answers: a column a metric, a row a device.",
 )
-@click.option("--repeat", metavar="N", type=_DEVICES, help="With --csv: how many devices a row stands for (1).")
-@click.option("--population", metavar="N", type=_DEVICES, help="Draw N devices instead, uniformly or from --shares.")
+@click.option("--repeat", metavar="N", type=DEVICES, help="With --csv: how many devices a row stands for (1).")
+@click.option("--population", metavar="N", type=DEVICES, help="Draw N devices instead, uniformly or from --shares.")
 @click.option(
     "--shares", metavar="FILE", type=click.Path(path_type=Path), help="TOML or JSON: metric to answer to its share."
 )
@@ -54,29 +53,26 @@ def rehearse(  # noqa: PLR0913 one argument an option
     form: str,
 ) -> None:
     """Run known answers through the real mechanisms and print truth beside estimate."""
-    source = _source(load_registry(registry), table, repeat, population, shares)
-    if source.ignored:
-        click.echo(f"ignored columns, which are no metrics: {', '.join(map(repr, source.ignored))}", err=True)
-    for metric in source.missing:
+    truth = _ground_truth(Registry.load(registry), table, repeat, population, shares)
+    if truth.ignored:
+        click.echo(f"ignored columns, which are no metrics: {', '.join(map(repr, truth.ignored))}", err=True)
+    for metric in truth.missing:
         click.echo(f"skipped {metric.name}: {rehearsal.NO_COLUMN}", err=True)
     seed = randbits(SEED_BITS) if seed is None else seed
-    with progress("rehearsing", rounds * len(source.crowds)) as advance:
-        made = rehearsal.rehearse(source, seed=seed, rounds=rounds, after_round=partial(advance, 1))
-    put(FORMATS, form, made)
+    with progress("rehearsing", rounds * len(truth.crowds)) as advance:
+        outcome = rehearsal.rehearse(truth, seed=seed, rounds=rounds, after_round=partial(advance, 1))
+    put(FORMATS, form, outcome)
 
 
-def _source(
+def _ground_truth(
     registry: Registry, table: Path | None, repeat: int | None, population: int | None, shares: Path | None
-) -> Source:
+) -> GroundTruth:
     if (table is None) == (population is None):
         raise click.UsageError("say what is true: either --csv FILE or --population N")
     if shares is not None and population is None:
         raise click.UsageError("--shares belongs to --population; a CSV has shares of its own")
     if repeat is not None and table is None:
         raise click.UsageError("--repeat belongs to --csv; give --population the number of devices")
-    try:
-        if table is not None:
-            return read_csv(table, registry, repeat or 1)
-        return from_shares(registry, population or 0, shares)
-    except AnswersError as error:
-        raise click.UsageError(f"the answers cannot be used:\n{error}") from error
+    if table is not None:
+        return read_csv(table, registry, repeat or 1)
+    return from_shares(registry, population or 0, shares)

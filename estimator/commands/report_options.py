@@ -1,4 +1,4 @@
-"""What a command line of ``report`` asks for, and where it contradicts itself."""
+"""The options of the command ``report``, and the mistakes that they can make together."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from client_sdk.protocol import Window
+from client_sdk.protocol.window import Window
 from estimator.render import BINARY_FORMATS
-from estimator.results.request import Selection, Wanted
+from estimator.results.request import Request, Selection
 
 ROWS = ("csv", "parquet")
-"""The forms that have a row for each estimate, and nothing of a whole tally."""
-
+"""The forms that have a row for each estimate and no place for a whole tally."""
 
 STDOUT = Path("-")
-"""What many programs take for standard output; a file of that name would be nobody's wish."""
+"""Many programs take this for standard output. Nobody wants a file of this name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """The options of ``report``, whose help says what they mean."""
+class ReportOptions:
+    """The options of ``report``. Their meaning stands in its help."""
 
     registry: Path
     collector: str | None
@@ -43,23 +42,32 @@ class Asked:
 
     @property
     def printed(self) -> str | None:
-        """The form that is printed or put into ``--output``; none where a page is all that is wanted."""
+        """The form that is printed or written to ``--output``.
+
+        None where only a page is requested.
+        """
         return "table" if self.form is None and (self.html is None or self.output is not None) else self.form
 
     @property
-    def wanted(self) -> Wanted:
-        """What is wanted of each tally."""
-        return Wanted(
-            self.simultaneous, self.covariance, self.central_delta, self.pool, fakes=self.fakes, clusters=self.clusters
+    def request(self) -> Request:
+        """What is requested of each tally."""
+        return Request(
+            simultaneous=self.simultaneous,
+            covariance=self.covariance,
+            central_delta=self.central_delta,
+            pool=self.pool,
+            fakes=self.fakes,
+            clusters=self.clusters,
+            highlights=self.html is not None or self.printed == "table",
         )
 
     @property
     def selection(self) -> Selection:
-        """Which windows are wanted."""
+        """Which windows are requested."""
         return Selection(self.first, self.last, self.preliminary or self.watch_s is not None)
 
     def mistakes(self) -> Iterator[tuple[object, str]]:
-        """Yield every mistake that can be made with several options: whether it was, and what to do."""
+        """Yield whether each possible mistake was made, and a sentence on what to do about it."""
         yield (
             (self.collector is None) == (self.tallies is None),
             "say where the tallies are: either --collector URL or --tallies FILE",

@@ -4,41 +4,48 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
 
 import click
+from msgspec.structs import replace
 
-from client_sdk.protocol import Registry
+from client_sdk.protocol.registry.registry import Registry
 from estimator.commands.watch_loop import CLEARED, Watch
-from estimator.errors import TalliesError
 from estimator.render.text.report import as_table
 from estimator.render.text.style import Style
 from estimator.report.report import make_report
 from estimator.results.report import Report
-from estimator.results.request import Selection, Wanted
+from estimator.results.request import Request, Selection
 from estimator.tallies.bounds import Bounds
 from estimator.tallies.fetch import fetch
 from estimator.tallies.read_token import read_token
 
 
-def watch_collector(registry: Registry, collector: str, selection: Selection, wanted: Wanted, every_s: float) -> None:
-    """Draw the report of a collector anew until Ctrl-C.
+def watch_collector(
+    registry: Registry, collector: str, *, selection: Selection, request: Request, every_s: float
+) -> None:
+    """Draw the report of a collector again and again until Ctrl-C.
+
+    Args:
+        registry: the definitions.
+        collector: its URL.
+        selection: which windows are drawn.
+        request: what is requested of each tally.
+        every_s: seconds between two drawings.
 
     Raises:
-        click.ClickException: if the collector answers, but not with tallies.
+        TalliesError: if the collector answers, but not with tallies.
 
     """
     token, bounds = read_token(), Bounds.of(registry, selection.spans)
 
     def look() -> str:
-        read = fetch(collector, token, preliminary=True, bounds=bounds)
-        made = replace(make_report(registry, read.tallies, selection, wanted), snapshot_at=read.snapshot_at)
-        return as_table(made, Style.of(sys.stdout)) + _skipped(made)
+        fetched = fetch(collector, token, preliminary=True, bounds=bounds)
+        report = make_report(registry, fetched.tallies, selection, request)
+        report = replace(report, snapshot_at=fetched.snapshot_at)
+        return as_table(report, Style.of(sys.stdout)) + _skipped(report)
 
     try:
-        Watch(look, _show, time.sleep, time.time, every_s).run()
-    except TalliesError as error:
-        raise click.ClickException(str(error)) from error
+        Watch(look, show=_show, wait=time.sleep, now=time.time, every_s=every_s).run()
     except KeyboardInterrupt:
         click.echo()
 
@@ -49,5 +56,7 @@ def _show(picture: str) -> None:
     sys.stdout.flush()
 
 
-def _skipped(made: Report) -> str:
-    return "".join(f"skipped {one.metric} {one.edition} {one.window}: {one.reason}\n" for one in made.skipped)
+def _skipped(report: Report) -> str:
+    return "".join(
+        f"skipped {tally.metric} {tally.edition} {tally.window}: {tally.reason}\n" for tally in report.skipped
+    )

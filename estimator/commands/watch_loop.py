@@ -1,4 +1,7 @@
-"""A report that is drawn anew while a collection runs; a collector that is down meanwhile is waited for."""
+"""A report that is drawn again and again while a collection runs.
+
+A collector that is down is waited for.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,17 @@ from typing import Final
 from estimator.errors import CollectorDownError
 
 USUAL_S: Final = 60
-"""Seconds between two looks."""
+"""Seconds between two drawings, by default."""
 
 LEAST_S: Final = 10
-"""Collectors renew their snapshots hourly, or as they are told; more looks show nothing new, and each costs a sum."""
+"""Collectors renew their snapshots hourly, or as configured. More drawings show nothing new, and
+each costs a sum."""
 
 GREATEST_S: Final = 86_400
-"""A day: who looks less often wants a job and not a screen."""
+"""A day. Anyone who looks less often wants a job, not a screen."""
 
 CLEARED: Final = "\x1b[H\x1b[2J"
-"""The cursor at home, the screen empty."""
+"""Moves the cursor home and clears the screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +32,10 @@ class Watch:
 
     Attributes:
         look: reads the tallies and returns the report as text.
-        show: takes a whole picture.
-        wait: waits for so many seconds.
-        now: Unix seconds.
-        every_s: seconds between two looks.
+        show: draws a whole picture.
+        wait: waits for a number of seconds.
+        now: returns the present time in Unix seconds.
+        every_s: seconds between two drawings.
 
     """
 
@@ -42,22 +46,22 @@ class Watch:
     every_s: float
 
     def run(self) -> None:
-        """Draw until something ends it.
+        """Draw until an exception ends it.
 
         Raises:
-            TalliesError: if the collector answers, but with no tallies: waiting would not help.
+            TalliesError: if the collector answers, but not with tallies. Waiting would not help.
 
         """
-        picture, looked = "", ""
+        picture, read_at = "", ""
+        next_look = f"again in {self.every_s:g} s; Ctrl-C ends"
         while True:
-            again = f"again in {self.every_s:g} s; Ctrl-C ends"
             try:
-                picture, looked = self.look(), self._time()
+                picture, read_at = self.look(), self._time()
             except CollectorDownError as error:
-                shown = f"above is what was there at {looked}; " if looked else ""
-                self.show(f"{picture}\n{self._time()}: {error}\n{shown}{again}\n")
+                shown = f"above is what was there at {read_at}; " if read_at else ""
+                self.show(f"{picture}\n{self._time()}: {error}\n{shown}{next_look}\n")
             else:
-                self.show(f"{picture}\nread at {looked}; {again}\n")
+                self.show(f"{picture}\nread at {read_at}; {next_look}\n")
             self.wait(self.every_s)
 
     def _time(self) -> str:

@@ -1,15 +1,20 @@
-"""A test of a tally: whether some population could have made it.
+"""A test of whether some population could have produced a tally.
 
-The tallies that populations make lie near the channel's range: the laws of its symbols under all shares. The test
-compares the likeliest of these laws with the tally itself, by the logarithm of the ratio of their likelihoods, and sees
-how large that is in tallies drawn from the likeliest law (a parametric bootstrap; Davison & Hinkley 1997, "Bootstrap
-methods and their application", section 4.2). The likeliest shares lie above 0 by chance where the truth is 0, and
-tallies of such a law keep nearer to the range than honest ones: twice as many of these would be accused as is said. So
-shares that cannot be told from 0 are taken for 0 (Andrews & Soares 2010, "Inference for parameters defined by moment
-inequalities using generalized moment selection"); of numbers on a grid they are left as they are, and up to 9 % of
-honest tallies had p <= .05, measured. Drawing ends early where the answer is clear (Besag & Clifford 1991, "Sequential
-Monte Carlo p-values"). To pass proves nothing: made-up reports that look like those of some population, as those of
-liars who follow the protocol do, pass always.
+Tallies of populations lie near the channel's range: the laws of its symbols under all possible
+shares. The test statistic is the log-likelihood ratio of the tally's own frequencies to the
+likeliest law in the range. Its distribution comes from tallies drawn from that law (a parametric
+bootstrap; Davison & Hinkley 1997, "Bootstrap methods and their application", section 4.2).
+
+Maximum-likelihood shares lie above 0 by chance where the truth is 0. Tallies of such a law stay
+closer to the range than honest ones, and twice as many honest tallies would be rejected as the
+level says. Shares that cannot be told from 0 are therefore set to 0 (Andrews & Soares 2010,
+"Inference for parameters defined by moment inequalities using generalized moment selection").
+Shares of numbers on a grid are left unchanged; measured there, up to 9 % of honest tallies had p <=
+.05.
+
+Drawing ends early once the result is clear (Besag & Clifford 1991, "Sequential Monte Carlo
+p-values"). Passing proves nothing: made-up reports that imitate some population, such as those of
+liars who follow the protocol, always pass.
 """
 
 from __future__ import annotations
@@ -19,7 +24,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from client_sdk.protocol import Channel
+from client_sdk.protocol.channel import Channel
 from estimator.inverse import inverse_of
 from estimator.inverse.decoders import decoder_of
 from estimator.inverse.grid import grid_law
@@ -28,24 +33,29 @@ from estimator.likelihood.expectation_maximisation import AT_ONCE
 from estimator.likelihood.projected_gradient import climbed
 from estimator.likelihood.range_distance import as_far
 from estimator.likelihood.shares import maximum_likelihood
-from estimator.results.poisoning import DRAWN_AT_MOST, RangeTest
+from estimator.results.poisoning import RangeTest
 from estimator.statistics.arrays import Counts, Floats
 
+DRAWN_AT_MOST = 999
+"""Tallies drawn for a test. If none of them lies as far from the range, the p-value is a
+thousandth."""
+
 CLEAR = 10
-"""So many drawn tallies as far from the range as the tally itself end the test early."""
+"""The test ends early after this number of drawn tallies as far from the range as the tally
+itself."""
 
 SEED = 1
-"""The same tally gets the same p-value on every run."""
+"""The same tally has the same p-value on every run."""
 
 ROUNDING = 1e-9
-"""Of the reports: a ratio of likelihoods below it is but rounding."""
+"""A fraction of the reports. A log-likelihood ratio below it is rounding error."""
 
 
 def range_test(channel: Channel, counts: Counts) -> RangeTest:
     """Return whether some population could have produced a tally, by a seeded test.
 
     Args:
-        channel: whose range it is.
+        channel: the channel of the reports.
         counts: of each symbol, shape (m,), at least one above 0.
 
     """
@@ -53,31 +63,31 @@ def range_test(channel: Channel, counts: Counts) -> RangeTest:
     law = likeliest_law(channel, counts)
     statistic = _statistic(counts, law)
     if statistic <= ROUNDING * reports:
-        return RangeTest(max(0.0, statistic), 1.0, drawn=0)
+        return RangeTest(max(0.0, statistic), 1.0, drawn=0, impossible=False)
     drawn_from = law if _is_on_grid(channel) else _barest_law(inverse_of(channel), counts)
-    found = 0
+    number_as_far = 0
     for drawn, is_as_far in enumerate(_drawn(channel, reports, drawn_from, statistic), start=1):
-        found += is_as_far
-        if found == CLEAR:
-            return RangeTest(statistic, CLEAR / drawn, drawn)
-    return RangeTest(statistic, (found + 1) / (DRAWN_AT_MOST + 1), DRAWN_AT_MOST)
+        number_as_far += is_as_far
+        if number_as_far == CLEAR:
+            return RangeTest(statistic, CLEAR / drawn, drawn, impossible=False)
+    return RangeTest(statistic, (number_as_far + 1) / (DRAWN_AT_MOST + 1), DRAWN_AT_MOST, impossible=number_as_far == 0)
 
 
 def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Iterator[bool]:
-    """Yield of each tally that is drawn from a law whether it is as far from the range as the statistic says."""
+    """Yield for each tally drawn from a law whether it is as far from the range as a statistic."""
     generator = np.random.default_rng(SEED)
     if not _is_on_grid(channel):
         for _ in range(DRAWN_AT_MOST):
-            again = generator.multinomial(reports, law)
-            yield _statistic(again, likeliest_law(channel, again)) >= statistic
+            tally = generator.multinomial(reports, law)
+            yield _statistic(tally, likeliest_law(channel, tally)) >= statistic
         return
     for first in range(0, DRAWN_AT_MOST, AT_ONCE):
-        some = generator.multinomial(reports, law, size=min(AT_ONCE, DRAWN_AT_MOST - first))
-        yield from as_far(grid_law(channel), channel.inputs, some, statistic).tolist()
+        tallies = generator.multinomial(reports, law, size=min(AT_ONCE, DRAWN_AT_MOST - first))
+        yield from as_far(grid_law(channel), channel.inputs, tallies, statistic).tolist()
 
 
 def likeliest_law(channel: Channel, counts: Counts) -> Floats:
-    """Return the law of the symbols, of the channel's range, that makes a tally likeliest; shape (m,), of sum 1."""
+    """Return the likeliest law of the symbols within the channel's range; shape (m,), sum 1."""
     if _is_on_grid(channel):
         operators = grid_law(channel)
         alike = np.full(channel.inputs, 1 / channel.inputs)
@@ -90,17 +100,20 @@ def likeliest_law(channel: Channel, counts: Counts) -> Floats:
 
 
 def _is_on_grid(channel: Channel) -> bool:
-    """Whether its inputs are the points of a grid, of which only the law of all is known and not the share of each."""
+    """Whether the inputs are points of a grid.
+
+    On a grid only the law is identified, not the share of each input.
+    """
     return decoder_of(channel) is not None
 
 
 def _barest_law(inverse: Inverse, counts: Counts) -> Floats:
-    """Return the likeliest law with shares of 0 where those that are likeliest cannot be told from it; shape (m,)."""
+    """Return the likeliest law, with shares set to 0 if they cannot be told from 0; shape (m,)."""
     reports = int(counts.sum())
     shares = maximum_likelihood(inverse, counts)
-    told = shares > math.sqrt(math.log(max(reports, 2))) * inverse.standard_errors(counts, reports)
-    told[shares.argmax()] = True
-    law = inverse.symbol_law(np.where(told, shares, 0.0) / shares[told].sum())
+    is_above_zero = shares > math.sqrt(math.log(max(reports, 2))) * inverse.standard_errors(counts, reports)
+    is_above_zero[shares.argmax()] = True
+    law = inverse.symbol_law(np.where(is_above_zero, shares, 0.0) / shares[is_above_zero].sum())
     normalised: Floats = law / law.sum()
     return normalised
 

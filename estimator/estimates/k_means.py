@@ -1,20 +1,24 @@
-"""Clusters of answers: weighted k-means of an estimated histogram, how many there are, and how sure that is.
+"""Clusters of answers: weighted k-means of an estimated histogram, their number and stability.
 
-Everything follows from the tally, so it costs no budget. The points are the bins of a number, the positions of a scale
-or a count, or the pairs of two questions; their weights are the likeliest shares (of a number's bins smoothed, as in
-the report's histogram).
+Everything follows from the tally, so it costs no budget. The points are the bins of a number, the
+positions of a scale or a count, or the pairs of two questions. Their weights are the
+maximum-likelihood shares (smoothed for a number's bins, as in the report's histogram).
 
-* k-means: Lloyd 1982, "Least squares quantization in PCM", from several starts that are drawn by distance (Arthur &
-  Vassilvitskii 2007, "k-means++: the advantages of careful seeding"), with a seed; the best of them is taken.
-* How many: the number with the largest average silhouette width (Rousseeuw 1987, "Silhouettes: a graphical aid to the
-  interpretation and validation of cluster analysis"), each point by its weight; but one, if that is below .7, what
-  Kaufman & Rousseeuw 1990, "Finding groups in data", table 4 of chapter 2, call a strong structure. (Evenly spread
-  answers have .55, those of one bell less.) Two people with the same answer are taken for a third of the least distance
-  of two answers apart, as those of whom it is a rounded number are on average: else each answer would be a cluster.
-* How sure: tallies are drawn anew from the fitted law and clustered again. Said are how often each number was found,
-  intervals of shares and means, and of each cluster its stability: the mean share that it has in common with the
-  likest cluster of a resampled tally, of what either of them holds (Jaccard; Hennig 2007, "Cluster-wise assessment of
-  cluster stability"). A stability below .6 is none. No theorem stands behind the intervals.
+* k-means: Lloyd 1982, "Least squares quantization in PCM". Several starts are drawn by distance
+  (Arthur & Vassilvitskii 2007, "k-means++: the advantages of careful seeding") with a seed, and the
+  best is kept.
+* The number of clusters is the one with the largest average silhouette width (Rousseeuw 1987,
+  "Silhouettes: a graphical aid to the interpretation and validation of cluster analysis"), each
+  point counted by its weight. If that width is below .7, which Kaufman & Rousseeuw 1990, "Finding
+  groups in data", table 4 of chapter 2, call a strong structure, there is one cluster. (Evenly
+  spread answers have .55, those of one bell less.) Two people with the same answer count as a third
+  of the smallest distance between answers apart, which is the mean for rounded numbers. Otherwise
+  each answer would be a cluster.
+* Stability: tallies are drawn from the fitted law and clustered in the same way. The results are
+  the frequency of each number of clusters, intervals of shares and means, and for each cluster its
+  stability: the mean Jaccard index, weighted by shares, with the most similar cluster of a
+  resampled tally (Hennig 2007, "Cluster-wise assessment of cluster stability"). A stability below
+  .6 means that there is no cluster. No theorem supports the intervals.
 """
 
 from __future__ import annotations
@@ -25,29 +29,31 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol import Label
+from client_sdk.protocol.domain.label import Label
 from estimator.results.clusters import Cluster, Clusters
 from estimator.results.distribution import Resampled
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import TAIL
 
 MOST_CLUSTERS = 5
-"""More of them nobody can tell apart, or name."""
+"""More clusters than this nobody can tell apart or name."""
 
 STARTS, STARTS_OF_A_RESAMPLE = 8, 4
-"""The best of eight has the least squares of all in small cases; half of them are enough to see what noise does."""
+"""The best of eight has the least squares of all in small cases. Half of them suffice to show the
+noise."""
 
 MOST_ROUNDS = 100
 """Of a start; a dozen are usual."""
 
 SEED = 1
-"""The same tally gets the same clusters on every run."""
+"""The same tally has the same clusters on every run."""
 
 POINTS_OF_A_CLUSTER = 3
-"""So many on average: if each point were a cluster, their silhouettes would be as wide as can be, and say nothing."""
+"""The least average number of points in a cluster. If each point were a cluster, silhouettes would
+be widest and mean nothing."""
 
 STRONG = 0.7
-"""The least average silhouette width of clusters that are worth telling."""
+"""The least average silhouette width of clusters that are worth reporting."""
 
 Members = NDArray[np.int64]
 
@@ -59,7 +65,7 @@ class Values:
     labels: Sequence[Label]
 
     def of(self, members: Members) -> tuple[tuple[Label, ...], None]:
-        """Return those at some positions."""
+        """Return the values at some positions."""
         return tuple(self.labels[member] for member in members.tolist()), None
 
 
@@ -71,37 +77,41 @@ class Bins:
     highs: Floats
 
     def of(self, members: Members) -> tuple[tuple[()], tuple[float, float]]:
-        """Return between which ends those at some positions lie; a cluster on a line has no gaps."""
+        """Return the ends of the bins at some positions. A cluster on a line has no gaps."""
         return (), (float(self.lows[members[0]]), float(self.highs[members[-1]]))
 
 
 Answers = Values | Bins
 
 
-def clusters_of(points: Floats, answers: Answers, shares: Floats, again: Floats) -> Clusters:
+def clusters_of(points: Floats, answers: Answers, shares: Floats, resampled_shares: Floats) -> Clusters:
     """Return the clusters of a histogram.
 
     Args:
-        points: where the answers lie, shape (points, dimensions); along one dimension they rise.
-        answers: what they are.
-        shares: their estimated weights, of sum 1, none negative; shape (points,).
-        again: the same from resampled tallies; shape (resamples, points).
+        points: the coordinates of the answers, shape (points, dimensions). With one dimension they
+            rise.
+        answers: the values or bins of the points.
+        shares: their estimated weights, none negative, of sum 1; shape (points,).
+        resampled_shares: the same from resampled tallies; shape (resamples, points).
 
     """
     most = max(1, min(MOST_CLUSTERS, len(points) // POINTS_OF_A_CLUSTER))
     apart = _apart(points)
     splits = _splits(points, shares, most)
     number = _number(apart, shares, splits)
-    resampled = [_splits(points, one, most, STARTS_OF_A_RESAMPLE) for one in again]
-    numbers = [_number(apart, one, split) for one, split in zip(again, resampled, strict=True)]
-    found = splits[number - 1]
+    resampled = [_splits(points, weights, most, STARTS_OF_A_RESAMPLE) for weights in resampled_shares]
+    numbers = [_number(apart, weights, split) for weights, split in zip(resampled_shares, resampled, strict=True)]
+    members = splits[number - 1]
     fitting = [split[number - 1] for split in resampled]
-    clusters = [_cluster(points, answers, shares, found == one, again, fitting) for one in _in_order(found)]
-    return Clusters(tuple(clusters), tuple(numbers.count(one) / len(numbers) for one in range(1, most + 1)))
+    clusters = [
+        _cluster(points, answers, shares, members == cluster, resampled_shares, fitting)
+        for cluster in _in_order(members)
+    ]
+    return Clusters(tuple(clusters), tuple(numbers.count(size) / len(numbers) for size in range(1, most + 1)))
 
 
 def _apart(points: Floats) -> Floats:
-    """Return how far apart people are on average, by their answers: shape (points, points)."""
+    """Return the mean distances of people by their answers: shape (points, points)."""
     apart: Floats = np.sqrt(_distances(points, points))
     np.fill_diagonal(apart, np.inf)
     np.fill_diagonal(apart, apart.min() / 3)
@@ -109,19 +119,26 @@ def _apart(points: Floats) -> Floats:
 
 
 def _in_order(members: Members) -> list[int]:
-    """Return the clusters that have a point, by their first one."""
+    """Return the clusters that have points, ordered by their first point."""
     _, firsts = np.unique(members, return_index=True)
     return [int(members[first]) for first in sorted(firsts.tolist())]
 
 
 def _number(apart: Floats, weights: Floats, splits: Sequence[Members]) -> int:
-    """Return how many clusters there are, by the silhouettes of one, two, … clusters."""
+    """Return the number of clusters, from the silhouettes of one, two, … clusters."""
     widths = [STRONG, *(_silhouette(apart, weights, members) for members in splits[1:])]
     return 1 + int(np.argmax(widths))
 
 
 def _silhouette(apart: Floats, weights: Floats, members: Members) -> float:
-    """Return the average silhouette width; ``apart`` are the distances of all points, shape (points, points)."""
+    """Return the average silhouette width.
+
+    Args:
+        apart: the distances of all points, shape (points, points).
+        weights: of the points, shape (points,).
+        members: the cluster of each point, shape (points,).
+
+    """
     held = (members[:, np.newaxis] == np.arange(members.max() + 1)) * weights[:, np.newaxis]
     totals = held.sum(axis=0)
     if np.count_nonzero(totals) < 2:  # noqa: PLR2004 a silhouette is seen against another cluster
@@ -135,7 +152,7 @@ def _silhouette(apart: Floats, weights: Floats, members: Members) -> float:
 
 
 def _splits(points: Floats, weights: Floats, most: int, starts: int = STARTS) -> list[Members]:
-    """Return the points in one cluster, in two, … in ``most``."""
+    """Return the points divided into one cluster, into two, … into ``most``."""
     generator = np.random.default_rng(SEED)
     return [_best(points, weights, number, generator, starts if number > 1 else 1) for number in range(1, most + 1)]
 
@@ -156,7 +173,7 @@ def _best(points: Floats, weights: Floats, number: int, generator: np.random.Gen
 
 
 def _start(points: Floats, weights: Floats, number: int, generator: np.random.Generator) -> Floats:
-    """Return centres at points, each drawn by its weighted squared distance from those before it."""
+    """Return centres at points, each drawn by its weighted squared distance from earlier ones."""
     chosen = [int(generator.choice(len(points), p=weights / weights.sum()))]
     for _ in range(number - 1):
         far = weights * _distances(points, points[chosen]).min(axis=-1)
@@ -173,7 +190,7 @@ def _distances(points: Floats, centres: Floats) -> Floats:
 
 
 def _centres(points: Floats, weights: Floats, nearest: Members, before: Floats) -> Floats:
-    """Return the weighted means of the points of each cluster; one without weight stays where it was."""
+    """Return the weighted mean of each cluster. A cluster without weight stays in place."""
     held = (nearest[..., np.newaxis] == np.arange(before.shape[-2])) * weights[:, np.newaxis]
     totals = held.sum(axis=-2)[..., np.newaxis]
     sums = np.swapaxes(held, -1, -2) @ points
@@ -185,30 +202,37 @@ def _cluster(  # noqa: PLR0913, PLR0917 the histogram, and the same of resampled
     answers: Answers,
     shares: Floats,
     held: NDArray[np.bool_],
-    again: Floats,
+    resampled_shares: Floats,
     fitting: Sequence[Members],
 ) -> Cluster:
-    """Return a cluster with what becomes of it in resampled tallies, each split into as many."""
-    likest, in_common = zip(*(_likest(held, *one) for one in zip(again, fitting, strict=True)), strict=True)
-    of_resampled = np.array([_figures(points, one, mine) for one, mine in zip(again, likest, strict=True)])
+    """Return a cluster with its intervals and stability from equally split resampled tallies."""
+    likest, in_common = zip(
+        *(_likest(held, weights, members) for weights, members in zip(resampled_shares, fitting, strict=True)),
+        strict=True,
+    )
+    of_resampled = np.array(
+        [_figures(points, weights, similar) for weights, similar in zip(resampled_shares, likest, strict=True)]
+    )
     figures = _figures(points, shares, held)
     lows, highs = np.quantile(of_resampled, [1 - TAIL, TAIL], axis=0)
     ends = (figures.tolist(), np.minimum(lows, figures).tolist(), np.maximum(highs, figures).tolist())
-    share, *means = (Resampled(*one) for one in zip(*ends, strict=True))
+    share, *means = (Resampled(*figure) for figure in zip(*ends, strict=True))
     mean = means[0] if points.shape[1] == 1 else None
     values, span = answers.of(np.flatnonzero(held))
-    return Cluster(values, span, share, mean, float(np.mean(in_common)))
+    start, end = span or (None, None)
+    stability = float(np.mean(in_common))
+    return Cluster(share=share, stability=stability, values=values, start=start, end=end, mean=mean)
 
 
 def _likest(held: NDArray[np.bool_], shares: Floats, members: Members) -> tuple[NDArray[np.bool_], float]:
-    """Return the cluster of a resampled tally that has most in common with one, and how much."""
+    """Return the most similar cluster of a resampled tally, and the Jaccard index."""
     best, most = held, -1.0
-    for one in np.unique(members):
-        mine = members == one
-        either = float(shares[held | mine].sum())
-        in_common = float(shares[held & mine].sum()) / either if either > 0 else 0.0
+    for cluster in np.unique(members):
+        similar = members == cluster
+        either = float(shares[held | similar].sum())
+        in_common = float(shares[held & similar].sum()) / either if either > 0 else 0.0
         if in_common > most:
-            best, most = mine, in_common
+            best, most = similar, in_common
     return best, most
 
 

@@ -1,15 +1,18 @@
-"""What answers are worth in a mean."""
+"""The numeric worth of answers in a mean."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from client_sdk.protocol import Count, Metric, Ordinal, Subset
+from client_sdk.protocol.domain.category import Ordinal
+from client_sdk.protocol.domain.number import Count
+from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.metric import Metric
 from estimator.statistics.arrays import Floats
 
 
 def positions_of(metric: Metric) -> Floats | None:
-    """Return what each input is worth in the mean of the answers, rising from the least to the greatest; or none."""
+    """Return the worth of each input in the mean of the answers, rising. None without a mean."""
     domain, size = metric.domain, metric.channel.inputs
     match domain:
         case Ordinal():
@@ -22,7 +25,7 @@ def positions_of(metric: Metric) -> Floats | None:
 
 
 def scale_of(metric: Metric) -> Floats:
-    """Return the place of each input's answer on a scale from 0 to 1, for the mean of answers that are inputs."""
+    """Return the position of each input's answer on a scale from 0 to 1, if answers are inputs."""
     positions = positions_of(metric)
     if positions is None:  # a number, rounded to an end of its range
         return np.array([0.0, 1.0])

@@ -1,4 +1,4 @@
-"""The mean of a number from a tally: unbiased, with an interval that is safe where reports are few."""
+"""The mean of a number from a tally: unbiased, with an interval that is safe with few reports."""
 
 from __future__ import annotations
 
@@ -15,63 +15,68 @@ from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.statistics.score_intervals import bounded_intervals
 
 ENOUGH = 30
-"""Reports a unit of kurtosis, from which on a normal interval holds the worst truth with at least 93 % (exact sums)."""
+"""Reports per unit of kurtosis from which a normal interval holds the worst truth with at least 93
+% (exact sums)."""
 
 
 REMEMBERED = 16
-"""Contrasts that are kept for the next window of the same metric."""
+"""Contrasts kept for the next window of the same metric."""
 
 
-class Spoken(Protocol):
-    """What each symbol speaks for, on a scale from 0 to 1, so that on average it is the truth."""
+class UnbiasedScores(Protocol):
+    """One score a symbol with E[score | input x] = x, on a scale from 0 to 1.
+
+    Source: Duchi, Jordan & Wainwright 2018, section 4.1.
+    """
 
     @property
-    def answers(self) -> Floats:
-        """One a symbol, shape (symbols,); some may lie far outside 0..1."""
+    def scores(self) -> Floats:
+        """The score of each symbol, shape (symbols,); some may lie far outside 0..1."""
 
     @property
     def enough(self) -> float:
-        """From how many reports on their mean is about normal, whatever the truth."""
+        """The number of reports from which their mean is about normal, whatever the truth."""
 
     @property
     def most_squares(self) -> tuple[float, float]:
-        """The ends, at the means 0 and 1, of a line that is nowhere below the expected square of an answer."""
+        """The ends, at the means 0 and 1, of a line not below the expected square of a score."""
 
     def least_variance(self, means: Floats) -> Floats | float:
-        """Return the least variance that one report's answer has where the true mean is one of these, from 0 to 1."""
+        """Return the least variance of a report's score at each true mean, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contrast:
-    """What the symbols of a channel of values speak for, where each value has a position.
+    """The unbiased scores of a channel of values, if each value has a position.
 
     Attributes:
-        answers: one a symbol, shape (symbols,).
-        floor: the least variance of one report's answer among people who answer alike.
-        enough: as many reports as `ENOUGH` times the largest kurtosis among people who answer alike: where epsilon is
-            large the few reports that lie carry all of the variance, and there may be none among them.
-        most_squares: the ends of a line that is nowhere below the expected square of an answer.
+        scores: one a symbol, shape (symbols,).
+        floor: the least variance of one report's score among people with the same answer.
+        enough: `ENOUGH` times the largest kurtosis among people with the same answer. If epsilon is
+            large, the few reports that lie carry all of the variance, and a tally may hold none of
+            them.
+        most_squares: the ends of a line nowhere below the expected square of a score.
 
     """
 
-    answers: Floats
+    scores: Floats
     floor: float
     enough: float
     most_squares: tuple[float, float]
 
     @classmethod
     def of(cls, inverse: Inverse, positions: Floats) -> Contrast:
-        """Return that of positions from 0 to 1, shape (k,)."""
-        answers = inverse.contrast(positions)
-        squares, cubes, fourths = (inverse.expectations(answers**power) for power in (2, 3, 4))
+        """Return the contrast of positions from 0 to 1, shape (k,)."""
+        scores = inverse.contrast(positions)
+        squares, cubes, fourths = (inverse.expectations(scores**power) for power in (2, 3, 4))
         variances = squares - positions**2
         kurtoses = (fourths - 4 * positions * cubes + 6 * positions**2 * squares - 3 * positions**4) / variances**2
-        return cls(answers, float(variances.min()), ENOUGH * float(kurtoses.max()), line_above(positions, squares))
+        return cls(scores, float(variances.min()), ENOUGH * float(kurtoses.max()), line_above(positions, squares))
 
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
     def remembered(inverse: Inverse, positions: tuple[float, ...]) -> Contrast:
-        """Return that of positions from 0 to 1, k of them: the next window of the same metric has the same."""
+        """Return the contrast of k positions from 0 to 1, cached for the next window."""
         return Contrast.of(inverse, np.array(positions))
 
     def least_variance(self, means: Floats) -> float:  # noqa: ARG002 the same for every mean
@@ -88,36 +93,37 @@ class Mean(NamedTuple):
     high: float
 
 
-def mean_of(spoken: Spoken, counts: Counts, reports: int, family: int = 1) -> Mean:
-    """Return the mean of one tally, as `means_of`; with 0 reports everything is possible."""
+def mean_of(of_symbols: UnbiasedScores, counts: Counts, reports: int, family: int = 1) -> Mean:
+    """Return the mean of one tally, as `means_of` does. Without reports everything is possible."""
     if reports == 0:
         return Mean(None, None, 0.0, 1.0)
-    return means_of(spoken, counts[np.newaxis], np.array([[reports]]), family)[0]
+    return means_of(of_symbols, counts[np.newaxis], np.array([[reports]]), family)[0]
 
 
-def means_of(spoken: Spoken, counts: Counts, reports: Counts, family: int = 1) -> list[Mean]:
-    """Return the mean of each tally on a scale from 0 to 1, of people sampled at random.
+def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family: int = 1) -> list[Mean]:
+    """Return the mean of each tally on a scale from 0 to 1, for people sampled at random.
 
-    * From 50 reports on, if they are enough, the interval is the normal one. Its variance is that of the answers that
-      were observed, but never less than the least that the mechanism has at the estimated mean: at a large epsilon the
-      few reports from outside the band carry most of the variance, and there may be none among them.
-    * Fewer reports, or too few for the mean to be normal, get an interval that holds at every truth.
+    * From 50 reports on, if they are enough, the interval is the normal one. Its variance is that
+      of the observed scores, but never below the least variance of the mechanism at the estimated
+      mean: at a large epsilon the few reports from outside the band carry most of the variance, and
+      a tally may hold none of them.
+    * With fewer reports, or too few for the mean to be normal, the interval holds at every truth.
 
     Args:
-        spoken: what a symbol speaks for.
-        counts: the count of each symbol, shape (tallies, m).
+        of_symbols: the unbiased score of each symbol.
+        counts: of each symbol, shape (tallies, m).
         reports: n, their sum, at least 1, shape (tallies, 1).
-        family: how many intervals shall hold together.
+        family: the number of intervals that are to hold together.
 
     """
     shares = counts / reports
-    means = (shares * spoken.answers).sum(axis=1, keepdims=True)
-    strays = (shares * (spoken.answers - means) ** 2).sum(axis=1, keepdims=True)
+    means = (shares * of_symbols.scores).sum(axis=1, keepdims=True)
+    strays = (shares * (of_symbols.scores - means) ** 2).sum(axis=1, keepdims=True)
     observed = strays * reports / np.maximum(1, reports - 1)
-    errors = np.sqrt(np.maximum(observed, spoken.least_variance(np.clip(means, 0.0, 1.0))) / reports)
+    errors = np.sqrt(np.maximum(observed, of_symbols.least_variance(np.clip(means, 0.0, 1.0))) / reports)
     reach = z_of(family) * errors
-    at_0, at_1 = spoken.most_squares
-    safe = bounded_intervals(means, at_1, at_0, np.ptp(spoken.answers), reports, family)
-    is_few = reports < max(EXACT_BELOW, spoken.enough)
+    at_0, at_1 = of_symbols.most_squares
+    safe = bounded_intervals(means, at_1, at_0, np.ptp(of_symbols.scores), reports, family)
+    is_few = reports < max(EXACT_BELOW, of_symbols.enough)
     ends = np.clip(np.where(is_few, safe, (means - reach, means + reach)), 0.0, 1.0)
-    return [Mean(*one) for one in np.hstack([means, errors, *ends]).tolist()]
+    return [Mean(*figures) for figures in np.hstack([means, errors, *ends]).tolist()]

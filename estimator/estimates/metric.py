@@ -1,101 +1,148 @@
-"""From a metric and its tally to estimates with their uncertainty.
+"""From a metric and its tallies to estimates with their uncertainty.
 
-Standard errors and intervals speak of a population from which the devices are a random sample: they hold the chance of
-who reported as well as the noise of the mechanism. For the devices at hand alone they are a little too wide.
+Standard errors and intervals describe a population of which the devices are a random sample. They
+cover both the choice of people and the noise of the mechanism, so for the devices at hand alone
+they are slightly too wide.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
+from msgspec.structs import replace
 
-from client_sdk.protocol import Cross, Filled, Metric, Number
+from client_sdk.protocol.domain.category import Ordinal
+from client_sdk.protocol.domain.cross import Cross
+from client_sdk.protocol.domain.filled import Filled
+from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.metric import Metric
 from estimator.estimates.clusters import clusters_of_histogram, clusters_of_values
 from estimator.estimates.covariance import MOST_VALUES, covariance_of
-from estimator.estimates.distribution import distribution_of
+from estimator.estimates.distribution import distribution_of, mean_of
 from estimator.estimates.joint import intervals_of, joint_of
 from estimator.estimates.mean_scale import positions_of
 from estimator.estimates.poisoning import fakes_of
+from estimator.estimates.question_fields import question_fields
 from estimator.estimates.ratios import Ratios
 from estimator.estimates.shares_and_means import has_shares, shares_and_means
 from estimator.inverse import inverse_of
 from estimator.inverse.decoders import decoder_of
-from estimator.inverse.protocol import Inverse
 from estimator.likelihood.histogram import Histogram
 from estimator.likelihood.histogram_fit import Fit, fits_of
 from estimator.privacy.central import central_of
 from estimator.results.estimate import Estimate, Shares
 from estimator.results.metric import MetricEstimate
-from estimator.results.request import PLAIN, Wanted
+from estimator.results.request import PLAIN, Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.tallies.tally import Tally
 
 AT_ONCE: Final = 2**14
-"""Symbols of all tallies that are estimated side by side. More would be no quicker, but bring matrices so large that
-BLAS has threads for them, which wait for each other where processors are busy."""
+"""Symbols of all tallies that are estimated side by side. More would be no faster, and BLAS would
+use threads for the larger matrices, which wait for each other on busy processors."""
 
 
-def estimate(metric: Metric, tally: Tally, wanted: Wanted = PLAIN) -> MetricEstimate:
-    """Return what a tally of the metric's own edition tells.
-
-    Raises:
-        UnfitTallyError: if the tally is not of the channel's alphabet.
-
-    """
-    (found,) = estimates(metric, [tally], wanted)
-    return found
-
-
-def estimates(metric: Metric, tallies: Sequence[Tally], wanted: Wanted = PLAIN) -> Iterator[MetricEstimate]:
-    """Yield what each tally of the metric's own edition tells, in their order; many are estimated side by side.
+def estimate(metric: Metric, tally: Tally, request: Request = PLAIN) -> MetricEstimate:
+    """Return the estimates of a tally of the metric's own edition.
 
     Raises:
-        UnfitTallyError: if a tally is not of the channel's alphabet.
+        UnfitTallyError: if the tally does not have the channel's alphabet.
 
     """
-    found, histogram = _but_for_histograms(metric, tallies, wanted), _histogram_of(metric)
+    (estimated,) = estimates(metric, [tally], request)
+    return estimated
+
+
+def estimates(metric: Metric, tallies: Sequence[Tally], request: Request = PLAIN) -> Iterator[MetricEstimate]:
+    """Yield the estimates of each tally of the metric's own edition, in order.
+
+    Many tallies are estimated side by side.
+
+    Raises:
+        UnfitTallyError: if a tally does not have the channel's alphabet.
+
+    """
+    without_histograms, histogram = _without_histograms(metric, tallies, request), _histogram_of(metric)
     if histogram is None:
-        yield from found
+        yield from without_histograms
         return
     fits = fits_of(histogram, (tally.dense(metric.channel.symbols) for tally in tallies))
-    for one, fit in zip(found, fits, strict=True):
-        yield _with_histogram(one, histogram, fit, wanted)
+    for estimated, fit in zip(without_histograms, fits, strict=True):
+        yield _with_histogram(estimated, histogram, fit, request)
 
 
-def _but_for_histograms(metric: Metric, tallies: Sequence[Tally], wanted: Wanted) -> Iterator[MetricEstimate]:
-    family = _family(metric) if wanted.simultaneous else 1
+def _without_histograms(metric: Metric, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
+    family = _family(metric) if request.simultaneous else 1
     at_once = max(1, AT_ONCE // metric.channel.symbols)
     for first in range(0, len(tallies), at_once):
-        some = tallies[first : first + at_once]
-        counts = np.array([tally.dense(metric.channel.symbols) for tally in some])
-        figures = shares_and_means(metric, counts, np.array([[tally.reports] for tally in some]), family)
-        for tally, of_tally, (shares, mean) in zip(some, counts, figures, strict=True):
-            found = MetricEstimate(metric, tally.window, tally.closed, tally.reports, shares, mean)
-            yield _with_more(found, of_tally, wanted)
+        batch = tallies[first : first + at_once]
+        counts = np.array([tally.dense(metric.channel.symbols) for tally in batch])
+        figures = shares_and_means(metric, counts, np.array([[tally.reports] for tally in batch]), family)
+        for tally, of_tally, (shares, mean) in zip(batch, counts, figures, strict=True):
+            plain = MetricEstimate(
+                **question_fields(metric),
+                window=tally.window.text,
+                closed=tally.closed,
+                reports=tally.reports,
+                estimates=shares,
+                mean=mean,
+                mean_range=None if mean is None else mean_range_of(metric),
+                sum=mean.times(tally.reports) if mean is not None and _adds_up(metric) and tally.reports else None,
+            )
+            yield _with_more(metric, plain, of_tally, request)
 
 
 def _histogram_of(metric: Metric) -> Histogram | None:
-    """Return the histogram that is wanted of a number on a grid; of other answers, and for a mean alone, none."""
+    """Return the histogram of a number on a grid. None for other answers, and for a mean alone."""
     domain = metric.domain
     if not isinstance(domain, Number) or domain.statistic == "mean" or decoder_of(metric.channel) is None:
         return None
     return Histogram.of(metric.channel, domain)
 
 
-def _with_histogram(found: MetricEstimate, histogram: Histogram, fit: Fit | None, wanted: Wanted) -> MetricEstimate:
-    distribution = distribution_of(histogram, fit, simultaneous=wanted.simultaneous)
-    assert found.mean is not None  # noqa: S101 numbers on a grid have one
-    found = replace(found, mean=replace(found.mean, likeliest=distribution.mean_ml), distribution=distribution)
-    return replace(found, clusters=clusters_of_histogram(histogram, fit)) if wanted.clusters and fit else found
+def _with_histogram(
+    estimated: MetricEstimate, histogram: Histogram, fit: Fit | None, request: Request
+) -> MetricEstimate:
+    assert estimated.mean is not None  # noqa: S101 numbers on a grid have one
+    likeliest, distribution = (
+        mean_of(histogram, fit),
+        distribution_of(histogram, fit, simultaneous=request.simultaneous),
+    )
+    estimated = replace(
+        estimated, mean=replace(estimated.mean, maximum_likelihood=likeliest), distribution=distribution
+    )
+    return replace(estimated, clusters=clusters_of_histogram(histogram, fit)) if request.clusters and fit else estimated
+
+
+def mean_range_of(metric: Metric) -> tuple[float, float]:
+    """Return the least and the greatest possible mean of a metric.
+
+    Raises:
+        TypeError: if the metric has no mean.
+
+    """
+    domain = metric.domain
+    match domain:
+        case Number():
+            return float(domain.low), float(domain.high)
+        case Subset():
+            return 0.0, float(domain.max_items)
+        case Ordinal():
+            return 1.0, float(domain.size)
+    raise TypeError(f"a {domain.kind} has no mean")
+
+
+def _adds_up(metric: Metric) -> bool:
+    """Whether answers can be added: numbers and counts can."""
+    return isinstance(metric.domain, Number)
 
 
 def _family(metric: Metric) -> int:
-    """Return how many intervals there are of what one tally tells; those of a histogram are held together elsewhere."""
+    """Return the number of intervals of one tally, without those of a histogram."""
     domain, size = metric.domain, metric.channel.inputs
     if not has_shares(metric):
         return 1
@@ -104,42 +151,45 @@ def _family(metric: Metric) -> int:
     return shares + (positions_of(metric) is not None) + ratios
 
 
-def _with_more(found: MetricEstimate, counts: Counts, wanted: Wanted) -> MetricEstimate:
-    """Return what a tally tells with what is wanted of it as a whole."""
-    metric, shares = found.metric, found.shares
-    if wanted.central_delta is not None:
-        found = replace(found, central=central_of(metric, found.reports, wanted.central_delta, closed=found.closed))
-    if found.reports == 0:
-        return found
+def _with_more(metric: Metric, estimated: MetricEstimate, counts: Counts, request: Request) -> MetricEstimate:
+    """Return the estimates with the requested figures of the tally as a whole."""
+    shares = estimated.estimates
+    if request.central_delta is not None:
+        estimated = replace(
+            estimated, central=central_of(metric, estimated.reports, request.central_delta, closed=estimated.closed)
+        )
+    if estimated.reports == 0:
+        return estimated
     if shares is not None:
-        found = _with_more_of_shares(found, shares, inverse_of(metric.channel), counts, wanted)
-    if wanted.fakes is not None:
+        estimated = _with_more_of_shares(metric, estimated, shares, counts, request)
+    if request.fakes is not None:
         labels = None if shares is None else shares.labels
-        found = replace(found, fakes=fakes_of(metric, counts, labels, found.unbiased, wanted.fakes))
-    return found
+        estimated = replace(estimated, fakes=fakes_of(metric, counts, labels, estimated.unbiased, request.fakes))
+    return estimated
 
 
 def _with_more_of_shares(
-    found: MetricEstimate, shares: Shares, inverse: Inverse, counts: Counts, wanted: Wanted
+    metric: Metric, estimated: MetricEstimate, shares: Shares, counts: Counts, request: Request
 ) -> MetricEstimate:
-    metric, domain, reports = found.metric, found.metric.domain, found.reports
-    if wanted.clusters:
-        found = replace(found, clusters=clusters_of_values(metric, inverse, counts, shares.likeliest))
-    is_joint, is_filled = isinstance(domain, Cross) and wanted.joint, isinstance(domain, Filled)
-    if metric.channel.inputs > MOST_VALUES or not (wanted.covariance or is_joint or is_filled):
-        return found
-    family = _family(metric) if wanted.simultaneous else 1
+    domain, inverse, reports = metric.domain, inverse_of(metric.channel), estimated.reports
+    if request.clusters:
+        estimated = replace(estimated, clusters=clusters_of_values(metric, inverse, counts, shares.maximum_likelihood))
+    is_joint, is_filled = isinstance(domain, Cross) and request.joint, isinstance(domain, Filled)
+    if metric.channel.inputs > MOST_VALUES or not (request.covariance or is_joint or is_filled):
+        return estimated
+    family = _family(metric) if request.simultaneous else 1
     covariance = covariance_of(inverse, counts, reports)
-    if isinstance(domain, Cross) and wanted.joint:
-        found = replace(found, joint=joint_of(domain, shares.unbiased, covariance, reports, family))
+    if isinstance(domain, Cross) and request.joint:
+        estimated = replace(estimated, joint=joint_of(domain, shares.unbiased, covariance, reports, family))
     if isinstance(domain, Filled):
         answered = _answered(shares, covariance, reports, family)
-        found = replace(found, answered=tuple(zip(domain.answered.labels, answered, strict=True)))
-    return replace(found, covariance=covariance) if wanted.covariance else found
+        labelled = (share.of(value) for value, share in zip(domain.answered.labels, answered, strict=True))
+        estimated = replace(estimated, answered=tuple(labelled))
+    return replace(estimated, covariance=tuple(map(tuple, covariance.tolist()))) if request.covariance else estimated
 
 
 def _answered(shares: Shares, covariance: Floats, reports: int, family: int) -> list[Estimate]:
-    """Return the shares among those who answered: of a group that is all but the last input."""
+    """Return the shares among those who answered: within the group of all inputs but the last."""
     answers = len(shares) - 1
     ratios = Ratios.of(shares.unbiased[:answers], covariance[:answers, :answers], 1, answers)
     z = z_of(family) if reports >= EXACT_BELOW else math.inf

@@ -1,10 +1,12 @@
-"""Made-up reports: how far they could have moved an estimate, beside a test of the tally itself.
+"""Made-up reports: how far they could have moved an estimate, and a test of the tally itself.
 
-An estimate is the mean over reports of what each of them adds. Where a fraction beta of the reports is made up, and the
-others by themselves would give f, the estimate is at most (1 - beta) f + beta * most, and at least the same with the
-least that a report can add. So an estimate e that is seen was raised by at most beta * (most - e) / (1 - beta), and
-lowered by at most beta * (e - least) / (1 - beta) (Cao, Jia & Gong 2021, "Data poisoning attacks to local differential
-privacy protocols", section 4; Cheu, Smith & Ullman 2021, "Manipulation attacks in local differential privacy").
+An estimate is the mean of the scores of the reports. If a fraction beta of the reports is made up,
+and the others by themselves would give f, the estimate is at most (1 - beta) f + beta * most, where
+most is the largest score of a report, and at least the same with the least score. An observed
+estimate e was therefore raised by at most beta * (most - e) / (1 - beta), and lowered by at most
+beta * (e - least) / (1 - beta) (Cao, Jia & Gong 2021, "Data poisoning attacks to local differential
+privacy protocols", section 4; Cheu, Smith & Ullman 2021, "Manipulation attacks in local
+differential privacy").
 """
 
 from __future__ import annotations
@@ -13,12 +15,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from client_sdk.protocol import Label, Metric, Number, Subset
+from client_sdk.protocol.domain.label import Label
+from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.metric import Metric
 from estimator.estimates.channel_range import range_test
 from estimator.estimates.mean_scale import positions_of, scale_of
 from estimator.inverse import inverse_of
 from estimator.inverse.decoders import decoder_of
-from estimator.results.poisoning import Fakes, Move
+from estimator.results.poisoning import Fakes, Move, ShareMove
 from estimator.statistics.arrays import Counts, Floats
 
 
@@ -30,31 +35,35 @@ def fakes_of(
     Args:
         metric: the question.
         counts: of each symbol, shape (m,), at least one above 0.
-        labels: whose shares were estimated; or none.
+        labels: of the estimated shares, or None.
         unbiased: the estimates of those shares, then of the mean, if there is one.
-        fraction: of the reports that is taken for made up.
+        fraction: the assumed fraction of made-up reports.
 
     """
     downs, ups = reach_of(metric, unbiased, fraction)
-    moves = [Move(down, up) for down, up in zip(downs.tolist(), ups.tolist(), strict=True)]
-    shares = None if labels is None else tuple(zip(labels, moves, strict=False))  # the mean's comes last
-    mean = moves[-1] if len(moves) > len(labels or ()) else None
-    return Fakes(fraction, shares, mean, range_test(metric.channel, counts))
+    moves = list(zip(downs.tolist(), ups.tolist(), strict=True))  # the mean's is the last
+    of_shares = None if labels is None else zip(labels, moves, strict=False)
+    return Fakes(
+        fraction=fraction,
+        estimates=None if of_shares is None else tuple(ShareMove(*move, value=value) for value, move in of_shares),
+        mean=Move(*moves[-1]) if len(moves) > len(labels or ()) else None,
+        test=range_test(metric.channel, counts),
+    )
 
 
 def reach_of(metric: Metric, unbiased: Floats, fraction: float) -> tuple[Floats, Floats]:
-    """Return by how much at most each estimate that is seen was lowered, and raised; as `fakes_of`."""
+    """Return the most by which each observed estimate was lowered, and raised; see `fakes_of`."""
     least, most = extremes_of(metric)
     odds = fraction / (1 - fraction)
     return odds * (unbiased - least), odds * (most - unbiased)
 
 
 def extremes_of(metric: Metric) -> tuple[Floats, Floats]:
-    """Return the least and the most that one report can add to each unbiased estimate: shares, then the mean."""
+    """Return the least and the greatest score of a report for the shares, then for the mean."""
     domain, positions = metric.domain, positions_of(metric)
     decoder = decoder_of(metric.channel)
     if decoder is not None:
-        return _of_mean(metric, decoder.answers)
+        return _of_mean(metric, decoder.scores)
     inverse = inverse_of(metric.channel)
     if isinstance(domain, Number) and domain.size is None:
         return _of_mean(metric, inverse.contrast(np.array([0.0, 1.0])))
@@ -63,12 +72,12 @@ def extremes_of(metric: Metric) -> tuple[Floats, Floats]:
     if positions is None:
         return ends[0], ends[1]
     lowest, highest = positions.min(), positions.max()
-    added = lowest + (highest - lowest) * inverse.contrast(scale_of(metric))
-    return np.append(ends[0], added.min()), np.append(ends[1], added.max())
+    scores = lowest + (highest - lowest) * inverse.contrast(scale_of(metric))
+    return np.append(ends[0], scores.min()), np.append(ends[1], scores.max())
 
 
-def _of_mean(metric: Metric, answers: Floats) -> tuple[Floats, Floats]:
-    """Return the ends of what symbols speak for, from 0 to 1, in the units of a number."""
+def _of_mean(metric: Metric, scores: Floats) -> tuple[Floats, Floats]:
+    """Return the least and the greatest score in the units of a number."""
     assert isinstance(metric.domain, Number)  # noqa: S101 such channels are for numbers only
     low, high = float(metric.domain.low), float(metric.domain.high)
-    return low + (high - low) * answers.min(keepdims=True), low + (high - low) * answers.max(keepdims=True)
+    return low + (high - low) * scores.min(keepdims=True), low + (high - low) * scores.max(keepdims=True)

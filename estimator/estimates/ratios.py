@@ -1,10 +1,11 @@
-"""Shares of pairs within groups: ratios of estimates, with intervals that know that the denominator is one, too.
+"""Shares of pairs within groups: ratios of estimates, with intervals for uncertain denominators.
 
-Sources: Fieller 1954, "Some problems in interval estimation" (one ratio); Zou & Donner 2008, "Construction of
-confidence limits about effect measures: a general approach", section 2.2 (the difference of two).
+Sources: Fieller 1954, "Some problems in interval estimation" (one ratio); Zou & Donner 2008,
+"Construction of confidence limits about effect measures: a general approach", section 2.2 (the
+difference of two).
 
-The p-value of a difference is that of its interval: the least level at which the interval does not hold 0. So the two
-never disagree, also where a ratio is skewed.
+The p-value of a difference is that of its interval: the smallest level at which the interval
+excludes 0. The two therefore never disagree, even for a skewed ratio.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import Z
 
 MOST_STEPS: Final = 100
-"""Towards a score; a few are enough, but where a group is hardly told from an empty one."""
+"""Steps towards a score. A few suffice unless a group can hardly be told from an empty one."""
 
 SETTLED: Final = 1e-9
-"""Part of a score by which a last step may change it: more digits than anybody reads."""
+"""The relative change of a score in the last step: more digits than anybody reads."""
 
 Places = NDArray[np.intp]
 """Positions of groups or outcomes."""
@@ -59,7 +60,7 @@ class Ratios:
         return cls(pairs, pairs.sum(axis=1), blocks, of_both.sum(axis=1), of_both)
 
     def limits(self, group: int, outcome: int, z: float) -> tuple[float, float] | None:
-        """Return the interval of Fieller, not clipped, or none if the group could be empty."""
+        """Return Fieller's interval, not clipped. None if the group could be empty."""
         if not self.sums[group] > z * math.sqrt(self.of_sums[group, group]):
             return None
         low, high = self._fieller(group, outcome, z)
@@ -74,61 +75,61 @@ class Ratios:
         low, high = (min(1.0, max(0.0, limit)) for limit in limits)
         return Estimate(ratio, math.sqrt(self._covariance(group, group, outcome)), low, high, None)
 
-    def difference(self, one: int, other: int, outcome: int, z: float) -> Estimate:
-        """Return by how much an outcome is more common in one group than in another."""
-        limits, other_limits = self.limits(one, outcome, z), self.limits(other, outcome, z)
-        if limits is None or other_limits is None:
+    def difference(self, first: int, second: int, outcome: int, z: float) -> Estimate:
+        """Return the share of an outcome in one group minus that in another."""
+        limits, second_limits = self.limits(first, outcome, z), self.limits(second, outcome, z)
+        if limits is None or second_limits is None:
             return Estimate(None, None, -1.0, 1.0, None)
-        ratio, other_ratio = (float(self.pairs[group, outcome] / self.sums[group]) for group in (one, other))
-        variance, other_variance = (float(self._covariance(group, group, outcome)) for group in (one, other))
-        between = float(self._covariance(one, other, outcome))
-        correlation = between / math.sqrt(variance * other_variance)
-        difference = ratio - other_ratio
-        down = _combined(ratio - limits[0], other_limits[1] - other_ratio, correlation)
-        up = _combined(limits[1] - ratio, other_ratio - other_limits[0], correlation)
-        error = math.sqrt(variance + other_variance - 2 * between)
+        ratio, second_ratio = (float(self.pairs[group, outcome] / self.sums[group]) for group in (first, second))
+        variance, second_variance = (float(self._covariance(group, group, outcome)) for group in (first, second))
+        between = float(self._covariance(first, second, outcome))
+        correlation = between / math.sqrt(variance * second_variance)
+        difference = ratio - second_ratio
+        down = _combined(ratio - limits[0], second_limits[1] - second_ratio, correlation)
+        up = _combined(limits[1] - ratio, second_ratio - second_limits[0], correlation)
+        error = math.sqrt(variance + second_variance - 2 * between)
         low, high = (min(1.0, max(-1.0, float(end))) for end in (difference - down, difference + up))
         return Estimate(difference, error, low, high, None)
 
-    def p_values(self, one: Places, other: Places, outcome: Places) -> list[float]:
-        """Return for differences the least levels at which their intervals do not hold 0.
+    def p_values(self, first: Places, second: Places, outcome: Places) -> list[float]:
+        """Return the smallest levels at which the intervals of differences exclude 0.
 
         Args:
-            one: the first groups, none of which could be empty by the 95 % interval.
-            other: the second groups, likewise.
+            first: the first groups; by their 95 % intervals none could be empty.
+            second: the second groups, likewise.
             outcome: the outcomes.
 
         """
-        is_more = self._ratio(one, outcome) >= self._ratio(other, outcome)
-        more, less = np.where(is_more, one, other), np.where(is_more, other, one)
+        is_more = self._ratio(first, outcome) >= self._ratio(second, outcome)
+        more, less = np.where(is_more, first, second), np.where(is_more, second, first)
         share, less_share = self._ratio(more, outcome), self._ratio(less, outcome)
         distance = np.maximum(share - less_share, np.finfo(float).eps)
         variance, less_variance = (self._covariance(group, group, outcome) for group in (more, less))
         correlation = self._covariance(more, less, outcome) / np.sqrt(variance * less_variance)
         emptiest = np.minimum(self._emptiest(more), self._emptiest(less))
-        low, high = np.zeros(distance.size), np.maximum(Z, (1 - SETTLED) * emptiest)  # at it an interval has no ends
-        z = np.full(distance.size, Z)  # first, so that p-value and interval lie on the same side of their level
+        low, high = np.zeros(distance.size), np.maximum(Z, (1 - SETTLED) * emptiest)  # where an interval has no ends
+        z = np.full(distance.size, Z)  # the start keeps p-value and interval on one side
         for _ in range(MOST_STEPS):
             down, up = share - self._fieller(more, outcome, z)[0], self._fieller(less, outcome, z)[1] - less_share
             reach = np.maximum(_combined(down, up, correlation), np.finfo(float).eps)
             low, high = np.where(reach >= distance, low, z), np.where(reach >= distance, z, high)
-            guess = z * distance / reach  # which is nearly proportional to z
+            guess = z * distance / reach  # the reach is nearly proportional to z
             last, z = z, np.where((low < guess) & (guess < high), guess, (low + high) / 2)
             if np.all(np.abs(z - last) <= SETTLED * z):
                 break
-        return [math.erfc(one / math.sqrt(2)) for one in z.tolist()]
+        return [math.erfc(score / math.sqrt(2)) for score in z.tolist()]
 
     def _ratio(self, group: Places, outcome: Places) -> Floats:
         ratio: Floats = self.pairs[group, outcome] / self.sums[group]
         return ratio
 
     def _emptiest(self, group: Places) -> Floats:
-        """Return from which z on a group could be empty."""
+        """Return the smallest z for which a group could be empty."""
         z: Floats = self.sums[group] / np.sqrt(self.of_sums[group, group])
         return z
 
     def _fieller(self, group: Place, outcome: Place, z: Floats | float) -> tuple[Floats, Floats]:
-        """Return both ends of intervals for groups that could not be empty."""
+        """Return both ends of the intervals of groups that could not be empty."""
         share, total = self.pairs[group, outcome], self.sums[group]
         square = total**2 - z**2 * self.of_sums[group, group]
         middle = share * total - z**2 * self.of_both[group, outcome, group]
@@ -136,19 +137,21 @@ class Ratios:
         reach = np.sqrt(np.maximum(0.0, middle**2 - square * rest))
         return (middle - reach) / square, (middle + reach) / square
 
-    def _covariance(self, one: Place, other: Place, outcome: Place) -> Floats:
-        """Return the covariance of two groups' shares of an outcome, to the first order."""
-        ratio, other_ratio = (self.pairs[group, outcome] / self.sums[group] for group in (one, other))
+    def _covariance(self, first: Place, second: Place, outcome: Place) -> Floats:
+        """Return the covariance of two groups' shares of an outcome, to first order."""
+        ratio, second_ratio = (self.pairs[group, outcome] / self.sums[group] for group in (first, second))
         numerator = (
-            self.of_pairs[one, outcome, other, outcome]
-            - ratio * self.of_both[other, outcome, one]
-            - other_ratio * self.of_both[one, outcome, other]
-            + ratio * other_ratio * self.of_sums[one, other]
+            self.of_pairs[first, outcome, second, outcome]
+            - ratio * self.of_both[second, outcome, first]
+            - second_ratio * self.of_both[first, outcome, second]
+            + ratio * second_ratio * self.of_sums[first, second]
         )
-        covariance: Floats = numerator / (self.sums[one] * self.sums[other])
+        covariance: Floats = numerator / (self.sums[first] * self.sums[second])
         return covariance
 
 
-def _combined(one: Floats | float, other: Floats | float, correlation: Floats | float) -> Floats:
-    distance: Floats = np.sqrt(np.maximum(0.0, one**2 + other**2 - 2 * correlation * one * other))
-    return distance
+def _combined(distance: Floats | float, other_distance: Floats | float, correlation: Floats | float) -> Floats:
+    combined: Floats = np.sqrt(
+        np.maximum(0.0, distance**2 + other_distance**2 - 2 * correlation * distance * other_distance)
+    )
+    return combined

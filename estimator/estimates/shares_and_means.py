@@ -1,6 +1,6 @@
-"""The shares and the mean that tallies of one metric tell, each with its uncertainty; all of them side by side.
+"""The shares and the mean of each tally of one metric, with their uncertainty.
 
-Arrays have a row a tally: what numpy does for one row and for a hundred takes about as long.
+Arrays have one row for each tally: numpy takes about as long for a hundred rows as for one.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from client_sdk.protocol import Label, Metric, Number, Subset
+from client_sdk.protocol.domain.label import Label
+from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.metric import Metric
 from estimator.estimates.mean_scale import positions_of
 from estimator.estimates.means import Contrast, means_of
 from estimator.estimates.shrinkage import FEWEST, shrunken_shares
@@ -24,23 +27,25 @@ Figures = tuple[Shares | None, Estimate | None]
 
 
 def shares_and_means(metric: Metric, counts: Counts, reports: Counts, family: int = 1) -> Iterator[Figures]:
-    """Yield the shares and the mean of each tally, where its answers have such.
+    """Yield the shares and the mean of each tally, or None if its answers have none.
 
     Args:
         metric: the question.
         counts: of each symbol, shape (tallies, m).
-        reports: n, their sum, shape (tallies, 1); with 0 everything is possible.
-        family: how many intervals of each tally shall hold together.
+        reports: n, their sum, shape (tallies, 1); without reports everything is possible.
+        family: the number of intervals of each tally that are to hold together.
 
     """
-    is_told = reports[:, 0] > 0
-    told = (_of_values if has_shares(metric) else _of_number)(metric, counts[is_told], reports[is_told], family)
-    for one in is_told.tolist():
-        yield next(told) if one else _unknown(metric)
+    has_reports = reports[:, 0] > 0
+    figures = (_of_values if has_shares(metric) else _of_number)(
+        metric, counts[has_reports], reports[has_reports], family
+    )
+    for is_known in has_reports.tolist():
+        yield next(figures) if is_known else _unknown(metric)
 
 
 def has_shares(metric: Metric) -> bool:
-    """Whether each input of the channel stands for an answer, and no more than its range is known of a number."""
+    """Whether each input of the channel stands for an answer, not for a point of a range."""
     is_number = isinstance(metric.domain, Number) and metric.domain.size is None
     return not is_number and decoder_of(metric.channel) is None
 
@@ -59,18 +64,22 @@ def _of_number(metric: Metric, counts: Counts, reports: Counts, family: int) -> 
     assert isinstance(domain, Number)  # noqa: S101 only numbers have no shares
     if decoder is None:
         ends = _shares((0, 1), inverse_of(metric.channel), counts, reports, family)
-        means = [high for _, (_, high) in ends]
+        means: list[Estimate] = [high for _, high in ends]
     else:
-        means = [Estimate(*one, likeliest=None) for one in means_of(decoder, counts, reports, family)]
+        means = [Estimate(*figures, maximum_likelihood=None) for figures in means_of(decoder, counts, reports, family)]
     for mean in means:
         yield None, mean.between(float(domain.low), float(domain.high))
 
 
 def _of_values(metric: Metric, counts: Counts, reports: Counts, family: int) -> Iterator[Figures]:
     domain, positions, inverse = metric.domain, positions_of(metric), inverse_of(metric.channel)
-    found = _shares(domain.labels, inverse, counts, reports, family)
-    means = [None] * len(found) if positions is None else _means(positions, inverse, found, counts, reports, family)
-    for shares, mean in zip(found, means, strict=True):
+    of_tallies = _shares(domain.labels, inverse, counts, reports, family)
+    means = (
+        [None] * len(of_tallies)
+        if positions is None
+        else _means(positions, inverse, of_tallies, counts, reports, family)
+    )
+    for shares, mean in zip(of_tallies, means, strict=True):
         yield (shares.of_members(domain.labels, domain.max_items) if isinstance(domain, Subset) else shares), mean
 
 
@@ -79,7 +88,9 @@ def _shares(labels: Sequence[Label], inverse: Inverse, counts: Counts, reports: 
     unbiased, errors = inverse.shares(counts, reports), inverse.standard_errors(counts, reports)
     likeliest = maximum_likelihood(inverse, counts)
     shrunken = shrunken_shares(unbiased, errors) if unbiased.shape[-1] >= FEWEST else np.zeros((len(counts), 0))
-    return [Shares(labels, *one) for one in zip(lows, highs, unbiased, errors, likeliest, shrunken, strict=True)]
+    return [
+        Shares(labels, *columns) for columns in zip(lows, highs, unbiased, errors, likeliest, shrunken, strict=True)
+    ]
 
 
 def _means(  # noqa: PLR0913, PLR0917 what shares were estimated from
@@ -90,6 +101,6 @@ def _means(  # noqa: PLR0913, PLR0917 what shares were estimated from
     contrast = Contrast.remembered(inverse, tuple(weights.tolist()))
     means = means_of(contrast, counts, reports, family)
     return [
-        Estimate(*mean, likeliest=float(weights @ one.likeliest)).between(least, greatest)
-        for mean, one in zip(means, shares, strict=True)
+        Estimate(*mean, maximum_likelihood=float(weights @ of_tally.maximum_likelihood)).between(least, greatest)
+        for mean, of_tally in zip(means, shares, strict=True)
     ]

@@ -1,13 +1,14 @@
-"""Shares of the least expected squared error: each estimate is drawn towards what the others say is usual.
+"""Shares of least expected squared error: each estimate is moved towards the usual size.
 
-Unbiased estimates of many shares stray far more than most shares are large. How common shares of each size are shows in
-the estimates themselves: their distribution is a mixture of normal laws around the sizes, the weights of which are
-found by expectation maximisation; the mean of a share given its own estimate is then less far from the truth (Robbins
-1956, "An empirical Bayes approach to statistics"; Stephens 2017, "False discovery rates: a new deal", section 2, for
-mixtures on a grid of scales). At last the shares are moved to the simplex.
+Unbiased estimates of many shares vary far more than most shares are large. The estimates themselves
+show how common shares of each size are: they follow a mixture of normal laws around the sizes,
+whose weights come from expectation maximisation. The mean of a share given its own estimate is
+closer to the truth (Robbins 1956, "An empirical Bayes approach to statistics"; Stephens 2017,
+"False discovery rates: a new deal", section 2, for mixtures on a grid of scales). In the end the
+shares are moved to the simplex.
 
-These estimates are biased on purpose, towards each other, and have no intervals of their own. They are what to rank by,
-or to sum over many rare values.
+These estimates are biased on purpose, towards each other, and have no intervals of their own. Use
+them for ranking, or to sum many rare values.
 """
 
 from __future__ import annotations
@@ -21,26 +22,28 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.simplex import nearest_shares
 
 FEWEST = 10
-"""Values whose estimates show what is usual; of fewer there is nothing to learn."""
+"""The fewest values whose estimates show what is usual."""
 
 RATIO = 1.3
-"""Of the sizes of the mixture, each to the one before: finer ones follow the noise, coarser ones blur what is usual."""
+"""Of each size of the mixture to the one before. Finer ratios follow the noise, coarser ones blur
+the usual size."""
 
 LEAST_SIZE = 0.1
-"""Of the median standard error: what is smaller looks like nothing."""
+"""A fraction of the median standard error. Smaller sizes look like 0."""
 
 ROUNDS = 10
-"""Of expectation maximisation, from equal weights: a few find what is usual, many would fit the noise."""
+"""Rounds of expectation maximisation from equal weights. A few find the usual size; many would fit
+the noise."""
 
 ENOUGH = 2**16
-"""Shares from which the mixture is learnt, evenly spaced among all if there are more of them."""
+"""The most shares from which the mixture is learnt; from more, evenly spaced ones are taken."""
 
 AT_ONCE = 2**14
-"""Shares for which the mixture is written out in one piece: arrays of some MB."""
+"""Shares for which the mixture is computed in one piece: arrays of some MB."""
 
 
 def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
-    """Return the shares of the least expected squared error, on the simplex, shape (..., k).
+    """Return the shares of least expected squared error, on the simplex, shape (..., k).
 
     Args:
         shares: unbiased estimates, shape (..., k), of at least `FEWEST` values.
@@ -52,7 +55,7 @@ def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
     largest = np.maximum(rows.max(axis=1, keepdims=True), usual)
     steps = np.ceil(np.log(largest / (LEAST_SIZE * usual)) / np.log(RATIO))[:, 0]
     shrunken = np.empty_like(rows)
-    for number in np.unique(steps):  # tallies whose mixtures are of equally many sizes side by side
+    for number in np.unique(steps):  # tallies with equally many sizes side by side
         alike = steps == number
         ratios = np.append(0.0, RATIO ** np.arange(number + 1))
         shrunken[alike] = _of_sizes(rows[alike], errors_of_rows[alike], LEAST_SIZE * usual[alike] * ratios)
@@ -67,21 +70,22 @@ def _medians(errors: Floats) -> Floats:
 
 
 def _of_sizes(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
-    """Return the mean of each share given its estimate, shape (tallies, k); sizes have shape (tallies, sizes).
+    """Return the mean of each share given its estimate, shape (tallies, k).
 
-    The sizes are 0 and from far below the noise to the largest estimate, each a ratio larger than the one before.
+    The sizes, of shape (tallies, sizes), are 0 and a geometric sequence from far below the noise to
+    the largest estimate.
     """
-    some = slice(None, None, -(-shares.shape[-1] // ENOUGH))
-    weights = _weights(shares[:, some], errors[:, some], sizes)
+    sample = slice(None, None, -(-shares.shape[-1] // ENOUGH))
+    weights = _weights(shares[:, sample], errors[:, sample], sizes)
     return np.concatenate([_means(*part, sizes, weights) for part in _parts(shares, errors)], axis=-1)
 
 
 def _weights(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
-    """Return how usual each size is, shape (tallies, 1, sizes)."""
+    """Return the weight of each size, shape (tallies, 1, sizes)."""
     likelihoods = [_likelihoods(*part, sizes) for part in _parts(shares, errors)]
     weights = np.full((len(sizes), 1, sizes.shape[-1]), 1 / sizes.shape[-1])
     for _ in range(ROUNDS):
-        chances = [weights * (1 / (weights @ np.swapaxes(one, 1, 2)) @ one) for one in likelihoods]
+        chances = [weights * (1 / (weights @ np.swapaxes(likelihood, 1, 2)) @ likelihood) for likelihood in likelihoods]
         weights = np.sum(chances, axis=0) / shares.shape[-1]
     return weights
 
@@ -93,12 +97,12 @@ def _parts(shares: Floats, errors: Floats) -> Iterator[tuple[Floats, Floats]]:
 
 
 def _spreads(sizes: Floats) -> Floats:
-    """Return how far shares of about a size are spread: to the next size."""
+    """Return the spread of shares around each size: the distance to the next size."""
     return (RATIO - 1) * sizes
 
 
 def _likelihoods(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
-    """Return how likely each estimate is, given each size of its share; of every estimate the largest is 1."""
+    """Return the likelihood of each estimate given each size of its share; the largest is 1."""
     sizes = sizes[:, np.newaxis]
     variances = errors[..., np.newaxis] ** 2 + _spreads(sizes) ** 2
     logarithms = -((shares[..., np.newaxis] - sizes) ** 2) / (2 * variances) - np.log(variances) / 2

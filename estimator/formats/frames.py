@@ -1,4 +1,7 @@
-"""The rows of a report as frames of pandas and polars, and as Parquet; each library is imported when it is needed."""
+"""The rows of a report as pandas and polars frames and as Parquet.
+
+Each library is imported on use.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from estimator.errors import MissingLibraryError
-from estimator.formats.document import ReportDocument, rows_of
-from estimator.formats.row import COLUMNS, SCHEMA, TYPES
+from estimator.results.report import SCHEMA, Report
+from estimator.results.row import COLUMNS, TYPES, rows_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,11 +23,11 @@ IN_POLARS: Final = {str: "String", bool: "Boolean", int: "Int64", float: "Float6
 IN_PARQUET: Final = {str: "string", bool: "bool_", int: "int64", float: "float64"}
 
 SCHEMA_KEY: Final = b"hearsay.schema"
-"""Of the metadata of a Parquet file: the number of the schema."""
+"""The key of the schema number in the metadata of a Parquet file."""
 
 
-def to_pandas(report: ReportDocument) -> pd.DataFrame:
-    """Return the rows as a frame; what is missing is NaN or NA.
+def to_pandas(report: Report) -> pd.DataFrame:
+    """Return the rows as a frame. Missing cells are NaN or NA.
 
     Raises:
         MissingLibraryError: if pandas is not installed.
@@ -36,8 +39,8 @@ def to_pandas(report: ReportDocument) -> pd.DataFrame:
     )
 
 
-def to_polars(report: ReportDocument) -> pl.DataFrame:
-    """Return the rows as a frame; what is missing is null.
+def to_polars(report: Report) -> pl.DataFrame:
+    """Return the rows as a frame. Missing cells are null.
 
     Raises:
         MissingLibraryError: if polars is not installed.
@@ -48,8 +51,8 @@ def to_polars(report: ReportDocument) -> pl.DataFrame:
     return polars.DataFrame(_columns(report), schema=types)
 
 
-def to_parquet(report: ReportDocument) -> bytes:
-    """Return the rows as a Parquet file; what is missing is null.
+def to_parquet(report: Report) -> bytes:
+    """Return the rows as a Parquet file. Missing cells are null.
 
     Raises:
         MissingLibraryError: if pyarrow is not installed.
@@ -64,7 +67,7 @@ def to_parquet(report: ReportDocument) -> bytes:
     return file.getvalue()
 
 
-def _columns(report: ReportDocument) -> Mapping[str, list[object]]:
+def _columns(report: Report) -> Mapping[str, list[object]]:
     rows = list(rows_of(report))
     return {name: [row[position] for row in rows] for position, name in enumerate(COLUMNS)}
 

@@ -1,7 +1,8 @@
-"""The report for spreadsheets: the rows of `estimator.formats.rows`; RFC 4180 but for line ends.
+"""The report for spreadsheets, as RFC 4180 but with LF line ends; see `estimator.results.row`.
 
-Texts stand exactly as the registry has them, also where a spreadsheet would take one for a formula (one that begins
-with =, +, - or @): the registry is the analyst's own file, and a program that reads the rows must find its values.
+Texts are written exactly as in the registry, even if a spreadsheet would take one for a formula (it
+begins with =, +, - or @). The registry is the analyst's own file, and programs that read the rows
+must find its values.
 """
 
 from __future__ import annotations
@@ -10,15 +11,14 @@ import csv
 import io
 from collections.abc import Iterable
 
-from estimator.formats.document import ReportDocument, rows_of
-from estimator.formats.row import COLUMNS
 from estimator.results.report import Report
+from estimator.results.row import COLUMNS, rows_of
 from estimator.text import word
 
 
 def as_csv(report: Report) -> str:
-    """Return the report as CSV; a field without an estimate is empty, a truth value is ``true`` or ``false``."""
-    return csv_text([COLUMNS, *rows_of(ReportDocument.of(report))])
+    """Return the report as CSV. Missing cells are empty; truth values are ``true``, ``false``."""
+    return csv_text([COLUMNS, *rows_of(report)])
 
 
 def csv_text(rows: Iterable[Iterable[object]]) -> str:

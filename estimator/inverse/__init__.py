@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
-from client_sdk.protocol import Channel
+from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.inverse import (
     cyclic_design,
@@ -29,12 +29,12 @@ _INVERSES: Final[dict[str, Callable[[Any], Inverse]]] = {
 }
 
 REMEMBERED = 16
-"""Inverses that are kept for the next window of the same metric; a large one holds tens of megabytes."""
+"""Inverses kept for the next window of the same metric. A large one takes tens of megabytes."""
 
 
 @lru_cache(maxsize=REMEMBERED)
 def inverse_of(channel: Channel) -> Inverse:
-    """Return how the shares of a channel's inputs are found from the tally of its symbols."""
+    """Return the inverse of a channel: from a tally of its symbols to shares of its inputs."""
     if isinstance(channel, Permanent):
         return permanent.two_step(channel, inverse_of(channel.instantaneous))
     return _INVERSES[channel.name](channel)

@@ -1,6 +1,7 @@
-"""A sliding band inverted: what its linear law makes of values of symbols and of shares of inputs, in O(k) steps.
+"""A sliding band inverted, as operators of O(k) steps.
 
-Because the expected symbol is exactly linear in the input, one line through the symbols is an unbiased answer.
+The expected symbol is exactly linear in the input, so a linear function of the symbol is an
+unbiased score.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from estimator.inverse.decoder import REMEMBERED, Decoder, floats
 from estimator.statistics.arrays import Floats
 
 
-def answers(band: Band) -> list[Fraction]:
-    """Return for each symbol the answer that it speaks for, exact, where 0 is the first input and 1 the last one.
+def scores(band: Band) -> list[Fraction]:
+    """Return the exact unbiased score of each symbol, where 0 is the first input and 1 the last.
 
-    Given an input x the expectation is x / (inputs - 1); a single one may lie far outside 0..1.
+    Given an input x its expectation is x / (inputs - 1). A single score may lie far outside 0..1.
     """
     surplus = band.heavy - band.light
     twice_offset = surplus * band.width * (band.width - 1) + band.light * band.symbols * (band.symbols - 1)
@@ -28,13 +29,13 @@ def answers(band: Band) -> list[Fraction]:
 
 @lru_cache(maxsize=REMEMBERED)
 def decoder(band: Band) -> Decoder:
-    """Return the answers of the symbols and what their squares are on average."""
-    spoken = floats(answers(band))
-    return Decoder(spoken, expectations(band, spoken**2))
+    """Return the scores of the symbols and their expected squares."""
+    of_symbols = floats(scores(band))
+    return Decoder(of_symbols, expectations(band, of_symbols**2))
 
 
 def expectations(band: Band, values: Floats) -> Floats:
-    """Return the expected value of a symbol given each input: shape (..., symbols) to (..., inputs)."""
+    """Return the expected value given each input: shape (..., symbols) to (..., inputs)."""
     sums = _sums(values)
     expected: Floats = sums[..., band.width :] - sums[..., : band.inputs]
     expected *= band.heavy - band.light
@@ -44,12 +45,12 @@ def expectations(band: Band, values: Floats) -> Floats:
 
 
 def symbol_law(band: Band, shares: Floats) -> Floats:
-    """Return the probability of each symbol where inputs have these shares: shape (..., inputs) to (..., symbols)."""
+    """Return the probability of each symbol: shape (..., inputs) to (..., symbols)."""
     sums = _sums(shares)
     law = np.empty((*shares.shape[:-1], band.symbols))
     law[..., : band.inputs] = sums[..., 1:]
     law[..., band.inputs :] = sums[..., -1:]
-    law[..., band.width :] -= sums[..., 1:-1]  # what is below the band does not support a symbol
+    law[..., band.width :] -= sums[..., 1:-1]  # inputs below the band do not support a symbol
     law *= band.heavy - band.light
     law += band.light
     law /= band.total

@@ -1,12 +1,13 @@
-"""Cyclic block designs inverted: least squares over Z_k, one transform a base block.
+"""Cyclic block designs inverted: least squares over Z_k, with one transform for each base block.
 
-Blocks of pseudo-random values are nearly, not exactly, balanced, so that support counts alone would be biased. The
-least squares of the channel's linear equations are solved frequency by frequency, because every block is taken with
-all its shifts. The weights of the equations are those of a uniform population, for which the result has the least
-variance of all unbiased estimates; it is unbiased in every population. Pairs are exactly balanced.
+Blocks of pseudo-random values are almost, but not exactly, balanced, so support counts alone would
+be biased. The linear equations of the channel are solved by least squares, frequency by frequency,
+because every block occurs with all its shifts. The weights of the equations are those of a uniform
+population, for which the estimate has the least variance of all unbiased ones; it is unbiased in
+every population. Pairs are exactly balanced.
 
-Source: Park, Nam & Lee 2023, section IV; Kay 1993, "Fundamentals of statistical signal processing: estimation theory",
-section 4.4 (least squares of circulant equations by Fourier transforms).
+Source: Park, Nam & Lee 2023, section IV; Kay 1993, "Fundamentals of statistical signal processing:
+estimation theory", section 4.4 (least squares of circulant equations by Fourier transforms).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol import COIN_SCALE
+from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
 from estimator.inverse.protocol import Inverse
 from estimator.inverse.support import Balanced, Block, Support
@@ -52,20 +53,20 @@ class Shifts:
         return cls(channel.inputs, np.fft.rfft(indicators))
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return the sum of the scores of the symbols whose block holds each value, shape (..., k)."""
+        """Return for each value the score sum of the symbols whose block holds it, (..., k)."""
         return self.gathered(scores, self.blocks)
 
     def of_symbols(self, shares: Floats) -> Floats:
-        """Return the sum of the shares of the values that each symbol's block holds, shape (..., m)."""
+        """Return the sum of the shares of the values in each symbol's block, shape (..., m)."""
         return self.spread(shares, self.blocks)
 
     def gathered(self, scores: Floats, weights: Spectra) -> Floats:
-        """Return the sum of all symbols' scores, (..., m), each with its weight for a value: shape (..., k)."""
+        """Return the weighted sum of symbols' scores for each value: (..., m) to (..., k)."""
         spectra = np.fft.rfft(scores.reshape(*scores.shape[:-1], -1, self.inputs))
         return np.fft.irfft((spectra * weights).sum(axis=-2), n=self.inputs)
 
     def spread(self, shares: Floats, weights: Spectra) -> Floats:
-        """Return the sum of all values' shares, (..., k), each with its weight for a symbol: shape (..., m)."""
+        """Return the weighted sum of values' shares for each symbol: (..., k) to (..., m)."""
         spectra = np.fft.rfft(shares)[..., np.newaxis, :] * weights.conj()
         return np.fft.irfft(spectra, n=self.inputs).reshape(*shares.shape[:-1], -1)
 
@@ -74,17 +75,19 @@ class Shifts:
 class LeastSquares:
     """The inverse of a design that is not exactly balanced.
 
-    A report of block i shifted by s adds ``weight_i(v - s)`` to the estimate of value v. What it adds has mean 1 if
-    the answer is v and 0 if not; its mean square depends on the answer x through the distance x - v alone.
+    A report of block i shifted by s adds the score ``weight_i(v - s)`` to the estimate of value v.
+    The score has mean 1 if the answer is v, otherwise 0. Its mean square depends on the answer x
+    only through the distance x - v.
 
     Attributes:
         block: the law.
         shifts: which symbols hold which values.
         weights: the transforms of the weights, shape (j, k // 2 + 1).
-        mean_squares: of the weight that a report adds to a value, by the distance of the answer, shape (k,).
-        own: how often a block holds the sender's answer.
-        other_least: how often it holds another value, for the distance at which that is least often.
-        other_most: for the distance at which it is most often.
+        mean_squares: of a report's score for a value, by the distance of the answer, shape (k,).
+        own: the probability that a block holds the sender's answer.
+        other_least: the probability that it holds another value, at the distance where it is
+            smallest.
+        other_most: the same at the distance where it is largest.
 
     """
 
@@ -98,12 +101,12 @@ class LeastSquares:
 
     @classmethod
     def of(cls, channel: CyclicDesign, block: Block, own: float) -> LeastSquares:
-        """Prepare the weights of a channel and their exact second moments."""
+        """Compute the weights of a channel and their exact second moments."""
         shifts = Shifts.of(channel)
         inputs, blocks, gap = channel.inputs, shifts.blocks, block.supporting - block.others
         powers = (np.abs(blocks) ** 2).sum(axis=0)
         weights = blocks / (gap * powers)
-        weights[:, 0] = 1  # whatever the symbol, its weights add up to 1, as the shares do
+        weights[:, 0] = 1  # the weights of every symbol add up to 1, as shares do
         squares = np.fft.irfft(weights, n=inputs) ** 2
         near = np.fft.irfft((np.fft.rfft(squares).conj() * blocks).sum(axis=0), n=inputs)
         held = channel.symbols * channel.block_size / inputs * block.others + gap * np.fft.irfft(powers, n=inputs)[1:]
@@ -115,9 +118,10 @@ class LeastSquares:
         return self.shifts.gathered(counts / reports, self.weights)
 
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
-        """Return the standard error of each estimated share, shape (..., k), for people sampled at random.
+        """Return the standard error of each share, shape (..., k), for people sampled at random.
 
-        It is that of the population on the simplex nearest to the estimate, exactly; so it is above 0.
+        It is exactly that of the population on the simplex nearest to the estimate, and therefore
+        above 0.
         """
         shares = nearest_shares(self.shares(counts, reports))
         spectrum = np.fft.rfft(shares) * np.fft.rfft(self.mean_squares).conj()
@@ -128,10 +132,11 @@ class LeastSquares:
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' confidence intervals, each of shape (..., k), within 0..1.
 
-        A share has many populations, of different variance. From 50 reports on the interval holds the shares that a
-        score test does not reject, with the largest variance over all populations that have the share. Where few
-        reports hold a value, it is that of the support count, which is binomial in every population, with the
-        worst one for either end: the confidence is kept at every truth.
+        Several populations have the same share, with different variances. From 50 reports on the
+        interval holds the shares that a score test does not reject, with the largest variance of
+        all populations with that share. If few reports hold a value, the interval is that of the
+        support count, which is binomial in every population, with the worst population for either
+        end. It keeps the confidence at every truth.
         """
         own, other = self.mean_squares[0], self.mean_squares[1:].max()
         low, high = score_intervals(self.shares(counts, reports), own, other, reports, family)
@@ -141,21 +146,24 @@ class LeastSquares:
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), in a population of such shares."""
+        """Return the probability of each symbol in a population: shape (..., k) to (..., m)."""
         return self.block.symbol_law(self.shifts, shares)
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return what each input, shape (..., k), expects of a score of the symbol."""
+        """Return the expected score of a symbol given each input: shape (..., m) to (..., k)."""
         return self.block.expectations(self.shifts, scores)
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return what a report of each symbol adds to the estimate of a weighted sum of shares."""
+        """Return the score of each symbol for a weighted sum of shares."""
         return self.shifts.spread(weights, self.weights)
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the least and the most that a report adds to each estimate; shape (1,): every block has all shifts."""
-        added = np.fft.irfft(self.weights, n=self.shifts.inputs)
-        return added.min(keepdims=True).ravel(), added.max(keepdims=True).ravel()
+        """Return the least and the greatest score of a report; shape (1,).
+
+        They are equal for all values, because every block has all shifts.
+        """
+        scores = np.fft.irfft(self.weights, n=self.shifts.inputs)
+        return scores.min(keepdims=True).ravel(), scores.max(keepdims=True).ravel()
 
     def _conservative(self, counts: Counts, reports: Reports, family: int) -> tuple[Floats, Floats]:
         supports = np.rint(self.shifts.of_values(counts.astype(np.float64))).astype(np.int64)
@@ -167,7 +175,7 @@ class LeastSquares:
 
 
 def inverse(channel: CyclicDesign) -> Inverse:
-    """Return the inverse of a cyclic design: of support counts for pairs, else by least squares."""
+    """Return the inverse of a cyclic design: support counts for pairs, otherwise least squares."""
     inputs, size = channel.inputs, channel.block_size
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
     supporting = keep / (channel.base_blocks * size)

@@ -1,8 +1,8 @@
-"""Which decoder belongs to a channel whose inputs are the points of a grid."""
+"""The decoder of each channel whose inputs are the points of a grid."""
 
 from __future__ import annotations
 
-from client_sdk.protocol import Channel
+from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.laplace import Laplace
@@ -13,7 +13,7 @@ from estimator.inverse.decoder import Decoder
 
 
 def decoder_of(channel: Channel) -> Decoder | None:
-    """Return what answer each symbol of a channel on a grid speaks for, or none for the other channels."""
+    """Return the decoder of a channel on a grid. None for other channels."""
     match channel:
         case Piecewise():
             return piecewise.decoder(channel)

@@ -1,8 +1,8 @@
-"""The exponential mechanism inverted: least squares of the table.
+"""The exponential mechanism inverted: least squares of its table.
 
-The weights of the equations are those of a uniform population, for which the result has the least variance of all
-unbiased estimates (Aitken 1936; Kay 1993, "Fundamentals of statistical signal processing: estimation theory", section
-6.4); it is unbiased in every population.
+The weights of the equations are those of a uniform population, for which the estimate has the least
+variance of all unbiased ones (Aitken 1936; Kay 1993, "Fundamentals of statistical signal
+processing: estimation theory", section 6.4). It is unbiased in every population.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from estimator.statistics.simplex import nearest_shares
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class TableInverse:
     """The inverse of a channel that is a table.
 
     Attributes:
         law: the probability of each symbol given each input, shape (k, m).
-        decoder: what a report of a symbol adds to the estimate of a share, shape (k, m).
-        mean_squares: of what a report adds to the share of the column given the input of the row, shape (k, k).
+        decoder: the score of each symbol for each share, shape (k, m).
+        mean_squares: of the score for the column's share given the row's input, shape (k, k).
 
     """
 
@@ -34,8 +34,8 @@ class Table:
     mean_squares: Floats
 
     @classmethod
-    def of(cls, law: Floats) -> Table:
-        """Prepare the decoder of a law, and its second moments."""
+    def of(cls, law: Floats) -> TableInverse:
+        """Compute the decoder of a law, and its second moments."""
         weighted = law / law.mean(axis=0)
         decoder = np.linalg.solve(weighted @ law.T, weighted)
         return cls(law, decoder, law @ decoder.T**2)
@@ -46,9 +46,10 @@ class Table:
         return shares
 
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
-        """Return the standard error of each estimated share, shape (..., k), for people sampled at random.
+        """Return the standard error of each share, shape (..., k), for people sampled at random.
 
-        It is that of the population on the simplex nearest to the estimate, exactly; so it is above 0.
+        It is exactly that of the population on the simplex nearest to the estimate, and therefore
+        above 0.
         """
         shares = nearest_shares(self.shares(counts, reports))
         errors: Floats = np.sqrt((shares @ self.mean_squares - shares**2) / reports)
@@ -57,9 +58,10 @@ class Table:
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' confidence intervals, each of shape (..., k), within 0..1.
 
-        From 50 reports on those that a score test does not reject, with the largest variance over all populations that
-        have the share. Of fewer reports, or where few of a symbol are expected, which a score test does not bear (at
-        epsilon 8 and 100 reports its interval holds some truths in 84 %), those that hold at every truth.
+        From 50 reports on, the interval holds the shares that a score test does not reject, with
+        the largest variance of all populations with that share. With fewer reports, or with few
+        expected of a symbol, it is one that holds at every truth. There a score test is too
+        optimistic: at epsilon 8 and 100 reports its interval holds some truths in 84 %.
         """
         shares = self.shares(counts, reports)
         own = np.diagonal(self.mean_squares)
@@ -70,25 +72,25 @@ class Table:
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return what a report of each symbol adds to the estimate of a weighted sum of shares."""
+        """Return the score of each symbol for a weighted sum of shares."""
         summed: Floats = weights @ self.decoder
         return summed
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the least and the most that a report adds to each estimate, shape (k,)."""
+        """Return the least and the greatest score of a report for each estimate, shape (k,)."""
         return self.decoder.min(axis=1), self.decoder.max(axis=1)
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), in a population of such shares."""
+        """Return the probability of each symbol in a population: shape (..., k) to (..., m)."""
         law: Floats = shares @ self.law
         return law
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return what each input, shape (..., k), expects of a score of the symbol."""
+        """Return the expected score of a symbol given each input: shape (..., m) to (..., k)."""
         expected: Floats = scores @ self.law.T
         return expected
 
 
-def inverse(channel: Exponential) -> Table:
+def inverse(channel: Exponential) -> TableInverse:
     """Return the inverse of an exponential mechanism."""
-    return Table.of(np.array(channel.weights, dtype=np.float64) / TOTAL)
+    return TableInverse.of(np.array(channel.weights, dtype=np.float64) / TOTAL)

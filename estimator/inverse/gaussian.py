@@ -1,6 +1,6 @@
-"""Gaussian noise inverted, for the mean: a symbol speaks for the place where it stands.
+"""Gaussian noise inverted, for the mean: the score of a symbol is its position.
 
-The noise is symmetric and no symbol is moved, so that the expected symbol is exactly the input.
+The noise is symmetric and never clipped, so the expected symbol is exactly the input.
 """
 
 from __future__ import annotations
@@ -16,6 +16,6 @@ from estimator.inverse.decoder import REMEMBERED, Decoder
 
 @lru_cache(maxsize=REMEMBERED)
 def decoder(channel: Gaussian) -> Decoder:
-    """Return the answers of the symbols and what their squares are on average."""
-    spoken = (np.arange(channel.symbols) - channel.reach) / (channel.inputs - 1)
-    return Decoder(spoken, noise.table(channel) @ spoken**2)
+    """Return the scores of the symbols and their expected squares."""
+    scores = (np.arange(channel.symbols) - channel.reach) / (channel.inputs - 1)
+    return Decoder(scores, noise.table(channel) @ scores**2)

@@ -1,6 +1,6 @@
-"""Hybrid mean inverted: a symbol of the band speaks as in piecewise, an end as in one-bit.
+"""Hybrid mean inverted: symbols of the band have piecewise scores, the ends have one-bit scores.
 
-Source: Wang et al. 2019, section III.C. Both parts are unbiased on their own; so is their mixture.
+Source: Wang et al. 2019, section III.C. Both parts are unbiased, so their mixture is as well.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from estimator.inverse.decoder import REMEMBERED, Decoder, floats
 from estimator.statistics.arrays import Floats
 
 
-def answers(channel: Hybrid) -> list[Fraction]:
-    """Return for each symbol the answer that it speaks for, exact, where 0 is the first input and 1 the last one."""
+def scores(channel: Hybrid) -> list[Fraction]:
+    """Return the exact unbiased score of each symbol, where 0 is the first input and 1 the last."""
     beyond = Fraction(channel.least, channel.step * (channel.inputs - 1))
-    return [*band.answers(channel.band), -beyond, 1 + beyond]
+    return [*band.scores(channel.band), -beyond, 1 + beyond]
 
 
 @dataclass(frozen=True, slots=True)
 class HybridLaw:
-    """The law of the mixture, as operators on one population or many."""
+    """The law of the mixture, as operators on one population or on many."""
 
     channel: Hybrid
 
@@ -37,9 +37,9 @@ class HybridLaw:
         law: Floats = np.concatenate([of_band, ends], axis=-1) / self.channel.total
         return law
 
-    def expectations(self, values: Floats) -> Floats:
-        """Return the expected value of a symbol given each input: shape (..., symbols) to (..., inputs)."""
-        of_band, low, high = values[..., :-2], values[..., -2:-1], values[..., -1:]
+    def expectations(self, scores: Floats, /) -> Floats:
+        """Return the expected score given each input: shape (..., symbols) to (..., inputs)."""
+        of_band, low, high = scores[..., :-2], scores[..., -2:-1], scores[..., -1:]
         towards_high = _towards_high(self.channel)
         of_ends = towards_high[::-1] * low + towards_high * high
         expected: Floats = self.channel.band.total * band.expectations(self.channel.band, of_band) + of_ends
@@ -48,12 +48,12 @@ class HybridLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def decoder(channel: Hybrid) -> Decoder:
-    """Return the answers of the symbols and what their squares are on average."""
-    spoken = floats(answers(channel))
-    return Decoder(spoken, HybridLaw(channel).expectations(spoken**2))
+    """Return the scores of the symbols and their expected squares."""
+    of_symbols = floats(scores(channel))
+    return Decoder(of_symbols, HybridLaw(channel).expectations(of_symbols**2))
 
 
 def _towards_high(channel: Hybrid) -> Floats:
-    """Return the weight of the high end given each input; that of the low end is the same, reversed."""
+    """Return the weight of the high end given each input. The low end has them reversed."""
     weights: Floats = channel.least + channel.step * np.arange(channel.inputs, dtype=np.float64)
     return weights

@@ -1,4 +1,4 @@
-"""Added noise inverted: the law of a grid as a table, and the answers that its symbols speak for."""
+"""Added noise inverted: the law of a grid as a table."""
 
 from __future__ import annotations
 

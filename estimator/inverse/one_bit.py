@@ -1,12 +1,13 @@
 """One-bit mean inverted: the share of the range's high end, in units of the range, is the mean.
 
-Source: Duchi, Jordan & Wainwright 2018, section 4.1; Ding, Kulkarni & Yekhanin 2017, section 3. Because the rounding
-to an end is unbiased and drawn for each person, the support count of the high end is binomial, too.
+Source: Duchi, Jordan & Wainwright 2018, section 4.1; Ding, Kulkarni & Yekhanin 2017, section 3.
+Rounding to an end is unbiased and drawn for each person, so the support count of the high end is
+binomial as well.
 """
 
 from __future__ import annotations
 
-from client_sdk.protocol import Channel
+from client_sdk.protocol.channel import Channel
 from estimator.inverse import randomized_response
 from estimator.inverse.support import Support
 

@@ -1,8 +1,9 @@
-"""Permanent answers inverted: the shares of permanent answers first, then those of the true ones.
+"""Permanent answers inverted: first the shares of permanent answers, then those of the true ones.
 
-The permanent answer is the true one with probability p and each other one with probability q, so that the share of a
-permanent answer is q + (p - q) times that of the true one (Erlingsson, Pihur & Korolova 2014, section 4; Arcolezi et
-al. 2023, section 3). Everything that the instantaneous step's inverse finds is mapped by this line.
+The permanent answer is the true one with probability p, and each other one with probability q. The
+share of a permanent answer is therefore q + (p - q) times that of the true one (Erlingsson, Pihur &
+Korolova 2014, section 4; Arcolezi et al. 2023, section 3). All results of the instantaneous step's
+inverse are mapped by this line.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ class TwoStep:
 
     Attributes:
         second: the inverse of the instantaneous step.
-        keep: p, how often the permanent answer is the true one.
-        lie: q, how often it is a given other one.
+        keep: p, the probability that the permanent answer is the true one.
+        lie: q, the probability that it is a particular other one.
 
     """
 
@@ -34,7 +35,7 @@ class TwoStep:
 
     @property
     def gap(self) -> float:
-        """How much of a true share arrives in that of permanent answers: p - q."""
+        """The factor from a true share to that of permanent answers: p - q."""
         return self.keep - self.lie
 
     def shares(self, counts: Counts, reports: Reports) -> Floats:
@@ -43,40 +44,44 @@ class TwoStep:
         return shares
 
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
-        """Return the standard error of each estimated share, shape (..., k), for people sampled at random."""
+        """Return the standard error of each share, shape (..., k), for people sampled at random."""
         errors: Floats = self.second.standard_errors(counts, reports) / self.gap
         return errors
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' confidence intervals: those of permanent answers, mapped and clipped."""
+        """Return the ends of the shares' intervals: of permanent answers, mapped and clipped."""
         low, high = (
             np.clip((end - self.lie) / self.gap, 0.0, 1.0) for end in self.second.intervals(counts, reports, family)
         )
         return low, high
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return what a report of each symbol adds to the estimate of a weighted sum of shares."""
+        """Return the score of each symbol for a weighted sum of shares."""
         summed: Floats = (self.second.contrast(weights) - self.lie * weights.sum()) / self.gap
         return summed
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the least and the most that a report adds to each estimate: those of the second step, mapped."""
+        """Return the least and the greatest score of a report: those of the second step, mapped."""
         least, most = self.second.extremes()
         return (least - self.lie) / self.gap, (most - self.lie) / self.gap
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), in a population of such shares."""
+        """Return the probability of each symbol in a population: shape (..., k) to (..., m)."""
         return self.second.symbol_law(self.lie * shares.sum(axis=-1, keepdims=True) + self.gap * shares)
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return what each input, shape (..., k), expects of a score of the symbol."""
+        """Return the expected score of a symbol given each input: shape (..., m) to (..., k)."""
         of_permanent = self.second.expectations(scores)
         expected: Floats = self.lie * of_permanent.sum(axis=-1, keepdims=True) + self.gap * of_permanent
         return expected
 
 
 def two_step(channel: Permanent, second: Inverse) -> Inverse:
-    """Return the inverse of two steps; where each symbol supports the value it names, that is so again."""
+    """Return the inverse of two steps.
+
+    It is a `Support` if the second step's is one: then each symbol still supports the value that it
+    names.
+    """
     keep, lie = (channel.permanent.probability(0, given) for given in (0, 1))
     if not isinstance(second, Support):
         return TwoStep(second, float(keep), float(lie))

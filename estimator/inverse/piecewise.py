@@ -1,4 +1,4 @@
-"""Piecewise mean inverted: each symbol speaks for an answer, and the mean of those is the mean.
+"""Piecewise mean inverted: the mean of the symbols' unbiased scores is the mean.
 
 Source: Wang et al. 2019, section III.B (lemma 1), on the grid.
 """
@@ -11,5 +11,5 @@ from estimator.inverse.decoder import Decoder
 
 
 def decoder(channel: Piecewise) -> Decoder:
-    """Return the answers of the symbols and what their squares are on average."""
+    """Return the scores of the symbols and their expected squares."""
     return band.decoder(channel)

@@ -1,8 +1,9 @@
 """Projective geometry response inverted: a reported point supports the points orthogonal to it.
 
-Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective geometry", section 3. Their
-decoder is a dynamic programme over Z_q**t; here the sums over hyperplanes are Fourier transforms of one coordinate
-less, so that memory and time are those of the points and not of their q - 1 multiples.
+Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
+geometry", section 3. Their decoder is a dynamic programme over Z_q**t. Here the sums over
+hyperplanes are Fourier transforms with one coordinate less, so that memory and time grow with the
+number of points, not with q - 1 times that number.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol import COIN_SCALE
+from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from estimator.inverse.support import Balanced, Block, Support
 from estimator.statistics.arrays import Floats
@@ -21,14 +22,14 @@ from estimator.statistics.arrays import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Orthogonality:
-    """Sums over the points that are orthogonal to each point of PG(t-1, q); a symmetric operator.
+    """Sums over the points orthogonal to each point of PG(t-1, q); a symmetric operator.
 
     Attributes:
-        inputs: k, the first points, which are inputs.
+        inputs: k; the inputs are the first k points.
         prime: q.
         firsts: the number of the first point with m digits after the leading 1, for m from 0 to t.
-        multiples: row w, column m: the integer that m times the vector of point w is in base q, for the points of
-            PG(t-2, q).
+        multiples: in row w and column m, the integer whose base-q digits are m times the vector of
+            point w, for the points of PG(t-2, q).
 
     """
 
@@ -39,7 +40,7 @@ class Orthogonality:
 
     @classmethod
     def of(cls, channel: ProjectiveGeometry) -> Orthogonality:
-        """Tabulate the multiples of the points of one dimension less."""
+        """Tabulate the multiples of the points with one dimension less."""
         prime, dimension = channel.prime, channel.dimension
         powers = [prime**digits for digits in range(dimension + 1)]
         firsts = tuple((power - 1) // (prime - 1) for power in powers)
@@ -62,11 +63,13 @@ class Orthogonality:
         return self._sums(scores)
 
     def _sums(self, scores: Floats) -> Floats:
-        """Add up hyperplanes, one coordinate more in each round; of PG(0, q) no point is orthogonal to itself.
+        """Add up hyperplanes, with one more coordinate in each round.
 
-        The points (1, u) are an affine space. The sums of its scores over the u with a given product with w, one sum
-        a product, are the transform along the multiples of w turned back. A point (0, w) is orthogonal to product 0; a
-        point (1, m w) to product -1/m; the point (1, 0) to no (1, u); and all to their hyperplanes of points (0, u).
+        In PG(0, q) no point is orthogonal to itself. The points (1, u) are an affine space. The
+        sums of its scores over the u with a given product with w, for all products, are the inverse
+        transform along the multiples of w. A point (0, w) is orthogonal to product 0; a point (1, m
+        w) to product -1/m; the point (1, 0) to no (1, u); and all to their hyperplanes of points
+        (0, u).
         """
         prime = self.prime
         to_be_orthogonal = [-pow(factor, -1, prime) % prime for factor in range(1, prime)]
@@ -87,7 +90,7 @@ class Orthogonality:
 
 
 def inverse(channel: ProjectiveGeometry) -> Balanced:
-    """Return the inverse of a projective geometry: p keeps; of two values' s supporting points they share lambda."""
+    """Return the inverse: p keeps the answer; two values share lambda supporting points."""
     points, orthogonal = channel.symbols, channel.orthogonal
     common = (orthogonal - 1) // channel.prime
     keep = Fraction(channel.keep_numerator, COIN_SCALE)

@@ -1,22 +1,63 @@
-"""What every inverse is: from the tally of a channel's symbols to the shares of its inputs, and the channel's law."""
+"""The interfaces of a channel's law and of its inverse.
+
+The law leads from the shares of inputs to the probabilities of symbols, the inverse from a tally of
+symbols to the shares of inputs.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from estimator.statistics.arrays import Counts, Floats, Reports
 
 
-class Inverse(Protocol):
-    """The inverse of a channel of k inputs and m symbols; arrays in, arrays out, of one tally or of many at once."""
+class ChannelLaw(Protocol):
+    """The law of a channel with k inputs and m symbols, and its adjoint."""
+
+    def symbol_law(self, shares: Floats) -> Floats:
+        """Return the probability of each symbol in a population: shape (..., k) to (..., m)."""
+
+    def expectations(self, scores: Floats, /) -> Floats:
+        """Return the expected score of a symbol given each input: shape (..., m) to (..., k)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableLaw:
+    """A law that is written out.
+
+    Attributes:
+        table: the probability of each symbol given each input, shape (k, m).
+
+    """
+
+    table: Floats
+
+    def symbol_law(self, shares: Floats) -> Floats:
+        """Return the probability of each symbol."""
+        law: Floats = shares @ self.table
+        return law
+
+    def expectations(self, scores: Floats, /) -> Floats:
+        """Return the expected score of a symbol given each input."""
+        expected: Floats = scores @ self.table.T
+        return expected
+
+
+class Inverse(ChannelLaw, Protocol):
+    """The inverse of a channel with k inputs and m symbols, for one tally or many at once.
+
+    A report of a symbol adds the symbol's score to an estimate; the estimate is the mean of the
+    scores.
+    """
 
     def __hash__(self) -> int:
-        """Inverses are kept, and what is made of them is kept by them."""
+        """Inverses are cached, and are keys of the caches of their tables."""
 
     def shares(self, counts: Counts, reports: Reports) -> Floats:
         """Return the unbiased estimate of each input's share, shape (..., k).
 
-        It may lie outside 0..1 and is never clipped: clipping would bias it.
+        It may lie outside 0..1 and is never clipped, because clipping would bias it.
 
         Args:
             counts: of each symbol, shape (..., m).
@@ -25,29 +66,26 @@ class Inverse(Protocol):
         """
 
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
-        """Return the standard error of each estimated share, shape (..., k), above 0, for people sampled at random."""
+        """Return the standard error of each share, shape (..., k), above 0.
+
+        It describes people sampled at random.
+        """
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the lower and the upper ends of the shares' confidence intervals, each of shape (..., k), within 0..1.
+        """Return the ends of the shares' intervals, each of shape (..., k), within 0..1.
 
-        No interval is empty. With a family of more than one interval, all of it holds together with the confidence
-        that one has by itself otherwise.
+        No interval is empty. With a family of more than one interval, all of them hold together
+        with the confidence that a single one has otherwise.
         """
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return what a report of each symbol, shape (m,), adds to the estimate of a sum of weighted shares, (k,).
+        """Return the score of each symbol, shape (m,), for a weighted sum of shares, shape (k,).
 
-        That estimate is the mean over reports; all covariances follow from it.
+        All covariances follow from these scores.
         """
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the least and the most that one report can add to each estimate: shape (k,); (1,) where all are alike.
+        """Return the least and the greatest score of a report for each estimate.
 
-        That estimate is the mean over reports of what they add.
+        Both have shape (k,), or (1,) if they are equal for all estimates.
         """
-
-    def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), in a population of such shares, shape (..., k)."""
-
-    def expectations(self, scores: Floats) -> Floats:
-        """Return what each input, shape (..., k), expects of a score of the symbol, (..., m): the law's adjoint."""

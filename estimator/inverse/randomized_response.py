@@ -5,10 +5,10 @@ Source: Warner 1965; Dwork & Roth 2014, section 3.2.
 
 from __future__ import annotations
 
-from client_sdk.protocol import Channel
+from client_sdk.protocol.channel import Channel
 from estimator.inverse.support import Support
 
 
 def support(channel: Channel) -> Support:
-    """Return the support of a randomised response: p keeps, q = 1 - p lies."""
+    """Return the support of a randomised response: p keeps the answer, q = 1 - p lies."""
     return Support(own=channel.probability(1, given=1), other=channel.probability(1, given=0))

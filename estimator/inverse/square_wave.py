@@ -1,4 +1,6 @@
-"""Square wave inverted, for the mean: each symbol speaks for an answer; the histogram is `estimator.likelihood.histogram`.
+"""Square wave inverted, for the mean: every symbol has an unbiased score.
+
+For the histogram see `estimator.likelihood.histogram`.
 
 Source: Li et al. 2020, section 5.3, on the grid.
 """
@@ -11,5 +13,5 @@ from estimator.inverse.decoder import Decoder
 
 
 def decoder(channel: SquareWave) -> Decoder:
-    """Return the answers of the symbols and what their squares are on average."""
+    """Return the scores of the symbols and their expected squares."""
     return band.decoder(channel)

@@ -1,9 +1,10 @@
-"""What the inverses of balanced channels share: a value's support count is binomial, whatever the other shares are.
+"""The common part of the inverses of balanced channels.
 
-A symbol supports some values. A report supports a value with probability p if it is the sender's answer and q if it is
-not, so of n reports of independently sampled people the count is binomial with probability P = q + (p - q) * share.
-(Wang, Blocki, Li & Jha 2017, "Locally differentially private protocols for frequency estimation", section 3: pure
-protocols.)
+A symbol supports some values. A report supports a value with probability p if it is the sender's
+answer, and q if it is not. Among n reports of independently sampled people the support count is
+therefore binomial with probability P = q + (p - q) * share, whatever the other shares are. (Wang,
+Blocki, Li & Jha 2017, "Locally differentially private protocols for frequency estimation", section
+3: pure protocols.)
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.binomial_intervals import binomial_intervals
 
 FEW_SYMBOLS = 2**8
-"""Up to so many a table of who supports what, of at most half a MB, is quicker than transforms."""
+"""Up to this number of symbols a table of supported values, at most half a MB, is faster than
+transforms."""
 
 REMEMBERED = 16
-"""Tables that are kept for the next window of the same metric."""
+"""Tables kept for the next window of the same metric."""
 
 
 Numbers = TypeVar("Numbers", Floats, Counts)
@@ -30,13 +32,15 @@ Numbers = TypeVar("Numbers", Floats, Counts)
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """The two probabilities of support, exact; where each symbol supports the value it names, an `Inverse`.
+    """The two exact probabilities of support.
+
+    It is an `Inverse` if each symbol supports the value it names.
 
     Attributes:
-        own: p, how often a report supports the sender's answer.
-        other: q, how often it supports a given other value; below p.
-        slope: how much the estimated share rises with the frequency of support: 1 / (p - q).
-        intercept: the estimated share where nothing supports the value: -q / (p - q).
+        own: p, the probability that a report supports the sender's answer.
+        other: q, the probability that it supports a particular other value; below p.
+        slope: the increase of the estimated share with the frequency of support: 1 / (p - q).
+        intercept: the estimated share if nothing supports the value: -q / (p - q).
 
     """
 
@@ -46,14 +50,14 @@ class Support:
     intercept: Fraction = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Divide once: a job asks for both in every window, and fractions are slow."""
+        """Divide once, because a job uses both in every window, and fractions are slow."""
         object.__setattr__(self, "slope", 1 / (self.own - self.other))
         object.__setattr__(self, "intercept", -self.other * self.slope)
 
     def shares(self, counts: Counts, reports: Reports) -> Floats:
         """Return the unbiased estimate of each value's share, shape (..., k).
 
-        It may lie outside 0..1 and is never clipped: clipping would bias it.
+        It may lie outside 0..1 and is never clipped, because clipping would bias it.
 
         Args:
             counts: the support count of each value, shape (..., k).
@@ -63,19 +67,20 @@ class Support:
         return float(self.slope) * (counts / reports) + float(self.intercept)
 
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
-        """Return the standard error of each estimated share, shape (..., k), for people sampled at random.
+        """Return the standard error of each share, shape (..., k), for people sampled at random.
 
-        It is sqrt(P (1 - P) / n) / (p - q) at the frequency of support P that was observed, moved into q..p, which
-        holds every possible one; so it is above 0 even if no report, or every report, supports the value.
+        It is sqrt(P (1 - P) / n) / (p - q) at the observed frequency of support P, clipped to q..p,
+        which holds every possible one. It is therefore above 0 even if no report, or every report,
+        supports the value.
         """
         frequency = np.clip(counts / reports, float(self.other), float(self.own))
         errors: Floats = float(self.slope) * np.sqrt(frequency * (1 - frequency) / reports)
         return errors
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' confidence intervals: those of the support's probability, mapped and clipped.
+        """Return the ends of the shares' intervals: those of the support, mapped and clipped.
 
-        None is empty: where a whole interval lies beyond an end of 0..1, that end remains.
+        No interval is empty: if it lies wholly beyond an end of 0..1, that end remains.
         """
         slope, intercept = float(self.slope), float(self.intercept)
         low, high = (
@@ -84,21 +89,21 @@ class Support:
         return low, high
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return what a report of each symbol adds to the estimate of a weighted sum of shares."""
+        """Return the score of each symbol for a weighted sum of shares."""
         summed: Floats = float(self.slope) * weights + float(self.intercept) * weights.sum()
         return summed
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return what a report adds that does not support a value, and what one adds that does; shape (1,)."""
+        """Return a report's score for a value it does not support, and for one it does; (1,)."""
         return np.array([float(self.intercept)]), np.array([float(self.slope + self.intercept)])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, where each supports the value it names, shape (..., k)."""
+        """Return the probability of each symbol, (..., k), if each supports the value it names."""
         law: Floats = float(self.other) + float(self.own - self.other) * shares
         return law
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return what each input expects of a score of the symbol, where each symbol supports the value it names."""
+        """Return the expected score given each input, if a symbol supports the value it names."""
         expected: Floats = float(self.other) * _sum(scores) + float(self.own - self.other) * scores
         return expected
 
@@ -107,46 +112,46 @@ class Incidence(Protocol):
     """Which symbols support which values, as operators."""
 
     def __hash__(self) -> int:
-        """Tables of who supports what are kept by these."""
+        """Incidences are the keys of cached tables."""
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return for each value, shape (..., k), the sum of the scores, (..., m), of the symbols that support it."""
+        """Return the score sum of the symbols that support each value: (..., m) to (..., k)."""
 
     def of_symbols(self, shares: Floats) -> Floats:
-        """Return for each symbol, shape (..., m), the sum of the shares, (..., k), of the values that it supports."""
+        """Return the share sum of the values that each symbol supports: (..., k) to (..., m)."""
 
 
 @lru_cache(maxsize=REMEMBERED)
 def _table(incidence: Incidence, symbols: int) -> Floats:
-    """Return 1 where a symbol supports a value and else 0, shape (k, m)."""
+    """Return 1 if a symbol supports a value, otherwise 0; shape (k, m)."""
     table: Floats = np.rint(incidence.of_values(np.eye(symbols))).T
     return table
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The law of a design: the chance of each symbol that supports the answer, and of each that does not."""
+    """The law of a design: the probability of each supporting symbol, and of each other symbol."""
 
     supporting: float
     others: float
 
     def symbol_law(self, incidence: Incidence, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), in a population of such shares."""
+        """Return the probability of each symbol in a population: shape (..., k) to (..., m)."""
         law: Floats = self.others * _sum(shares) + (self.supporting - self.others) * incidence.of_symbols(shares)
         return law
 
     def expectations(self, incidence: Incidence, scores: Floats) -> Floats:
-        """Return what each input, shape (..., k), expects of a score of the symbol."""
+        """Return the expected score of a symbol given each input: shape (..., m) to (..., k)."""
         expected: Floats = self.others * _sum(scores) + (self.supporting - self.others) * incidence.of_values(scores)
         return expected
 
 
 @dataclass(frozen=True, slots=True)
 class Balanced:
-    """The inverse of a balanced design: every two values are supported by equally many common symbols.
+    """The inverse of a balanced design: every two values share equally many symbols.
 
     Attributes:
-        support: the probabilities of a value's support, of whichever symbol.
+        support: the probabilities of a value's support, summed over symbols.
         block: the law.
         incidence: which symbols support which values.
 
@@ -161,36 +166,36 @@ class Balanced:
         return self.support.shares(self.support_counts(counts), reports)
 
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
-        """Return the standard error of each estimated share, shape (..., k), for people sampled at random."""
+        """Return the standard error of each share, shape (..., k), for people sampled at random."""
         return self.support.standard_errors(self.support_counts(counts), reports)
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' confidence intervals: those of binomial support counts."""
+        """Return the ends of the shares' intervals: those of binomial support counts."""
         return self.support.intervals(self.support_counts(counts), reports, family)
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return what a report of each symbol adds to the estimate of a weighted sum of shares."""
+        """Return the score of each symbol for a weighted sum of shares."""
         supported = self.incidence.of_symbols(weights)
         summed: Floats = float(self.support.slope) * supported + float(self.support.intercept) * weights.sum()
         return summed
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the least and the most that a report adds to each estimate; shape (1,)."""
+        """Return the least and the greatest score of a report; shape (1,)."""
         return self.support.extremes()
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), in a population of such shares."""
+        """Return the probability of each symbol in a population: shape (..., k) to (..., m)."""
         return self.block.symbol_law(self.incidence, shares)
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return what each input, shape (..., k), expects of a score of the symbol."""
+        """Return the expected score of a symbol given each input: shape (..., m) to (..., k)."""
         return self.block.expectations(self.incidence, scores)
 
     def support_counts(self, counts: Counts) -> Counts:
-        """Return how many reports support each value, shape (..., k).
+        """Return the number of reports that support each value, shape (..., k).
 
-        The transform's sums are rounded to the integers that they are; beyond some 10**13 reports the last digits
-        are no longer exact, which is far below the noise.
+        The transform's sums are rounded to integers. Beyond some 10**13 reports the last digits are
+        no longer exact, which is far below the noise.
         """
         symbols, floats = counts.shape[-1], counts.astype(np.float64)
         table = _table(self.incidence, symbols) if symbols <= FEW_SYMBOLS else None
@@ -199,6 +204,6 @@ class Balanced:
 
 
 def _sum(values: Numbers) -> Numbers:
-    """Return the sum of each row, beside which the row can stand: shape (..., k) to (..., 1)."""
+    """Return the sum of each row, kept as an axis: shape (..., k) to (..., 1)."""
     summed: Numbers = values.sum(axis=-1, keepdims=True)
     return summed

@@ -1,11 +1,11 @@
-"""Histograms of tallies that are drawn anew from the law that was fitted: how far estimates stray by chance.
+"""Histograms of tallies resampled from the fitted law: how far estimates vary by chance.
 
-All of them lie around the same shares, where a step of expectation maximisation is nearly linear. Its
-derivative there is found once, and each tally is solved by Newton's steps with it. By what a tally's own derivative
-differs from it is learnt on the way, from the last few steps (Anderson 1965, "Iterative procedures for nonlinear
-integral equations"; Walker & Ni 2011, "Anderson acceleration for fixed-point iterations", section 2). The few tallies
-that this does not solve, because some of their bins are empty, take the slower steps of `shares_of`. Both stop at the
-same small step.
+All of them lie around the same shares, where a step of expectation maximisation is almost linear.
+Its derivative there is computed once, and each tally is solved by Newton steps with it. The
+difference to a tally's own derivative is learnt from the last few steps (Anderson 1965, "Iterative
+procedures for nonlinear integral equations"; Walker & Ni 2011, "Anderson acceleration for
+fixed-point iterations", section 2). The few tallies that this does not solve, because some of their
+bins are empty, take the slower steps of `shares_of`. Both stop at the same small step.
 """
 
 from __future__ import annotations
@@ -21,26 +21,27 @@ from estimator.likelihood.histogram import Histogram
 from estimator.statistics.arrays import Floats
 
 RESAMPLES: Final = 200
-"""Tallies drawn anew: five beyond each end of an interval of 95 %."""
+"""The number of resampled tallies: five beyond each end of an interval of 95 %."""
 
 SEED: Final = 1
-"""The same tally gets the same intervals on every run."""
+"""The same tally has the same intervals on every run."""
 
 ROUNDS: Final = 40
-"""Five to fifteen are usual from 10,000 reports on; what needs more is left to `shares_of`."""
+"""Five to fifteen are usual from 10,000 reports on. Tallies that need more are left to
+`shares_of`."""
 
 MEMORY: Final = 5
-"""Steps from which the rest of the derivative is learnt."""
+"""The number of steps from which the rest of the derivative is learnt."""
 
 RIDGE: Final = 1e-8
-"""Of the squares of these steps: what keeps the equations solvable where two steps are alike."""
+"""A fraction of the squared steps that keeps the equations solvable if two steps are alike."""
 
 
 def drawn_anew(histogram: Histogram, shares: Floats, reports: int) -> Floats:
-    """Return the smoothed shares of tallies of a population with some shares: shape (RESAMPLES, bins).
+    """Return the smoothed shares of tallies drawn from a population: shape (RESAMPLES, bins).
 
     Args:
-        histogram: its bins, and the law of the mechanism given them.
+        histogram: its bins, and the law of the mechanism given each bin.
         shares: of the population, shape (bins,).
         reports: of each tally.
 
@@ -48,34 +49,37 @@ def drawn_anew(histogram: Histogram, shares: Floats, reports: int) -> Floats:
     law = histogram.symbol_law(shares)
     law /= law.sum()
     drawn = np.random.default_rng(SEED).multinomial(reports, law, size=RESAMPLES) / reports
-    middle = shares_of(histogram, law, smooth=True, start=shares)  # smoothing moves shares off what they make likely
+    middle = shares_of(histogram, law, smooth=True, start=shares)  # smoothing moves shares off the likeliest
     newton = _newton(histogram, law, middle)
-    found = np.empty((RESAMPLES, histogram.bins))
+    resampled = np.empty((RESAMPLES, histogram.bins))
     for first in range(0, RESAMPLES, AT_ONCE):
         part = slice(first, first + AT_ONCE)
-        found[part], unsolved = _solved(histogram, drawn[part], middle, newton)
+        resampled[part], unsolved = _solved(histogram, drawn[part], middle, newton)
         if unsolved.size:
-            found[first + unsolved] = shares_of(histogram, drawn[first + unsolved], smooth=True, start=shares)
-    return found
+            resampled[first + unsolved] = shares_of(histogram, drawn[first + unsolved], smooth=True, start=shares)
+    return resampled
 
 
 def _newton(histogram: Histogram, law: Floats, shares: Floats) -> Floats:
-    """Return what makes of a step near some shares, a row, all the way that is left: shape (bins, bins)."""
+    """Return the matrix that extends a step near some shares to the whole way.
+
+    The step is a row; the matrix has shape (bins, bins).
+    """
     one_bin = np.eye(histogram.bins)
     fitted = shares @ histogram.table
-    told = histogram.table * (np.sqrt(law) / fitted)
-    derivative = smoothed(one_bin * (histogram.table @ (law / fitted)) - (told @ told.T) * shares)
+    weighted = histogram.table * (np.sqrt(law) / fitted)
+    derivative = smoothed(one_bin * (histogram.table @ (law / fitted)) - (weighted @ weighted.T) * shares)
     all_the_way: Floats = np.linalg.inv(one_bin - derivative).astype(np.float64)
     return all_the_way
 
 
 def _solved(histogram: Histogram, drawn: Floats, start: Floats, newton: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """Return shares for each tally, shape (tallies, bins), and which of the tallies these do not solve."""
-    found, seen, left = np.empty((len(drawn), start.size)), drawn, np.arange(len(drawn))
-    points, steps = [np.broadcast_to(start, found.shape)], []
+    """Return each tally's shares, shape (tallies, bins), and the positions of unsolved tallies."""
+    solved, seen, left = np.empty((len(drawn), start.size)), drawn, np.arange(len(drawn))
+    points, steps = [np.broadcast_to(start, solved.shape)], []
     for _ in range(ROUNDS):
         once = stepped(histogram, seen, points[-1], smooth=True)
-        found[left] = once
+        solved[left] = once
         steps.append(once - points[-1])
         moving = is_moving(points[-1], once)
         points, steps = points[-MEMORY - 1 :], steps[-MEMORY - 1 :]
@@ -85,11 +89,11 @@ def _solved(histogram: Histogram, drawn: Floats, start: Floats, newton: Floats) 
         if left.size == 0:
             break
         points.append(possible(_ahead(points, steps, newton), once))
-    return found, left
+    return solved, left
 
 
 def _ahead(points: Sequence[Floats], steps: Sequence[Floats], newton: Floats) -> Floats:
-    """Return where the last points and the steps from them lead; each of shape (tallies, bins)."""
+    """Return where the last points and their steps lead; all of shape (tallies, bins)."""
     moves, bends = (np.diff(np.stack(rows, axis=1), axis=1) for rows in (points, steps))
     squares = bends @ bends.transpose(0, 2, 1)
     ridge = RIDGE * np.trace(squares, axis1=1, axis2=2) + np.finfo(float).tiny

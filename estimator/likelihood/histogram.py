@@ -1,4 +1,4 @@
-"""A histogram: which bins it has, what the channel makes of them, and mean, variance and quantiles."""
+"""A histogram: its bins, the channel's law given each bin, and mean, variance and quantiles."""
 
 from __future__ import annotations
 
@@ -7,29 +7,31 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from client_sdk.protocol import Channel, Number
+from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.domain.number import Number
 from estimator.inverse.decoder import REMEMBERED
-from estimator.inverse.grid import GridLaw, grid_law
+from estimator.inverse.grid import grid_law
+from estimator.inverse.protocol import ChannelLaw
 from estimator.statistics.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """The bins of a number, and the law of a channel given each of them.
+    """The bins of a number, and the law of a channel given each bin.
 
-    Where every input stands for one answer, as a count does, so does each bin. Otherwise bins lie between the inputs,
-    which are points of a grid: an answer within a bin is rounded at random to one of the bin's ends, the nearer the
-    likelier, and answers that are spread evenly over a bin are rounded to each end half the time (Li et al. 2020,
-    section 5.3 and 5.4).
+    If every input stands for one answer, as with a count, so does each bin. Otherwise the inputs
+    are points of a grid and the bins lie between them. An answer within a bin is rounded at random
+    to one of the bin's ends, more often to the nearer one, and answers spread evenly over a bin are
+    rounded to each end half the time (Li et al. 2020, section 5.3 and 5.4).
 
     Attributes:
         law: of the symbols given each input.
         lows: the lower end of each bin, rising.
-        highs: its upper end; the same where a bin is one answer.
+        highs: the upper end, equal to the lower end if a bin is a single answer.
 
     """
 
-    law: GridLaw
+    law: ChannelLaw
     lows: Floats
     highs: Floats
 
@@ -44,16 +46,16 @@ class Histogram:
 
     @property
     def bins(self) -> int:
-        """How many there are."""
+        """The number of bins."""
         return self.lows.size
 
     @property
     def is_of_points(self) -> bool:
-        """Whether each bin is one answer."""
+        """Whether each bin is a single answer."""
         return bool(self.lows[0] == self.highs[0])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol where bins have these shares: shape (..., bins) to (..., symbols)."""
+        """Return the probability of each symbol: shape (..., bins) to (..., symbols)."""
         if self.is_of_points:
             return self.law.symbol_law(shares)
         ends = np.zeros((*shares.shape[:-1], self.bins + 1))
@@ -67,7 +69,7 @@ class Histogram:
         return self.symbol_law(np.eye(self.bins))
 
     def expectations(self, values: Floats) -> Floats:
-        """Return the expected value of a symbol given each bin: shape (..., symbols) to (..., bins)."""
+        """Return the expected value given each bin: shape (..., symbols) to (..., bins)."""
         at_inputs = self.law.expectations(values)
         if self.is_of_points:
             return at_inputs
@@ -75,12 +77,12 @@ class Histogram:
         return expected
 
     def mean(self, shares: Floats) -> Floats:
-        """Return the mean of answers that are spread evenly over each bin: shape (..., bins) to (...)."""
+        """Return the mean of answers spread evenly over each bin: shape (..., bins) to (...)."""
         mean: Floats = shares @ (self.lows + self.highs) / 2
         return mean
 
     def variance(self, shares: Floats) -> Floats:
-        """Return the variance of answers that are spread evenly over each bin: shape (..., bins) to (...)."""
+        """Return the variance of answers spread evenly over each bin: (..., bins) to (...)."""
         deviations = (self.lows + self.highs) / 2 - self.mean(shares)[..., np.newaxis]
         variance: Floats = (shares * deviations**2).sum(axis=-1) + (self.highs[0] - self.lows[0]) ** 2 / 12
         return variance
@@ -88,7 +90,8 @@ class Histogram:
     def quantiles(self, shares: Floats, probabilities: tuple[float, ...]) -> Floats:
         """Return the quantiles: shape (..., bins) to (..., probabilities).
 
-        Answers are spread evenly over each bin; where bins are answers it is the least one that so many do not exceed.
+        Answers are spread evenly over each bin. If bins are single answers, a quantile is the least
+        answer that the given part of the people do not exceed.
         """
         sums = np.cumsum(shares, axis=-1).reshape(-1, self.bins)
         rows = [self._quantiles(row / row[-1], probabilities) for row in sums]

@@ -1,9 +1,10 @@
-"""Which tallies of a grid's channel are as far from its range as another: many at once, and no nearer than need be.
+"""Which tallies of a grid's channel lie at least a given distance from its range, many at once.
 
-How far a tally is from some shares is twice the logarithm by which their law is less likely than its own frequencies.
-The shares that are nearest come by expectation maximisation. On the way it is known between which ends the least
-distance lies, because the logarithm is concave: a step of it shows how much it can still rise at most (Lindsay 1983,
-"The geometry of mixture likelihoods", theorem 4.1). Most tallies are told from the other long before they are fitted.
+The distance of a tally from some shares is twice the log-likelihood ratio of its own frequencies to
+the law of the shares. Expectation maximisation finds the nearest shares. Each step also bounds the
+least distance from both sides, because the log-likelihood is concave: the step shows how much it
+can still rise at most (Lindsay 1983, "The geometry of mixture likelihoods", theorem 4.1). Most
+tallies are decided long before they are fitted.
 """
 
 from __future__ import annotations
@@ -11,22 +12,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from estimator.inverse.grid import GridLaw
+from estimator.inverse.protocol import ChannelLaw
 from estimator.likelihood.expectation_maximisation import MAX_LEAPS, extrapolated, stepped
 from estimator.likelihood.projected_gradient import SLACK
 from estimator.statistics.arrays import Counts, Floats
 
 
-def as_far(law: GridLaw, inputs: int, counts: Counts, distance: float) -> NDArray[np.bool_]:
-    """Return which tallies no population comes nearer to than a distance: shape (tallies, symbols) to (tallies,).
+def as_far(law: ChannelLaw, inputs: int, counts: Counts, distance: float) -> NDArray[np.bool_]:
+    """Return which tallies are at least a distance from every population, shape (tallies,).
 
-    Those that cannot be told from others at the same distance are taken to be as far.
+    A tally that cannot be told from one at exactly that distance counts as this far.
 
     Args:
         law: of the symbols given each input.
-        inputs: how many there are.
-        counts: of the same number of reports each.
-        distance: twice a logarithm of a ratio of likelihoods.
+        inputs: the number of inputs.
+        counts: of each symbol, shape (tallies, symbols), with the same sum in each tally.
+        distance: twice a log-likelihood ratio.
 
     """
     reports = int(counts[0].sum())
@@ -51,7 +52,7 @@ def as_far(law: GridLaw, inputs: int, counts: Counts, distance: float) -> NDArra
 
 
 def _log_ratio(seen: Floats, fitted: Floats) -> Floats:
-    """Return the mean logarithm by which reports are likelier by their own frequencies than by a law."""
+    """Return the mean log-likelihood ratio of reports under their own frequencies to a law."""
     logs: Floats = np.log(np.where(seen > 0, seen / fitted, 1.0))
     ratio: Floats = (seen * logs).sum(axis=-1)
     return ratio

@@ -1,13 +1,14 @@
-"""The epsilons that make the worst error, relative to what is wanted, as small as a total of a window allows.
+"""The epsilons that make the worst error, relative to its target, as small as possible.
 
-Errors are those of a share where all are alike, or of a mean in the worst population. In every mechanism their
-variance is that of the answers themselves and a noise that falls with epsilon nearly as
-e**epsilon / (e**epsilon - 1)**2 does: exactly so in randomised response, and for subset selection of many values (Ye &
-Barg 2018, theorem III.1). So the noise of the real channel at some epsilon gives a curve; where all errors are the same
-multiple of what is wanted is found by bisection, and the curves are taken anew from the channels there, until nothing
-moves.
+An error is that of a share where all shares are alike, or of a mean in the worst population. In
+every mechanism its variance is that of the answers themselves plus a noise that falls with epsilon
+nearly as e**epsilon / (e**epsilon - 1)**2. That is exact for randomised response, and for subset
+selection of many values (Ye & Barg 2018, theorem III.1). So the noise of the real channel at one
+epsilon gives a curve. Bisection finds where all errors are the same multiple of their targets. Then
+the curves are taken again from the channels there, until the epsilons stand still.
 
-Where questions are drawn, each is answered by fewer devices, but at a larger epsilon: every number of answers is tried.
+Where questions are drawn, fewer devices answer each one, but at a larger epsilon. Every number of
+answers is tried.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from typing import Final
 
 import numpy as np
 
-from client_sdk.protocol import Metric, Registry, Strategy
-from client_sdk.protocol.epsilon import GREATEST, LEAST, NANOS, as_float
-from client_sdk.protocol.metric import Protects
+from client_sdk.protocol.budget import Strategy
+from client_sdk.protocol.epsilon import GREATEST_EPSILON, LEAST_EPSILON, NANOS, as_float
+from client_sdk.protocol.metric import Metric, Protects
+from client_sdk.protocol.registry.registry import Registry
 from estimator.errors import PlanError
 from estimator.plan.error_curves import RESOLVED, Curves
 from estimator.plan.recalibration import Candidates
@@ -32,18 +34,31 @@ from estimator.privacy.horizon import IN_WINDOW
 from estimator.statistics.arrays import Floats
 
 ROUNDS: Final = 8
-"""Of taking the curves anew; four are usual, and only a design that changes back and forth needs more."""
+"""How often curves are taken. Four times are usual; only a design that changes back and forth needs
+more."""
 
 STILL: Final = 1e-4
-"""An epsilon that moves by no more than this part stands still: an error moves by about as little."""
+"""An epsilon that moves by no more than this fraction stands still; its error moves by about as
+little."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One metric before and after: epsilon, and the standard error, in the metric's units."""
+class AllocatedMetric:
+    """The epsilon and the standard error of one metric before and after.
+
+    Attributes:
+        name: the metric's.
+        target_error: the standard error that counts as one, in the metric's units, as all errors
+            are.
+        epsilon_before: the epsilon in the registry.
+        epsilon_after: the allocated epsilon.
+        error_before: the standard error at the first.
+        error_after: the standard error at the second.
+
+    """
 
     name: str
-    wanted: float
+    target_error: float
     epsilon_before: float
     epsilon_after: float
     error_before: float
@@ -52,40 +67,40 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """What was found.
+    """An allocation.
 
     Attributes:
         text: the registry with the new numbers.
-        rows: the metrics whose epsilon was looked at.
-        answers_before: how many questions a window asks, where they are drawn; else none.
-        answers_after: how many it should ask.
+        rows: the metrics that take part.
+        answers_before: how many questions a window asks where they are drawn, else None.
+        answers_after: how many it should ask, or None.
 
     """
 
     text: str
-    rows: tuple[Row, ...]
+    rows: tuple[AllocatedMetric, ...]
     answers_before: int | None
     answers_after: int | None
 
     @property
     def worst(self) -> tuple[float, float]:
-        """The largest error before and after, as a multiple of what is wanted."""
+        """The largest error before and after, as a multiple of its target."""
         return (
-            max(row.error_before / row.wanted for row in self.rows),
-            max(row.error_after / row.wanted for row in self.rows),
+            max(row.error_before / row.target_error for row in self.rows),
+            max(row.error_after / row.target_error for row in self.rows),
         )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Tried:
+class _Candidate:
     """Metrics at some epsilons.
 
     Attributes:
         metrics: with their real channels.
-        answers: how many of all are asked in a window, where they are drawn.
-        variances: of one report.
-        errors: standard errors, but for the root of the number of devices.
-        texts: the epsilons as they would be written; none where they stand in the file.
+        answers: how many of them a window asks where they are drawn, else None.
+        variances: of one report, shape (metrics,).
+        errors: standard errors times the root of the number of devices, shape (metrics,).
+        texts: the epsilons as the registry would state them; empty for those in the file.
 
     """
 
@@ -96,29 +111,31 @@ class _Tried:
     texts: list[str]
 
     @classmethod
-    def of(cls, metrics: list[Metric], answers: int | None, texts: Sequence[str] = ()) -> _Tried:
-        """Look up the variances."""
+    def of(cls, metrics: list[Metric], answers: int | None, texts: Sequence[str] = ()) -> _Candidate:
+        """Return the candidate with the variances of its channels."""
         variances = np.array([usual_variance(metric) for metric in metrics])
         part = 1.0 if answers is None else min(1.0, answers / len(metrics))
         return cls(metrics, answers, variances, np.sqrt(variances / part), list(texts))
 
 
-def allocate(text: str, total_nanos: int, wanted: Mapping[str, float], devices: int) -> Allocation:
+def allocate(text: str, total_nanos: int, target_errors: Mapping[str, float], devices: int) -> Allocation:
     """Return the best epsilons of a registry.
 
     Args:
         text: the registry's TOML.
-        total_nanos: what all reports within a window of the budget may cost together, in billionths.
-        wanted: of each metric the standard error that counts as one; those that are not named stay as they are.
+        total_nanos: what all reports within a window of the budget may cost together, in
+            billionths.
+        target_errors: for each metric the standard error that counts as one. Other metrics keep
+            their epsilon.
         devices: how many there are.
 
     Raises:
-        PlanError: if the total is above the ceiling, nothing can be allocated, or the text cannot be rewritten.
+        PlanError: if the total is above the ceiling, or nothing can be allocated.
 
     """
     candidates = Candidates.of(text)
     registry = candidates.registry
-    names = [name for name in wanted if registry.metrics[name].protects is not Protects.PATTERN]
+    names = [name for name in target_errors if registry.metrics[name].protects is not Protects.PATTERN]
     if not names:
         raise PlanError("there is no metric whose epsilon is charged in every window; nothing can be allocated")
     ceiling = registry.budget.least_ceiling_nanos
@@ -130,73 +147,78 @@ def allocate(text: str, total_nanos: int, wanted: Mapping[str, float], devices: 
     if free <= 0:
         raise PlanError("the metrics that keep their epsilon cost the whole total; allocate more")
     if free < _least_cost(names, registry):
-        raise PlanError(f"so little cannot be shared out, for no epsilon is below {LEAST:f}; allocate more")
-    before = _Tried.of([registry.metrics[name] for name in names], registry.budget.answers)
-    goals = np.array([wanted[name] for name in names])
+        raise PlanError(f"so little cannot be shared out, for no epsilon is below {LEAST_EPSILON:f}; allocate more")
+    before = _Candidate.of([registry.metrics[name] for name in names], registry.budget.answers)
+    goals = np.array([target_errors[name] for name in names])
     tried = [before, *_search(candidates, before, goals, free / NANOS)]
     costs = sorted((cost(metric, registry) for metric in before.metrics), reverse=True)
     if sum(costs[: before.answers]) > free:
         del tried[0]
-    after = min(tried, key=lambda one: float(np.max(one.errors / goals)))
+    after = min(tried, key=lambda candidate: float(np.max(candidate.errors / goals)))
     return _allocation(text, before, after, goals, devices)
 
 
 def cost(metric: Metric, registry: Registry) -> int:
-    """Return what its reports within a window of the budget are charged, in billionths."""
+    """Return what the reports of a metric within a window of the budget cost, in billionths."""
     return IN_WINDOW[registry.budget.window][metric.window] * metric.charge_nanos
 
 
 def _least_cost(names: Sequence[str], registry: Registry) -> int:
-    """Return what the reports of a window are charged where every epsilon is the least, and one is drawn if any is."""
+    """Return the cost of a window at the least epsilons; of drawn questions, of one answer."""
     counts = [IN_WINDOW[registry.budget.window][registry.metrics[name].window] for name in names]
-    asked = max(counts) if registry.budget.strategy is Strategy.SAMPLE else sum(counts)
-    return asked * int(LEAST * NANOS)
+    reports = max(counts) if registry.budget.strategy is Strategy.SAMPLE else sum(counts)
+    return reports * int(LEAST_EPSILON * NANOS)
 
 
-def _search(candidates: Candidates, start: _Tried, goals: Floats, total: float) -> Iterator[_Tried]:
-    """Yield real channels, each list nearer to the best one."""
-    registry, found = candidates.registry, start
+def _search(candidates: Candidates, start: _Candidate, goals: Floats, total: float) -> Iterator[_Candidate]:
+    """Yield candidates with real channels, each nearer to the best one."""
+    registry, candidate = candidates.registry, start
     epsilons = np.zeros(goals.size)
     for _ in range(ROUNDS):
-        answers, wished = _filled(_curves(found, registry, goals), total, registry)
-        texts = [written(epsilon) for epsilon in wished.tolist()]
+        answers, allocated = _filled(_curves(candidate, registry, goals), total, registry)
+        texts = [written(epsilon) for epsilon in allocated.tolist()]
         metrics = [candidates.at(metric.name, text) for metric, text in zip(start.metrics, texts, strict=True)]
-        found = _Tried.of(metrics, answers, texts)
-        yield found
-        if float(np.max(np.abs(wished - epsilons) / wished)) <= STILL:
+        candidate = _Candidate.of(metrics, answers, texts)
+        yield candidate
+        if float(np.max(np.abs(allocated - epsilons) / allocated)) <= STILL:
             break
-        epsilons = wished
+        epsilons = allocated
 
 
 def _filled(curves: Curves, total: float, registry: Registry) -> tuple[int | None, Floats]:
+    """Return the best number of answers, where questions are drawn, and the epsilons."""
     if registry.budget.strategy is not Strategy.SAMPLE:
         return None, curves.fill(total, None)[1]
-    several = {answers: curves.fill(total, answers) for answers in range(1, curves.wanted.size + 1)}
-    answers = min(several, key=lambda one: several[one][0])
-    return answers, several[answers][1]
+    filled = {answers: curves.fill(total, answers) for answers in range(1, curves.targets.size + 1)}
+    best = min(filled, key=lambda answers: filled[answers][0])
+    return best, filled[best][1]
 
 
-def _curves(tried: _Tried, registry: Registry, goals: Floats) -> Curves:
-    epsilons = np.array([as_float(metric.epsilon_nanos) for metric in tried.metrics])
-    floor = np.array([_floor(metric) for metric in tried.metrics])
-    noise = np.maximum(tried.variances - floor, tried.variances * RESOLVED) * 4 * np.sinh(epsilons / 2) ** 2
-    most = [as_float(one.permanent_nanos) if one.permanent_nanos else float(GREATEST) for one in tried.metrics]
-    counts = [float(IN_WINDOW[registry.budget.window][metric.window]) for metric in tried.metrics]
+def _curves(candidate: _Candidate, registry: Registry, goals: Floats) -> Curves:
+    epsilons = np.array([as_float(metric.epsilon_nanos) for metric in candidate.metrics])
+    floor = np.array([_floor(metric) for metric in candidate.metrics])
+    noise = np.maximum(candidate.variances - floor, candidate.variances * RESOLVED) * 4 * np.sinh(epsilons / 2) ** 2
+    most = [
+        as_float(metric.permanent_nanos) if metric.permanent_nanos else float(GREATEST_EPSILON)
+        for metric in candidate.metrics
+    ]
+    counts = [float(IN_WINDOW[registry.budget.window][metric.window]) for metric in candidate.metrics]
     return Curves(goals, floor, noise, np.array(most), np.array(counts))
 
 
-def _allocation(text: str, before: _Tried, after: _Tried, goals: Floats, devices: int) -> Allocation:
+def _allocation(text: str, before: _Candidate, after: _Candidate, goals: Floats, devices: int) -> Allocation:
     names = [metric.name for metric in before.metrics]
-    made = rewritten(text, dict(zip(names, after.texts, strict=True)), after.answers) if after.texts else text
+    if after.texts:
+        text = rewritten(text, dict(zip(names, after.texts, strict=True)), after.answers)
     columns = [goals.tolist()]
-    columns += [[as_float(metric.epsilon_nanos) for metric in one.metrics] for one in (before, after)]
-    columns += [(one.errors / math.sqrt(devices)).tolist() for one in (before, after)]
-    rows = tuple(Row(*row) for row in zip(names, *columns, strict=True))
-    return Allocation(made, rows, before.answers, after.answers)
+    columns += [[as_float(metric.epsilon_nanos) for metric in side.metrics] for side in (before, after)]
+    columns += [(side.errors / math.sqrt(devices)).tolist() for side in (before, after)]
+    rows = tuple(AllocatedMetric(*row) for row in zip(names, *columns, strict=True))
+    return Allocation(text, rows, before.answers, after.answers)
 
 
 def _floor(metric: Metric) -> float:
-    """Return the variance of an answer that is reported as it is: of a share where all are alike, or of a mean."""
+    """Return the variance of an unperturbed answer: of a share among equals, or of a mean."""
     if not metric.domain.labels:
         return mean_range(metric) ** 2 / 4
     share = 1 / metric.channel.inputs

@@ -1,4 +1,4 @@
-"""A plan: what each metric will be able to tell, and what a device reveals at most, before there is any data."""
+"""A plan, before any data: how precise each metric will be, and what a device reveals."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from datetime import date
 from fractions import Fraction
 from typing import Final
 
-from client_sdk.protocol import Metric, Registry, Strategy
+from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
 from estimator.plan.power import smallest_share
 from estimator.plan.target_error import reports_needed, unit_variance, usual_error
 from estimator.plan.variance import mean_range, mean_variance, share_factor, squares_of
@@ -22,25 +24,25 @@ from estimator.privacy.horizon import IN_WINDOW, windows_left
 from estimator.results.central import Central
 
 DELTA: Final = 1e-6
-"""Less than one device in a million: what is usually asked of epsilon for many reports together."""
+"""One in a million: the usual delta of epsilon for many reports together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PlanRequest:
     """What a plan is made for.
 
     Attributes:
         population: how many devices there are.
-        today: the UTC day from which on it counts.
+        today: the UTC day on which the plan begins.
         delta: of the tight figures of what a device reveals.
-        errors: standard errors that are wanted, by metric, in the metric's units.
+        target_errors: the requested standard error of each metric, in the metric's units.
 
     """
 
     population: int
     today: date
     delta: float = DELTA
-    errors: Mapping[str, float] = field(default_factory=dict)
+    target_errors: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,9 @@ class ShareErrors:
 
     Attributes:
         uniform: where all shares are alike.
-        worst: of the worst value in the worst population for it.
-        smallest: the smallest share whose interval lies above 0 four times in five; none if there is none.
+        worst: of the worst value, in the worst population for it.
+        smallest: the smallest share whose interval lies above 0 four times in five. None if there
+            is no such share.
 
     """
 
@@ -61,18 +64,18 @@ class ShareErrors:
 
 @dataclass(frozen=True, slots=True)
 class MetricPlan:
-    """What a metric will be able to tell in one window.
+    """How precise a metric will be in one window.
 
     Attributes:
         metric: the question.
         reports: how many are expected.
-        shares: errors of the shares, or none where it has none or no report is expected.
-        mean: the standard error of the mean in the worst population, or none.
-        wanted: the standard error that is wanted: of a share, else of the mean.
-        needed_reports: with which even the worst case is as wanted.
-        needed_devices: of which so many report.
-        central: what the tally of a window reveals by itself, if only closed tallies are published and nobody knows
-            who took part; or none, where shuffling bounds nothing.
+        shares: errors of the shares. None where it has no shares or no report is expected.
+        mean: the standard error of the mean in the worst population, or None.
+        target_error: the requested standard error: of a share, or else of the mean.
+        needed_reports: how many reports reach it even in the worst case.
+        needed_devices: how many devices send as many reports. None where none answers.
+        central: what the tally of a window reveals by itself, if only closed tallies are published
+            and nobody knows who took part. None where shuffling bounds nothing.
 
     """
 
@@ -80,7 +83,7 @@ class MetricPlan:
     reports: int
     shares: ShareErrors | None
     mean: float | None
-    wanted: float
+    target_error: float
     needed_reports: int
     needed_devices: int | None
     central: Central | None
@@ -88,61 +91,61 @@ class MetricPlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a registry will tell, and what it costs.
+    """How precise the metrics of a registry will be, and what they reveal.
 
     Attributes:
         registry: the questions.
-        wish: what it was made for.
-        answering: which part of the devices answers a question in a window.
-        metrics: one a question, in the registry's order.
-        exposures: of a device, by horizon.
+        request: what it is made for.
+        answering: the fraction of the devices that answers a question in a window.
+        metrics: a plan of each question, in the registry's order.
+        exposures: what a device reveals at most, by horizon.
         notes: sentences on what the ceilings do not allow.
 
     """
 
     registry: Registry
-    wish: Wish
+    request: PlanRequest
     answering: Fraction
     metrics: tuple[MetricPlan, ...]
     exposures: tuple[Exposure, ...]
     notes: tuple[str, ...]
 
 
-def make_plan(registry: Registry, wish: Wish) -> Plan:
+def make_plan(registry: Registry, request: PlanRequest) -> Plan:
     """Return the plan of a registry."""
-    part = answering(registry, wish.today)
-    metrics = tuple(_plan(metric, wish, part) for metric in registry.metrics.values())
+    part = answering(registry, request.today)
+    metrics = tuple(_plan(metric, request, part) for metric in registry.metrics.values())
     return Plan(
         registry,
-        wish,
+        request,
         part,
         metrics,
-        exposures(registry, wish.today, wish.delta),
-        tuple(_notes(registry, wish.today)),
+        exposures(registry, request.today, request.delta),
+        tuple(_notes(registry, request.today)),
     )
 
 
 def answering(registry: Registry, today: date) -> Fraction:
-    """Return which part of the devices answers a question in a window, on average, as they draw it.
+    """Return the fraction of the devices that answers a question in a window, on average.
 
-    Who paces takes part in one window of as many as the budget must be stretched over.
+    A device that paces takes part in one window of as many as its budget must last for.
     """
     left = {name: windows_left(metric, today) for name, metric in registry.metrics.items()}
-    asked = [metric for name, metric in registry.metrics.items() if left[name] != 0]
+    questions = [metric for name, metric in registry.metrics.items() if left[name] != 0]
     match registry.budget.strategy:
         case Strategy.SAMPLE:
-            return min(Fraction(1), Fraction(registry.budget.answers or 1, max(1, len(asked))))
+            return min(Fraction(1), Fraction(registry.budget.answers or 1, max(1, len(questions))))
         case Strategy.PACE:
-            everything = sum(metric.charge_nanos * (left[metric.name] or 0) for metric in asked)
+            everything = sum(metric.charge_nanos * (left[metric.name] or 0) for metric in questions)
             return min(Fraction(1), Fraction(registry.budget.lifetime_nanos, max(1, everything)))
     return Fraction(1)
 
 
-def _plan(metric: Metric, wish: Wish, part: Fraction) -> MetricPlan:
-    expired = windows_left(metric, wish.today) == 0
-    reports = 0 if expired else int(wish.population * part)
-    wanted = wish.errors.get(metric.name, usual_error(metric))
-    needed = reports_needed(unit_variance(metric), wanted)
+def _plan(metric: Metric, request: PlanRequest, part: Fraction) -> MetricPlan:
+    expired = windows_left(metric, request.today) == 0
+    reports = 0 if expired else int(request.population * part)
+    target_error = request.target_errors.get(metric.name, usual_error(metric))
+    needed = reports_needed(unit_variance(metric), target_error)
     variance = mean_variance(metric)
     error = math.sqrt(variance / reports) if variance is not None and reports else None
     return MetricPlan(
@@ -150,20 +153,20 @@ def _plan(metric: Metric, wish: Wish, part: Fraction) -> MetricPlan:
         reports,
         _share_errors(metric, reports),
         None if error is None else error * mean_range(metric),
-        wanted,
+        target_error,
         needed,
         math.ceil(needed / part) if part else None,
-        _central(metric, reports, wish.delta, part),
+        _central(metric, reports, request.delta, part),
     )
 
 
 def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Central | None:
-    """Return the privacy loss of a window's tally: by shuffling, and by the secret of who took part."""
-    found = central_of(metric, reports, delta, closed=True)
-    if found is None or part == 1:
-        return found
-    epsilon, at_delta = sampled(found.epsilon, found.delta, float_ceiling(part))
-    return Central(at_delta, epsilon)
+    """Return the loss of a window's tally by shuffling, and because nobody knows who took part."""
+    shuffled = central_of(metric, reports, delta, closed=True)
+    if shuffled is None or part == 1:
+        return shuffled
+    epsilon, at_delta = sampled(shuffled.epsilon, shuffled.delta, float_ceiling(part))
+    return Central(delta=at_delta, epsilon=epsilon)
 
 
 def _share_errors(metric: Metric, reports: int) -> ShareErrors | None:
@@ -177,13 +180,13 @@ def _share_errors(metric: Metric, reports: int) -> ShareErrors | None:
 
 
 def _cost(registry: Registry) -> int:
-    """Return what one window of the budget costs that answers everything, in billionths."""
+    """Return the cost of a window of the budget in which everything is answered, in billionths."""
     reports = IN_WINDOW[registry.budget.window]
     return sum(reports[metric.window] * metric.charge_nanos for metric in registry.metrics.values())
 
 
 def _affordable(registry: Registry) -> int:
-    """Return how many windows that answer everything the lifetime ceiling allows."""
+    """Return in how many windows the lifetime ceiling lets everything be answered."""
     reserves = sum(metric.reserve_nanos for metric in registry.metrics.values())
     left = max(0, registry.budget.lifetime_nanos - reserves)
     return left // max(1, min(_cost(registry), registry.budget.per_window_nanos))

@@ -1,8 +1,9 @@
 """The smallest share that would be seen: its interval lies above 0 with a probability of 80 %.
 
-The interval is the report's own, of 95 %, of one value by itself. Where the support of a value is binomial, the least
-count whose interval is above 0 is found, and then the share at which that count is reached often enough. Elsewhere
-the estimate is taken to be normal, with the variance of the worst population that has the share.
+The interval is the 95 % interval of the report, of one value by itself. Where the support of a
+value is binomial, the least count whose interval lies above 0 is found first, and then the share at
+which that count is reached often enough. Elsewhere the estimate is taken to be normal, with the
+variance of the worst population that has the share.
 """
 
 from __future__ import annotations
@@ -14,17 +15,18 @@ from typing import Final
 import numpy as np
 
 from estimator.plan.variance import Squares
-from estimator.statistics.binomial_intervals import at_most, binomial_intervals, normal_score
+from estimator.statistics.binomial_intervals import at_most, binomial_intervals
 from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, Z
 
 POWER: Final = 0.8
-"""How often the share would be seen: Cohen 1988, "Statistical power analysis for the behavioral sciences", 2.4."""
+"""How often the share would be seen: Cohen 1988, "Statistical power analysis for the behavioral
+sciences", 2.4."""
 
 Z_OF_POWER: Final = NormalDist().inv_cdf(POWER)
 
 
 def smallest_share(squares: Squares, reports: int) -> float | None:
-    """Return the smallest share that would be seen among so many reports; none if not even the share 1 would be.
+    """Return the smallest share that would be seen. None if not even the share 1 would be.
 
     Args:
         squares: of the channel.
@@ -50,7 +52,7 @@ def smallest_share(squares: Squares, reports: int) -> float | None:
 
 
 def least_count(other: float, reports: int) -> int | None:
-    """Return the least count of support whose interval lies above ``other``, the support of a share of 0; or none."""
+    """Return the least count of support whose interval lies above ``other``, or None."""
 
     def is_above(count: int) -> bool:
         return bool(binomial_intervals(np.array([count]), reports)[0][0] > other)
@@ -65,10 +67,12 @@ def least_count(other: float, reports: int) -> int | None:
 
 
 def _is_reached(count: int, reports: int, probability: float) -> bool:
-    """Whether a binomial count is at least ``count`` often enough."""
+    """Return whether a binomial count is at least ``count`` often enough."""
     if reports < EXACT_BELOW or count <= FEW:
         return at_most(count - 1, reports, probability) <= 1 - POWER
-    return float(normal_score(np.array([count - 1]), reports, np.array([probability]))[0]) <= -Z_OF_POWER
+    from scipy.special import bdtr  # noqa: PLC0415 its import takes 220 ms, and few reports do not need it
+
+    return bool(bdtr(count - 1, reports, probability) <= 1 - POWER)
 
 
 def _normal(squares: Squares, reports: int) -> float | None:

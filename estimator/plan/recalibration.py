@@ -1,4 +1,4 @@
-"""A metric at another epsilon, as its definition would make it: the real channel, without reading all of the file."""
+"""A metric at another epsilon: the channel that its definition would make."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from client_sdk.protocol import Metric, Registry
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import AUTO, channel_for
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
 from estimator.errors import PlanError
 
 
@@ -20,8 +21,8 @@ class Candidates:
     """A registry and the tables that define its metrics.
 
     Attributes:
-        registry: as it is.
-        tables: by metric, what the file says.
+        registry: with its present epsilons.
+        tables: the table of each metric in the file.
 
     """
 
@@ -30,15 +31,15 @@ class Candidates:
 
     @classmethod
     def of(cls, text: str) -> Candidates:
-        """Read a registry's TOML, once."""
+        """Read a registry's TOML."""
         return cls(Registry.parse(text), tomllib.loads(text, parse_float=Decimal)["metric"])
 
     def at(self, name: str, epsilon: str) -> Metric:
-        """Return a metric with the channel that it would have.
+        """Return a metric with the channel that it would have at an epsilon.
 
         Args:
             name: the metric's.
-            epsilon: as it would be written.
+            epsilon: as the registry would state it.
 
         Raises:
             PlanError: if there is no such channel.
@@ -52,7 +53,7 @@ class Candidates:
                 RequestedEpsilon.parse(Decimal(epsilon)),
                 table.get("mechanism", AUTO),
                 delta=None if delta is None else Fraction(delta),
-                utility=None if utility is None else tuple(tuple(Fraction(one) for one in row) for row in utility),
+                utility=None if utility is None else tuple(tuple(map(Fraction, row)) for row in utility),
                 permanent=None if permanent is None else RequestedEpsilon.parse(permanent),
             )
         except ValueError as error:

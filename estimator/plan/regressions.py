@@ -1,58 +1,59 @@
-"""What a change of a registry would cost its users: warnings for a gate before a release."""
+"""What a change of a registry would cost its users: warnings for a check before a release."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
 
-from client_sdk.protocol import Budget, Metric, Registry, Strategy, WindowKind
-from client_sdk.protocol.budget import ATTOS
+from client_sdk.protocol.budget import ATTOS, Budget, Strategy
 from client_sdk.protocol.epsilon import as_float
-from client_sdk.protocol.metric import Protects
+from client_sdk.protocol.metric import Metric, Protects
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import WindowKind
 from estimator.privacy.horizon import IN_YEAR
 
 LENGTHS = (WindowKind.DAY, WindowKind.WEEK, WindowKind.MONTH)
 """From the shortest window to the longest."""
 
-NOT_ANEW = "what was spent keeps its day and counts towards the new period, too"
+CARRIED_OVER = "what was spent keeps its day and counts towards the new period, too"
 
 
 def warnings(registry: Registry, today: date) -> list[str]:
-    """Return a line for each metric that is asked in vain, for which nobody answers, or of which nothing is kept."""
-    found = []
+    """Return a line for each metric that has expired, has no owner, or protects nothing."""
+    lines = []
     for name, metric in registry.metrics.items():
         if metric.expires is not None and metric.expires < today:
-            found.append(f"metric.{name}: expired on {metric.expires}; remove it, or set a later day")
+            lines.append(f"metric.{name}: expired on {metric.expires}; remove it, or set a later day")
         if not metric.owner:
-            found.append(f"metric.{name}: has no owner; name one here or in [app]")
+            lines.append(f"metric.{name}: has no owner; name one here or in [app]")
         if metric.protects is Protects.PATTERN and metric.max_values > 1 and not metric.keeps_patterns:
             rounded = f"a {metric.kind} that changes, for it is rounded"
-            found.append(f'metric.{name}: protects = "pattern" keeps nothing of {rounded}; say protects = "history"')
-    return found
+            lines.append(f'metric.{name}: protects = "pattern" keeps nothing of {rounded}; say protects = "history"')
+    return lines
 
 
 def regressions(old: Registry, new: Registry) -> list[str]:
     """Return a line for each change after which a device may give away more than before."""
-    found = list(_of_budget(old.budget, new.budget))
+    lines = list(_of_budget(old.budget, new.budget))
     for name, metric in new.metrics.items():
         if name in old.metrics:
-            found += [f"metric.{name}: {what}" for what in _of_metric(old.metrics[name], metric)]
+            lines += [f"metric.{name}: {what}" for what in _of_metric(old.metrics[name], metric)]
         else:
-            found.append(f"metric.{name}: is new; {_cost(metric)}")
-    return found
+            lines.append(f"metric.{name}: is new; {_cost(metric)}")
+    return lines
 
 
 def remarks(old: Registry, new: Registry) -> list[str]:
-    """Return a line for each change that looks as if it gave away more, and does not."""
+    """Return a line for each change that only seems to give away more."""
     before, after = old.budget, new.budget
     if before.window is after.window or _loosened_by_period(before, after) is not None:
         return []
     tighter = f"per_window now holds each {after.window} as a whole"
-    return [f"budget.window: was changed to a {after.window} from a {before.window}: {tighter}; {NOT_ANEW}"]
+    return [f"budget.window: was changed to a {after.window} from a {before.window}: {tighter}; {CARRIED_OVER}"]
 
 
 def _loosened_by_period(old: Budget, new: Budget) -> str | None:
-    """Return what another period of the first ceiling lets a device spend more than before, or none."""
+    """Return what a device may spend more because the first ceiling has another period, or None."""
     if LENGTHS.index(new.window) < LENGTHS.index(old.window):
         return f"each {new.window} may cost what each {old.window} might"
     if new.window is old.window:
@@ -78,7 +79,7 @@ def _of_budget(old: Budget, new: Budget) -> Iterator[str]:
         yield f"budget.delta: was raised to {new.lifetime_attos / ATTOS:g} from {old.lifetime_attos / ATTOS:g}"
     loosened = _loosened_by_period(old, new)
     if loosened is not None:
-        yield f"budget.window: was changed to a {new.window} from a {old.window}: {loosened}; {NOT_ANEW}"
+        yield f"budget.window: was changed to a {new.window} from a {old.window}: {loosened}; {CARRIED_OVER}"
     if old.strategy is not Strategy.SPLIT and new.strategy is Strategy.SPLIT:
         yield f'budget.strategy: was "{old.strategy}"; now every question is answered in every window'
     if old.strategy is Strategy.PACE and new.strategy is Strategy.SAMPLE:

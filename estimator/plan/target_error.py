@@ -1,4 +1,4 @@
-"""What is wanted of a metric: the standard error, of a share where it has shares and otherwise of the mean."""
+"""The target of a metric: the standard error of a share, or else of the mean."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import math
 from fractions import Fraction
 from typing import Final
 
-from client_sdk.protocol import Metric
+from client_sdk.protocol.metric import Metric
 from estimator.plan.variance import mean_range, mean_variance, share_factor, squares_of
 
-WANTED: Final = 0.01
-"""The error that is wanted where none is named: of a share one in a hundred, of a mean one percent of its range."""
+USUAL: Final = 0.01
+"""The target where none is named: one in a hundred for a share, one percent of the range for a
+mean."""
 
 
 def unit_variance(metric: Metric) -> float:
-    """Return the variance of one report in the worst case, in the metric's units: of a share, else of the mean."""
+    """Return the worst variance of one report: of a share, or else of the mean. In squared units."""
     squares = squares_of(metric.channel)
     if squares is not None and metric.domain.labels:
         return squares.worst * share_factor(metric) ** 2
@@ -23,10 +24,13 @@ def unit_variance(metric: Metric) -> float:
 
 
 def usual_variance(metric: Metric) -> float:
-    """Return the variance of one report, in the metric's units: of a share where all are alike, else as above.
+    """Return the variance of one report where all shares are alike; of a mean, the worst one.
 
-    It is also what ``auto`` chooses a mechanism by, so that it falls with epsilon without leaps; the worst case does
-    not, because at some epsilons a design takes over that is better for rare values and worse for common ones.
+    In squared units.
+
+    ``auto`` chooses mechanisms by this variance, so it falls with epsilon without leaps. The worst
+    variance leaps: at some epsilons a design takes over that is better for rare values and worse
+    for common ones.
     """
     squares = squares_of(metric.channel)
     if squares is not None and metric.domain.labels:
@@ -35,10 +39,16 @@ def usual_variance(metric: Metric) -> float:
 
 
 def usual_error(metric: Metric) -> float:
-    """Return the error that is wanted where none is named."""
-    return WANTED if metric.domain.labels and squares_of(metric.channel) else WANTED * mean_range(metric)
+    """Return the target where none is named."""
+    return USUAL if metric.domain.labels and squares_of(metric.channel) else USUAL * mean_range(metric)
 
 
 def reports_needed(variance: float, error: float) -> int:
-    """Return how many reports bring the standard error down to a wanted one."""
+    """Return how many reports bring the standard error down to a target.
+
+    Args:
+        variance: of one report.
+        error: the target.
+
+    """
     return max(1, math.ceil(Fraction(variance) / Fraction(error) ** 2))  # floats would overflow

@@ -1,9 +1,10 @@
-"""How sure an estimate will be, before there is any: exact variances of the report's own estimates.
+"""How precise an estimate will be: exact variances of the report's own estimates.
 
-What one report adds to the estimate of a share has a mean square that depends on its sender's answer; the variance in
-any population follows, and with it that of the worst one. All variances are those of one report; n reports have an
-n-th of it. A report of a permanent answer goes through two channels: the estimate of the second one's shares is
-mapped to the first one's, which are their mixture (Arcolezi et al. 2023, section 3).
+What one report adds to the estimate of a share has a mean square that depends on its sender's
+answer. The variance in any population follows from these, and so does that in the worst one. All
+variances are those of one report; n reports have an n-th of it. A report of a permanent answer goes
+through two channels. The estimate of the second channel's shares is mapped to the first one's,
+which are their mixture (Arcolezi et al. 2023, section 3).
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from client_sdk.protocol import Channel, Metric, Number, Subset
+from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.metric import Metric
 from estimator.estimates.mean_scale import positions_of
 from estimator.inverse import inverse_of
 from estimator.inverse.cyclic_design import LeastSquares
 from estimator.inverse.decoders import decoder_of
-from estimator.inverse.exponential import Table
+from estimator.inverse.exponential import TableInverse
 from estimator.inverse.permanent import TwoStep
 from estimator.inverse.protocol import Inverse
 from estimator.inverse.support import Balanced, Support
@@ -28,15 +32,18 @@ from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Squares:
-    """Mean squares of what a report adds to the estimate of a value's share, one entry a value or one for all alike.
+    """Mean squares of what a report adds to the estimate of a share.
+
+    There is an entry for each value, or one for all values alike.
 
     Attributes:
         inputs: how many values there are.
-        own: if the value is the sender's answer.
-        other: if it is not, for the answer of which the square is largest.
+        own: if the value is the sender's answer; shape (inputs,) or (1,), as the two below.
+        other: if it is not, for the answer with the largest square.
         average: if it is not, averaged over the other answers.
-        support: how often a report supports a value if it is the answer and if not, where nothing else matters.
-        least_reports: from so many on the interval of a share is the usual one of many reports.
+        support: how often a report supports the sender's answer, and any other value. None where
+            more matters.
+        least_reports: from how many reports on the interval of a share is that of many reports.
 
     """
 
@@ -49,7 +56,7 @@ class Squares:
 
     @property
     def uniform(self) -> float:
-        """The variance of a share where all are alike."""
+        """The variance of a share where all shares are alike."""
         share = 1 / self.inputs
         return float((self.own * share + self.average * (1 - share) - share**2).max())
 
@@ -65,12 +72,15 @@ class Squares:
 
 
 def squares_of(channel: Channel) -> Squares | None:
-    """Return the mean squares of shares, or none for a channel on a grid."""
+    """Return the mean squares of shares. None for a channel on a grid."""
     return None if decoder_of(channel) is not None else _squares(inverse_of(channel), channel.inputs)
 
 
 def mean_variance(metric: Metric) -> float | None:
-    """Return the variance of the mean in the worst population, where its range has length 1; none without a mean."""
+    """Return the variance of the mean in the worst population, on a range of length 1.
+
+    None without a mean.
+    """
     decoder = decoder_of(metric.channel)
     if decoder is not None:
         return _worst_mean(np.linspace(0.0, 1.0, decoder.squares.size), decoder.squares)
@@ -86,7 +96,7 @@ def mean_variance(metric: Metric) -> float | None:
 
 
 def mean_range(metric: Metric) -> float:
-    """Return the length of the range of a mean in its units."""
+    """Return the length of the range of a mean, in its units."""
     domain = metric.domain
     if isinstance(domain, Number):
         return float(domain.high - domain.low)
@@ -95,7 +105,10 @@ def mean_range(metric: Metric) -> float:
 
 
 def share_factor(metric: Metric) -> float:
-    """Return by what the share of an input is multiplied: of a set one of so many places is drawn."""
+    """Return the factor from the share of an input to that of a value.
+
+    Of a set, one of several places is drawn.
+    """
     return float(metric.domain.max_items) if isinstance(metric.domain, Subset) else 1.0
 
 
@@ -111,7 +124,7 @@ def _squares(inverse: Inverse, inputs: int) -> Squares:
             own, others = inverse.mean_squares[:1], inverse.mean_squares[1:]
             enough = max(EXACT_BELOW, math.ceil(FEW / inverse.other_least))
             return Squares(inputs, own, others.max(keepdims=True), others.mean(keepdims=True), least_reports=enough)
-        case Table():
+        case TableInverse():
             own = np.diagonal(inverse.mean_squares)
             others = inverse.mean_squares - np.diag(own)
             return Squares(inputs, own, others.max(axis=0), others.sum(axis=0) / (inputs - 1))
@@ -121,7 +134,7 @@ def _squares(inverse: Inverse, inputs: int) -> Squares:
 
 
 def _mixed(second: Squares, steps: TwoStep) -> Squares:
-    """Return what the squares of the second step are of both: mixtures, and the line between the two shares."""
+    """Return the squares of both steps together, from those of the second step."""
     others = second.inputs - 1
     everything = second.own + others * second.average
 
@@ -150,8 +163,9 @@ def _mixed(second: Squares, steps: TwoStep) -> Squares:
 def _worst_mean(places: Floats, squares: Floats) -> float:
     """Return the largest mean of squares less the square of the mean place, over all populations.
 
-    The square of a mean m is the largest 2 t m - t**2 over t; so the variance is the least of convex functions of t
-    (von Neumann's theorem lets the order of the two be exchanged), which is found by thirds.
+    The square of a mean m is the largest 2 t m - t**2 over t. So the variance is the least value of
+    a convex function of t, because the order of the two extremes may be exchanged (von Neumann's
+    minimax theorem). Thirds find it.
     """
 
     def bound(t: float) -> float:

@@ -1,1 +1,1 @@
-"""What devices reveal at most: composition, amplification by shuffling, exposure over time."""
+"""Upper bounds on what reports and published tallies reveal."""

@@ -1,16 +1,20 @@
-"""What a published tally reveals of one report, where more is trusted than the device alone.
+"""What a published tally reveals about one report, if more than the device alone is trusted.
 
-By itself a report is (local epsilon)-private, whoever reads it. If whoever holds the reports publishes nothing but the
-tally of a closed window, then it also hides among the others in that tally: the tally is (epsilon, delta)-private with
-an epsilon that is far smaller (*central*). All of this is assumed, and none of it can be checked from a tally:
+By itself a report is (local epsilon)-private, whoever reads it. If the holder of the reports
+publishes only the tally of a closed window, the report also hides among the others in that tally:
+the tally is (epsilon, delta)-private with a far smaller epsilon (*central*). This assumes all of
+the following, and a tally cannot show whether it holds:
 
-* Collector, store and whoever can read them publish tallies of closed windows only. A tally that is looked at while it
-  grows can be subtracted from the next look, and what is left is a few reports.
-* The reports that are counted are honest: perturbed by the channel, with coins that nobody else knows. Whoever made
-  some up can subtract them; take away as many as there may be.
-* Hidden is what one device answers. That it reports, and how many do, is not; a person with several devices loses more.
+* Collector, store, and everybody who can read them publish only tallies of closed windows. A tally
+  that is read while it grows can be subtracted from the next reading, which leaves only a few
+  reports.
+* The counted reports are honest: randomised by the channel, with coins that nobody else knows.
+  Whoever made some up can subtract them, so subtract as many as there may be.
+* The answers of one device are hidden. That it reports, and the number of reports, are not. A
+  person with several devices loses more.
 
-The figures are of one window. Who reports in several of them loses the sum, as with `composed`.
+The figures are for one window. A device that reports in several windows loses the sum, as with
+`composed`.
 """
 
 from __future__ import annotations
@@ -21,22 +25,24 @@ from collections.abc import Sequence
 from estimator.privacy.clones import MOST_EPSILON, ROUNDING, TAIL, Clones
 
 STEP = 2.0**-20
-"""How much of epsilon the search for it may leave on top."""
+"""The relative excess that the search for epsilon may leave."""
 
 
 def shuffled_epsilon(reports: int, local_epsilon: float, delta: float, *, dishonest: int = 0) -> float:
-    """Return the epsilon of the tally of so many reports at a delta, rounded up; never above that of one report.
+    """Return the epsilon of a tally at a delta, rounded up; never above that of one report.
 
-    Feldman, McMillan & Talwar: see `estimator.privacy.clones`. It holds for every channel whose own delta is 0.
+    See Feldman, McMillan & Talwar in `estimator.privacy.clones`. It holds for every channel whose
+    own delta is 0.
 
     Args:
         reports: in the tally, at least 1.
-        local_epsilon: lambda of one report, above 0.
-        delta: from 0 to 1. No amplification can be shown at 2**-100 and below.
-        dishonest: how many of the reports may be made up, or known otherwise. The report in question is always honest.
+        local_epsilon: lambda, the epsilon of one report, above 0.
+        delta: from 0 to 1. At 2**-100 and below no amplification can be shown.
+        dishonest: the number of reports that may be made up, or known otherwise. The report in
+            question is always honest.
 
     Raises:
-        ValueError: saying which argument is out of its range.
+        ValueError: naming the argument that is out of range.
 
     """
     if not 0 <= delta <= 1:
@@ -57,17 +63,18 @@ def shuffled_epsilon(reports: int, local_epsilon: float, delta: float, *, dishon
 def shuffled_delta(
     reports: int, local_epsilon: float, epsilon: float, *, dishonest: int = 0, tail: float = TAIL
 ) -> float:
-    """Return the delta of the tally of so many reports at an epsilon, rounded up.
+    """Return the delta of a tally at an epsilon, rounded up.
 
     Args:
         reports: as for `shuffled_epsilon`.
-        local_epsilon: likewise.
-        epsilon: of the tally, from 0 up.
+        local_epsilon: as for `shuffled_epsilon`.
+        epsilon: of the tally, at least 0.
         dishonest: as for `shuffled_epsilon`.
-        tail: a probability that may be given up, and is added to delta, on each side of the number of clones.
+        tail: a probability that is ignored on each side of the number of clones, and added to
+            delta.
 
     Raises:
-        ValueError: saying which argument is out of its range.
+        ValueError: naming the argument that is out of range.
 
     """
     if not epsilon >= 0:
@@ -76,16 +83,18 @@ def shuffled_delta(
 
 
 def composed(tallies: Sequence[tuple[int, float]], delta: float) -> float:
-    """Return the epsilon of several tallies together at a delta, rounded up: those of the metrics of one upload, say.
+    """Return the epsilon of several tallies together at a delta, rounded up.
 
-    Each metric is tallied by itself, which shuffles its reports apart from the others; what a device loses by all of
-    them is the sum (Dwork & Roth 2014, theorem 3.16), whichever it answered. Each gets an equal part of delta.
+    They may be those of the metrics in one upload. Each metric is tallied by itself, which shuffles
+    its reports separately. A device loses the sum over all of them (Dwork & Roth 2014, theorem
+    3.16), whichever it answered. Each tally gets an equal part of delta.
 
-    If whole uploads were published instead, in random order, one message would be all symbols of an upload. Their local
-    epsilons would add up *before* the amplification, ``shuffled_epsilon(uploads, sum, delta)``, usually to much more.
+    If whole uploads were published in random order instead, one message would be all symbols of an
+    upload. Their local epsilons would add up *before* the amplification,
+    ``shuffled_epsilon(uploads, sum, delta)``, usually to much more.
 
     Args:
-        tallies: honest reports and local epsilon of each.
+        tallies: the number of honest reports and the local epsilon of each.
         delta: of all of them together.
 
     """
@@ -94,20 +103,21 @@ def composed(tallies: Sequence[tuple[int, float]], delta: float) -> float:
 
 
 def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
-    """Return epsilon and delta where nobody knows which devices took part, rounded up.
+    """Return epsilon and delta if nobody knows which devices took part, rounded up.
 
-    ln(1 + rate (e^epsilon - 1)) and rate * delta: Balle, Barthe & Gaboardi 2018, "Privacy amplification by
-    subsampling", theorem 9 (a sample of a fixed size without replacement; one answer changes). It fits devices that
-    take part by a secret coin each, of the same bias whatever their answers: given how many did, they are a random
-    subset.
+    They are ln(1 + rate (e^epsilon - 1)) and rate * delta: Balle, Barthe & Gaboardi 2018, "Privacy
+    amplification by subsampling", theorem 9 (a sample of fixed size without replacement; one answer
+    changes). This applies to devices that take part by a secret coin each, with the same bias
+    whatever their answers: given the number that did, they are a random subset.
 
     Args:
         epsilon: of the tally of those who took part.
-        delta: of it, too.
-        rate: those who took part over all who threw the coin, from 0 to 1; the coin's bias is about that.
+        delta: of that tally.
+        rate: those who took part divided by all who threw the coin, from 0 to 1; approximately the
+            coin's bias.
 
     Raises:
-        ValueError: if it is no such share.
+        ValueError: if the rate is not from 0 to 1.
 
     """
     if not 0 <= rate <= 1:

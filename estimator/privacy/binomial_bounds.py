@@ -1,4 +1,4 @@
-"""Binomial laws of any size in floats, each with a bound on its error on the side that its name says."""
+"""Binomial laws of any size in floats, bounded from the side that each function names."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ import numpy as np
 from estimator.statistics.arrays import Floats
 
 EXACT_BELOW = 32
-"""From here on Stirling's series to 1/n^7 errs by less than 1 / (1188 n^9), which is below 3e-17."""
+"""From here on Stirling's series to 1/n^7 errs by less than 1 / (1188 n^9), which is below
+3e-17."""
 
 FIXED_ERROR = 2.0**-43
-"""A thousand units in the last place: more than the handful of roundings of numbers below 128 and of a fraction."""
+"""A thousand units in the last place: more than the few roundings of numbers below 128 and of a
+fraction."""
 
 ERROR_PER_STEP = 2.0**-46
-"""A logarithm is rounded where two terms cancel that are as large as the distance from the mean times at most 40."""
+"""A logarithm loses digits where two terms cancel that are at most 40 times the distance from the
+mean."""
 
 DEPTH = 64
-"""Partial quotients of the tail; an even number, so that what is left out makes it smaller. One standard deviation from
-the mean of 10**8 trials they leave out less than one part in 10**6, at two less than one in 10**12."""
+"""Partial quotients of the tail. The number is even, so that the omitted rest makes the tail
+smaller. At one standard deviation from the mean of 10**8 trials the rest is less than one part in
+10**6, at two less than one in 10**12."""
 
 _STIRLING = np.array([0.0] + [math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n for n in range(1, EXACT_BELOW)])
 _STIRLING[1:] -= math.log(2 * math.pi) / 2
@@ -32,36 +36,42 @@ def log_mass_ceiling(successes: Floats, trials: Floats, probability: float, comp
         successes: from 0 to ``trials``.
         trials: whole numbers.
         probability: of a success, above 0.
-        complement: of a failure, above 0: given because one minus a probability near one has lost its digits.
+        complement: of a failure, above 0. It is given because one minus a probability near one has
+            lost its digits.
 
     """
     failures = trials - successes
     mean = trials * probability
     ends = (successes == 0) | (failures == 0)
-    some, others, all_of_them = (np.where(ends, 1.0, number) for number in (successes, failures, trials))
-    inner = _stirling_error(all_of_them) - _stirling_error(some) - _stirling_error(others)
-    inner -= _deviance(some, all_of_them * probability) + _deviance(others, all_of_them * complement)
-    inner += np.log(all_of_them / (2 * math.pi * some * others)) / 2
+    inner_successes, inner_failures, inner_trials = (
+        np.where(ends, 1.0, number) for number in (successes, failures, trials)
+    )
+    inner = _stirling_error(inner_trials) - _stirling_error(inner_successes) - _stirling_error(inner_failures)
+    inner -= _deviance(inner_successes, inner_trials * probability) + _deviance(
+        inner_failures, inner_trials * complement
+    )
+    inner += np.log(inner_trials / (2 * math.pi * inner_successes * inner_failures)) / 2
     outer = successes * _logarithm(probability, complement) + failures * _logarithm(complement, probability)
     logarithm: Floats = np.where(ends, outer, inner)
     return logarithm + FIXED_ERROR + ERROR_PER_STEP * np.abs(successes - mean)
 
 
 def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
-    """Return P(heads >= least) / P(heads = least - 1) for so many fair coins, rounded down.
+    """Return P(heads >= least) / P(heads = least - 1) for fair coins, rounded down.
 
-    The continued fraction of the incomplete beta function (DiDonato & Morris 1992, "Algorithm 708", BFRAC) at one
-    half. Above the mean all its terms are positive, so that it lies between any two neighbouring convergents.
+    This is the continued fraction of the incomplete beta function (DiDonato & Morris 1992,
+    "Algorithm 708", BFRAC) at one half. Above the mean all its terms are positive, so it lies
+    between any two neighbouring convergents.
 
     Args:
         least: above the mean: from (trials + 1) / 2 to trials + 1.
-        trials: whole numbers from 0.
+        trials: the number of coins, from 0.
 
     """
     a, b = least, trials - least + 1
     fraction = np.zeros_like(a)
     for n in range(DEPTH - 1, -1, -1):
-        left = np.maximum(b - n, 0.0)  # the fraction ends where nothing is left
+        left = np.maximum(b - n, 0.0)  # the fraction ends at 0
         width = a + 2 * n - 1
         partial = n + (a + n) / (width + 2) * ((a - b) / 2 + 1 + 1.5 * n)
         numerator: Floats | float = 1.0
@@ -74,12 +84,12 @@ def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
 
 
 def _logarithm(probability: float, complement: float) -> float:
-    """Return the logarithm of a probability, from its complement where that has the digits that matter."""
+    """Return the logarithm of a probability, from its complement if that has more digits."""
     return math.log(probability) if probability < complement else math.log1p(-complement)
 
 
 def _stirling_error(count: Floats) -> Floats:
-    """Return log n! less Stirling's approximation, for n from 1."""
+    """Return log n! minus Stirling's approximation, for n from 1."""
     large = np.maximum(count, EXACT_BELOW)
     square = large**2
     series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / square) / square) / square) / large

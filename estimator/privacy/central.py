@@ -1,4 +1,7 @@
-"""What the tallies of a report reveal if nothing else is published, as `estimator.privacy.amplification` assumes."""
+"""What the tallies of a report reveal if nothing else is published.
+
+For the assumptions see `estimator.privacy.amplification`.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,21 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from client_sdk.protocol import Metric
 from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.metric import Metric
 from estimator.privacy.amplification import composed, shuffled_epsilon
 from estimator.privacy.clones import ROUNDING
 from estimator.results.central import Central
 
 
 def central_of(metric: Metric, reports: int, delta: float, *, closed: bool) -> Central | None:
-    """Return what a tally of the metric reveals at a delta, or none where there is nothing to say.
+    """Return what a tally of the metric reveals at a delta.
 
-    That is so while its window is open, because the tally is looked at again; without any report; and for a channel
-    with a delta of its own, of which no amplification is shown here: what holds for each report is in the registry.
+    Returns:
+        The epsilon, or None if there is none to show: while the window is open, because the tally
+        is read again; without reports; and for a channel with a delta of its own, for which no
+        amplification is shown here. Its promise for each report is in the registry.
+
     """
     if not closed or reports == 0 or metric.delta > 0:
         return None
@@ -25,10 +31,17 @@ def central_of(metric: Metric, reports: int, delta: float, *, closed: bool) -> C
 
 
 def together(tallies: Sequence[tuple[Metric, int]], delta: float) -> Central | None:
-    """Return what closed tallies, each a metric and its reports, reveal together of a device that is in all of them.
+    """Return what closed tallies reveal together about a device that is in all of them.
 
-    A channel with a delta of its own counts with what it promises for each report. If those deltas use up the one that
-    is given, there is nothing to say.
+    A channel with a delta of its own counts with its promise for each report.
+
+    Args:
+        tallies: the metric and the number of reports of each.
+        delta: of all of them together.
+
+    Returns:
+        The epsilon, or None if the channels' own deltas use up the given one.
+
     """
     counted = [(metric, reports) for metric, reports in tallies if reports > 0]
     pure = [(reports, as_float(metric.epsilon_nanos)) for metric, reports in counted if not metric.delta]

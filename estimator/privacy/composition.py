@@ -1,15 +1,18 @@
-"""What many reports reveal together at a delta: their privacy losses composed, rounded up throughout.
+"""What many reports reveal together at a delta: composed privacy losses, rounded up.
 
-The worst pair of answers of a channel has a privacy loss, the logarithm of the ratio of a symbol's probabilities. The
-loss of several reports is the sum of theirs, and its distribution says for every delta the least epsilon that holds
-(Dwork & Rothblum 2016, "Concentrated differential privacy", section 1; Koskela, Jälkö & Honkela 2020, "Computing tight
-differential privacy guarantees using FFT"). For randomised response the sum is exact and the result is the optimum of
-Kairouz, Oh & Viswanath 2015, "The composition theorem for differential privacy", theorem 3.3. Losses of different
-sizes meet on a common grid, each moved up to the next point once; what is cut off counts as delta.
+The worst pair of answers of a channel has a privacy loss, the logarithm of the ratio of a symbol's
+probabilities. The loss of several reports is the sum of theirs, and its distribution gives for
+every delta the least epsilon that holds (Dwork & Rothblum 2016, "Concentrated differential
+privacy", section 1; Koskela, Jälkö & Honkela 2020, "Computing tight differential privacy guarantees
+using FFT"). For randomised response the sum is exact and the result is the optimum of Kairouz, Oh &
+Viswanath 2015, "The composition theorem for differential privacy", theorem 3.3. Losses of different
+sizes are placed on a common grid, each moved up to the next point once; the parts that are cut off
+count as delta.
 
-Where a ceiling stops the reports and not the calendar, any mixture of them may have been made. That is bounded by the
-moments of the loss, the dearest mixture at each order: a Rényi filter (Feldman & Zrnic 2021, "Individual privacy
-accounting via a Rényi filter", section 4), so that it also holds if what was said before decides what is asked next.
+If a ceiling and not the calendar limits the reports, any mixture of them may have been sent. The
+moments of the loss bound it, with the costliest mixture at each order. This is a Rényi filter
+(Feldman & Zrnic 2021, "Individual privacy accounting via a Rényi filter", section 4), so it also
+holds if earlier answers decide later questions.
 """
 
 from __future__ import annotations
@@ -25,25 +28,26 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import BISECTIONS
 
 CELLS = 2**16
-"""Of the grid: a hundred different losses are moved up by less than a part in 500 of the span together."""
+"""Of the grid: a hundred different losses together are moved up by less than a part in 500 of the
+span."""
 
 CUT = 2.0**-12
-"""Of delta: how much of it may be spent on tails that are cut off, all together."""
+"""The fraction of delta that all tails together may lose by cutting."""
 
 ROUNDING = 1 + 2.0**-40
-"""By how much floats may have rounded a sum of losses down, and more."""
+"""More than the factor by which floats may have rounded a sum of losses down."""
 
 ORDERS = 2.0 ** np.arange(-8, 16, 0.125)
-"""Orders of the moments that are tried; between two neighbours the bound hardly changes."""
+"""Orders of the moments that are tried. The bound hardly changes between two neighbours."""
 
 
-class Loss(NamedTuple):
+class PrivacyLoss(NamedTuple):
     """The privacy loss of a report for its worst pair of answers: one of epsilon, 0 and -epsilon.
 
     Attributes:
         epsilon: rounded up.
-        extreme: how often the loss is epsilon, under the answer that makes it so.
-        delta: how often the loss has no bound.
+        extreme: the probability that the loss is epsilon, under the answer for which it is.
+        delta: the probability that the loss has no bound.
 
     """
 
@@ -52,8 +56,12 @@ class Loss(NamedTuple):
     delta: float = 0.0
 
     @classmethod
-    def worst(cls, epsilon: float, delta: float = 0.0) -> Loss:
-        """Return that of randomised response: no channel of the same epsilon and delta has more (theorem 3.1)."""
+    def worst(cls, epsilon: float, delta: float = 0.0) -> PrivacyLoss:
+        """Return the loss of randomised response.
+
+        No channel of the same epsilon and delta has more (Kairouz, Oh & Viswanath 2015, theorem
+        3.1).
+        """
         return cls(epsilon, 1 / (1 + math.exp(-epsilon)), delta)
 
     def moment(self, order: float) -> float:
@@ -66,29 +74,45 @@ class Loss(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Law:
-    """How a sum of losses is distributed: on the points ``first``, ``first`` + 1, … of a grid, or without bound."""
+class _LossDistribution:
+    """The distribution of a sum of losses, on the points ``first``, ``first`` + 1, … of a grid.
+
+    Attributes:
+        first: the first point.
+        masses: the probability of each point.
+        unbounded: the probability that the sum has no bound.
+
+    """
 
     first: int
     masses: Floats
     unbounded: float = 0.0
 
-    def cut(self, tail: float) -> _Law:
-        """Return a law without tails: the upper one has no bound, the lower one is moved up."""
+    def cut(self, tail: float) -> _LossDistribution:
+        """Return the distribution without tails.
+
+        The upper tail has no bound any more; the lower one is moved up.
+        """
         keep_to = self.masses.size - int((np.cumsum(self.masses[::-1]) <= tail).sum())
         keep_from = int((np.cumsum(self.masses[:keep_to]) <= tail).sum())
         masses = self.masses[keep_from:keep_to].copy()
         masses[:1] += self.masses[:keep_from].sum()
-        return _Law(self.first + keep_from, masses, self.unbounded + float(self.masses[keep_to:].sum()))
+        return _LossDistribution(self.first + keep_from, masses, self.unbounded + float(self.masses[keep_to:].sum()))
 
-    def plus(self, other: _Law) -> _Law:
-        """Return the law of the sum; all terms are positive, so that no digits are lost."""
+    def plus(self, other: _LossDistribution) -> _LossDistribution:
+        """Return the distribution of the sum. All terms are positive, so no digits are lost."""
         unbounded = 1 - (1 - self.unbounded) * (1 - other.unbounded)
-        return _Law(self.first + other.first, np.convolve(self.masses, other.masses), unbounded)
+        return _LossDistribution(self.first + other.first, np.convolve(self.masses, other.masses), unbounded)
 
-    def times(self, reports: int, tail: float) -> _Law:
-        """Return the law of the sum of so many; ``tail`` is what may be cut off on either side, all together."""
-        share, doubled, summed = tail / (4 * reports), self, _Law(0, np.ones(1))
+    def times(self, reports: int, tail: float) -> _LossDistribution:
+        """Return the distribution of the sum of many reports.
+
+        Args:
+            reports: their number.
+            tail: the probability that may be cut off on either side, in total.
+
+        """
+        share, doubled, summed = tail / (4 * reports), self, _LossDistribution(0, np.ones(1))
         while reports:
             if reports & 1:
                 summed = summed.plus(doubled).cut(share)
@@ -97,12 +121,15 @@ class _Law:
         return summed
 
 
-def composed_epsilon(reports: Mapping[Loss, int], delta: float) -> float:
-    """Return the epsilon of all reports together at a delta, rounded up; infinite where delta does not suffice.
+def composed_epsilon(reports: Mapping[PrivacyLoss, int], delta: float) -> float:
+    """Return the epsilon of all reports together at a delta, rounded up.
 
     Args:
-        reports: how many there are of each loss.
-        delta: how often epsilon may not hold, above 0.
+        reports: the number of reports of each loss.
+        delta: the probability with which epsilon may fail to hold, above 0.
+
+    Returns:
+        The epsilon; infinite if delta is too small.
 
     """
     several = {loss: number for loss, number in reports.items() if number and loss.epsilon}
@@ -120,20 +147,21 @@ def composed_epsilon(reports: Mapping[Loss, int], delta: float) -> float:
 
 
 def bounded_epsilon(
-    reports: Mapping[Loss, float],
-    charges: Mapping[Loss, int],
+    reports: Mapping[PrivacyLoss, float],
+    charges: Mapping[PrivacyLoss, int],
     ceiling: int,
-    besides: Mapping[Loss, float],
+    besides: Mapping[PrivacyLoss, float],
     delta: float,
 ) -> float:
-    """Return an epsilon at a delta that holds for every choice of reports whose charges stay within a ceiling.
+    """Return an epsilon at a delta for every choice of reports within a ceiling of charges.
 
     Args:
-        reports: how many there may be of each loss; infinitely many where only the ceiling stops them.
-        charges: what each is charged, above 0.
+        reports: the most reports of each loss; infinite if only the ceiling limits them.
+        charges: the charge of each, above 0.
         ceiling: the most that all charges add up to.
-        besides: reports that are not charged.
-        delta: how often epsilon may not hold, above 0; that of the reports themselves is not looked at.
+        besides: reports without a charge.
+        delta: the probability with which epsilon may fail to hold, above 0. The delta of the
+            reports themselves is ignored.
 
     """
     least = math.inf
@@ -141,7 +169,7 @@ def bounded_epsilon(
         worth = {loss: loss.moment(order) for loss in reports}
         moment = sum(number * loss.moment(order) for loss, number in besides.items())
         left = float(ceiling)
-        for loss in sorted(reports, key=lambda one: worth[one] / charges[one], reverse=True):
+        for loss in sorted(reports, key=lambda loss: worth[loss] / charges[loss], reverse=True):
             number = min(reports[loss], left / charges[loss])
             moment, left = moment + number * worth[loss], left - number * charges[loss]
         # Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy", proposition 12
@@ -150,23 +178,24 @@ def bounded_epsilon(
     return max(0.0, least * ROUNDING)
 
 
-def _of_one(loss: Loss) -> _Law:
+def _of_one(loss: PrivacyLoss) -> _LossDistribution:
     low = loss.extreme * math.exp(-loss.epsilon)
-    return _Law(-1, np.array([low, max(0.0, 1 - loss.extreme - low), loss.extreme]))
+    return _LossDistribution(-1, np.array([low, max(0.0, 1 - loss.extreme - low), loss.extreme]))
 
 
-def _on_grid(law: _Law, epsilon: float, step: float) -> _Law:
-    """Return the law on the grid of a step, every loss moved up to the next point."""
+def _on_grid(law: _LossDistribution, epsilon: float, step: float) -> _LossDistribution:
+    """Return the distribution on the grid of a step, with every loss moved up to the next point."""
     points = np.ceil((law.first + np.arange(law.masses.size)) * (epsilon / step)).astype(np.int64)
     first = int(points[0])
-    return _Law(first, np.bincount(points - first, law.masses).astype(np.float64), law.unbounded)
+    return _LossDistribution(first, np.bincount(points - first, law.masses).astype(np.float64), law.unbounded)
 
 
-def _convolved(laws: list[_Law]) -> tuple[_Law, float]:
-    """Return the law of the sum, and by how much rounding may have changed the mass of any set of points.
+def _convolved(laws: list[_LossDistribution]) -> tuple[_LossDistribution, float]:
+    """Return the distribution of the sum, and a bound on its rounding error.
 
-    The error of a transform is below log2 n units in the last place of its length (Higham 2002, "Accuracy and
-    stability of numerical algorithms", theorem 24.2); that of a sum of n points is at most sqrt(n) times as large.
+    The bound holds for the mass of any set of points. The error of a transform is below log2 n
+    units in the last place of its length (Higham 2002, "Accuracy and stability of numerical
+    algorithms", theorem 24.2); that of a sum of n points is at most sqrt(n) times as large.
     """
     size = sum(law.masses.size for law in laws) - len(laws) + 1
     length = 1 << size.bit_length()
@@ -177,10 +206,10 @@ def _convolved(laws: list[_Law]) -> tuple[_Law, float]:
         kept *= 1 - law.unbounded
     masses: Floats = np.maximum(np.fft.irfft(spectrum, length)[:size], 0.0)
     error = float(np.finfo(float).eps) * math.log2(length) * math.sqrt(length) * (len(laws) + 1)
-    return _Law(sum(law.first for law in laws), masses, 1 - kept), error
+    return _LossDistribution(sum(law.first for law in laws), masses, 1 - kept), error
 
 
-def _least_epsilon(step: float, law: _Law, delta: float) -> float:
+def _least_epsilon(step: float, law: _LossDistribution, delta: float) -> float:
     left = delta - law.unbounded
     if left <= 0:
         return math.inf

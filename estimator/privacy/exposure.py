@@ -1,8 +1,9 @@
-"""What a device reveals at most: in a window, a month, a year and its life.
+"""The most a device reveals in a window, a month, a year and its life.
 
-Two figures where answers are charged once for good (``protects = "pattern"``): two histories of any kind are told apart
-by all reports, on which there is no ceiling; two of one pattern, whose answers are equal in the same windows, by the
-permanent answers that differ. Sums are exact integers, bounded by the ceilings as the ledger keeps them.
+There are two figures if answers are charged once for good (``protects = "pattern"``). Two histories
+of any kind are separated by all reports, which have no ceiling. Two histories of one pattern, with
+equal answers in the same windows, are separated by the permanent answers that differ. Sums are
+exact integers, bounded by the ceilings as the ledger keeps them.
 """
 
 from __future__ import annotations
@@ -11,29 +12,31 @@ import math
 from dataclasses import dataclass
 from datetime import date
 
-from client_sdk.protocol import Metric, Registry
 from client_sdk.protocol.budget import ATTOS
 from client_sdk.protocol.epsilon import as_float
-from client_sdk.protocol.metric import Protects
-from estimator.privacy.composition import Loss, bounded_epsilon, composed_epsilon
-from estimator.privacy.horizon import Counted, Horizon, ceiling, counted, most_reports
+from client_sdk.protocol.metric import Metric, Protects
+from client_sdk.protocol.registry.registry import Registry
+from estimator.privacy.composition import PrivacyLoss, bounded_epsilon, composed_epsilon
+from estimator.privacy.horizon import Horizon, MetricReports, ceiling, dearest_reports, most_reports
 from estimator.privacy.privacy_loss import loss_of
 
 MOST_COMPOSED = 10**6
-"""Reports of one loss whose distribution is added up; more of them are bounded by moments."""
+"""Up to this number of reports of one loss its distribution is added up; more are bounded by
+moments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """The worst case of a device over a horizon; none stands for no bound at all.
+    """The worst case of a device over a horizon. None stands for the absence of any bound.
 
     Attributes:
-        horizon: how long.
+        horizon: the period.
         any_nanos: epsilon of any two histories, in billionths.
-        pattern_nanos: epsilon of two histories of one pattern, where the answers of metrics that keep none may be any;
-            none also where no metric keeps patterns: then nothing is claimed of them.
+        pattern_nanos: epsilon of two histories of one pattern, while the answers of metrics that
+            keep no patterns may be any. Also None if no metric keeps patterns: then nothing is
+            claimed for them.
         tight: epsilon of any two histories at ``delta``; never more than by plain addition.
-        delta: at which.
+        delta: of ``tight``.
 
     """
 
@@ -58,11 +61,13 @@ def exposures(registry: Registry, today: date, delta: float) -> tuple[Exposure, 
 
 def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -> Exposure:
     most = ceiling(registry, horizon, today)
-    possible = [Counted(metric, most_reports(registry, metric, horizon, today)) for metric in registry.metrics.values()]
+    possible = [
+        MetricReports(metric, most_reports(registry, metric, horizon, today)) for metric in registry.metrics.values()
+    ]
     charged, free = _by_charge(possible)
-    together, _ = _by_charge(counted(registry, horizon, today))
-    free_nanos = sum(one.any_nanos for one in free)
-    any_nanos = min(most, sum(one.any_nanos for one in together)) + free_nanos
+    together, _ = _by_charge(dearest_reports(registry, horizon, today))
+    free_nanos = sum(question.any_nanos for question in free)
+    any_nanos = min(most, sum(question.any_nanos for question in together)) + free_nanos
     left = delta - _deltas(registry, charged)
     tight = math.inf if left <= 0 or math.isinf(free_nanos) else _tight(charged, together, free, most, left)
     least = min(tight, math.inf if math.isinf(any_nanos) else as_float(int(any_nanos)))
@@ -70,35 +75,41 @@ def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -
     return Exposure(horizon, _whole(any_nanos), pattern, None if math.isinf(least) else least, delta)
 
 
-def _pattern_nanos(registry: Registry, charged: list[Counted], free: list[Counted], most: int) -> int | None:
+def _pattern_nanos(
+    registry: Registry, charged: list[MetricReports], free: list[MetricReports], most: int
+) -> int | None:
     if not any(metric.keeps_patterns for metric in registry.metrics.values()):
         return None
-    kept = sum(one.pattern_nanos for one in free if one.metric.keeps_patterns)
-    paid = min(min(most, sum(one.any_nanos for one in charged)) + kept, registry.budget.lifetime_nanos)
-    return _whole(paid + sum(one.any_nanos for one in free if not one.metric.keeps_patterns))
+    kept = sum(question.pattern_nanos for question in free if question.metric.keeps_patterns)
+    paid = min(min(most, sum(question.any_nanos for question in charged)) + kept, registry.budget.lifetime_nanos)
+    return _whole(paid + sum(question.any_nanos for question in free if not question.metric.keeps_patterns))
 
 
-def _by_charge(made: list[Counted]) -> tuple[list[Counted], list[Counted]]:
-    """Return the metrics of which every report is charged, and those that are charged once for good."""
-    free = [one for one in made if one.metric.protects is Protects.PATTERN]
-    return [one for one in made if one not in free], free
+def _by_charge(reports: list[MetricReports]) -> tuple[list[MetricReports], list[MetricReports]]:
+    """Return the metrics with a charge for every report, and those charged once for good."""
+    free = [question for question in reports if question.metric.protects is Protects.PATTERN]
+    return [question for question in reports if question not in free], free
 
 
-def _tight(charged: list[Counted], together: list[Counted], free: list[Counted], most: int, delta: float) -> float:
+def _tight(
+    charged: list[MetricReports], together: list[MetricReports], free: list[MetricReports], most: int, delta: float
+) -> float:
     """Return the least epsilon that is known to hold at a delta.
 
     Args:
-        charged: what could be reported, within the ceiling.
-        together: the same, or of drawn questions the dearest; each of these counts as the worst channel of its
-            epsilon, because another one that was drawn may tell more than it at a smaller epsilon.
-        free: what is reported without a charge; where one permanent answer speaks for all, its epsilon is added.
+        charged: the possible reports, within the ceiling.
+        together: the same; of drawn questions, those of the largest epsilon. Each of these counts
+            as the worst channel of its epsilon, because another drawn question may reveal more at a
+            smaller epsilon.
+        free: reports without a charge. If one permanent answer speaks for all, its epsilon is
+            added.
         most: the ceiling, in billionths.
-        delta: what is left of it for the losses.
+        delta: what remains of it for the losses.
 
     """
-    reports, besides = _by_loss(charged), _by_loss([one for one in free if not one.speaks_once])
-    spoken = as_float(int(sum(one.any_nanos for one in free if one.speaks_once)))
-    charges = {_pure(one.metric): one.metric.charge_nanos for one in charged}
+    reports, besides = _by_loss(charged), _by_loss([question for question in free if not question.speaks_once])
+    spoken = as_float(int(sum(question.any_nanos for question in free if question.speaks_once)))
+    charges = {_pure(question.metric): question.metric.charge_nanos for question in charged}
     bounds = [bounded_epsilon(reports, charges, most, besides, delta)]
     if len(reports) == 1 and len(together) == len(charged):
         reports = {loss: min(number, most // charges[loss]) for loss, number in reports.items()}
@@ -110,25 +121,25 @@ def _tight(charged: list[Counted], together: list[Counted], free: list[Counted],
     return math.nextafter(min(bounds) + spoken, math.inf) if spoken else min(bounds)
 
 
-def _by_loss(made: list[Counted], *, worst: bool = False) -> dict[Loss, float]:
-    found: dict[Loss, float] = {}
-    for one in made:
-        loss = Loss.worst(as_float(one.metric.epsilon_nanos)) if worst else _pure(one.metric)
-        found[loss] = found.get(loss, 0) + (math.inf if one.reports is None else one.reports)
-    return found
+def _by_loss(reports: list[MetricReports], *, worst: bool = False) -> dict[PrivacyLoss, float]:
+    of_losses: dict[PrivacyLoss, float] = {}
+    for question in reports:
+        loss = PrivacyLoss.worst(as_float(question.metric.epsilon_nanos)) if worst else _pure(question.metric)
+        of_losses[loss] = of_losses.get(loss, 0) + (math.inf if question.reports is None else question.reports)
+    return of_losses
 
 
-def _pure(metric: Metric) -> Loss:
-    """Return its loss without its delta, which is added up once for all."""
+def _pure(metric: Metric) -> PrivacyLoss:
+    """Return the loss without its delta; deltas are added up separately."""
     return loss_of(metric.channel)._replace(delta=0.0)
 
 
-def _deltas(registry: Registry, charged: list[Counted]) -> float:
+def _deltas(registry: Registry, charged: list[MetricReports]) -> float:
     """Return the deltas of all reports together, bounded by the ceiling of the ledger."""
     summed = sum(
-        float(one.metric.delta) * (math.inf if one.reports is None else one.reports)
-        for one in charged
-        if one.metric.delta
+        float(question.metric.delta) * (math.inf if question.reports is None else question.reports)
+        for question in charged
+        if question.metric.delta
     )
     return min(summed, registry.budget.lifetime_attos / ATTOS)
 

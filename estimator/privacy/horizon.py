@@ -1,4 +1,4 @@
-"""How often a device may report within a window, a month, a year and its life, and what that may be charged."""
+"""How often a device may report within a window, a month, a year and its life, and the ceilings."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from datetime import UTC, date, datetime, time
 from enum import StrEnum
 from typing import Final
 
-from client_sdk.protocol import Metric, Registry, Strategy, Window, WindowKind
-from client_sdk.protocol.metric import Protects
+from client_sdk.protocol.budget import Strategy
+from client_sdk.protocol.metric import Metric, Protects
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import Window, WindowKind
 
 
 class Horizon(StrEnum):
-    """How long one looks."""
+    """A period."""
 
     WINDOW = "window"
     MONTH = "month"
@@ -22,7 +24,8 @@ class Horizon(StrEnum):
 
 
 IN_MONTH: Final = {WindowKind.DAY: 31, WindowKind.WEEK: 6, WindowKind.MONTH: 1}
-"""Windows that a calendar month may touch: one that begins on a Sunday and has 30 days or more touches six weeks."""
+"""Windows that a calendar month may touch: one that begins on a Sunday and has 30 days or more
+touches six weeks."""
 
 IN_YEAR: Final = {WindowKind.DAY: 366, WindowKind.WEEK: 54, WindowKind.MONTH: 12}
 """Windows that a calendar year may touch: a leap year that begins on a Sunday touches 54 weeks."""
@@ -32,25 +35,31 @@ IN_WINDOW: Final = {
     WindowKind.WEEK: {WindowKind.DAY: 7, WindowKind.WEEK: 1, WindowKind.MONTH: 2},
     WindowKind.MONTH: IN_MONTH,
 }
-"""Windows of a metric that one of the budget may touch."""
+"""Windows of a metric that a window of the budget may touch."""
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """A metric and how often it is reported within a horizon at most; none for as often as the ceilings allow."""
+class MetricReports:
+    """A metric and the most reports of it within a horizon.
+
+    Attributes:
+        metric: the definition.
+        reports: the number, or None if only the ceilings limit it.
+
+    """
 
     metric: Metric
     reports: int | None
 
     @property
     def any_nanos(self) -> float:
-        """What its reports reveal of any two histories; may be infinite."""
+        """The epsilon of its reports for any two histories, in billionths; may be infinite."""
         added = math.inf if self.reports is None else self.reports * self.metric.epsilon_nanos
         return min(added, self.metric.reserve_nanos) if self.speaks_once else added
 
     @property
     def pattern_nanos(self) -> float:
-        """What they reveal of two histories of one pattern; as of any two, where the device keeps no patterns."""
+        """Their epsilon for two histories of one pattern; of any two if it keeps no patterns."""
         metric = self.metric
         if not metric.keeps_patterns:
             return self.any_nanos
@@ -59,12 +68,12 @@ class Counted:
 
     @property
     def speaks_once(self) -> bool:
-        """Whether one permanent answer speaks for a whole history: then its epsilon bounds all reports."""
+        """Whether one permanent answer speaks for a whole history, and bounds all reports."""
         return self.metric.protects is Protects.PATTERN and self.metric.max_values == 1
 
 
 def windows_left(metric: Metric, today: date) -> int | None:
-    """Return in how many windows a metric is asked from today on, or none if it does not expire."""
+    """Return the number of windows of a metric from today on. None if it does not expire."""
     if metric.expires is None:
         return None
     first = Window.of(metric.window, datetime.combine(today, time(), UTC).timestamp()).first_day
@@ -79,10 +88,11 @@ def windows_left(metric: Metric, today: date) -> int | None:
             return 12 * (metric.expires.year - first.year) + metric.expires.month - first.month + 1
 
 
-def counted(registry: Registry, horizon: Horizon, today: date) -> list[Counted]:
-    """Return how often each metric is reported at most, the ceilings aside.
+def dearest_reports(registry: Registry, horizon: Horizon, today: date) -> list[MetricReports]:
+    """Return the most reports of each metric, ignoring the ceilings.
 
-    Of questions that are drawn, the dearest ones stand for all: what is asked in a window tells no more than they do.
+    If questions are drawn, those of the largest epsilon stand for all: the drawn questions of a
+    window reveal no more than they do.
     """
     metrics = list(registry.metrics.values())
     if registry.budget.strategy is Strategy.SAMPLE:
@@ -90,12 +100,12 @@ def counted(registry: Registry, horizon: Horizon, today: date) -> list[Counted]:
         metrics = metrics[: registry.budget.answers]
         left = [windows_left(metric, today) for metric in registry.metrics.values()]
         most = None if None in left else max(windows or 0 for windows in left)
-        return [Counted(metric, _least(most, _limit(registry, metric, horizon))) for metric in metrics]
-    return [Counted(metric, most_reports(registry, metric, horizon, today)) for metric in metrics]
+        return [MetricReports(metric, _least(most, _limit(registry, metric, horizon))) for metric in metrics]
+    return [MetricReports(metric, most_reports(registry, metric, horizon, today)) for metric in metrics]
 
 
 def most_reports(registry: Registry, metric: Metric, horizon: Horizon, today: date) -> int | None:
-    """Return how often a metric is reported within a horizon at most, or none if only the ceilings stop it."""
+    """Return the most reports of a metric in a horizon. None if only ceilings limit them."""
     return _least(windows_left(metric, today), _limit(registry, metric, horizon))
 
 
@@ -115,9 +125,13 @@ def _least(*bounds: int | None) -> int | None:
 
 
 def ceiling(registry: Registry, horizon: Horizon, today: date) -> int:
-    """Return what all charges within a horizon add up to at most, in billionths."""
+    """Return the most that all charges within a horizon add up to, in billionths."""
     budget = registry.budget
-    most = sum(one.reports * one.metric.charge_nanos for one in counted(registry, Horizon.WINDOW, today) if one.reports)
+    most = sum(
+        question.reports * question.metric.charge_nanos
+        for question in dearest_reports(registry, Horizon.WINDOW, today)
+        if question.reports
+    )
     reserves = sum(metric.reserve_nanos for metric in registry.metrics.values())
     window = min(budget.per_window_nanos, most + reserves, budget.least_ceiling_nanos)
     month = min(IN_MONTH[budget.window] * window, budget.lifetime_nanos)

@@ -1,37 +1,38 @@
 """The privacy loss of one report of each channel, for its worst pair of answers.
 
-Where symbols either tell two answers apart by the whole epsilon or not at all, the loss has three values, and the pair
-of answers that shares the fewest symbols is the worst one. A set or a rounded number is a mixture of inputs, which by
-convexity tells no more than its worst pair of inputs. Every other channel is taken for the worst one of its epsilon.
+If every symbol separates two answers either by the whole epsilon or not at all, the loss has three
+values, and the worst pair of answers is the one with the fewest symbols in common. A set or a
+rounded number is a mixture of inputs, which by convexity reveals no more than its worst pair of
+inputs. Every other channel is treated as the worst one of its epsilon.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from client_sdk.protocol import COIN_SCALE, Channel
-from client_sdk.protocol.channel import epsilon_nanos
+from client_sdk.protocol.channel import Channel, epsilon_nanos
+from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
-from estimator.privacy.composition import Loss
+from estimator.privacy.composition import PrivacyLoss
 
 ROUNDED = 1 + 2.0**-48
-"""A probability times this is above the exact one, whatever floats made of it."""
+"""A probability times this is above the exact one, whatever the rounding of floats."""
 
 
-def loss_of(channel: Channel) -> Loss:
+def loss_of(channel: Channel) -> PrivacyLoss:
     """Return the privacy loss of one report, whatever was reported before."""
     step = channel.instantaneous if isinstance(channel, Permanent) else channel
-    worst = Loss.worst(as_float(epsilon_nanos(step)), float(step.delta) * ROUNDED)
+    worst = PrivacyLoss.worst(as_float(epsilon_nanos(step)), float(step.delta) * ROUNDED)
     return worst._replace(extreme=min(worst.extreme, _extreme(step) * ROUNDED))
 
 
 def _extreme(channel: Channel) -> float:
-    """Return how often a report tells its answer from another one by the whole epsilon, at most."""
+    """Return the largest probability that a report separates two answers by the whole epsilon."""
     match channel:
         case KAryRandomizedResponse():
             return float(channel.keep_numerator / COIN_SCALE)
@@ -46,7 +47,7 @@ def _extreme(channel: Channel) -> float:
 
 
 def _apart(channel: CyclicDesign) -> float:
-    """Return what part of the blocks that hold an answer do not hold the one with which it shares the fewest."""
+    """Return the largest fraction of an answer's blocks that do not hold another given answer."""
     if channel.block_size == PAIR:
         return 1 - 1 / (channel.inputs - 1)
     indicators = np.zeros((channel.base_blocks, channel.inputs))

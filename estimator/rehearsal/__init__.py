@@ -1,1 +1,4 @@
-"""Known answers through the real mechanisms: truth beside estimate."""
+"""A rehearsal: known answers through the real laws, before any release.
+
+Imports reports and estimates; commands and text import it.
+"""

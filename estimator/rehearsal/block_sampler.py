@@ -1,7 +1,8 @@
-"""Channels of two probabilities: which symbols, the block, are the likelier ones of an input; in bulk, by arithmetic.
+"""Channels of two probabilities: the likelier symbols of an input are its block.
 
-Given an input, each symbol of its block has one probability and each other symbol a smaller one. That is a mixture:
-any symbol at all, all alike, or any of the block, all alike.
+Given an input, each symbol of its block has one probability, and each other symbol has a smaller
+one. That is a mixture of two uniform draws: one of all symbols, and one of the symbols of the
+block.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from client_sdk.protocol import Channel
+from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
@@ -20,7 +21,8 @@ from client_sdk.protocol.mechanisms.randomized_response import RandomizedRespons
 from estimator.statistics.arrays import Counts
 
 SymbolOf = Callable[[Counts, Counts], Counts]
-"""From inputs and places within their blocks, from 0 to size - 1, to the symbols there; arrays are broadcast."""
+"""From inputs and places within their blocks, 0 to size - 1, to the symbols there. Arrays are
+broadcast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,8 @@ class Blocks:
 
     Attributes:
         size: how many symbols a block has.
-        symbol_of: which symbol stands at a place of an input's block; another one at each place.
+        symbol_of: returns the symbol at a place of an input's block. Symbols at different places
+            differ.
 
     """
 
@@ -38,7 +41,7 @@ class Blocks:
 
 
 def blocks_of(channel: Channel) -> Blocks | None:
-    """Return a channel's blocks, or none if its law is not of two probabilities or is not known to be."""
+    """Return the blocks of a channel. None if its law is not known to have two probabilities."""
     if isinstance(channel, RandomizedResponse | KAryRandomizedResponse):
         return Blocks(1, lambda given, _: given)
     if isinstance(channel, Band):
@@ -61,7 +64,7 @@ def _shifts(channel: CyclicDesign) -> SymbolOf:
 
 
 def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
-    """Return the points that are orthogonal to a point, by the arithmetic of ``ProjectiveGeometry.perturb``."""
+    """Return the points orthogonal to a point, as ``ProjectiveGeometry.perturb`` does."""
     prime = channel.prime
     powers = np.array([prime**digits for digits in range(channel.dimension + 1)], dtype=np.int64)
     firsts = (powers - 1) // (prime - 1)

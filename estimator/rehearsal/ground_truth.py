@@ -1,4 +1,4 @@
-"""Where the true answers of a rehearsal come from: a table with a row a device, or the shares of a population."""
+"""The source of true answers: a table with a row for each device, or shares."""
 
 from __future__ import annotations
 
@@ -14,32 +14,38 @@ from typing import Any
 
 import numpy as np
 
-from client_sdk.protocol import Count, Cross, Metric, Number, Registry, Subset
+from client_sdk.protocol.domain.cross import Cross
+from client_sdk.protocol.domain.number import Count, Number
+from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
 from estimator.errors import AnswersError
 from estimator.rehearsal.population import Crowd
-from estimator.rehearsal.true_answers import Answer, distinct, encode, read_answer
+from estimator.rehearsal.true_answers import TrueAnswer, distinct, encode, read_answer
 
 MAX_DEVICES = 10**15
-"""Every count up to it is exact as a float, in which numpy samples; a hundred thousand times the people on earth."""
+"""numpy samples in floats, and every count up to this is exact as one. It is a hundred thousand
+times mankind."""
 
 SHOWN_MISTAKES = 20
 
 UNIFORM_ANSWERS = 1024
-"""Numbers that are drawn uniformly stand in the middle of so many even cells of their range; counts are no more."""
+"""Uniform numbers are the middles of this many even cells of their range. Uniform counts are at
+most this many."""
 
 _Cells = dict[tuple[str, ...], list[int]]
-"""What stands in a metric's cells: how often, and in which row first."""
+"""For each text in a metric's cells, how often it stands there and in which row first."""
 
 SHARES_TOLERANCE = Fraction(1, 10**6)
-"""How far the sum of written shares may be from 1: thirds with seven digits are well within."""
+"""How far the sum of written shares may be from 1. Thirds with seven digits are well within it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """True answers and what of the table was not used.
+class GroundTruth:
+    """True answers, and what of the table was not used.
 
     Attributes:
-        crowds: one a metric, in the registry's order.
+        crowds: the devices of each metric, in the registry's order.
         ignored: columns that are no metric.
         missing: metrics without a column.
 
@@ -50,16 +56,18 @@ class Source:
     missing: tuple[Metric, ...] = ()
 
 
-def read_csv(path: Path, registry: Registry, repeat: int = 1) -> Source:
-    """Read a table of true answers: a column a metric, a row a device, an empty cell where it does not record.
+def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
+    """Read a table of true answers. It has a column for each metric and a row for each device.
+
+    A device does not record where its cell is empty.
 
     Args:
         path: a CSV file (RFC 4180) in UTF-8 with a heading.
-        registry: its metrics are the columns that are read.
+        registry: defines the metrics whose columns are read.
         repeat: how many devices a row stands for.
 
     Raises:
-        AnswersError: naming every mistake by row and column, but not what stands there.
+        AnswersError: naming every mistake by row and column, without the content of the cell.
 
     """
     try:
@@ -71,16 +79,17 @@ def read_csv(path: Path, registry: Registry, repeat: int = 1) -> Source:
         raise AnswersError(f"{path} is not UTF-8 text; save it as UTF-8") from None
 
 
-def from_shares(registry: Registry, devices: int, shares: Path | None = None) -> Source:
-    """Return devices whose answers are drawn from given shares, and uniformly where none are given.
+def from_shares(registry: Registry, devices: int, shares: Path | None = None) -> GroundTruth:
+    """Return devices whose answers are drawn by given shares, or uniformly where a metric has none.
 
     Args:
-        registry: every one of its metrics is answered.
+        registry: the metrics, which are all answered.
         devices: how many there are.
-        shares: a TOML or JSON file: a table a metric, from the answer to its share.
+        shares: a TOML or JSON file with a table for each metric, from the answer to its share; or
+            None.
 
     Raises:
-        AnswersError: naming what is wrong in the file by metric, and by answer where there is one.
+        AnswersError: naming every mistake in the file by metric, and by entry where there is one.
 
     """
     given = {} if shares is None else _read_shares(shares)
@@ -93,11 +102,14 @@ def from_shares(registry: Registry, devices: int, shares: Path | None = None) ->
         floats = np.array([float(weight) for weight in weights.values()])
         crowds.append(Crowd(metric, tuple(weights), floats / floats.sum() if floats.any() else floats, devices))
     _refuse(mistakes)
-    return Source(tuple(crowds))
+    return GroundTruth(tuple(crowds))
 
 
 def _rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the cells of every row that is not blank; the heading is row 1, as spreadsheets count."""
+    """Yield the number and the cells of every row that is not blank.
+
+    As in spreadsheets, the heading is row 1.
+    """
     reader = csv.reader(lines, strict=True)
     number = 0
     while True:
@@ -112,7 +124,7 @@ def _rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
             yield number, row
 
 
-def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: int) -> Source:
+def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: int) -> GroundTruth:
     heading_row, heading = next(rows, (1, []))
     columns = _columns(heading, registry)
     mistakes = [
@@ -141,35 +153,37 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
     if devices * repeat > MAX_DEVICES:
         raise AnswersError(f"{devices * repeat} devices are too many; at most {MAX_DEVICES} can be rehearsed")
     crowds = tuple(
-        Crowd.counted(registry.metric(name), _counts(registry.metric(name), found, repeat, mistakes))
-        for name, found in cells.items()
+        Crowd.counted(registry.metric(name), _counts(registry.metric(name), texts, repeat, mistakes))
+        for name, texts in cells.items()
     )
     _refuse(mistakes)
     ignored = tuple(name for name in heading if name not in registry.metrics)
-    return Source(crowds, ignored, tuple(metric for name, metric in registry.metrics.items() if name not in columns))
+    return GroundTruth(
+        crowds, ignored, tuple(metric for name, metric in registry.metrics.items() if name not in columns)
+    )
 
 
 def _columns(heading: list[str], registry: Registry) -> dict[str, tuple[int, ...]]:
-    """Return where the answers to each metric stand: in its own column, or in those of the two that it crosses."""
+    """Return the columns of each metric: its own, or those of the two metrics that it crosses."""
     columns: dict[str, tuple[int, ...]] = {}
     for name, metric in registry.metrics.items():
         crossed = metric.domain.names if isinstance(metric.domain, Cross) else ()
         if name in heading:
             columns[name] = (heading.index(name),)
-        elif crossed and all(one in heading for one in crossed):
-            columns[name] = tuple(heading.index(one) for one in crossed)
+        elif crossed and all(part in heading for part in crossed):
+            columns[name] = tuple(map(heading.index, crossed))
     return columns
 
 
-def _counts(metric: Metric, cells: _Cells, repeat: int, mistakes: list[str]) -> dict[Answer, int]:
-    found = []
+def _counts(metric: Metric, cells: _Cells, repeat: int, mistakes: list[str]) -> dict[TrueAnswer, int]:
+    answers = []
     for stated, (count, row) in cells.items():
         try:
-            found.append((read_answer(metric, stated if len(stated) > 1 else stated[0]), count * repeat))
+            answers.append((read_answer(metric, stated if len(stated) > 1 else stated[0]), count * repeat))
         except ValueError as error:
             more = f" (and {count - 1} more like it)" if count > 1 else ""
             mistakes.append(f"row {row}, column {metric.name}: {error}{more}")
-    return distinct(found)
+    return distinct(answers)
 
 
 def _read_shares(path: Path) -> Mapping[str, Any]:
@@ -189,8 +203,8 @@ def _read_shares(path: Path) -> Mapping[str, Any]:
     return document
 
 
-def _weights(metric: Metric, given: object, mistakes: list[str]) -> dict[Answer, Fraction]:
-    weights: dict[Answer, Fraction] = {}
+def _weights(metric: Metric, given: object, mistakes: list[str]) -> dict[TrueAnswer, Fraction]:
+    weights: dict[TrueAnswer, Fraction] = {}
     if type(given) is not dict or not given:
         mistakes.append(f"{metric.name}: must be a table from answer to share")
         return weights
@@ -212,7 +226,7 @@ def _weights(metric: Metric, given: object, mistakes: list[str]) -> dict[Answer,
     return weights
 
 
-def _uniform(metric: Metric) -> dict[Answer, Fraction]:
+def _uniform(metric: Metric) -> dict[TrueAnswer, Fraction]:
     domain = metric.domain
     values: Iterable[object]
     if isinstance(domain, Subset):

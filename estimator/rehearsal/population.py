@@ -1,4 +1,4 @@
-"""A crowd for a rehearsal: how many devices give each answer, and what is therefore true."""
+"""The crowd of a rehearsal: how many devices give each answer, and what is therefore true."""
 
 from __future__ import annotations
 
@@ -8,47 +8,60 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from client_sdk.protocol import Label, Metric, Number, Ordinal, Subset
+from client_sdk.protocol.domain.category import Ordinal
+from client_sdk.protocol.domain.label import Label
+from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.metric import Metric
 from estimator.inverse.decoders import decoder_of
-from estimator.rehearsal.true_answers import Answer, Value, as_float, parts
+from estimator.rehearsal.true_answers import TrueAnswer, Value, as_float, parts
 from estimator.statistics.arrays import Counts, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Crowd:
-    """What is true for one metric.
+    """The devices that answer one metric.
 
     Attributes:
         metric: the question.
         answers: the different answers.
-        shares: how common each is in the population, of sum 1; shape (len(answers),).
+        shares: the share of each answer in the population, shape (len(answers),). Their sum is 1.
         devices: how many devices record.
-        at_hand: how many of them give each answer where that is known; otherwise they are drawn by ``shares``.
+        at_hand: how many of them give each answer, shape (len(answers),). None where they are drawn
+            by ``shares``.
 
     """
 
     metric: Metric
-    answers: tuple[Answer, ...]
+    answers: tuple[TrueAnswer, ...]
     shares: Floats
     devices: int
     at_hand: Counts | None = None
 
     @classmethod
-    def counted(cls, metric: Metric, counts: dict[Answer, int]) -> Crowd:
-        """Return the crowd of devices that were counted by their answer."""
+    def counted(cls, metric: Metric, counts: dict[TrueAnswer, int]) -> Crowd:
+        """Return a crowd whose devices were counted by their answer."""
         at_hand = np.array(list(counts.values()), dtype=np.int64)
         devices = int(at_hand.sum())
         return cls(metric, tuple(counts), at_hand / max(devices, 1), devices, at_hand)
 
     def draw(self, generator: np.random.Generator) -> Counts:
-        """Return how many devices give each answer if they are sampled from the population at random."""
+        """Return how many devices give each answer when they are sampled from the population."""
         return generator.multinomial(self.devices, self.shares) if self.answers else np.zeros(0, dtype=np.int64)
 
     def inputs(self, counts: Counts, generator: np.random.Generator) -> Counts:
-        """Return how many devices give the channel each input symbol, each drawn by its own coin; shape (k,)."""
+        """Return how many devices give each input to the channel, shape (k,).
+
+        Each device rounds by coins of its own.
+
+        Args:
+            counts: how many devices give each answer, shape (len(answers),).
+            generator: of the coins.
+
+        """
         inputs = np.zeros(self.metric.channel.inputs, dtype=np.int64)
         longest = max((len(answer.law) for answer in self.answers), default=0)
-        # numpy gives the last symbol what the others leave, rounding included: that must be one of the answer's own
+        # numpy gives the last symbol what rounding leaves: it must be an input of the answer itself
         padded = [((0, 0.0),) * (longest - len(answer.law)) + answer.law for answer in self.answers]
         if padded:
             symbols, chances = np.moveaxis(np.array(padded, dtype=np.float64), -1, 0)
@@ -56,10 +69,13 @@ class Crowd:
         return inputs
 
     def truths(self, weights: Floats | Counts) -> tuple[float, ...]:
-        """Return what is true of answers with such weights: the share of each label of the domain, then the mean.
+        """Return the truth of weighted answers: any shares of labels, then any mean.
 
-        Each where the domain's channel tells of it; of a set the share of devices that have a member, and the mean
-        size.
+        Of sets these are the share of devices that have each member, and the mean size.
+
+        Args:
+            weights: of the answers, shape (len(answers),).
+
         """
         total = math.fsum(weights.tolist())
         pairs = [(answer.value, weight / total) for answer, weight in zip(self.answers, weights.tolist(), strict=True)]
@@ -79,11 +95,17 @@ class Crowd:
     def distribution(
         self, weights: Floats | Counts, bins: Sequence[tuple[float, float]], probabilities: Sequence[float]
     ) -> tuple[float, ...]:
-        """Return what is true of the distribution of numbers with such weights.
+        """Return the truth of the distribution of weighted numbers.
+
+        Args:
+            weights: of the answers, shape (len(answers),).
+            bins: the two ends of each bin, rising.
+            probabilities: of the quantiles.
 
         Returns:
-            The variance; for each probability the least answer that so many devices do not exceed; the share of each
-            bin, in which its lower end lies, and in the last one the upper one, too.
+            The variance, then each quantile (the least answer that such a part of the devices does
+            not exceed), then the share of each bin. A bin holds its lower end; the last bin also
+            holds its upper end.
 
         """
         values = np.array([as_float(answer.value) for answer in self.answers])

@@ -1,4 +1,4 @@
-"""A rehearsal: known answers through the real laws, so that truth and estimate can be compared before any release."""
+"""A rehearsal: known answers go through the real laws, beside the truth."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol import Metric, Window
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.window import Window
 from estimator.estimates.metric import estimate
-from estimator.rehearsal.ground_truth import Source
+from estimator.rehearsal.ground_truth import GroundTruth
 from estimator.rehearsal.population import Crowd
 from estimator.rehearsal.tally_sampler import Sampler, sampler_of
 from estimator.report.group_differences import corrected_differences
@@ -18,16 +19,17 @@ from estimator.results.distribution import Resampled
 from estimator.results.estimate import Estimate
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import Report, Skipped
-from estimator.results.request import PLAIN, Wanted
+from estimator.results.request import PLAIN, Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies.tally import Tally
 
 UNIX_EPOCH_S = 0.0
-"""A rehearsal takes place in no window; a tally must have one, and the clock's would make a seed's output change."""
+"""A tally must have a window, and a rehearsal has none. The present one would change the output of
+a seed."""
 
-COMPARED = Wanted(joint=False)
-"""What a round needs: only what is compared with a truth."""
+COMPARED = Request(joint=False)
+"""A round estimates only what is compared with a truth."""
 
 NO_COLUMN = "no column has its name"
 
@@ -38,10 +40,10 @@ class Coverage:
 
     Attributes:
         rounds: how many times everything was drawn anew.
-        population: with new devices each time, sampled from the population whose truth is asked for: what an interval
-            promises.
-        noise_alone: with the same devices each time, and the truth of these devices: more, because an interval also
-            allows for the chance of who reported.
+        population: the fraction that holds the population's truth, with new devices in each round.
+            This is what an interval promises.
+        noise_alone: the fraction that holds the devices' own truth, with the same devices in each
+            round. It is larger, because an interval also allows for the chance of who reported.
 
     """
 
@@ -55,10 +57,11 @@ class Rehearsed:
     """One metric of a rehearsal.
 
     Attributes:
-        estimated: what its tally tells.
-        truths: what is true of the population, one for each that is ``compared``; none without any device.
-        coverage: or none, if it was not measured.
-        resampled_coverage: that of the variance and the quantiles of a distribution, or none.
+        estimated: its estimates.
+        truths: the population's truth for each estimate that is ``compared``. None without any
+            device.
+        coverage: of shares and the mean. None if it was not measured.
+        resampled_coverage: of the variance and the quantiles of a distribution, or None.
 
     """
 
@@ -70,10 +73,10 @@ class Rehearsed:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """Everything that a rehearsal showed.
+    """The outcome of a rehearsal.
 
     Attributes:
-        seed: of everything random in it.
+        seed: of all randomness.
         metrics: in the registry's order.
         missing: metrics without a column.
 
@@ -85,31 +88,37 @@ class Rehearsal:
 
     @property
     def report(self) -> Report:
-        """What the report of its tallies says."""
-        skipped = (Skipped(one.name, one.edition, _window(one), NO_COLUMN) for one in self.missing)
-        return Report(CONFIDENCE, tuple(one.estimated for one in self.metrics), tuple(skipped))
+        """The report of its tallies."""
+        skipped = (Skipped(metric.name, metric.edition, _window(metric).text, NO_COLUMN) for metric in self.missing)
+        metrics = tuple(rehearsed.estimated for rehearsed in self.metrics)
+        return Report(CONFIDENCE, metrics, tuple(skipped), simultaneous=False)
 
 
 def rehearse(
-    source: Source, *, seed: int, rounds: int = 0, after_round: Callable[[], object] = lambda: None
+    truth: GroundTruth, *, seed: int, rounds: int = 0, after_round: Callable[[], object] = lambda: None
 ) -> Rehearsal:
     """Let every device of every crowd report once, and estimate; then measure coverage.
 
     Args:
-        source: what is true.
-        seed: of everything random; the same one gives the same result (with the same version of numpy).
-        rounds: how many times to draw anew for the coverage; 0 for none.
-        after_round: called after each of these rounds of each crowd.
+        truth: the true answers.
+        seed: of all randomness. The same seed gives the same result with the same version of numpy.
+        rounds: how many times everything is drawn anew to measure coverage.
+        after_round: called after each round of each crowd.
 
     """
-    generators = np.random.default_rng(seed).spawn(len(source.crowds))  # so that rounds change no estimate
-    made = tuple(
+    generators = np.random.default_rng(seed).spawn(len(truth.crowds))  # so that rounds change no estimate
+    metrics = tuple(
         _rehearse(crowd, rounds, after_round, generator)
-        for crowd, generator in zip(source.crowds, generators, strict=True)
+        for crowd, generator in zip(truth.crowds, generators, strict=True)
     )
-    estimated = corrected_differences(one.estimated for one in made)
-    corrected = (replace(one, estimated=found) for one, found in zip(made, estimated, strict=True))
-    return Rehearsal(seed, tuple(corrected), source.missing)
+    corrected = corrected_differences(rehearsed.estimated for rehearsed in metrics)
+    return Rehearsal(
+        seed=seed,
+        metrics=tuple(
+            replace(rehearsed, estimated=estimated) for rehearsed, estimated in zip(metrics, corrected, strict=True)
+        ),
+        missing=truth.missing,
+    )
 
 
 def _rehearse(
@@ -135,21 +144,22 @@ def _rehearse(
         population, devices = (float(held[first:end].mean()) for held in (held_of_population, held_of_devices))
         return Coverage(rounds, population / rounds, devices / rounds)
 
-    figures = len(estimated.estimates)
+    figures = len(estimated.shares_and_mean)
     smoothed = 0 if estimated.distribution is None else 1 + len(estimated.distribution.quantiles)
     return Rehearsed(estimated, truths, coverage(0, figures), coverage(figures, figures + smoothed))
 
 
 def _truths(crowd: Crowd, weights: Floats | Counts, estimated: MetricEstimate) -> tuple[float, ...]:
-    found = estimated.distribution
-    if found is None:
+    distribution = estimated.distribution
+    if distribution is None:
         return crowd.truths(weights)
-    probabilities = [probability for probability, _ in found.quantiles]
-    return crowd.truths(weights) + crowd.distribution(weights, found.bins, probabilities)
+    probabilities = [quantile.quantile for quantile in distribution.quantiles]
+    bins = [(share.start, share.end) for share in distribution.bins]
+    return crowd.truths(weights) + crowd.distribution(weights, bins, probabilities)
 
 
 def _report(
-    crowd: Crowd, counts: Counts, sampler: Sampler, generator: np.random.Generator, wanted: Wanted = PLAIN
+    crowd: Crowd, counts: Counts, sampler: Sampler, generator: np.random.Generator, request: Request = PLAIN
 ) -> MetricEstimate:
     metric = crowd.metric
     tally = sampler(crowd.inputs(counts, generator), generator)
@@ -163,7 +173,7 @@ def _report(
             reports=crowd.devices,
             counts=tuple(tally.tolist()),
         ),
-        wanted,
+        request,
     )
 
 
@@ -172,17 +182,17 @@ def _window(metric: Metric) -> Window:
 
 
 def compared(estimated: MetricEstimate) -> tuple[Estimate | Resampled, ...]:
-    """Return what stands beside a truth: the estimates; of a distribution variance, quantiles and bins, too."""
-    found = estimated.distribution
-    if found is None:
-        return estimated.estimates
-    return (*estimated.estimates, found.variance, *(one for _, one in found.quantiles), *found.shares)
+    """Return the estimates that have a truth: shares, mean, variance, quantiles and bins."""
+    distribution = estimated.distribution
+    if distribution is None:
+        return estimated.shares_and_mean
+    return (*estimated.shares_and_mean, distribution.variance, *distribution.quantiles, *distribution.bins)
 
 
-def holds(one: Estimate | Resampled, truth: float) -> bool:
-    """Whether an estimate's interval holds the truth."""
-    return one.low <= truth <= one.high
+def holds(estimate: Estimate | Resampled, truth: float) -> bool:
+    """Return whether the interval of an estimate holds the truth."""
+    return estimate.low <= truth <= estimate.high
 
 
 def _held(estimated: MetricEstimate, truths: tuple[float, ...]) -> NDArray[np.bool_]:
-    return np.array([holds(one, truth) for one, truth in zip(compared(estimated), truths, strict=True)])
+    return np.array([holds(estimate, truth) for estimate, truth in zip(compared(estimated), truths, strict=True)])

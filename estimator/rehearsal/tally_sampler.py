@@ -1,7 +1,7 @@
-"""A tally drawn from its exact law: never device by device where it is cheaper by multinomials.
+"""Tallies drawn from their exact law, by multinomial draws where these are cheaper.
 
-The n_x devices whose input is x report symbols with the counts of one multinomial draw of law P(. | x), and devices are
-independent.
+Devices are independent. So the counts of the symbols that n_x devices with input x report are one
+multinomial draw of the law P(. | x).
 """
 
 from __future__ import annotations
@@ -11,24 +11,25 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol import Channel
+from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.rehearsal.block_sampler import Blocks, blocks_of
 from estimator.statistics.arrays import Counts
 
 Sampler = Callable[[Counts, np.random.Generator], Counts]
-"""From how many devices have each input, shape (k,), to how often each symbol is reported, shape (m,)."""
+"""From the number of devices with each input, shape (k,), to the number of reports of each symbol,
+shape (m,)."""
 
 MAX_KEPT_PROBABILITIES = 2**24
-"""A table is kept up to 128 MB; what is larger is derived again for each tally."""
+"""A table of up to 128 MB is kept. A larger one is computed again for each tally."""
 
 DRAWN_AT_ONCE = 2**20
-"""Devices, or places of blocks, for which numbers are drawn in one piece: arrays of 8 MB."""
+"""Devices, or places of blocks, for which numbers are drawn at once: arrays of 8 MB."""
 
 
 def sampler_of(channel: Channel) -> Sampler:
-    """Return how tallies of a channel are drawn; what it needs is prepared once."""
+    """Return a function that draws tallies of a channel. What it needs is prepared once."""
     if isinstance(channel, Hybrid):
         return _band_or_ends(channel)
     if isinstance(channel, Permanent):
@@ -39,7 +40,7 @@ def sampler_of(channel: Channel) -> Sampler:
 
 
 def _anything_or_block(channel: Channel, blocks: Blocks) -> Sampler:
-    """Draw one uniform multinomial for all inputs, and then only the devices that report a symbol of their block."""
+    """Draw a uniform multinomial for all inputs, and then only what falls into a block."""
     in_block = blocks.size * channel.probability(_first_symbol(blocks), given=0)
     surplus = float(in_block - blocks.size * (1 - in_block) / (channel.symbols - blocks.size))
     anything = np.full(channel.symbols, 1 / channel.symbols)
@@ -59,7 +60,10 @@ def _first_symbol(blocks: Blocks) -> int:
 
 
 def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.random.Generator) -> None:
-    """Add a symbol of the own block for every kept device: by place where devices are many, else one by one."""
+    """Add a symbol of its block for every kept device.
+
+    Where there are many devices they are drawn by place, else one by one.
+    """
     many = np.flatnonzero(kept >= blocks.size)
     places = np.arange(blocks.size)
     alike = np.full(blocks.size, 1 / blocks.size)
@@ -78,7 +82,7 @@ def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.
 
 
 def _band_or_ends(channel: Hybrid) -> Sampler:
-    """Draw which part each device takes, then the parts."""
+    """Draw which part of the channel each device takes, then the symbols of each part."""
     band = sampler_of(channel.band)
     low_end = channel.band.symbols
     of_ends = np.array([channel.weight(low_end, given) / channel.ends for given in range(channel.inputs)])
@@ -92,7 +96,7 @@ def _band_or_ends(channel: Hybrid) -> Sampler:
 
 
 def _by_table(channel: Channel) -> Sampler:
-    """Draw one multinomial an input that occurs."""
+    """Draw a multinomial for each input that occurs."""
     laws: dict[int, NDArray[np.float64]] = {}
 
     def law_of(given: int) -> NDArray[np.float64]:
@@ -108,9 +112,8 @@ def _by_table(channel: Channel) -> Sampler:
         tally = np.zeros(channel.symbols, dtype=np.int64)
         for given in np.flatnonzero(inputs).tolist():
             law = law_of(given)
-            possible = np.flatnonzero(
-                law
-            )  # numpy gives the last symbol what rounding leaves: it must be a possible one
+            # numpy gives the last symbol what rounding leaves: it must be a possible one
+            possible = np.flatnonzero(law)
             tally[possible] += generator.multinomial(inputs[given], law[possible])
         return tally
 

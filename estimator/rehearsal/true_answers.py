@@ -1,4 +1,4 @@
-"""True answers for a rehearsal: as they are written, and by which law each becomes an input of the channel."""
+"""The true answers of a rehearsal: how they are written, and their laws as inputs."""
 
 from __future__ import annotations
 
@@ -10,32 +10,37 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final, NoReturn
 
-from client_sdk.protocol import COIN_SCALE, Boolean, Count, Cross, Domain, Metric, Number, Subset
-from client_sdk.protocol.domain import DomainError
+from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.domain import Domain
+from client_sdk.protocol.domain.boolean import Boolean
+from client_sdk.protocol.domain.cross import Cross
+from client_sdk.protocol.domain.error import DomainError
+from client_sdk.protocol.domain.number import Count, Number
+from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.metric import Metric
 
 TRUTH_VALUES: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 DECIMAL_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-"""What spreadsheets write; Python's own reading would also take 1_000, NaN and infinities."""
-
+"""What spreadsheets write. Python itself would also read 1_000, NaN and infinities."""
 
 MOST_DIGITS = 400
-"""Of a count that is read: more than any has, few enough to be looked at."""
+"""The most digits of a count that is read: more than any count has, and few enough to convert."""
 
 MEMBERS_APART = "|"
-"""What stands between the members of a set, and between the answers of a pair, in one cell."""
+"""Separates the members of a set, and the two answers of a pair, in one cell."""
 
 Value = bool | str | int | Decimal | Fraction | tuple["Value", ...] | None
-"""An answer, in a form that is equal where answers are: the members of a set stand in the domain's order."""
+"""An answer. Equal answers have equal values: the members of a set are in the domain's order."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """One answer and what the device's rounding, or its drawing of a member, makes of it.
+class TrueAnswer:
+    """One answer, and the inputs that a device's rounding or its drawing of a member makes of it.
 
     Attributes:
         value: the answer itself.
-        law: the input symbols that it may become, each with its probability.
+        law: each input that it may become, with its probability.
 
     """
 
@@ -49,15 +54,16 @@ def parts(value: Value) -> tuple[Value, ...]:
 
 
 def as_float(value: Value) -> float:
-    """Return a number."""
+    """Return a number as a float, and NaN for any other answer."""
     return float(value) if isinstance(value, int | Decimal | Fraction) else math.nan
 
 
-def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> Answer:
-    """Return the answer that a text states, or two texts that stand in the columns of two crossed questions.
+def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
+    """Return the answer that a text states, or that two texts state for crossed questions.
 
     Raises:
-        ValueError: saying what an answer may be, without the text, if it states none.
+        ValueError: if the text states no answer. The message says what an answer may be and leaves
+            out the text.
 
     """
     try:
@@ -67,12 +73,14 @@ def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> Answer:
 
 
 def _read(domain: Domain, cell: str | tuple[str, ...]) -> object:
-    """Return what a text states, or none; a domain refuses what is no answer."""
+    """Return what a text states, or None. The domain refuses what is no answer."""
     if isinstance(domain, Cross):
         cells = cell.split(MEMBERS_APART) if isinstance(cell, str) else cell
         both = (domain.first, domain.second)
         return (
-            tuple(_read(part, one) for part, one in zip(both, cells, strict=True)) if len(cells) == len(both) else None
+            tuple(_read(part, text) for part, text in zip(both, cells, strict=True))
+            if len(cells) == len(both)
+            else None
         )
     if not isinstance(cell, str):
         return None
@@ -91,7 +99,7 @@ def _read_number(domain: Number, text: str) -> int | Decimal | None:
 
 
 def _expected(domain: Domain) -> str:
-    """Return what a cell may state, in words."""
+    """Return in words what a cell may state."""
     match domain:
         case Boolean():
             return "true or false, yes or no, 1 or 0"
@@ -103,37 +111,40 @@ def _expected(domain: Domain) -> str:
     return domain.expected
 
 
-def encode(metric: Metric, value: object) -> Answer:
-    """Return an answer with the law by which the metric's own domain makes an input of it.
+def encode(metric: Metric, value: object) -> TrueAnswer:
+    """Return an answer with the law by which the metric's domain turns it into an input.
 
     Raises:
         DomainError: if it is outside the domain.
 
     """
     domain, inputs = metric.domain, metric.channel.inputs
-    coin = _AskedCoin()
+    coin = _RoundingCoin()
     if isinstance(domain, Subset):
         members = domain.members(value, coin)
         law = [(member, 1 / domain.max_items) for member in members]
         left = domain.max_items - len(members)
         law += [(inputs - 1, left / domain.max_items)] * (left > 0)
-        return Answer(tuple(domain.values[member] for member in members), tuple(law))
+        return TrueAnswer(tuple(domain.values[member] for member in members), tuple(law))
     point = domain.encode(value, inputs, coin)
     chance = coin.numerator / COIN_SCALE
     law = [(point, 1 - chance), (point + 1, chance)] if chance else [(point, 1.0)]
-    return Answer(value, tuple(law))  # type: ignore[arg-type] # what a domain encodes is an answer
+    return TrueAnswer(value, tuple(law))  # type: ignore[arg-type] # what a domain encodes is an answer
 
 
-def distinct(answers: Iterable[tuple[Answer, int]]) -> dict[Answer, int]:
-    """Return how often each answer was given; two texts such as 1 and 1.0 state one."""
-    counts: dict[Answer, int] = {}
+def distinct(answers: Iterable[tuple[TrueAnswer, int]]) -> dict[TrueAnswer, int]:
+    """Return how often each answer was given. Two texts such as 1 and 1.0 state one answer."""
+    counts: dict[TrueAnswer, int] = {}
     for answer, count in answers:
         counts[answer] = counts.get(answer, 0) + count
     return counts
 
 
-class _AskedCoin:
-    """Remembers the one coin that a domain's rounding tosses, which here always falls on the lower point."""
+class _RoundingCoin:
+    """Remembers the only coin that a domain's rounding tosses.
+
+    It always falls on the lower point.
+    """
 
     def __init__(self) -> None:
         self.numerator = 0
@@ -151,5 +162,5 @@ def _decimal(text: str) -> Decimal | None:
         return None
     try:
         return Decimal(text)
-    except ArithmeticError:  # an exponent beyond what a Decimal holds
+    except ArithmeticError:  # the exponent is beyond what a Decimal holds
         return None

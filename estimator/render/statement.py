@@ -1,6 +1,9 @@
-"""A page for users, from the registry alone: what is asked, why, and what it can reveal, in plain words.
+"""A page for users, made from the registry alone, in plain words.
 
-Odds stand for the privacy loss: whoever held even odds on something before holds at most so many to one afterwards.
+It says what is asked, why, and what it can reveal.
+
+Odds express the privacy loss: they are the odds that anyone who held even odds before can hold
+afterwards.
 """
 
 from __future__ import annotations
@@ -11,19 +14,20 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Final
 
-from client_sdk.protocol import Budget, Metric, Registry, Strategy
-from client_sdk.protocol.metric import Protects
+from client_sdk.protocol.budget import Budget, Strategy
+from client_sdk.protocol.metric import Metric, Protects
+from client_sdk.protocol.registry.registry import Registry
 from estimator.privacy.exposure import Exposure, exposures
-from estimator.privacy.horizon import Counted, Horizon, most_reports
+from estimator.privacy.horizon import Horizon, MetricReports, most_reports
 
 ANY_DELTA: Final = 1e-6
-"""The page prints sums only; the figures at a delta are not for it."""
+"""Any value will do: the page prints sums only and no figure at a delta."""
 
 CERTAIN: Final = math.log(10**6)
 """Odds of a million to one are as good as knowing."""
 
 SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()+=$^-]")
-"""What Markdown could take for a mark; ``<``, ``>`` and ``&`` are written as entities."""
+"""Characters with a meaning in Markdown. ``<``, ``>`` and ``&`` become entities instead."""
 
 HOW: Final = """\
 Every answer is changed at random on your device before it leaves it. Nobody ever
@@ -51,10 +55,16 @@ each question only of the day, week or month that had not ended when it last ran
 
 
 def statement(registry: Registry, today: date) -> str:
-    """Return the page as Markdown."""
-    by_horizon = {one.horizon: one for one in exposures(registry, today, ANY_DELTA)}
+    """Return the page as Markdown.
+
+    Args:
+        registry: the questions.
+        today: the UTC day from which the figures count.
+
+    """
+    by_horizon = {exposure.horizon: exposure for exposure in exposures(registry, today, ANY_DELTA)}
     yearly = {
-        name: Counted(metric, most_reports(registry, metric, Horizon.YEAR, today))
+        name: MetricReports(metric, most_reports(registry, metric, Horizon.YEAR, today))
         for name, metric in registry.metrics.items()
     }
     paid_once = [name for name, metric in registry.metrics.items() if metric.protects is Protects.PATTERN]
@@ -69,17 +79,22 @@ def statement(registry: Registry, today: date) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text that Markdown and HTML show as it is."""
+    """Return a text that Markdown and HTML show literally."""
     marked = SPECIAL.sub(r"\\\g<0>", text)
     return marked.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def odds(nanos: float) -> str:
-    """Return what a privacy loss in billionths makes of even odds, in words."""
+    """Return in words what a privacy loss makes of even odds.
+
+    Args:
+        nanos: the loss in billionths of epsilon.
+
+    """
     epsilon = nanos / 1e9
     if epsilon > CERTAIN:
         return "more than a million to 1, which is as good as knowing"
-    ratio = math.exp(epsilon) * (1 - 1e-8)  # the charge is rounded up by a billionth: ln 3 is 3 to 1
+    ratio = math.exp(epsilon) * (1 - 1e-8)  # the charge is rounded up by a billionth; ln 3 is 3 to 1
     digits = max(0, 1 - math.floor(math.log10(ratio)))
     rounded = math.ceil(ratio * 10**digits) / 10**digits
     return (
@@ -87,8 +102,8 @@ def odds(nanos: float) -> str:
     )
 
 
-def _question(metric: Metric, year: Counted, by_horizon: dict[Horizon, Exposure]) -> str:
-    one = f"{odds(metric.epsilon_nanos)} afterwards{_but(metric)}"
+def _question(metric: Metric, year: MetricReports, by_horizon: dict[Horizon, Exposure]) -> str:
+    afterwards = f"{odds(metric.epsilon_nanos)} afterwards{_but(metric)}"
     until = "without an end" if metric.expires is None else f"until {metric.expires}"
     lines = [
         f"## {escaped(metric.name)}\n",
@@ -96,7 +111,7 @@ def _question(metric: Metric, year: Counted, by_horizon: dict[Horizon, Exposure]
         f"* Who answers for it: {escaped(metric.owner) if metric.owner else 'nobody is named'}",
         f"* How often: at most once a {metric.window}, {until}",
         *_kept(metric),
-        f"* One answer: whoever held even odds on it before holds {one}",
+        f"* One answer: whoever held even odds on it before holds {afterwards}",
         *_yearly(metric, year, by_horizon[Horizon.YEAR]),
     ]
     return "".join(f"{line}\n" for line in lines)
@@ -112,7 +127,7 @@ def _kept(metric: Metric) -> Iterator[str]:
         yield f"* How long the counts are kept: {days} after no more answers are taken for a {metric.window}"
 
 
-def _yearly(metric: Metric, year: Counted, everything: Exposure) -> Iterator[str]:
+def _yearly(metric: Metric, year: MetricReports, everything: Exposure) -> Iterator[str]:
     bounds = [year.any_nanos]
     if metric.charge_nanos and everything.any_nanos is not None:
         bounds.append(everything.any_nanos)
@@ -120,9 +135,9 @@ def _yearly(metric: Metric, year: Counted, everything: Exposure) -> Iterator[str
     what = "whatever your answers were" if metric.permanent_nanos else "taken together"
     yield f"* A year of answers{reports}, {what}: even odds become {odds(min(bounds))}"
     if year.pattern_nanos < min(bounds):
-        same = f"which {metric.window}s had the same answer"
-        yield f"* A year of answers, for somebody who knew before {same}: even odds become {odds(year.pattern_nanos)}"
-        yield f"* {same.capitalize()} is not protected: it can be found out in time"
+        equal = f"which {metric.window}s had the same answer"
+        yield f"* A year of answers, for somebody who knew before {equal}: even odds become {odds(year.pattern_nanos)}"
+        yield f"* {equal.capitalize()} is not protected: it can be found out in time"
 
 
 def _together(budget: Budget, by_horizon: dict[Horizon, Exposure], paid_once: Sequence[str]) -> Iterator[str]:

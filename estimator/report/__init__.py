@@ -1,1 +1,1 @@
-"""Which tallies a report uses, and what several windows or groups show together."""
+"""Selects the tallies of a report, and compares and pools windows and groups."""

@@ -1,12 +1,13 @@
-"""Did it change? By how much the last closed window of a question is above the first one, and how easily by chance.
+"""Changes: the last closed window of a question minus the first, and how likely that is by chance.
 
-The two windows are taken for independent; where the same people answered, or permanent answers were drawn once for
-both, their errors go together and the true error of the difference is less, so that this is too careful.
+The two windows are treated as independent. If the same people answered in both, or permanent
+answers were drawn once for both, their errors are correlated and the true error of the difference
+is smaller, so the result is conservative.
 
-A report asks this of every question at once, and of many a change would seem to be there by chance alone. So p-values
-are corrected for everything that is compared: every question has the same weight, whatever the number of its values,
-and shares it among them. The chance that a corrected value at or below 0.05 stands anywhere beside something that did
-not change is at most 5 %.
+A report tests every question at once, and chance alone would make many of them appear to change.
+P-values are therefore corrected for all comparisons. Every question has the same weight, whatever
+its number of values, and divides it among them. The probability that any unchanged figure has a
+corrected value of 0.05 or less is at most 5 %.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from client_sdk.protocol import Subset
-from estimator.results.changes import Change, Changes
+from msgspec.structs import asdict
+
+from estimator.results.changes import Change, Changes, ShareChange
 from estimator.results.estimate import Estimate
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.confidence import EXACT_BELOW, z_of
@@ -26,7 +28,7 @@ from estimator.statistics.holm import PAIR, holm
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """The two windows of one question, and what differs, uncorrected."""
+    """The two windows of one question, with their differences and uncorrected p-values."""
 
     first: MetricEstimate
     last: MetricEstimate
@@ -35,47 +37,49 @@ class _Compared:
 
     @property
     def tests(self) -> int:
-        """How many p-values differ from each other; the first ones."""
-        domain, shares = self.first.metric.domain, self.first.shares
-        is_pair = shares is not None and len(shares) == PAIR and not isinstance(domain, Subset)
+        """The number of distinct p-values; they come first."""
+        shares = self.first.estimates
+        is_pair = shares is not None and len(shares) == PAIR and self.first.kind != "set"
         return len(self.p_values) - (is_pair and bool(self.p_values))
 
 
 def changes_of(estimates: Sequence[MetricEstimate]) -> tuple[Changes, ...]:
-    """Compare the last closed window of every question that has reports in two of them with the first one.
+    """Compare the first and the last closed window of every question with reports in two of them.
 
-    Windows of fewer than `EXACT_BELOW` reports tell nothing: they are passed over where two others are left.
+    Windows of fewer than `EXACT_BELOW` reports show nothing; they are skipped if two other windows
+    remain.
 
     Args:
         estimates: in the order of the metrics, then of the windows.
 
     """
-    told = [one for one in estimates if one.reports and one.closed]
-    windows = (_enough(list(of_metric)) for _, of_metric in groupby(told, key=lambda one: one.metric))
-    compared = [_compare(some[0], some[-1]) for some in windows if len(some) > 1]
-    tested = [(p, 1 / one.tests) for one in compared for p in one.p_values[: one.tests]]
+    closed = [estimate for estimate in estimates if estimate.closed and estimate.reports]
+    windows = (_enough(list(of_metric)) for _, of_metric in groupby(closed, key=lambda estimate: estimate.metric))
+    compared = [_compare(first, last) for first, *_, last in (of_metric for of_metric in windows if len(of_metric) > 1)]
+    tested = [(p, 1 / question.tests) for question in compared for p in question.p_values[: question.tests]]
     corrected = iter(holm([p for p, _ in tested], [weight for _, weight in tested]))
-    return tuple(_changes(one, [next(corrected) for _ in range(one.tests)]) for one in compared)
+    return tuple(_changes(question, [next(corrected) for _ in range(question.tests)]) for question in compared)
 
 
 def _enough(windows: list[MetricEstimate]) -> list[MetricEstimate]:
-    enough = [one for one in windows if one.reports >= EXACT_BELOW]
+    enough = [window for window in windows if window.reports >= EXACT_BELOW]
     return enough if len(enough) > 1 else windows
 
 
 def difference(first: Estimate, last: Estimate, reports: int, width: float) -> Estimate:
-    """Return by how much one estimate is above another, of other reports.
+    """Return the difference of two estimates from different reports.
 
     Args:
-        first: what is taken away.
-        last: what it is taken from.
-        reports: of the one that has fewer; below `EXACT_BELOW` they tell nothing.
-        width: of the range that both lie in.
+        first: the estimate that is subtracted.
+        last: the estimate it is subtracted from.
+        reports: of the one with fewer; below `EXACT_BELOW` the interval covers every possible
+            value.
+        width: of the range of both estimates.
 
     """
-    assert first.unbiased is not None  # noqa: S101 windows without reports are left out
-    assert last.unbiased is not None  # noqa: S101 likewise
-    change = last.unbiased - first.unbiased
+    assert first.estimate is not None  # noqa: S101 windows without reports are left out
+    assert last.estimate is not None  # noqa: S101 likewise
+    change = last.estimate - first.estimate
     error = math.hypot(first.standard_error or 0.0, last.standard_error or 0.0)
     if reports < EXACT_BELOW:
         return Estimate(change, error, -width, width, None)
@@ -85,33 +89,45 @@ def difference(first: Estimate, last: Estimate, reports: int, width: float) -> E
 
 def _compare(first: MetricEstimate, last: MetricEstimate) -> _Compared:
     reports = min(first.reports, last.reports)
-    differences = tuple(difference(one, other, reports, width) for one, other, width in _pairs(first, last))
+    differences = tuple(difference(before, after, reports, width) for before, after, width in _pairs(first, last))
     p_values = tuple(map(_p_value, differences)) if reports >= EXACT_BELOW else ()
     return _Compared(first, last, differences, p_values)
 
 
 def _pairs(first: MetricEstimate, last: MetricEstimate) -> Iterator[tuple[Estimate, Estimate, float]]:
-    """Yield what is compared, with the width of its range: shares, then the mean."""
-    if first.shares is not None and last.shares is not None:
-        yield from ((one, other, 1.0) for (_, one), (_, other) in zip(first.shares, last.shares, strict=True))
-    if first.mean is not None and last.mean is not None:
+    """Yield the figures to compare with the width of their range: shares, then the mean."""
+    if first.estimates is not None and last.estimates is not None:
+        yield from ((before, after, 1.0) for before, after in zip(first.estimates, last.estimates, strict=True))
+    if first.mean is not None and last.mean is not None and first.mean_range is not None:
         least, most = first.mean_range
         yield first.mean, last.mean, most - least
 
 
 def _p_value(change: Estimate) -> float:
-    """Return how often a normal estimate would stray so far from 0, to either side."""
-    return math.erfc(abs(change.unbiased or 0.0) / ((change.standard_error or math.inf) * math.sqrt(2)))
+    """Return the two-sided p-value of a normal estimate."""
+    return math.erfc(abs(change.estimate or 0.0) / ((change.standard_error or math.inf) * math.sqrt(2)))
 
 
-def _changes(one: _Compared, corrected: list[float]) -> Changes:
-    known: list[float | None] = [*corrected]
-    if len(one.p_values) > one.tests:
-        known.insert(PAIR - 1, corrected[0])
-    p_values: list[float | None] = [*one.p_values]
-    none = [None] * len(one.differences)
-    figures = [Change(*some) for some in zip(one.differences, p_values or none, known or none, strict=True)]
-    labels = () if one.first.shares is None else one.first.shares.labels
-    mean = None if one.first.mean is None else figures[-1]
-    shares = tuple(zip(labels, figures[: len(labels)], strict=True))
-    return Changes(one.first.metric, one.first.window, one.last.window, shares, mean, one.tests)
+def _changes(question: _Compared, corrected: list[float]) -> Changes:
+    corrected_values: list[float | None] = [*corrected]
+    if len(question.p_values) > question.tests:
+        corrected_values.insert(PAIR - 1, corrected[0])
+    p_values: list[float | None] = [*question.p_values]
+    unknown = [None] * len(question.differences)
+    figures = [
+        Change(**asdict(difference), p_value=p_value, p_value_corrected=corrected)
+        for difference, p_value, corrected in zip(
+            question.differences, p_values or unknown, corrected_values or unknown, strict=True
+        )
+    ]
+    labels = () if question.first.estimates is None else question.first.estimates.labels
+    of_shares = zip(labels, figures[: len(labels)], strict=True)
+    return Changes(
+        metric=question.first.metric,
+        edition=question.first.edition,
+        first=question.first.window,
+        last=question.last.window,
+        tests=question.tests,
+        estimates=tuple(ShareChange(**asdict(change), value=value) for value, change in of_shares),
+        mean=None if question.first.mean is None else figures[-1],
+    )

@@ -1,13 +1,14 @@
-"""Do groups really differ? The p-values of differences, corrected for all that a report compares of its groups.
+"""Differences between groups: p-values corrected for all comparisons in a report.
 
-Every question in every window has the same weight, however many groups and answers it has, and shares it among its
-differences. Those of which reports are too few to say anything take no part.
+Every question in every window has the same weight, however many groups and answers it has, and
+divides it among its differences. Differences with too few reports take no part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from estimator.results.joint import Difference, Joint
 from estimator.results.metric import MetricEstimate
@@ -15,16 +16,20 @@ from estimator.statistics.holm import holm
 
 
 def corrected_differences(estimates: Iterable[MetricEstimate]) -> tuple[MetricEstimate, ...]:
-    """Return what was estimated, with the p-values of differences corrected for all of it."""
-    found = tuple(estimates)
-    tested = [(p, 1 / len(some)) for one in found if one.joint and (some := one.joint.p_values) for p in some]
+    """Return estimates with the p-values of their differences corrected for all of them."""
+    uncorrected = tuple(estimates)
+    joints = [estimate.joint.p_values for estimate in uncorrected if estimate.joint]
+    tested = [(p, 1 / len(p_values)) for p_values in joints for p in p_values]
     corrected = iter(holm([p for p, _ in tested], [weight for _, weight in tested]))
-    return tuple(one if one.joint is None else replace(one, joint=_filled(one.joint, corrected)) for one in found)
+    return tuple(
+        estimate if estimate.joint is None else replace(estimate, joint=_filled(estimate.joint, corrected))
+        for estimate in uncorrected
+    )
 
 
 def _filled(joint: Joint, corrected: Iterator[float]) -> Joint:
     differences: list[Difference] = []
-    for some in joint.comparisons:
-        p_value = None if some[0].p_value is None else next(corrected)
-        differences += [replace(one, corrected=p_value) for one in some]
+    for comparison in joint.comparisons:
+        p_value = None if comparison[0].p_value is None else next(corrected)
+        differences += [replace(difference, p_value_corrected=p_value) for difference in comparison]
     return replace(joint, differences=tuple(differences))

@@ -1,33 +1,37 @@
-"""Several windows of one question taken together, and how they differ.
+"""Several windows of one question pooled, and their difference.
 
-The same people may have answered in every window, and nobody knows who did. What is new in each report, the noise of
-its mechanism, averages out over all reports. What may be the same every time, who the people are and the noise of
-permanent answers, is taken to be exactly the same: standard errors then add up, weighted with the reports, and do not
-shrink with the number of windows. Both parts together are never less than the truth (Minkowski's inequality), but for
-what has to be estimated of them.
+The same people may have answered in every window, and nobody knows whether they did. The part of
+the error that is new in each report, the noise of its mechanism, averages out over all reports. The
+part that may be the same every time (the choice of people, and the noise of permanent answers) is
+taken to be exactly the same. Its standard errors therefore add up, weighted with the reports, and
+do not shrink with the number of windows. The combined error is never below the true one
+(Minkowski's inequality), except for the error of estimating it.
 
-A difference between two windows takes them for independent; where the same people answered it is too careful.
+A difference between two windows treats them as independent. If the same people answered in both,
+the result is conservative.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 
-from client_sdk.protocol import Channel, Label
+from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.permanent import Permanent
+from client_sdk.protocol.metric import Metric
 from estimator.estimates.mean_scale import scale_of
 from estimator.estimates.means import Contrast
+from estimator.estimates.question_fields import question_fields
 from estimator.inverse import inverse_of
 from estimator.inverse.decoders import decoder_of
 from estimator.report.changes import difference
-from estimator.results.changes import Pooled
-from estimator.results.estimate import Estimate
+from estimator.results.estimate import Estimate, Share
 from estimator.results.metric import MetricEstimate
+from estimator.results.pooled import Pooled
 from estimator.statistics.confidence import EXACT_BELOW, z_of
 
 MEAN = "mean"
@@ -40,8 +44,8 @@ class _Part:
     Attributes:
         reports: of the window.
         estimate: unbiased.
-        fresh: what of the error is new in each report.
-        lasting: what may be the same in every window.
+        fresh: the part of the error that is new in each report.
+        lasting: the part that may be the same in every window.
 
     """
 
@@ -51,82 +55,103 @@ class _Part:
     lasting: float
 
 
-def pooled(estimates: Sequence[MetricEstimate]) -> tuple[Pooled, ...]:
-    """Pool the windows of every metric that has reports in more than one, in the order of the metrics."""
-    with_reports = [one for one in estimates if one.reports]
-    groups = (list(windows) for _, windows in groupby(with_reports, key=lambda one: one.metric))
-    return tuple(_pool(windows) for windows in groups if len(windows) > 1)
+def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -> tuple[Pooled, ...]:
+    """Pool the windows of every metric with reports in more than one, in the order of the metrics.
+
+    Args:
+        estimates: in the order of the metrics, then of the windows.
+        metrics: the definitions, by name.
+
+    """
+    with_reports = [estimated for estimated in estimates if estimated.reports]
+    groups = ((name, list(windows)) for name, windows in groupby(with_reports, key=lambda estimated: estimated.metric))
+    return tuple(_pool(metrics[name], windows) for name, windows in groups if len(windows) > 1)
 
 
-def _pool(windows: list[MetricEstimate]) -> Pooled:
-    metric, reports = windows[0].metric, sum(one.reports for one in windows)
-    shares: list[tuple[Label, Estimate]] = []
-    changes: list[tuple[Label, Estimate]] = []
+def _pool(metric: Metric, windows: list[MetricEstimate]) -> Pooled:
+    shares: list[Share] = []
+    changes: list[Share] = []
     fewest = min(windows[0].reports, windows[-1].reports)
-    if windows[0].shares is not None:
-        for same in zip(*(one.shares for one in windows if one.shares is not None), strict=True):
-            at = _middle(windows, [share for _, share in same])
-            parts = [_of_share(one, share, at) for one, (_, share) in zip(windows, same, strict=True)]
-            shares.append((same[0][0], _together(parts, 0.0, 1.0)))
-            changes.append((same[0][0], difference(same[0][1], same[-1][1], fewest, 1.0)))
+    if windows[0].estimates is not None:
+        for of_windows in zip(*(window.estimates for window in windows if window.estimates is not None), strict=True):
+            at = _middle(windows, of_windows)
+            parts = [_of_share(metric, window, share, at) for window, share in zip(windows, of_windows, strict=True)]
+            shares.append(_together(parts, 0.0, 1.0).of(of_windows[0].value))
+            changes.append(difference(of_windows[0], of_windows[-1], fewest, 1.0).of(of_windows[0].value))
     mean = None
-    if windows[0].mean is not None:
-        means = [one.mean for one in windows if one.mean is not None]
+    if windows[0].mean is not None and windows[0].mean_range is not None:
+        means = [window.mean for window in windows if window.mean is not None]
         at = _middle(windows, means)
-        parts = [_of_mean(one, mean, at) for one, mean in zip(windows, means, strict=True)]
         least, most = windows[0].mean_range
+        in_all = zip(windows, means, strict=True)
+        parts = [_of_mean(metric, window, of_window, (least, most), at) for window, of_window in in_all]
         mean = _together(parts, least, most)
-        changes.append((MEAN, difference(means[0], means[-1], fewest, most - least)))
-    return Pooled(metric, tuple(one.window.text for one in windows), reports, tuple(shares), mean, tuple(changes))
+        changes.append(difference(means[0], means[-1], fewest, most - least).of(MEAN))
+    return Pooled(
+        **question_fields(metric),
+        windows=tuple(window.window for window in windows),
+        reports=sum(window.reports for window in windows),
+        estimates=tuple(shares),
+        mean=mean,
+        changes=tuple(changes),
+    )
 
 
-def _middle(windows: Sequence[MetricEstimate], same: Sequence[Estimate]) -> float:
-    """Return the estimate of all windows: at that of each alone the part that lasts would come out too small."""
-    reports = [one.reports for one in windows]
-    return math.fsum(weight * _known(one)[0] for weight, one in zip(reports, same, strict=True)) / sum(reports)
+def _middle(windows: Sequence[MetricEstimate], of_windows: Sequence[Estimate]) -> float:
+    """Return the estimate over all windows.
+
+    At each window's own estimate the lasting part would come out too small.
+    """
+    reports = [window.reports for window in windows]
+    return math.fsum(weight * _known(figure)[0] for weight, figure in zip(reports, of_windows, strict=True)) / sum(
+        reports
+    )
 
 
-def _of_share(one: MetricEstimate, share: Estimate, at: float) -> _Part:
-    """Divide the error of a share: people, and permanent answers, are a sample of the shares that they would have."""
+def _of_share(metric: Metric, window: MetricEstimate, share: Estimate, at: float) -> _Part:
+    """Divide the error of a share into its two parts.
+
+    People, and permanent answers, are a sample of the shares they would have.
+    """
     estimate, error = _known(share)
-    gap, lie = _first_step(one.metric.channel)
+    gap, lie = _first_step(metric.channel)
     permanent = lie + gap * min(1.0, max(0.0, at))
-    lasting = min(error, math.sqrt(permanent * (1 - permanent) / one.reports) / gap)
-    return _Part(one.reports, estimate, math.sqrt(error**2 - lasting**2), lasting)
+    lasting = min(error, math.sqrt(permanent * (1 - permanent) / window.reports) / gap)
+    return _Part(window.reports, estimate, math.sqrt(error**2 - lasting**2), lasting)
 
 
-def _of_mean(one: MetricEstimate, mean: Estimate, at: float) -> _Part:
-    """Divide the error of a mean: the least noise that the mechanism has there is fresh, all else may last."""
+def _of_mean(metric: Metric, window: MetricEstimate, mean: Estimate, ends: tuple[float, float], at: float) -> _Part:
+    """Divide the error of a mean. The least noise of the mechanism is fresh; all else may last."""
     estimate, error = _known(mean)
-    least, most = one.mean_range
+    least, most = ends
     position = min(1.0, max(0.0, (at - least) / (most - least)))
-    fresh = min(error, math.sqrt(_least_noise(one, position) / one.reports) * (most - least))
-    return _Part(one.reports, estimate, fresh, math.sqrt(error**2 - fresh**2))
+    fresh = min(error, math.sqrt(_least_noise(metric, position) / window.reports) * (most - least))
+    return _Part(window.reports, estimate, fresh, math.sqrt(error**2 - fresh**2))
 
 
-def _least_noise(one: MetricEstimate, position: float) -> float:
-    """Return the least variance of fresh noise in a report, where the mean is at a position from 0 to 1."""
-    channel = one.metric.channel
+def _least_noise(metric: Metric, position: float) -> float:
+    """Return the least variance of fresh noise in a report, for a mean from 0 to 1."""
+    channel = metric.channel
     decoder = decoder_of(channel)
     if decoder is not None:
         return float(decoder.least_variance(np.array(position)))
     gap, _ = _first_step(channel)
     inverse = inverse_of(channel.instantaneous if isinstance(channel, Permanent) else channel)
-    return max(0.0, Contrast.of(inverse, scale_of(one.metric)).floor) / gap**2
+    return max(0.0, Contrast.of(inverse, scale_of(metric)).floor) / gap**2
 
 
 def _first_step(channel: Channel) -> tuple[float, float]:
-    """Return how much of a share arrives in that of permanent answers, and of how many lies it begins with."""
+    """Return permanent answers' factor on a share, and the share of an absent value."""
     if not isinstance(channel, Permanent):
         return 1.0, 0.0
     keep, lie = (float(channel.permanent.probability(0, given)) for given in (0, 1))
     return keep - lie, lie
 
 
-def _known(one: Estimate) -> tuple[float, float]:
-    assert one.unbiased is not None  # noqa: S101 windows without reports are left out
-    assert one.standard_error is not None  # noqa: S101 likewise
-    return one.unbiased, one.standard_error
+def _known(figure: Estimate) -> tuple[float, float]:
+    assert figure.estimate is not None  # noqa: S101 windows without reports are left out
+    assert figure.standard_error is not None  # noqa: S101 likewise
+    return figure.estimate, figure.standard_error
 
 
 def _together(parts: Sequence[_Part], least: float, most: float) -> Estimate:

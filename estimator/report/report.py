@@ -1,52 +1,82 @@
-"""The report: which tallies are estimated, in which order, and why others are not."""
+"""The report: which tallies are estimated, in which order, and why others are skipped."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from client_sdk.protocol import Metric, Registry, Window
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import Window
 from estimator.errors import TalliesError, UnfitTallyError
 from estimator.estimates.covariance import MOST_VALUES
 from estimator.estimates.metric import estimates
 from estimator.privacy.central import together
 from estimator.report.changes import changes_of
 from estimator.report.group_differences import corrected_differences
+from estimator.report.highlights import highlights_of
 from estimator.report.pooling import pooled
+from estimator.results.central import Composed
 from estimator.results.metric import MetricEstimate
-from estimator.results.report import Composed, Report, Skipped
-from estimator.results.request import EVERYTHING_CLOSED, PLAIN, Selection, Wanted
+from estimator.results.report import Report, Skipped
+from estimator.results.request import EVERYTHING_CLOSED, PLAIN, Request, Selection
 from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies.bounds import FEWER
 from estimator.tallies.tally import Tally
 
 NUMBERS_A_SHARE: Final = 8
-"""Estimate, standard error, interval, likeliest and shrunken share, and what they are called."""
+"""Estimate, standard error, interval, maximum-likelihood and shrunken share, and their labels."""
 
 MOST_NUMBERS: Final = 2**25
-"""Of all estimates of a report: as text some gigabytes. One window of every question is always estimated."""
+"""The most numbers in a report: some gigabytes as text. One window of every question is always
+estimated."""
 
 
 def make_report(
     registry: Registry,
     tallies: Iterable[Tally],
     selection: Selection = EVERYTHING_CLOSED,
-    wanted: Wanted = PLAIN,
+    request: Request = PLAIN,
     advance: Callable[[int], object] = lambda _: None,
 ) -> Report:
-    """Estimate every wanted tally whose edition the registry defines; name the others with the reason.
+    """Estimate every selected tally of the registry's editions; list the others with the reason.
 
     Args:
         registry: the definitions.
         tallies: in any order.
-        selection: which windows are wanted.
-        wanted: what is wanted of each tally.
+        selection: the windows to cover.
+        request: the figures to compute for each tally.
         advance: called with the number of tallies that are done.
 
     Raises:
-        TalliesError: if they are too many to be estimated at once.
+        TalliesError: if there are too many to estimate at once.
 
     """
+    of_metrics, skipped = _sorted_out(registry, tallies, selection, advance)
+    _check_numbers(registry, of_metrics, request)
+    estimated: list[MetricEstimate] = []
+    for name, of_metric in of_metrics.items():
+        for estimate in estimates(registry.metrics[name], of_metric, request):
+            estimated.append(estimate)
+            advance(1)
+    order = {name: position for position, name in enumerate(registry.metrics)}
+    estimated.sort(key=lambda estimate: (order[estimate.metric], estimate.span.starts_at))
+    return Report(
+        confidence=CONFIDENCE,
+        metrics=corrected_differences(estimated),
+        skipped=tuple(skipped),
+        simultaneous=request.simultaneous,
+        composed=_composed(registry, estimated, request.central_delta),
+        pooled=pooled(estimated, registry.metrics) if request.pool else (),
+        changes=changes_of(estimated) if request.pool else (),
+        highlights=highlights_of(estimated, registry.metrics) if request.highlights else (),
+    )
+
+
+def _sorted_out(
+    registry: Registry, tallies: Iterable[Tally], selection: Selection, advance: Callable[[int], object]
+) -> tuple[dict[str, list[Tally]], list[Skipped]]:
+    """Return the selected tallies that can be estimated, by metric, and the skipped ones."""
     of_metrics: dict[str, list[Tally]] = {}
     skipped: list[Skipped] = []
     for tally in tallies:
@@ -55,53 +85,43 @@ def make_report(
         try:
             _check(registry, tally, preliminary=selection.preliminary)
         except UnfitTallyError as error:
-            skipped.append(Skipped(tally.metric, tally.edition, tally.window, str(error)))
+            skipped.append(Skipped(tally.metric, tally.edition, tally.window.text, str(error)))
             advance(1)
         else:
             of_metrics.setdefault(tally.metric, []).append(tally)
-    _check_numbers(registry, of_metrics, wanted)
-    estimated: list[MetricEstimate] = []
-    for name, of_metric in of_metrics.items():
-        for found in estimates(registry.metrics[name], of_metric, wanted):
-            estimated.append(found)
-            advance(1)
-    order = {name: position for position, name in enumerate(registry.metrics)}
-    estimated.sort(key=lambda one: (order[one.metric.name], one.window.starts_at))
-    composed = _composed(estimated, wanted.central_delta)
-    together = (pooled(estimated), changes_of(estimated)) if wanted.pool else ()
-    return Report(
-        CONFIDENCE, corrected_differences(estimated), tuple(skipped), wanted.simultaneous, composed, *together
-    )
+    return of_metrics, skipped
 
 
-def _composed(estimated: Iterable[MetricEstimate], delta: float | None) -> tuple[Composed, ...]:
-    """Return what the closed tallies of each window reveal together; nothing, where no delta is wanted."""
+def _composed(registry: Registry, estimated: Iterable[MetricEstimate], delta: float | None) -> tuple[Composed, ...]:
+    """Return what the closed tallies of each window reveal together; () without a delta."""
     if delta is None:
         return ()
     windows: dict[Window, list[tuple[Metric, int]]] = {}
-    for one in estimated:
-        if one.closed and one.reports > 0:
-            windows.setdefault(one.window, []).append((one.metric, one.reports))
+    for estimate in estimated:
+        if estimate.closed and estimate.reports > 0:
+            windows.setdefault(estimate.span, []).append((registry.metrics[estimate.metric], estimate.reports))
     ordered = sorted(windows.items(), key=lambda item: (item[0].starts_at, item[0].text))
-    return tuple(Composed(window, len(tallies), together(tallies, delta)) for window, tallies in ordered)
+    return tuple(Composed(window.text, len(tallies), together(tallies, delta)) for window, tallies in ordered)
 
 
-def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]], wanted: Wanted) -> None:
-    """Refuse tallies whose estimates would take more memory than is bounded: a short line may stand for many shares.
+def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]], request: Request) -> None:
+    """Refuse tallies whose estimates would exceed the memory limit.
+
+    A short line may stand for many shares.
 
     Raises:
         TalliesError: saying what would help.
 
     """
-    numbers = {name: _numbers(registry.metrics[name], wanted) for name in of_metrics}
+    numbers = {name: _numbers(registry.metrics[name], request) for name in of_metrics}
     every = sum(len(tallies) * numbers[name] for name, tallies in of_metrics.items())
     if every > max(MOST_NUMBERS, sum(numbers.values())):
         raise TalliesError(f"the estimates of these tallies would be {every:,} numbers, too many at once; {FEWER}")
 
 
-def _numbers(metric: Metric, wanted: Wanted) -> int:
+def _numbers(metric: Metric, request: Request) -> int:
     inputs = metric.channel.inputs
-    is_squared = wanted.covariance and inputs <= MOST_VALUES
+    is_squared = request.covariance and inputs <= MOST_VALUES
     return NUMBERS_A_SHARE * inputs + (inputs**2 if is_squared else 0)
 
 
@@ -114,7 +134,7 @@ def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
     """
     metric = registry.metrics.get(tally.metric)
     if metric is None:
-        raise UnfitTallyError("the registry defines no such metric; take the one that the app was shipped with")
+        raise UnfitTallyError("the registry defines no such metric; use the registry that the app was shipped with")
     if metric.edition != tally.edition:
         raise UnfitTallyError(
             f"the registry defines edition {metric.edition}; use the registry that the app was shipped with"
@@ -122,5 +142,5 @@ def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
     if metric.window is not tally.window.kind:
         raise UnfitTallyError(f"the registry asks it once a {metric.window}; this is a {tally.window.kind}")
     if not tally.closed and not preliminary:
-        raise UnfitTallyError("its window is still open; use --preliminary to see it nevertheless")
+        raise UnfitTallyError("its window is still open; use --preliminary to include it")
     tally.check(metric.channel.symbols)

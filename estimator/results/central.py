@@ -1,23 +1,39 @@
-"""What a published tally reveals of one report in it."""
+"""What published tallies reveal about one report in them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from estimator.results.record import Record
+
 ASSUMPTION: Final = "shuffled tally of honest reports"
-"""Stands beside every figure: without it, the figure is false."""
+"""Stands beside every figure, because the figure is false without it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Central:
+class Central(Record, frozen=True, tag_field="assumes", tag=ASSUMPTION):
     """The privacy loss of a device by published tallies.
 
     Attributes:
-        delta: how often epsilon may not hold.
+        delta: the probability with which epsilon may fail to hold.
         epsilon: rounded up.
 
     """
 
     delta: float
     epsilon: float
+
+
+class Composed(Record, frozen=True):
+    """What the closed tallies of one window reveal together.
+
+    Attributes:
+        window: its name.
+        tallies: the number of this report's tallies that have reports.
+        central: the loss of a device that is in all of them. None if their own deltas exceed the
+            requested delta.
+
+    """
+
+    window: str
+    tallies: int
+    central: Central | None

@@ -1,74 +1,70 @@
-"""Changes between windows, and windows pooled into one."""
+"""How the answers to one question changed between two windows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from client_sdk.protocol import Label, Metric, Window
+from client_sdk.protocol.domain.label import Label
 from estimator.results.estimate import Estimate
+from estimator.results.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """By how much one figure changed.
+class Change(Estimate, frozen=True, kw_only=True):
+    """By how much one figure changed: the last window minus the first, with an interval of its own.
 
     Attributes:
-        estimate: the figure of the last window less that of the first, with an interval by itself.
-        p_value: how often so large a difference would occur by chance; none where reports are too few to say.
-        corrected: the same for everything that the report compares; none likewise.
+        p_value: the probability of a difference this large by chance. None with too few reports.
+        p_value_corrected: the same, corrected for everything the report compares. None with too few
+            reports.
 
     """
 
-    estimate: Estimate
     p_value: float | None
-    corrected: float | None
+    p_value_corrected: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class ShareChange(Change, frozen=True, kw_only=True):
+    """By how much the share of one value changed.
+
+    Attributes:
+        value: the value.
+
+    """
+
+    value: Label
+
+
+class Changes(Record, frozen=True, kw_only=True):
     """What changed in the answers to one question.
 
     Attributes:
-        metric: the question.
-        first: the first closed window with reports enough; where not two have enough, with any.
-        last: the last one.
-        shares: for each value the change of its share; empty where there are none.
-        mean: the change of the mean, or none.
-        tests: how many of these are comparisons of their own.
+        metric: its name.
+        edition: 12 hex digits that identify what the reports mean.
+        first: the name of the first closed window with enough reports. If fewer than two windows
+            have enough, the first with any.
+        last: the name of the last such window.
+        tests: the number of independent comparisons among the differences. 0 in reports of an older
+            schema.
+        estimates: the change of each value's share; empty if answers have no shares.
+        mean: the change of the mean. None if there is no mean.
 
     """
 
-    metric: Metric
-    first: Window
-    last: Window
-    shares: tuple[tuple[Label, Change], ...]
-    mean: Change | None
-    tests: int
+    metric: str
+    edition: str
+    first: str
+    last: str
+    tests: int = 0
+    estimates: tuple[ShareChange, ...] = ()
+    mean: Change | None = None
 
     @property
-    def corrected(self) -> float | None:
-        """The least corrected p-value of the question; none where reports are too few to say."""
-        every = (*(one for _, one in self.shares), *(() if self.mean is None else (self.mean,)))
-        return min((one.corrected for one in every if one.corrected is not None), default=None)
+    def p_value_corrected(self) -> float | None:
+        """The smallest corrected p-value of the question. None with too few reports."""
+        return min((each.p_value_corrected for each in self if each.p_value_corrected is not None), default=None)
 
-
-@dataclass(frozen=True, slots=True)
-class Pooled:
-    """What some windows of one question tell together.
-
-    Attributes:
-        metric: the question.
-        windows: their names, in time.
-        reports: of all of them.
-        shares: for each value its share, over all reports; empty where there are none.
-        mean: likewise, or none.
-        changes: for each value, or the mean, by how much the last window is above the first one.
-
-    """
-
-    metric: Metric
-    windows: tuple[str, ...]
-    reports: int
-    shares: tuple[tuple[Label, Estimate], ...]
-    mean: Estimate | None
-    changes: tuple[tuple[Label, Estimate], ...]
+    def __iter__(self) -> Iterator[Change]:
+        """Yield every change."""
+        yield from self.estimates
+        if self.mean is not None:
+            yield self.mean

@@ -1,40 +1,42 @@
-"""The figures of clusters of sets."""
+"""The figures of clusters of answers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
-from client_sdk.protocol import Label
+from client_sdk.protocol.domain.label import Label
 from estimator.results.distribution import Resampled
+from estimator.results.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """Answers that lie together.
+class Cluster(Record, frozen=True, kw_only=True):
+    """Answers that lie close together.
 
     Attributes:
-        values: its answers, in the domain's order; of a number none.
-        span: of a number, between which ends its answers lie; else none.
-        share: of the people whose answers these are.
-        mean: of the answers, where they lie on a line; else none.
-        stability: how much of it is found again in resampled tallies, from 0 to 1.
+        share: the share of people who gave one of these answers.
+        stability: how well resampled tallies reproduce the cluster, from 0 to 1.
+        values: its answers, in the domain's order; empty for a number.
+        start: for a number, the lower end of its answers; otherwise None. ``from`` in JSON.
+        end: for a number, the upper end of its answers; otherwise None. ``to`` in JSON.
+        mean: of the answers. None if they do not lie on a line.
 
     """
 
-    values: tuple[Label, ...]
-    span: tuple[float, float] | None
     share: Resampled
-    mean: Resampled | None
     stability: float
+    values: tuple[Label, ...] = ()
+    start: float | None = msgspec.field(name="from", default=None)
+    end: float | None = msgspec.field(name="to", default=None)
+    mean: Resampled | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Clusters:
+class Clusters(Record, frozen=True, tag_field="interval", tag="resampled"):
     """The clusters of a tally.
 
     Attributes:
-        clusters: by the first answer that is in them.
-        numbers: for each number of clusters from 1 the part of the resampled tallies in which so many were found.
+        clusters: ordered by their first answer.
+        numbers: for each number of clusters, from 1, the fraction of resampled tallies with that
+            number.
 
     """
 

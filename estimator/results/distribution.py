@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
+
+from estimator.results.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Resampled:
-    """A figure with an interval by resampling; without reports only the interval is known, and it is everything.
+class Resampled(Record, frozen=True):
+    """A figure with an interval by resampling.
+
+    Without reports the interval covers every possible value.
 
     Attributes:
-        estimate: from the smoothed histogram.
+        estimate: from the smoothed histogram. None without reports.
         low: the lower end of the interval, not above the estimate.
-        high: its upper end, not below the estimate.
+        high: the upper end, not below the estimate.
 
     """
 
@@ -21,23 +24,43 @@ class Resampled:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class Distribution:
-    """What a tally tells of a distribution, on the scale of the domain.
+class Quantile(Resampled, frozen=True, kw_only=True):
+    """The answer that a given part of the people do not exceed.
 
     Attributes:
-        bins: the ends of each, rising; both the same where a bin is one answer.
-        shares: of the bins, smoothed.
-        shares_ml: of the bins, likeliest without smoothing (or stopped on the way there), or nothing without reports.
-        mean_ml: the mean of the likeliest shares, or none.
-        variance: in squared units.
-        quantiles: for each probability of ``QUANTILES`` the value that so many people do not exceed.
+        quantile: that part, from 0 to 1.
 
     """
 
-    bins: tuple[tuple[float, float], ...]
-    shares: tuple[Resampled, ...]
-    shares_ml: tuple[float, ...]
-    mean_ml: float | None
+    quantile: float
+
+
+class Bin(Resampled, frozen=True, kw_only=True):
+    """The share of people whose answers lie in a bin.
+
+    Attributes:
+        start: the lower end of the bin; ``from`` in JSON.
+        end: the upper end, equal to the lower end if the bin is a single answer; ``to`` in JSON.
+        maximum_likelihood: the maximum-likelihood share, without smoothing; the iteration may have
+            stopped early. None without reports.
+
+    """
+
+    start: float = msgspec.field(name="from")
+    end: float = msgspec.field(name="to")
+    maximum_likelihood: float | None = None
+
+
+class Distribution(Record, frozen=True, tag_field="interval", tag="resampled"):
+    """The distribution of a number's answers, on the scale of the domain.
+
+    Attributes:
+        variance: in squared units.
+        quantiles: one for each probability of ``QUANTILES``.
+        bins: rising; they cover the whole range.
+
+    """
+
     variance: Resampled
-    quantiles: tuple[tuple[float, Resampled], ...]
+    quantiles: tuple[Quantile, ...]
+    bins: tuple[Bin, ...]

@@ -1,120 +1,180 @@
-"""A number that was estimated, and many of them side by side."""
+"""An estimated number, and many of them side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from client_sdk.protocol import Label
+from client_sdk.protocol.domain.label import Label
+from estimator.results.record import Record
 from estimator.statistics.arrays import Floats
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """One number that was estimated; without any report only the interval is known, and it is everything.
+class Estimate(Record, frozen=True):
+    """One estimated number. Without reports the interval covers every possible value.
 
     Attributes:
-        unbiased: right on average over the chance; may lie outside what is possible, because clipping would bias it.
-        standard_error: of the unbiased estimate; above 0.
-        low: the lower end of the confidence interval, within what is possible.
-        high: its upper end, not below ``low``.
-        likeliest: the maximum-likelihood estimate, always possible, biased near the ends; or none.
-        shrunken: the estimate of the least expected squared error, biased towards what is usual; or none.
+        estimate: unbiased. It may lie outside the possible range, because clipping would bias it.
+            None without reports.
+        standard_error: of the unbiased estimate; above 0. None without reports.
+        low: the lower end of the confidence interval, within the possible range.
+        high: the upper end, not below ``low``.
+        maximum_likelihood: always possible; biased near the ends of the range. None if it is not
+            computed.
+        shrunken: the estimate of least expected squared error, biased towards the usual size. None
+            if it is not computed.
 
     """
 
-    unbiased: float | None
+    estimate: float | None
     standard_error: float | None
     low: float
     high: float
-    likeliest: float | None
+    maximum_likelihood: float | None = None
     shrunken: float | None = None
 
     def times(self, factor: float) -> Estimate:
-        """Return the same estimate in another unit."""
-        numbers = (self.unbiased, self.standard_error, self.low, self.high, self.likeliest)
+        """Return the estimate in another unit: everything multiplied by a factor."""
+        numbers = (self.estimate, self.standard_error, self.low, self.high, self.maximum_likelihood)
         return Estimate(*(None if number is None else factor * number for number in numbers))  # type: ignore[arg-type]
 
     def between(self, least: float, greatest: float) -> Estimate:
-        """Return the same estimate on a scale where share 0 is ``least`` and share 1 is ``greatest``."""
+        """Return the estimate on a scale where share 0 is ``least`` and share 1 is ``greatest``."""
         width = greatest - least
 
         def possible(share: float) -> float:
-            return min(greatest, max(least, least + width * share))  # rounding could leave the scale by a bit
+            return min(greatest, max(least, least + width * share))  # rounding could leave the scale
 
         return Estimate(
-            unbiased=None if self.unbiased is None else least + width * self.unbiased,
+            estimate=None if self.estimate is None else least + width * self.estimate,
             standard_error=None if self.standard_error is None else width * self.standard_error,
             low=possible(self.low),
             high=possible(self.high),
-            likeliest=None if self.likeliest is None else possible(self.likeliest),
+            maximum_likelihood=None if self.maximum_likelihood is None else possible(self.maximum_likelihood),
+        )
+
+    def of(self, value: Label) -> Share:
+        """Return the estimate as that of a value."""
+        return Share(
+            self.estimate, self.standard_error, self.low, self.high, self.maximum_likelihood, self.shrunken, value=value
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class Share(Estimate, frozen=True, kw_only=True):
+    """The estimate for one value of a domain: its share, or the change of its share.
+
+    Attributes:
+        value: the value.
+
+    """
+
+    value: Label
+
+
 class Shares:
-    """The shares of many values; an `Estimate` of one is made when it is asked for, because there may be a million.
+    """The shares of many values, stored as columns; a list in JSON.
+
+    A `Share` is created on access, because there may be a million of them.
 
     Attributes:
         labels: the values.
         lows: the lower ends of the intervals, shape (len(labels),).
         highs: the upper ends.
-        unbiased: the unbiased estimates; without any report empty, as are all below.
-        standard_errors: theirs.
-        likeliest: the maximum-likelihood estimates.
-        shrunken: those of the least expected squared error; empty, too, where there are few values.
+        unbiased: the unbiased estimates. Without reports this and all columns below are empty.
+        standard_errors: of the unbiased estimates.
+        maximum_likelihood: the maximum-likelihood estimates.
+        shrunken: the estimates of least expected squared error; also empty if there are few values.
 
     """
 
-    labels: Sequence[Label]
-    lows: Floats
-    highs: Floats
-    unbiased: Floats
-    standard_errors: Floats
-    likeliest: Floats
-    shrunken: Floats
+    __slots__ = ("highs", "labels", "lows", "maximum_likelihood", "shrunken", "standard_errors", "unbiased")
+
+    def __init__(  # noqa: PLR0913, PLR0917 one argument for each column
+        self,
+        labels: Sequence[Label],
+        lows: Floats,
+        highs: Floats,
+        unbiased: Floats,
+        standard_errors: Floats,
+        maximum_likelihood: Floats,
+        shrunken: Floats,
+    ) -> None:
+        """Take the columns."""
+        self.labels = labels
+        self.lows = lows
+        self.highs = highs
+        self.unbiased = unbiased
+        self.standard_errors = standard_errors
+        self.maximum_likelihood = maximum_likelihood
+        self.shrunken = shrunken
 
     @classmethod
     def unknown(cls, labels: Sequence[Label]) -> Shares:
-        """Return what is known of values without any report."""
+        """Return the shares of values without any report: every share is possible."""
         nothing = np.zeros(0)
         return cls(labels, np.zeros(len(labels)), np.ones(len(labels)), nothing, nothing, nothing, nothing)
 
+    @classmethod
+    def of(cls, shares: Iterable[Share]) -> Shares:
+        """Return shares as columns. A column is empty if any share lacks that figure."""
+        rows = tuple(shares)
+
+        def column(name: str) -> Floats:
+            cells = [getattr(row, name) for row in rows]
+            return np.array([] if None in cells else cells, dtype=float)
+
+        return cls(
+            tuple(row.value for row in rows),
+            *map(column, ("low", "high", "estimate", "standard_error", "maximum_likelihood", "shrunken")),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all shares are equal."""
+        return isinstance(other, Shares) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment] # arrays can change
+
     def __len__(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return len(self.labels)
 
-    def __iter__(self) -> Iterator[tuple[Label, Estimate]]:
-        """Yield every value with its share."""
+    def __iter__(self) -> Iterator[Share]:
+        """Yield the share of every value."""
         nothing = [None] * len(self)
         columns = (
             list(column.tolist()) if column.size else nothing
-            for column in (self.unbiased, self.standard_errors, self.lows, self.highs, self.likeliest, self.shrunken)
+            for column in (
+                self.unbiased,
+                self.standard_errors,
+                self.lows,
+                self.highs,
+                self.maximum_likelihood,
+                self.shrunken,
+            )
         )
         for label, *numbers in zip(self.labels, *columns, strict=True):
-            yield label, Estimate(*numbers)
+            yield Share(*numbers, value=label)
 
-    def __getitem__(self, position: int) -> tuple[Label, Estimate]:
-        """Return the value at a position with its share."""
-        one = slice(position, position + 1)
-        return next(iter(self.part(self.labels[one], one)))
+    def __getitem__(self, position: int) -> Share:
+        """Return the share of the value at a position."""
+        at_position = slice(position, position + 1)
+        return next(iter(self.part(self.labels[at_position], at_position)))
 
     def part(self, labels: Sequence[Label], positions: slice) -> Shares:
-        """Return the shares of some values."""
+        """Return the shares at some positions, with their labels."""
         return Shares(
             labels,
             self.lows[positions],
             self.highs[positions],
             self.unbiased[positions],
             self.standard_errors[positions],
-            self.likeliest[positions],
+            self.maximum_likelihood[positions],
             self.shrunken[positions],
         )
 
     def of_members(self, labels: Sequence[Label], most: int) -> Shares:
-        """Return how common it is to have each of the values, where one of ``most`` places was drawn at random."""
+        """Return how common each value is in sets with one of ``most`` places drawn."""
         drawn = self.part(labels, slice(len(labels)))
         return Shares(
             labels,
@@ -122,11 +182,11 @@ class Shares:
             np.minimum(most * drawn.highs, 1.0),
             most * drawn.unbiased,
             most * drawn.standard_errors,
-            likeliest=np.zeros(0),  # of what was drawn it would not be that of the sets
+            maximum_likelihood=np.zeros(0),  # that of the drawn members is not that of the sets
             shrunken=np.minimum(most * drawn.shrunken, 1.0),
         )
 
     @property
     def has_a_point(self) -> bool:
-        """Whether an interval holds one value only."""
+        """Whether any interval is a single point."""
         return bool((self.lows == self.highs).any())

@@ -1,55 +1,50 @@
-"""The figures of a pair of questions that were answered together."""
+"""The figures of two questions that were answered together."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Final
 
-from estimator.results.estimate import Estimate
-from estimator.statistics.holm import PAIR
+from client_sdk.protocol.domain.label import Label
+from estimator.results.changes import Change
+from estimator.results.estimate import Share
+from estimator.results.record import Record
+
+PAIR: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class GroupShares(Record, frozen=True):
     """The people with one answer to the first question.
 
     Attributes:
-        label: that answer.
-        outcomes: for each answer to the second question its share within the group.
+        group: that answer.
+        estimates: the share of each answer to the second question within the group.
 
     """
 
-    label: bool | str
-    outcomes: tuple[tuple[bool | str, Estimate], ...]
+    group: Label
+    estimates: tuple[Share, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Change, frozen=True, kw_only=True):
     """By how much an answer to the second question is more common in one group than in another.
 
     Attributes:
-        groups: the two.
-        label: the answer.
-        estimate: the share in the first of them less that in the second, with an interval by itself.
-        p_value: how often so large a difference would occur by chance; none where reports are too few to say.
-        corrected: the same for everything that the report compares; none likewise, or before it is corrected.
+        groups: the two groups: the share in the first minus the share in the second.
+        value: the answer.
 
     """
 
-    groups: tuple[bool | str, bool | str]
-    label: bool | str
-    estimate: Estimate
-    p_value: float | None
-    corrected: float | None = None
+    groups: tuple[Label, Label]
+    value: Label
 
 
-@dataclass(frozen=True, slots=True)
-class Independence:
-    """A test of whether the answers to the two questions have nothing to do with each other.
+class Independence(Record, frozen=True):
+    """A test of whether the answers to the two questions are independent.
 
     Attributes:
-        statistic: of Wald; about chi-square distributed if they have not.
+        statistic: Wald's; approximately chi-square distributed if they are independent.
         degrees_of_freedom: of that distribution.
-        p_value: how often so large a statistic would occur if they had not.
+        p_value: the probability of a statistic this large if they are independent.
 
     """
 
@@ -58,21 +53,30 @@ class Independence:
     p_value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Joint:
-    """Everything that the pairs tell; fewer than `EXACT_BELOW` reports tell of no group."""
+class Joint(Record, frozen=True):
+    """All figures of the pairs. With fewer than `EXACT_BELOW` reports no group has an estimate.
 
-    groups: tuple[Group, ...]
+    Attributes:
+        groups: in the order of the first question's values.
+        differences: between every two groups, for each answer.
+        independence: None with too few reports for the test.
+        names: of the question that defines the groups, and of the compared question. None in
+            reports of an older schema.
+
+    """
+
+    groups: tuple[GroupShares, ...]
     differences: tuple[Difference, ...]
     independence: Independence | None
+    names: tuple[str, str] | None = None
 
     @property
     def comparisons(self) -> tuple[tuple[Difference, ...], ...]:
-        """The differences, those together that are one comparison: of two outcomes the second mirrors the first."""
-        step = PAIR if len(self.groups[0].outcomes) == PAIR else 1
+        """The differences by comparison. Of two outcomes the second mirrors the first."""
+        step = PAIR if len(self.groups[0].estimates) == PAIR else 1
         return tuple(self.differences[start : start + step] for start in range(0, len(self.differences), step))
 
     @property
     def p_values(self) -> tuple[float, ...]:
-        """One for each comparison of which there are reports enough."""
-        return tuple(one.p_value for one, *_ in self.comparisons if one.p_value is not None)
+        """The p-value of each comparison that has enough reports."""
+        return tuple(first.p_value for first, *_ in self.comparisons if first.p_value is not None)

@@ -2,88 +2,79 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Annotated
 
+import msgspec
 import numpy as np
 
-from client_sdk.protocol import Label, Metric, Number, Ordinal, Subset, Window
+from client_sdk.protocol.window import Window
 from estimator.results.central import Central
 from estimator.results.clusters import Clusters
 from estimator.results.distribution import Distribution
-from estimator.results.estimate import Estimate, Shares
+from estimator.results.estimate import Estimate, Share, Shares
 from estimator.results.joint import Joint
 from estimator.results.poisoning import Fakes
+from estimator.results.question import Question
 from estimator.statistics.arrays import Floats
 
 NOTHING = np.zeros(0)
 
 
-@dataclass(frozen=True, slots=True)
-class MetricEstimate:
-    """What one tally tells.
+class MetricEstimate(Question, frozen=True, kw_only=True):
+    """The figures of one tally.
 
     Attributes:
-        metric: the question.
-        window: when it was asked.
-        closed: whether the tally can no longer change; if not, everything here is preliminary.
+        window: the name of the day, week or month of the answers.
+        closed: whether the tally can no longer change; if not, all figures are preliminary.
         reports: n.
-        shares: where answers have shares each of them, in the domain's order; else none.
-        mean: of a number in the metric's units, of a scale's positions from 1, or of a set's size; else none.
-        distribution: for a number of which it is asked, in the metric's units; else none.
-        answered: where windows without an answer are reported, too, for each answer its share among those who gave
-            one; else empty.
-        joint: for two questions asked together; else none.
-        covariance: where it is wanted, of up to `MOST_VALUES` shares as the channel has them (of a set: of what was
-            drawn, the dummy last); else none.
-        central: what the tally reveals, if nothing else is published, where that is wanted; else none.
-        fakes: what made-up reports could have done, where that is wanted; else none.
-        clusters: of the answers, where they are wanted and there is a histogram of answers that are near or far; else
-            none.
+        estimates: the share of each value, in the domain's order. None if answers have no shares.
+        mean: of a number in the metric's units, of a scale's positions from 1, or of a set's size.
+            None for other kinds.
+        mean_range: the least and the greatest possible mean. None if there is no mean.
+        sum: of the answers of everybody who reported. None if answers cannot be added.
+        distribution: of a number's answers, in the metric's units. None unless the metric asks for
+            it.
+        answered: if windows without an answer are reported too, the share of each answer among the
+            people who answered; otherwise empty.
+        joint: of two questions asked together. None for other questions, and if it is not
+            requested.
+        covariance: on request, of up to `MOST_VALUES` shares of the channel's inputs, as rows. For
+            a set the inputs are the drawn members, with the dummy last. Otherwise None.
+        central: on request, what the tally reveals if nothing else is published. Otherwise None.
+        fakes: on request, what made-up reports could have done. Otherwise None.
+        clusters: on request, of answers on a scale or in a plane. Otherwise None.
 
     """
 
-    metric: Metric
-    window: Window
+    window: str
     closed: bool
-    reports: int
-    shares: Shares | None = None
+    reports: Annotated[int, msgspec.Meta(ge=0)]
+    estimates: Shares | None = None
     mean: Estimate | None = None
+    mean_range: tuple[float, float] | None = None
+    sum: Estimate | None = None
     distribution: Distribution | None = None
-    answered: tuple[tuple[Label, Estimate], ...] = ()
+    answered: tuple[Share, ...] = ()
     joint: Joint | None = None
-    covariance: Floats | None = None
+    covariance: tuple[tuple[float, ...], ...] | None = None
     central: Central | None = None
     fakes: Fakes | None = None
     clusters: Clusters | None = None
 
     @property
-    def total(self) -> Estimate | None:
-        """The sum of the answers of so many people as reported, where answers can be added; else none."""
-        adds_up = isinstance(self.metric.domain, Number) and self.reports > 0
-        return self.mean.times(self.reports) if self.mean is not None and adds_up else None
-
-    @property
-    def mean_range(self) -> tuple[float, float]:
-        """Between which ends the mean lies."""
-        domain = self.metric.domain
-        match domain:
-            case Number():
-                return float(domain.low), float(domain.high)
-            case Subset():
-                return 0.0, float(domain.max_items)
-            case Ordinal():
-                return 1.0, float(domain.size)
-        raise TypeError(f"a {domain.kind} has no mean")
+    def span(self) -> Window:
+        """The window that ``window`` names."""
+        return Window.parse(self.window)
 
     @property
     def unbiased(self) -> Floats:
-        """The unbiased shares, then the mean; without any report nothing."""
-        shares = NOTHING if self.shares is None else self.shares.unbiased
-        mean = None if self.mean is None else self.mean.unbiased
+        """The unbiased shares, then the mean; empty without reports."""
+        shares = NOTHING if self.estimates is None else self.estimates.unbiased
+        mean = None if self.mean is None else self.mean.estimate
         return shares if mean is None else np.append(shares, mean)
 
     @property
-    def estimates(self) -> tuple[Estimate, ...]:
-        """The shares and the mean."""
-        shares = () if self.shares is None else tuple(share for _, share in self.shares)
-        return (*shares, *(() if self.mean is None else (self.mean,)))
+    def shares_and_mean(self) -> tuple[Estimate, ...]:
+        """The estimate of every share, then that of the mean."""
+        shares: tuple[Estimate, ...] = () if self.estimates is None else tuple(self.estimates)
+        return shares if self.mean is None else (*shares, self.mean)

@@ -1,19 +1,17 @@
-"""What made-up reports could have done to a tally, and whether it looks made up."""
+"""What made-up reports could have done to a tally, and whether the tally looks made up."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from client_sdk.protocol.domain.label import Label
+from estimator.results.record import Record
 
-from client_sdk.protocol import Label
 
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """By how much an unbiased estimate could have been moved.
+class Move(Record, frozen=True):
+    """By how much made-up reports could have moved an unbiased estimate.
 
     Attributes:
-        down: by how much it could have been lowered.
-        up: by how much it could have been raised.
+        down: the largest decrease.
+        up: the largest increase.
 
     """
 
@@ -21,44 +19,48 @@ class Move:
     up: float
 
 
-@dataclass(frozen=True, slots=True)
-class Fakes:
-    """What made-up reports could have done to the estimates of a tally.
+class ShareMove(Move, frozen=True, kw_only=True):
+    """By how much they could have moved the share of one value.
 
     Attributes:
-        fraction: of the reports that is taken for made up: beta.
-        shares: where answers have shares each value with its move, in the domain's order; else none.
-        mean: the move of the mean, or none where there is no mean.
-        test: of the tally.
+        value: the value.
 
     """
 
-    fraction: float
-    shares: tuple[tuple[Label, Move], ...] | None
-    mean: Move | None
-    test: RangeTest
+    value: Label
 
 
-DRAWN_AT_MOST = 999
-"""Tallies that are drawn for a test: with none of them as far from the range, a thousandth is the p-value."""
-
-
-@dataclass(frozen=True, slots=True)
-class RangeTest:
-    """Whether some population could have produced a tally.
+class RangeTest(Record, frozen=True):
+    """A test of whether some population could have produced a tally.
 
     Attributes:
-        statistic: twice the logarithm by which the likeliest law is less likely than the tally's own frequencies.
-        p_value: how often a tally of the likeliest law is as far from the range.
-        drawn: how many were drawn to tell; none where the tally lies within the range.
+        statistic: twice the log-likelihood ratio of the tally's own frequencies to the likeliest
+            law.
+        p_value: the probability that a tally of the likeliest law lies as far from the range.
+        drawn: the number of simulated tallies; 0 if the tally lies within the range.
+        impossible: whether not a single simulated tally lies as far from the range.
 
     """
 
     statistic: float
     p_value: float
     drawn: int
+    impossible: bool
 
-    @property
-    def is_impossible(self) -> bool:
-        """Whether none of all tallies that were drawn is as far from the range."""
-        return self.p_value <= 1 / (DRAWN_AT_MOST + 1)
+
+class Fakes(Record, frozen=True, kw_only=True):
+    """What made-up reports could have done to the estimates of a tally.
+
+    Attributes:
+        fraction: beta, the assumed fraction of made-up reports.
+        estimates: the move of each value's share, in the domain's order. None if answers have no
+            shares.
+        mean: the move of the mean. None if there is no mean.
+        test: of the tally.
+
+    """
+
+    fraction: float
+    estimates: tuple[ShareMove, ...] | None = None
+    mean: Move | None = None
+    test: RangeTest

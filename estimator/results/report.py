@@ -2,73 +2,67 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
-from client_sdk.protocol import Window
-from estimator.results.central import Central
-from estimator.results.changes import Changes, Pooled
+from estimator.results.central import Composed
+from estimator.results.changes import Changes
+from estimator.results.highlight import Highlight
 from estimator.results.metric import MetricEstimate
+from estimator.results.pooled import Pooled
+from estimator.results.record import Record
 
-POPULATION = "sampled"
-"""Standard errors and intervals speak of a population from which the devices are a random sample."""
+SCHEMA: Final = 3
+"""The number of the schema that JSON, CSV and Parquet follow.
+
+Adding or removing a field, or changing its meaning, takes a new number: readers refuse unknown
+schemas."""
+
+POPULATION: Final = "sampled"
+"""Standard errors and intervals describe a population of which the devices are a random sample."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A tally that was wanted and could not be estimated.
+class Skipped(Record, frozen=True):
+    """A requested tally that could not be estimated.
 
     Attributes:
-        metric: the metric that it names.
+        metric: the metric it names.
         edition: its edition.
-        window: its window.
+        window: the name of its window.
         reason: why, and what would help.
 
     """
 
     metric: str
     edition: str
-    window: Window
+    window: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Composed:
-    """What the closed tallies of one window reveal together.
-
-    Attributes:
-        window: theirs.
-        tallies: how many of this report have reports.
-        central: the loss of a device that is in all of them; none where their own deltas exceed the one that is wanted.
-
-    """
-
-    window: Window
-    tallies: int
-    central: Central | None
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """Everything that the tallies tell.
+class Report(Record, frozen=True, tag_field="population", tag=POPULATION):
+    """All figures of a set of tallies.
 
     Attributes:
         confidence: of every interval.
-        simultaneous: whether it is that of all intervals of a metric and window together.
-        metrics: by the registry's order, then by window.
+        metrics: in the registry's order, then by window.
         skipped: in the tallies' order.
-        composed: by window, where central epsilons are wanted.
-        pooled: all windows of a metric together, where that is wanted.
-        changes: from the first to the last window of a metric, where the same is wanted.
-        snapshot_at: when the collector looked at windows that are still open, in UTC; none where it does not say so.
+        simultaneous: whether the confidence covers all intervals of a metric and window together.
+        composed: by window; empty unless central epsilons were requested.
+        pooled: all windows of a metric together; empty unless requested.
+        changes: from the first to the last window of a metric; empty unless requested.
+        highlights: what a table or a page shows first about each question, in their order; empty
+            unless requested. Not in JSON.
+        snapshot_at: when the collector read the windows that are still open, in UTC. None if it
+            does not say.
 
     """
 
     confidence: float
     metrics: tuple[MetricEstimate, ...]
     skipped: tuple[Skipped, ...]
-    simultaneous: bool = False
+    simultaneous: bool
     composed: tuple[Composed, ...] = ()
     pooled: tuple[Pooled, ...] = ()
     changes: tuple[Changes, ...] = ()
+    highlights: tuple[Highlight, ...] = ()
     snapshot_at: datetime | None = None

@@ -1,24 +1,26 @@
-"""What a report is to hold: which windows, and which further figures."""
+"""What a report is to contain: which windows, and which additional figures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from client_sdk.protocol import Window
+from client_sdk.protocol.window import Window
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is wanted of a tally beside the estimates.
+class Request:
+    """The figures to compute for a tally beside the estimates.
 
     Attributes:
-        simultaneous: intervals that hold together, for all that one tally tells, instead of each by itself.
+        simultaneous: intervals that hold together for all figures of a tally, instead of one by
+            one.
         covariance: of the shares.
-        central_delta: the delta of the central epsilon of each closed tally; or none, where none is wanted.
-        pool: all windows of a metric together, too.
+        central_delta: the delta of each closed tally's central epsilon, or None to leave it out.
+        pool: also all windows of a metric together.
         joint: what follows from the shares of two questions asked together.
-        fakes: the fraction of the reports that is taken for made up; or none, where that is not asked.
-        clusters: of answers that lie on a scale, are counts or numbers, or pairs.
+        fakes: the assumed fraction of made-up reports, or None to leave it out.
+        clusters: of answers that are numbers, counts, pairs, or lie on a scale.
+        highlights: what a table or a page shows first.
 
     """
 
@@ -29,19 +31,20 @@ class Wanted:
     joint: bool = True
     fakes: float | None = None
     clusters: bool = False
+    highlights: bool = True
 
 
-PLAIN = Wanted()
+PLAIN = Request()
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which windows are wanted.
+    """Which windows a report covers.
 
     Attributes:
-        first: windows that end before it begins are not wanted; or none.
-        last: windows that begin after it has ended are not wanted; or none.
-        preliminary: whether windows that can still change are wanted.
+        first: leave out windows that end before this one begins; or None.
+        last: leave out windows that begin after this one has ended; or None.
+        preliminary: whether to include windows that can still change.
 
     """
 
@@ -50,7 +53,10 @@ class Selection:
     preliminary: bool = False
 
     def spans(self, window: Window) -> bool:
-        """Whether a window lies between the first and the last one, or overlaps one of them (a day of a month)."""
+        """Whether a window lies between the first and the last one, or overlaps one of them.
+
+        A day may lie in a month, for example.
+        """
         not_before = self.first is None or window.ends_at > self.first.starts_at
         return not_before and (self.last is None or window.starts_at < self.last.ends_at)
 

@@ -1,26 +1,27 @@
 """Confidence intervals for the probability of a binomial count, from the count alone.
 
-* Fewer than 50 reports: Clopper & Pearson 1934; the coverage is at least the confidence at every truth.
-* From 50 on: Wilson's score interval (Wilson 1927), whose coverage is the confidence on average (for epsilon from .5
-  on: below that it holds few of the possible counts, and the average wanders by one percent); but where few are
-  expected it falls to 84 % for 95 % (Brown, Cai & DasGupta 2001, "Interval estimation for a binomial proportion",
-  section 4.1.1, who move three bounds out). Here a bound of few counts is moved out just until the truths beyond it,
-  too, are covered with at least 93.1 % for 95 %; exact sums of the binomial law show that no other bound needs it.
+* Fewer than 50 reports: Clopper & Pearson 1934. The coverage is at least the confidence at every
+  truth.
+* From 50 on: Wilson's score interval (Wilson 1927), whose coverage is the confidence on average
+  (for epsilon from .5 on; below that it holds few of the possible counts, and the average varies by
+  one percent). If few reports are expected its coverage falls to 84 % for 95 % (Brown, Cai &
+  DasGupta 2001, "Interval estimation for a binomial proportion", section 4.1.1, who move three
+  bounds out). Here a bound of few counts is moved out just until the truths beyond it, too, are
+  covered with at least 93.1 % for 95 %. Exact sums of the binomial law show that no other bound
+  needs it.
 
-Several intervals that shall hold together are those of Clopper & Pearson at the confidence of Bonferroni, which is
-safe whatever the counts have to do with each other. Their tails are far out, where the normal approximation of Wilson
-is wrong by factors; the one of Peizer & Pratt 1968, "A normal approximation for binomial, F, beta, and other common,
-related tail probabilities", is right there to one or two parts in a hundred (six at worst, where every one of 50
-reports counts and a million intervals shall hold).
+Simultaneous intervals are those of Clopper & Pearson at Bonferroni's confidence, which is safe for
+any dependence between the counts. In these far tails Wilson's normal approximation is wrong by
+factors.
 
-Every bound is monotone in the count and mirrored: the upper bound of a count is one minus the lower bound of the rest.
+Every bound is monotone in the count and mirrored: the upper bound of a count is one minus the lower
+bound of the rest.
 """
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
-from statistics import NormalDist
 from typing import TypeVar
 
 import numpy as np
@@ -30,12 +31,9 @@ from estimator.statistics.arrays import Floats, Reports
 from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, TAIL, Z, tail_of
 
 WORST_COVERAGE = 0.931
-"""How often an interval must hold the worst truth; just above the promised 93 %."""
+"""The coverage at the worst truth; just above the promised 93 %."""
 
 _Number = TypeVar("_Number", float, Floats)
-
-NEAR_ONE = 1e-4
-"""Of 1: a ratio so near is expanded to the first order, which errs by 1e-9, and leaves no digits of a difference."""
 
 
 def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
@@ -43,8 +41,8 @@ def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int 
 
     Args:
         counts: each from 0 to ``reports``, shape (..., k).
-        reports: n; with 0 every interval is everything.
-        family: how many intervals shall hold together; with 1 they are those of `binomial_interval`.
+        reports: n; without reports every interval is 0..1.
+        family: the number of intervals that are to hold together; with 1 see `binomial_interval`.
 
     """
     low, high = np.zeros(counts.shape), np.ones(counts.shape)
@@ -56,7 +54,7 @@ def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int 
     plain = (counts > FEW) & (counts < trials - FEW) & (trials >= EXACT_BELOW)
     many, of = counts[plain].astype(np.float64), trials[plain].astype(np.float64)
     low[plain], high[plain] = _wilson_lower(many, of), 1 - _wilson_lower(of - many, of)
-    few = [binomial_interval(*one) for one in zip(counts[~plain].tolist(), trials[~plain].tolist(), strict=True)]
+    few = [binomial_interval(*pair) for pair in zip(counts[~plain].tolist(), trials[~plain].tolist(), strict=True)]
     if few:
         low[~plain], high[~plain] = zip(*few, strict=True)
     return low, high
@@ -64,11 +62,13 @@ def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int 
 
 @lru_cache(maxsize=2**16)
 def binomial_interval(count: int, reports: int) -> tuple[float, float]:
-    """Return the interval of 0..1 for the probability of a binomial count; many values of a tally share a count.
+    """Return the interval within 0..1 for the probability of a binomial count.
+
+    Results are cached, because many values of a tally share a count.
 
     Args:
         count: from 0 to ``reports``.
-        reports: n; with 0 the interval is everything.
+        reports: n; without reports the interval is 0..1.
 
     """
     if reports == 0:
@@ -78,46 +78,30 @@ def binomial_interval(count: int, reports: int) -> tuple[float, float]:
 
 
 def _simultaneous(counts: NDArray[np.int64], reports: int, tail: float) -> tuple[Floats, Floats]:
-    """Return the ends of Clopper & Pearson, each of which is missed with at most the chance of one tail."""
+    """Return the ends of Clopper & Pearson, each missed with at most one tail's probability."""
     if reports == 0:
         return np.zeros(counts.size), np.ones(counts.size)
     distinct, where = np.unique(counts, return_inverse=True)
-    low = _far_lower(distinct, reports, tail)
-    high = 1 - _far_lower(reports - distinct[::-1], reports, tail)[::-1]
+    low = clopper_pearson_lower(distinct, reports, tail)
+    high = 1 - clopper_pearson_lower(reports - distinct[::-1], reports, tail)[::-1]
     return low[where], np.maximum(low, high)[where]
 
 
-def _far_lower(counts: NDArray[np.int64], reports: int, tail: float) -> Floats:
-    """Return for each count, rising, the probability at which it, or a larger one, has the chance of one tail."""
-    exact = [_clopper_pearson_lower(count, reports, 1 - tail) for count in counts[counts <= FEW].tolist()]
-    many, z = counts[counts > FEW], NormalDist().inv_cdf(1 - tail)
-    below, above = np.zeros(many.size), many / reports
-    for _ in range(BISECTIONS):
-        middle = (below + above) / 2
-        rarer = normal_score(many - 1, reports, middle) >= z
-        below, above = np.where(rarer, middle, below), np.where(rarer, above, middle)
-    return np.concatenate([exact, below])
+def clopper_pearson_lower(counts: NDArray[np.int64], reports: int, tail: float) -> Floats:
+    """Return the probabilities at which each count, or a larger one, has the probability of a tail.
 
+    They are quantiles of beta laws.
 
-def normal_score(counts: NDArray[np.int64], reports: int, probability: Floats) -> Floats:
-    """Return z such that a binomial count is at most ``counts`` about as often as a normal one is at most z.
+    Args:
+        counts: each from 0 to ``reports``.
+        reports: n, at least 1.
+        tail: above 0. Sums over the returned truths meet it to a part in 10**10 (measured).
 
-    The refined form of Peizer & Pratt, for counts from 0 to n - 1 and probabilities above 0 and below 1.
     """
-    p, q, n = probability, 1 - probability, reports
-    distance = counts + 2 / 3 - (n + 1 / 3) * p
-    distance = distance + 0.02 * (q / (counts + 1) - p / (n - counts) + (q - 0.5) / (n + 1))
-    skewness = q * _g((counts + 0.5) / (n * p)) + p * _g((n - counts - 0.5) / (n * q))
-    score: Floats = distance * np.sqrt((1 + skewness) / ((n + 1 / 6) * p * q))
-    return score
+    from scipy.special import betaincinv  # noqa: PLC0415 its import takes 220 ms, and few reports need it
 
-
-def _g(ratio: Floats) -> Floats:
-    excess = 1 - ratio
-    near = np.abs(excess) < NEAR_ONE
-    apart = np.where(near, 1.0, excess)
-    exact = (1 - ratio**2 + 2 * ratio * np.log(ratio)) / apart**2
-    return np.where(near, excess / 3, exact)
+    successes = np.maximum(counts, 1)
+    return np.where(counts == 0, 0.0, betaincinv(successes, reports - successes + 1, tail))
 
 
 def _lower(count: int, reports: int) -> float:
@@ -129,14 +113,14 @@ def _lower(count: int, reports: int) -> float:
     return _moved_out(lower, count, reports) if count <= FEW else lower
 
 
-def _clopper_pearson_lower(count: int, reports: int, at_most_before: float = TAIL) -> float:
-    """Return the probability at which a smaller count has the chance that is given, by exact sums."""
+def _clopper_pearson_lower(count: int, reports: int) -> float:
+    """Return the probability at which a smaller count has the probability `TAIL`, by exact sums."""
     if count == 0:
         return 0.0
     below, above = 0.0, count / reports
     for _ in range(BISECTIONS):
         middle = (below + above) / 2
-        if at_most(count - 1, reports, middle) >= at_most_before:
+        if at_most(count - 1, reports, middle) >= TAIL:
             below = middle
         else:
             above = middle
@@ -152,10 +136,10 @@ def _wilson_lower(count: _Number, reports: _Number | int) -> _Number:
 
 
 def _moved_out(lower: float, count: int, reports: int) -> float:
-    """Return a lower bound moved down until a truth just below it is covered often enough, by the smaller counts.
+    """Return a lower bound moved down until smaller counts cover truths below it often enough.
 
-    Which counts cover that truth follows from the score test, which is symmetric about the expected count: those
-    nearer to it than ``count``.
+    Which counts cover that truth follows from the score test, which is symmetric about the expected
+    count: those nearer to it than ``count``.
     """
     least_covering = max(0, math.ceil(2 * reports * lower - count))
 
@@ -164,7 +148,7 @@ def _moved_out(lower: float, count: int, reports: int) -> float:
 
     outside, inside = lower, lower
     while not covered(outside):
-        inside, outside = outside, outside * 0.99  # a step small enough not to pass the truths that are covered
+        inside, outside = outside, outside * 0.99  # small enough not to skip covered truths
     for _ in range(BISECTIONS if outside < inside else 0):
         middle = (outside + inside) / 2
         if covered(middle):
@@ -175,7 +159,7 @@ def _moved_out(lower: float, count: int, reports: int) -> float:
 
 
 def at_most(count: int, reports: int, probability: float) -> float:
-    """Return the probability that a binomial count is at most ``count``, by its exact sum of count + 1 terms.
+    """Return the probability of at most ``count`` successes, by its exact sum of count + 1 terms.
 
     Args:
         count: small, or -1 for the impossible.

@@ -8,25 +8,27 @@ from statistics import NormalDist
 CONFIDENCE = 0.95
 
 EXACT_BELOW = 50
-"""Reports below which the interval must hold its confidence at every truth (its price: it is wider than need be)."""
+"""Below this number of reports an interval must keep its confidence at every truth, and is wider
+than necessary."""
 
 FEW = 20
-"""Counts of which a bound may need moving; the largest is 18, at n = 53 (n up to 2000, then a ladder to 10**9)."""
+"""Counts whose bounds may need moving. The largest is 18, at n = 53 (n up to 2000, then a ladder to
+10**9)."""
 
 TAIL = (1 + CONFIDENCE) / 2
 
 Z = NormalDist().inv_cdf(TAIL)
 
 BISECTIONS = 60
-"""Halvings of an interval within 0..1 down to the last bit of a float."""
+"""Halvings that reduce an interval within 0..1 to the last bit of a float."""
 
 
 def tail_of(family: int) -> float:
-    """Return the chance that an interval may miss to one side, if so many shall hold together (Bonferroni)."""
+    """Return the probability of missing to one side if a family holds together (Bonferroni)."""
     return (1 - CONFIDENCE) / (2 * family)
 
 
 @lru_cache
 def z_of(family: int) -> float:
-    """Return by how many standard errors a normal interval reaches to a side, if so many shall hold together."""
+    """Return the half-width of a normal interval in standard errors if a family holds together."""
     return NormalDist().inv_cdf(1 - tail_of(family))

@@ -1,7 +1,9 @@
-"""P-values that are corrected for their number (Holm 1979, "A simple sequentially rejective multiple test procedure").
+"""P-values corrected for their number.
 
-Where many things are compared, some seem to differ by chance alone. The chance that a corrected value at or below 0.05
-stands anywhere beside something that does not differ is at most 5 %, if each p-value is right by itself.
+Among many comparisons some differ by chance alone. If each p-value is valid by itself, the
+probability that any equal pair has a corrected value of 0.05 or less is at most 5 %.
+
+Source: Holm 1979, "A simple sequentially rejective multiple test procedure".
 """
 
 from __future__ import annotations
@@ -11,22 +13,22 @@ from itertools import accumulate
 from typing import Final
 
 PAIR: Final = 2
-"""Two values whose shares add up to one differ by the same amount, so that they are compared once."""
+"""Two values whose shares add up to 1 differ by the same amount, so they are compared once."""
 
 
 def holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """Return p-values that are corrected for their number, in their order; with weights as in section 4.
+    """Return corrected p-values in the order given, with weights as in section 4.
 
     Args:
         p_values: from 0 to 1.
-        weights: above 0: which part of the error each may make.
+        weights: above 0; the relative part of the error that each may cause.
 
     """
-    order = sorted(range(len(p_values)), key=lambda one: p_values[one] / weights[one])
-    left = [*accumulate(weights[one] for one in reversed(order))][::-1]
+    order = sorted(range(len(p_values)), key=lambda position: p_values[position] / weights[position])
+    left = [*accumulate(weights[position] for position in reversed(order))][::-1]
     corrected = [0.0] * len(p_values)
     least = 0.0
-    for one, weight in zip(order, left, strict=True):
-        least = max(least, min(1.0, weight * p_values[one] / weights[one]))
-        corrected[one] = least
+    for place, weight in zip(order, left, strict=True):
+        least = max(least, min(1.0, weight * p_values[place] / weights[place]))
+        corrected[place] = least
     return corrected

@@ -8,13 +8,14 @@ from estimator.statistics.arrays import Floats
 
 
 def nearest_shares(shares: Floats) -> Floats:
-    """Return the point of the simplex with the least sum of squared differences from ``shares``, shape (..., k).
+    """Return the point of the simplex nearest to ``shares`` in squared distance, shape (..., k).
 
-    All shares are lowered by one level, and what would be negative is 0 (Duchi, Shalev-Shwartz, Singer & Chandra 2008,
-    "Efficient projections onto the l1-ball for learning in high dimensions", figure 1).
+    All shares are lowered by one level, and negative results become 0 (Duchi, Shalev-Shwartz,
+    Singer & Chandra 2008, "Efficient projections onto the l1-ball for learning in high dimensions",
+    figure 1).
     """
-    shares = shares - shares.max(axis=-1, keepdims=True)  # the level takes away what all have in common; its digits
-    falling = np.sort(shares)[..., ::-1]  # would be lost
+    shares = shares - shares.max(axis=-1, keepdims=True)  # keeps the digits of large equal shares
+    falling = np.sort(shares)[..., ::-1]
     levels = (np.cumsum(falling, axis=-1) - 1) / np.arange(1, shares.shape[-1] + 1)
     positive = np.count_nonzero(falling > levels, axis=-1, keepdims=True)
     nearest: Floats = np.maximum(0.0, shares - np.take_along_axis(levels, positive - 1, axis=-1))

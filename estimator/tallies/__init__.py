@@ -1,1 +1,1 @@
-"""Tallies as the estimator reads them: from a collector or a file, strictly."""
+"""Tallies: read strictly, within limits, from a file or a collector."""

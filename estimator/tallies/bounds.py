@@ -1,6 +1,7 @@
-"""How much of tallies is read: a collector, or whoever answers in its place, must not decide over a job's memory.
+"""Limits on the tallies that are read.
 
-What an honest collection comes to lies far below each bound. Whoever meets one nevertheless reads fewer windows.
+They protect the job's memory from a collector, or from whoever answers in its place. Honest
+collections stay far below each limit. If a limit is reached nevertheless, read fewer windows.
 """
 
 from __future__ import annotations
@@ -9,27 +10,31 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from client_sdk.protocol import Registry, Window
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import Window
 from estimator.errors import TalliesError
 
 MOST_BYTES: Final = 2**32
-"""Bytes of an answer or a file: they are read line by line and cost time alone, of the order of a minute."""
+"""Bytes of a response or a file. It is read line by line, so this costs only time, about a
+minute."""
 
 MOST_TALLIES: Final = 10**5
-"""Wanted tallies: fifty questions on each day of five years. Each takes kilobytes, and milliseconds to estimate."""
+"""Selected tallies: fifty questions on each day of five years. Each takes kilobytes, and
+milliseconds to estimate."""
 
 MOST_COUNTS: Final = 2**26
-"""Counts and symbols of all wanted tallies together: half a gigabyte, as they are kept."""
+"""Counts and symbols of all selected tallies together: half a gigabyte in memory."""
 
 MOST_REPORTS: Final = 2**53 - 1
-"""Reports of all wanted tallies together: up to there every sum of counts is exact as a float, in which shares are
-computed and in which browsers and many readers of JSON count. It is a million reports of everybody on earth."""
+"""Reports of all selected tallies together. Up to this number every sum of counts is exact as a
+float, which shares, browsers and many JSON readers use. It is a million reports from everybody on
+earth."""
 
 LEAST_LINE_BYTES: Final = 2**22
-"""Bytes that a line may have whatever the registry: an edition of before may have had more symbols."""
+"""Bytes that a line may have whatever the registry: an older edition may have had more symbols."""
 
 BYTES_A_SYMBOL: Final = 28
-"""Bytes in which a line names a symbol and its count: 8 digits and 16, with what stands between them."""
+"""Bytes of a symbol and its count in a line: 8 and 16 digits, with separators."""
 
 FEWER: Final = "read fewer windows, with --from and --to"
 
@@ -40,11 +45,11 @@ def _every(_: Window) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is read.
+    """The limits for one collection.
 
     Attributes:
-        line_bytes: how long a line may be.
-        spans: whether a window is wanted; tallies of others are checked and forgotten.
+        line_bytes: the longest line.
+        spans: whether a window is selected. Tallies of other windows are checked and dropped.
 
     """
 
@@ -53,15 +58,21 @@ class Bounds:
 
     @classmethod
     def of(cls, registry: Registry, spans: Callable[[Window], bool] = _every) -> Bounds:
-        """Return the bounds for tallies of a registry: lines may be as long as its largest alphabet asks for."""
+        """Return the limits for tallies of a registry.
+
+        Lines may be as long as its largest alphabet needs.
+        """
         symbols = max((metric.channel.symbols for metric in registry.metrics.values()), default=0)
         return cls(max(LEAST_LINE_BYTES, BYTES_A_SYMBOL * symbols), spans)
 
     def lines(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the lines that pieces of a text make up, without their ends; no more is held than one of them.
+        """Yield the lines of a text that comes in pieces, without line ends.
+
+        Only one line is held at a time.
 
         Raises:
-            TalliesError: if a line is longer than a tally can be, or the text longer than all of them.
+            TalliesError: if a line is longer than any tally, or the text is longer than all of
+                them.
 
         """
         begun: list[bytes] = []
@@ -84,21 +95,25 @@ class Bounds:
 
     def _check(self, number: int, line_bytes: int) -> None:
         if line_bytes > self.line_bytes:
-            raise TalliesError(f"line {number} is longer than a tally can be, {self.line_bytes:,} bytes")
+            raise TalliesError(f"line {number} is longer than any tally, {self.line_bytes:,} bytes")
 
 
 class Extent:
-    """How much of wanted tallies has been read."""
+    """The size of the selected tallies that have been read."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Begin with no tallies."""
         self._tallies = self._counts = self._reports = 0
 
     def add(self, counts: int, reports: int) -> None:
-        """Add a tally of so many counts and symbols.
+        """Add a tally.
+
+        Args:
+            counts: the number of its counts and symbols.
+            reports: the number of its reports.
 
         Raises:
-            TalliesError: if that is too much; the message says of what.
+            TalliesError: if a limit is exceeded; the message says which.
 
         """
         self._tallies += 1
@@ -109,4 +124,4 @@ class Extent:
         if self._counts > MOST_COUNTS:
             raise TalliesError(f"the tallies have more than {MOST_COUNTS:,} counts; {FEWER}")
         if self._reports > MOST_REPORTS:
-            raise TalliesError("the tallies hold 2^53 reports or more, so that sums of them would not be exact")
+            raise TalliesError("the tallies hold 2^53 reports or more, so their sums would not be exact")

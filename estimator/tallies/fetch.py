@@ -1,4 +1,4 @@
-"""Tallies over HTTP: the only importer of urllib."""
+"""Tallies over HTTP. Only this module imports urllib."""
 
 from __future__ import annotations
 
@@ -12,41 +12,43 @@ from http.client import HTTPException, HTTPMessage, HTTPResponse, IncompleteRead
 from threading import Thread
 from typing import IO
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from client_sdk.protocol.wire.base_url import is_base_url
 from estimator.errors import CollectorDownError, TalliesError
 from estimator.tallies.bounds import Bounds
 from estimator.tallies.read_token import TOKEN_VARIABLE
 from estimator.tallies.tally import EVERYTHING, PIECE_BYTES, Tally, read
 
 TIMEOUT_S = 60.0
-"""Seconds without a byte: a collector sums the shards of every tally before it sends the first line."""
+"""Seconds without a byte. A collector sums the shards of every tally before it sends the first
+line."""
 
 LIMIT_S = 900.0
-"""Seconds for all of it: hundreds of megabytes over a slow line; each byte alone could take a minute."""
+"""Seconds for the whole response: hundreds of megabytes over a slow line. Each byte alone could
+take a minute."""
 
 SNAPSHOT_TAKEN = "Hearsay-Snapshot"
-"""The header in which a collector says when it looked at open windows."""
+"""The response header that says when the collector read the open windows."""
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """Follows nothing: urllib would hand the read token to whatever host a redirect names."""
+    """Follows no redirect. urllib would send the read token to whatever host a redirect names."""
 
     def redirect_request(  # noqa: PLR0913, PLR0917 the overridden signature
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> None:
-        """Refuse, so that the redirect becomes an error of its status."""
+        """Refuse, so that the redirect becomes an error with its status."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What a collector answered.
+    """A collector's response.
 
     Attributes:
-        tallies: those that are wanted, in its order.
-        snapshot_at: when it looked at the windows that are still open, in UTC; none where it was not asked to, or does
-            not say so.
+        tallies: the selected ones, in the collector's order.
+        snapshot_at: when it read the windows that are still open, in UTC. None if open windows were
+            not requested, or it does not say.
 
     """
 
@@ -62,26 +64,27 @@ def fetch(
     Args:
         collector: its URL, ``http://`` or ``https://``.
         token: its read token.
-        preliminary: whether to ask for the snapshot of open windows, too.
-        bounds: what is read.
-        timeout_s: seconds without a byte after which it counts as down.
+        preliminary: whether to request the snapshot of open windows as well.
+        bounds: the limits on the response.
+        timeout_s: seconds without a byte after which the collector counts as down.
 
     Raises:
         CollectorDownError: if it cannot be reached, breaks off, is too slow, or cannot answer now.
-        TalliesError: if it refuses, or answers with something that is no NDJSON of tallies, or with too many.
+        TalliesError: if it refuses, if the response is not NDJSON of tallies, or if there are too
+            many.
 
     """
-    if not _is_url(collector):
+    if not (is_base_url(collector) and collector.isascii()):
         raise TalliesError("--collector must be a URL such as http://127.0.0.1:8080, without user, query or fragment")
     answer: Future[Fetched] = Future()
 
     def ask() -> None:
         try:
             answer.set_result(_fetched(collector, token, bounds, preliminary=preliminary, timeout_s=timeout_s))
-        except BaseException as error:  # noqa: BLE001 whoever waits for the answer gets it
+        except BaseException as error:  # noqa: BLE001 the waiting thread raises it
             answer.set_exception(error)
 
-    Thread(target=ask, daemon=True).start()  # left alone if it is too slow: no socket has a limit for a whole head
+    Thread(target=ask, daemon=True).start()  # abandoned if too slow: no socket limits the time of a whole head
     try:
         return answer.result(LIMIT_S)
     except TimeoutError:
@@ -105,7 +108,7 @@ def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, t
         raise CollectorDownError(f"{collector} cannot be reached: {error.reason}; is the collector running?") from None
     except IncompleteRead:
         raise CollectorDownError(f"{collector} broke off in the middle of its tallies; try again") from None
-    except HTTPException:  # which would show what was answered
+    except HTTPException:  # its message would show the response
         raise CollectorDownError(f"{collector} does not answer in HTTP; is it the URL of a collector?") from None
     except OSError as error:
         problem = error.strerror or str(error) or type(error).__name__
@@ -116,35 +119,26 @@ def _read(response: HTTPResponse, collector: str, bounds: Bounds) -> list[Tally]
     try:
         return read(_pieces(response, time.monotonic() + LIMIT_S), bounds)
     except TalliesError as error:
-        raise TalliesError(f"{collector} answered with something else than tallies: {error}") from None
+        raise TalliesError(f"{collector} did not answer with tallies: {error}") from None
 
 
 def _pieces(response: HTTPResponse, until: float) -> Iterator[bytes]:
-    """Yield a body as it comes; nobody waits any more for what comes later than the monotonic clock's ``until``."""
+    """Yield a body in pieces as they arrive, until ``until`` on the monotonic clock."""
     while piece := response.read1(PIECE_BYTES):
         if time.monotonic() > until:
             raise TimeoutError
         yield piece
-    if response.length:  # http.client takes a connection that ends too early for the end
+    if response.length:  # http.client takes a broken connection for the end
         raise IncompleteRead(b"", response.length)
 
 
 def _instant(text: str | None) -> datetime | None:
-    """Return an instant with its zone (RFC 3339); none where there is none, or it is not one."""
+    """Return an instant with its zone (RFC 3339). None if there is none, or it cannot be read."""
     try:
         instant = None if text is None else datetime.fromisoformat(text)
         return None if instant is None or instant.tzinfo is None else instant.astimezone(UTC)
-    except (ValueError, OverflowError):  # the zone of the first or the last day of all years may leave them
+    except (ValueError, OverflowError):  # the zone may move the first or last day of all years out of range
         return None
-
-
-def _is_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        addressed = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
-    return addressed and text.isascii() and text.isprintable() and not set("?#@ ") & set(text)
 
 
 def _refusal(collector: str, status: int) -> TalliesError:
@@ -152,7 +146,7 @@ def _refusal(collector: str, status: int) -> TalliesError:
         return TalliesError(f"{collector} does not know the read token; set {TOKEN_VARIABLE} to one that it knows")
     if status == HTTPStatus.FORBIDDEN:
         return TalliesError(
-            f"{collector} does not let the token read that: take a read key, for open windows one that may see them"
+            f"{collector} does not let the token read that; use a read key, and for open windows one that may see them"
         )
     if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return CollectorDownError(f"{collector} cannot answer now (status {status}); try again, or see its log")

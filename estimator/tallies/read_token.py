@@ -1,4 +1,7 @@
-"""The secret of a read key: from the environment or a file, never from the command line, which everybody can read."""
+"""The secret of a read key, from the environment or a file.
+
+A command line would show it to everybody on the machine.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ def read_token() -> str:
     """Return the secret.
 
     Raises:
-        click.UsageError: if there is none, if there are two, or if it cannot stand in a header.
+        click.UsageError: if there is no secret, if there are two, or if it cannot stand in a
+            header.
 
     """
     token, file = os.environ.get(TOKEN_VARIABLE), os.environ.get(FILE_VARIABLE)

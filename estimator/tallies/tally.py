@@ -1,4 +1,4 @@
-"""Tallies, read strictly: NDJSON, one line a (metric, edition, window), as the collector exports them."""
+"""Tallies, read strictly: NDJSON with one line for each metric, edition and window."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from typing import Any, BinaryIO, Final, NoReturn
 
 import numpy as np
 
-from client_sdk.protocol import Window, WindowError
+from client_sdk.protocol.errors import WindowError
+from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.report import EDITION, MAX_SYMBOL, METRIC_NAME
 from estimator.errors import TalliesError, UnfitTallyError
 from estimator.statistics.arrays import Counts
 from estimator.tallies.bounds import MOST_REPORTS, Bounds, Extent
 
 INT64: Final = "q"
-"""The type of arrays of counts: bytes of a large tally are kept as eight bytes a count, and not as objects."""
+"""The type code of arrays of counts: a large tally takes eight bytes for each count, not an
+object."""
 
 PIECE_BYTES: Final = 65_536
 
 MOST_LISTS: Final = 2
-"""Of a tally's line: counts and symbols."""
+"""The lists in a tally's line: counts and symbols."""
 
 STDIN = Path("-")
 
@@ -43,12 +45,12 @@ class Tally:
 
     Attributes:
         metric: the metric's name.
-        edition: 12 hex digits: what the reports mean.
-        window: the window that they speak of.
-        closed: whether it can no longer change.
+        edition: 12 hex digits that identify what the reports mean.
+        window: the window of the answers.
+        closed: whether the tally can no longer change.
         reports: n, the sum of the counts.
-        counts: one for each symbol from 0; or one for each of ``symbols``.
-        symbols: the symbols that were counted, rising, where the alphabet is sparse; otherwise none.
+        counts: the count of each symbol from 0, or of each of ``symbols``.
+        symbols: the counted symbols, rising, if the alphabet is sparse; otherwise None.
 
     """
 
@@ -64,7 +66,7 @@ class Tally:
         """Return the count of each of the symbols 0..symbols-1, shape (symbols,).
 
         Raises:
-            UnfitTallyError: if the tally is of another alphabet.
+            UnfitTallyError: if the tally has another alphabet.
 
         """
         self.check(symbols)
@@ -78,7 +80,7 @@ class Tally:
         """Refuse a tally of another alphabet than 0..symbols-1.
 
         Raises:
-            UnfitTallyError: saying in what it differs.
+            UnfitTallyError: saying how it differs.
 
         """
         if self.symbols is None and len(self.counts) != symbols:
@@ -88,10 +90,10 @@ class Tally:
 
 
 def read_file(path: Path, bounds: Bounds = EVERYTHING) -> list[Tally]:
-    """Read tallies from an NDJSON file, or from standard input where its name is ``-``.
+    """Read tallies from an NDJSON file, or from standard input if its name is ``-``.
 
     Raises:
-        TalliesError: if the file cannot be read, is larger than the bounds, or a line is not a tally.
+        TalliesError: if the file cannot be read or exceeds the limits, or a line is not a tally.
 
     """
     if path == STDIN and sys.stdin is None:
@@ -111,20 +113,21 @@ def _pieces(file: BinaryIO) -> Iterator[bytes]:
 
 
 def read(pieces: Iterable[bytes], bounds: Bounds = EVERYTHING) -> list[Tally]:
-    """Read tallies from a text of NDJSON that comes in pieces.
+    """Read tallies from NDJSON that comes in pieces.
 
     Raises:
-        TalliesError: if it is larger than the bounds, or a line is not a tally.
+        TalliesError: if it exceeds the limits, or a line is not a tally.
 
     """
     return decode(bounds.lines(pieces), bounds)
 
 
 def decode(lines: Iterable[bytes], bounds: Bounds = EVERYTHING) -> list[Tally]:
-    """Read the wanted tallies from NDJSON lines, in their order.
+    """Read the selected tallies from NDJSON lines, in their order.
 
     Raises:
-        TalliesError: naming the first line that is not a tally or repeats one, or saying of what there is too much.
+        TalliesError: naming the first line that is not a tally or repeats one, or the exceeded
+            limit.
 
     """
     tallies: list[Tally] = []
@@ -141,7 +144,7 @@ def decode(lines: Iterable[bytes], bounds: Bounds = EVERYTHING) -> list[Tally]:
         key = (tally.metric, tally.edition, tally.window.text)
         if key in line_of:
             raise TalliesError(
-                f"line {number} repeats metric, edition and window of line {line_of[key]}; a tally stands once"
+                f"line {number} repeats metric, edition and window of line {line_of[key]}; each tally may occur once"
             )
         line_of[key] = number
         tallies.append(tally)
@@ -157,7 +160,7 @@ def _tally(raw: Any) -> Tally:  # noqa: ANN401 what JSON holds
     if type(edition) is not str or not EDITION.fullmatch(edition):
         raise ValueError("edition must be 12 lower-case hex digits")
     if type(window) is not str:
-        raise ValueError("window must be a text")
+        raise ValueError("window must be text")
     if type(closed) is not bool:
         raise ValueError("closed must be true or false")
     counts = _integers(raw["counts"], "counts", MOST_REPORTS)
@@ -170,7 +173,7 @@ def _tally(raw: Any) -> Tally:  # noqa: ANN401 what JSON holds
 def _symbols(raw: object, expected: int) -> Sequence[int]:
     symbols = _integers(raw, "symbols", MAX_SYMBOL)
     if len(symbols) != expected or any(symbol >= after for symbol, after in pairwise(symbols)):
-        raise ValueError("symbols must rise and be as many as counts")
+        raise ValueError("symbols must be rising, one for each count")
     return symbols
 
 
@@ -181,8 +184,8 @@ def _integers(raw: object, field: str, most: int) -> Sequence[int]:
 
 
 def _load(line: bytes) -> Any:  # noqa: ANN401 what JSON holds
-    if line.count(b"{") > 1 or line.count(b"[") > MOST_LISTS:  # small in bytes, large as objects, or too deep to read
-        raise ValueError("it must be one object that holds names, numbers and no more than two lists")
+    if line.count(b"{") > 1 or line.count(b"[") > MOST_LISTS:  # few bytes, but large objects or deep nesting
+        raise ValueError("it must be one object that holds names, numbers and at most two lists")
     try:
         return _JSON.decode(line.decode())
     except UnicodeDecodeError:
@@ -192,17 +195,17 @@ def _load(line: bytes) -> Any:  # noqa: ANN401 what JSON holds
     except _MistakeError:
         raise
     except ValueError:
-        raise ValueError("it holds a number of too many digits") from None
+        raise ValueError("it holds a number with too many digits") from None
 
 
 class _MistakeError(ValueError):
-    """What JSON allows and a tally does not."""
+    """A mistake that JSON allows and a tally does not."""
 
 
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(members)
     if len(document) != len(members):
-        raise _MistakeError("a field stands twice")
+        raise _MistakeError("a field occurs twice")
     return document
 
 

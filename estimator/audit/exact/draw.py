@@ -1,10 +1,13 @@
-"""A drawn integer that is not decided before it matters, so that 2**64 of them can be walked as a few intervals.
+"""A drawn integer that stays undecided until it matters.
 
-`Draw` is no ``int``: whatever is done with it is one of the operations below. Each either is deferred (adding, scaling
-or dividing by a known integer), or decides as little as it must: on which side of a threshold the integer lies, or
-which value a result of it has. So on one path the code has seen the same of every integer of an interval, and its
-outcome is the same for all of them. Nothing needs to be known of where the thresholds are: they are what the code
-compares with, whatever that is. An operation that is not here ends the audit rather than guesses.
+So 2**64 integers are walked as a few intervals.
+
+`Draw` is not an ``int``. It supports only the operations below. Some are deferred: adding, scaling
+or dividing by a known integer. The others decide as little as they must: on which side of a
+threshold the integer lies, or which value a result has. So on one path the code has seen the same
+of every integer of an interval, and its outcome is the same for all of them. The thresholds need
+not be known, because they are whatever the code compares with. An operation that is missing here
+ends the audit instead of guessing.
 """
 
 from __future__ import annotations
@@ -14,26 +17,30 @@ from collections.abc import Callable
 from estimator.errors import AuditError
 
 MOST_VALUES = 2**24
-"""One integer that is used as it is has a path for each of its values: as many as a tally may have symbols, at most,
-and then minutes. Larger ones are drawn to search tables with, and those are only compared and divided."""
+"""An integer that is used directly has a path for each value: at most as many as a tally may have
+symbols, which takes minutes. Larger integers are drawn to search tables, and are only compared and
+divided."""
 
 Choose = Callable[[int], int]
-"""From how many ways a decision may fall, which one is taken on this path, from 0."""
+"""From the number of ways that a decision may go to the way taken on this path, from 0."""
 
 
 class Interval:
-    """Where a drawn integer is known to lie: at ``low`` or above it, below ``high``; it only ever shrinks."""
+    """Where a drawn integer is known to lie: from ``low`` on and below ``high``.
+
+    It only ever shrinks.
+    """
 
     __slots__ = ("_choose", "bound", "high", "low")
 
     def __init__(self, bound: int, choose: Choose) -> None:
-        """Begin with all integers below a bound."""
+        """Start with all integers from 0 below a bound."""
         self.bound = bound
         self.low, self.high = 0, bound
         self._choose = choose
 
     def is_below(self, threshold: int) -> bool:
-        """Decide on which side of a threshold the integer lies."""
+        """Decide whether the integer lies below a threshold."""
         if threshold <= self.low:
             return False
         if threshold >= self.high:
@@ -52,7 +59,7 @@ class Interval:
         return self.low
 
     def quotient(self, scale: int, shift: int, divisor: int) -> int:
-        """Decide (integer * scale + shift) // divisor, for a divisor above the scale: it takes no value by leaps."""
+        """Decide (integer * scale + shift) // divisor, for a divisor above the scale."""
         first = (self.low * scale + shift) // divisor
         last = ((self.high - 1) * scale + shift) // divisor
         quotient = first + self._chosen(last - first + 1)
@@ -67,12 +74,15 @@ class Interval:
 
 
 class Draw:
-    """What was made of a drawn integer: (integer * scale + shift) // divisor, scale and divisor above 0."""
+    """A value computed from a drawn integer: (integer * scale + shift) // divisor.
+
+    Scale and divisor are above 0.
+    """
 
     __slots__ = ("_divisor", "_interval", "_scale", "_shift")
 
     def __init__(self, interval: Interval, scale: int = 1, shift: int = 0, divisor: int = 1) -> None:
-        """Take the place of the integer of an interval."""
+        """Stand for the integer of an interval."""
         self._interval = interval
         self._scale, self._shift, self._divisor = scale, shift, divisor
 
@@ -132,7 +142,7 @@ class Draw:
     def __divmod__(self, other: int | Draw) -> tuple[int, int | Draw]:
         divisor = int(other)
         if self._interval.high - self._interval.low <= MOST_VALUES:
-            return divmod(int(self), divisor)  # each value has a path, sooner or later; plain integers are quicker
+            return divmod(int(self), divisor)  # each value gets a path anyway, and plain integers are faster
         quotient = int(self // divisor)
         return quotient, self - quotient * divisor
 

@@ -1,20 +1,20 @@
-"""What a pseudo-random function looks like without its secret: fresh coins for each label, and those for good."""
+"""A pseudo-random function as it looks without its secret: coins that stay with labels."""
 
 from __future__ import annotations
 
-from client_sdk.protocol import COIN_SCALE, Coins
+from client_sdk.protocol.coins import COIN_SCALE, Coins
 from estimator.errors import AuditError
 
 
 class IdealFunction:
-    """Coins of labels: those of the same labels fall the same way, those of others are independent.
+    """Coins that depend on labels: equal labels give equal coins, others independent ones.
 
-    As the device's own they are words of 64 bits, so that two coins of one word are coupled as they are there: what is
-    true below a numerator is true below a greater one.
+    As in the device they are words of 64 bits. So two coins of one word are coupled as they are
+    there: a coin that is true for a numerator is true for every greater one.
     """
 
     def __init__(self, coins: Coins) -> None:
-        """Take the fresh coins that words are made of when they are first asked for."""
+        """Take the fresh coins from which each word is drawn when it is first needed."""
         self._coins = coins
         self._words: dict[tuple[str | int, ...], tuple[int, int]] = {}
 
@@ -23,11 +23,16 @@ class IdealFunction:
         return _LabelledCoins(self, labels)
 
     def word(self, place: tuple[str | int, ...], bound: int) -> int:
-        """Return the integer at a place, below a bound."""
+        """Return the integer below a bound at a place.
+
+        Raises:
+            AuditError: if the place was used with another bound.
+
+        """
         if place not in self._words:
             self._words[place] = bound, self._coins.below(bound)
-        asked, word = self._words[place]
-        if asked != bound:
+        first_bound, word = self._words[place]
+        if first_bound != bound:
             raise AuditError("the SDK cannot be walked: it asks one pseudo-random word for two things")
         return word
 

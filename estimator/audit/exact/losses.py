@@ -1,8 +1,8 @@
-"""How far laws are apart, exactly: the least ratio for a delta, and the least delta for a ratio.
+"""The exact distance of laws: the least ratio for a delta, and the least delta for a ratio.
 
-Of two laws P and Q and a ratio r, delta is the hockey-stick divergence, the sum over symbols of max(0, P - r Q); a pair
-(ln r, delta) is a promise that holds (Dwork & Roth 2014, definition 2.4) exactly where that is at most delta, in both
-directions and for every two laws.
+For two laws P and Q and a ratio r, the hockey-stick divergence is the sum over symbols of max(0, P
+- r Q). Laws keep (ln r, delta) differential privacy (Dwork & Roth 2014, definition 2.4) exactly if
+it is at most delta for every two of them, in both directions.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from math import lcm
 from estimator.audit.exact.paths import Chances
 
 Ratio = Fraction | None
-"""Of chances; none where something never happens under one law and does under another."""
+"""A ratio of probabilities. None where a symbol is possible under one law and impossible under
+another."""
 
 Rows = list[list[int]]
-"""The chances of laws over one denominator: a row a law, a column a symbol that any of them gives."""
+"""The probabilities of laws over one denominator, with a row for each law and a column for each
+symbol."""
 
 NEVER = Fraction(0)
 
 
 def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
-    """Return the least ratio, at least 1, which no two laws exceed but for a delta."""
+    """Return the least ratio, at least 1, that no two laws exceed except for a delta."""
     if not delta:
         return _largest(laws)
     rows, total = _rows(laws)
@@ -38,7 +40,7 @@ def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
 
 
 def least_delta(laws: Sequence[Chances[int]], ratio: Fraction) -> Fraction:
-    """Return the most by which an event of one law exceeds ``ratio`` times what it has under another."""
+    """Return the most by which an event exceeds ``ratio`` times its probability elsewhere."""
     if (largest := _largest(laws)) is not None and largest <= ratio:
         return NEVER
     rows, total = _rows(laws)
@@ -63,21 +65,23 @@ def _rows(laws: Sequence[Chances[int]]) -> tuple[Rows, int]:
 
 
 def _pairs(rows: Rows) -> list[tuple[list[int], list[int]]]:
-    """Return every ordered pair of rows, the farthest apart first: after them few need a second look."""
+    """Return every ordered pair of rows, the farthest apart first: later pairs change little."""
     places = sorted(permutations(range(len(rows)), 2), key=lambda pair: -abs(pair[0] - pair[1]))
     return [(rows[first], rows[second]) for first, second in places]
 
 
 def _surplus(first: list[int], second: list[int], numerator: int, denominator: int) -> int:
     surplus = (p * denominator - q * numerator for p, q in zip(first, second, strict=True))
-    return sum(one for one in surplus if one > 0)
+    return sum(part for part in surplus if part > 0)
 
 
 def _least(first: list[int], second: list[int], allowed: Fraction, ratio: Fraction) -> Ratio:
-    """Return the least ratio, at least the given one, at which the surplus is allowed; by Newton's method.
+    """Return the least ratio from the given one on at which the surplus is allowed.
 
-    The surplus is convex in the ratio and made of straight pieces: each step goes to where the piece at hand crosses,
-    never beyond the root, and the last one is exact.
+    It is found by Newton's method.
+
+    The surplus is convex and piecewise linear in the ratio. Each step goes to the root of the
+    present piece and never beyond the root of the whole. So the last step is exact.
     """
     while True:
         numerator, denominator = ratio.as_integer_ratio()

@@ -1,8 +1,8 @@
-"""Every path of coins through a procedure, with its exact weight.
+"""Every path of coins through a procedure, with its exact probability.
 
-A path is one way that all decisions fall. The procedure is run once for each, anew from its beginning; what it decides
-is replayed up to where the path leaves the one before. So the procedure is a black box, but for this: given how its
-coins fall it must do the same each time.
+A path is one way in which all decisions fall. The procedure runs once for each path, from its
+beginning. Its decisions are replayed up to where the path leaves the previous one. So the procedure
+is a black box, with one condition: it must do the same each time that its coins fall the same.
 """
 
 from __future__ import annotations
@@ -13,24 +13,25 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-from client_sdk.protocol import COIN_SCALE, Coins
+from client_sdk.protocol.coins import COIN_SCALE, Coins
 from estimator.audit.exact.draw import Draw, Interval
 from estimator.errors import AuditError
 
 T = TypeVar("T", bound=Hashable)
 
 Chances = dict[T, Fraction]
-"""The exact chance of each outcome that has one."""
+"""The exact probability of each possible outcome."""
 
 
 @dataclass(frozen=True, slots=True)
-class Law(Generic[T]):
-    """What a procedure does, with its chances.
+class ExactLaw(Generic[T]):
+    """The exact law of a procedure.
 
     Attributes:
-        chances: of its outcomes; their sum is 1.
-        paths: how many were walked.
-        coins: how many coins were asked for, on any path: more than one number tells something by its time.
+        chances: of its outcomes. Their sum is 1.
+        paths: how many paths were walked.
+        coins: the numbers of coins that its paths take. Several numbers reveal something by the
+            time they take.
 
     """
 
@@ -40,26 +41,28 @@ class Law(Generic[T]):
 
 
 class PathCoins:
-    """Coins that fall as a script says, and beyond its end in the first way that they may; that is written into it.
+    """Coins that fall as a script says.
+
+    Beyond its end they fall in the first way, which is added to the script.
 
     Attributes:
-        asked: how many coins were asked for.
+        tossed: how many coins were tossed.
         used: how many decisions of the script were used.
 
     """
 
     def __init__(self, script: list[list[int]]) -> None:
-        """Take the script: for each decision which way is taken, from 0, and how many there are."""
-        self.asked = self.used = 0
+        """Take the script: the way of each decision, from 0, and the number of its ways."""
+        self.tossed = self.used = 0
         self._script = script
         self._weight, self._scale = 1, 1
         self._intervals: list[Interval] = []
 
     def bernoulli(self, numerator: int) -> bool:
-        """Return whether the coin falls so; one that falls in one way only is no decision."""
-        self.asked += 1
+        """Return how a coin falls. A coin that can fall in only one way is no decision."""
+        self.tossed += 1
         if not 0 <= numerator <= COIN_SCALE:
-            raise AuditError(f"a coin is asked for that falls with a chance of {numerator} in 2**64")
+            raise AuditError(f"the SDK tosses a coin with a probability of {numerator} in 2**64")
         if numerator in (0, COIN_SCALE):
             return bool(numerator)
         is_true = self._choose(2) == 0
@@ -68,16 +71,16 @@ class PathCoins:
         return is_true
 
     def below(self, bound: int) -> int:
-        """Return an integer that is not decided yet."""
-        self.asked += 1
+        """Return an integer below a bound that is not decided yet."""
+        self.tossed += 1
         if not 1 <= bound <= COIN_SCALE:
-            raise AuditError(f"an integer below {bound} is asked for; bounds are from 1 to 2**64")
+            raise AuditError(f"the SDK draws an integer below {bound}; bounds are from 1 to 2**64")
         interval = Interval(bound, self._choose)
         self._intervals.append(interval)
-        return Draw(interval)  # type: ignore[return-value] # it takes the place of an int in all that may be done with it
+        return Draw(interval)  # type: ignore[return-value] # it stands for an int in every operation that it has
 
     def weight(self) -> tuple[int, int]:
-        """Return the chance of this path, as a numerator and a denominator."""
+        """Return the probability of this path as a numerator and a denominator."""
         weight, scale = self._weight, self._scale
         for interval in self._intervals:
             size = interval.high - interval.low
@@ -96,15 +99,16 @@ class PathCoins:
         return script[at][0]
 
 
-def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) -> Law[T]:
+def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) -> ExactLaw[T]:
     """Return the exact law of a procedure.
 
     Args:
-        procedure: what takes coins.
-        read: makes of what it returns an outcome, with no drawn integer in it that is not decided.
+        procedure: takes coins.
+        read: turns what the procedure returns into an outcome, in which every drawn integer is
+            decided.
 
     Raises:
-        AuditError: if it cannot be walked; the message says why.
+        AuditError: if the procedure cannot be walked. The message says why.
 
     """
     sums: defaultdict[int, defaultdict[T, int]] = defaultdict(lambda: defaultdict(int))
@@ -118,11 +122,11 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
         weight, scale = walked.weight()
         sums[scale][outcome] += weight
         paths += 1
-        coins.add(walked.asked)
+        coins.add(walked.tossed)
         while script and script[-1][0] + 1 == script[-1][1]:
             script.pop()
         if not script:
-            return Law(_chances(sums), paths, frozenset(coins))
+            return ExactLaw(_chances(sums), paths, frozenset(coins))
         script[-1][0] += 1
 
 

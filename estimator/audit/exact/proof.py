@@ -1,4 +1,4 @@
-"""What is proved, beside what is claimed: data."""
+"""What is proved beside what is claimed, as data."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from estimator.audit.exact.losses import Ratio
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """What the SDK says of a channel.
+class ExactClaim:
+    """What the SDK claims of a channel.
 
     Attributes:
-        nanos: epsilon as it is charged, in billionths.
-        ratio: e to the exact epsilon, as the channel declares it.
-        delta: exact; 0 for most.
+        nanos: the epsilon that is charged, in billionths.
+        ratio: e to the exact epsilon that the channel declares.
+        delta: exact; 0 for most channels.
 
     """
 
@@ -30,10 +30,10 @@ class Walked:
     """How much was walked.
 
     Attributes:
-        inputs: how many of the channel's.
-        laws: how many, of answers and of inputs by themselves.
-        paths: of coins, in all.
-        coins: how many coins a report takes: one number, if it is as it should be.
+        inputs: how many inputs of the channel.
+        laws: how many laws of answers and of inputs.
+        paths: how many paths of coins in all laws.
+        coins: how many coins a report takes: one number, unless time reveals something.
 
     """
 
@@ -49,15 +49,15 @@ class Proof:
 
     Attributes:
         metric: its name.
-        step: what it takes to what, in words.
-        mechanism: of the step.
-        inputs: how many the channel has.
-        symbols: how many the channel has.
+        step: what the step does, in words.
+        mechanism: the mechanism of the step.
+        inputs: how many inputs its channel has.
+        symbols: how many symbols its channel has.
         walked: how much of it was walked.
-        claim: of the SDK.
-        ratio: e to the exact epsilon of all laws that were walked, but for the claimed delta.
+        claim: what the SDK claims of it.
+        ratio: e to the exact epsilon of all walked laws at the claimed delta.
         delta: the exact delta of these laws at the claimed ratio.
-        mismatches: what is not as it is declared, in sentences.
+        mismatches: a sentence for each thing that differs from its declaration.
 
     """
 
@@ -67,19 +67,19 @@ class Proof:
     inputs: int
     symbols: int
     walked: Walked
-    claim: Claim
+    claim: ExactClaim
     ratio: Ratio
     delta: Fraction
     mismatches: tuple[str, ...]
 
     @property
     def exceeded(self) -> bool:
-        """Whether a report reveals more than is claimed of it."""
+        """Whether a report reveals more than the claim allows."""
         return self.ratio is None or nanos_ceiling(self.ratio) > self.claim.nanos or self.delta > self.claim.delta
 
     @property
     def is_refused(self) -> bool:
-        """Whether anything is not as it is claimed or declared."""
+        """Whether anything differs from its claim or its declaration."""
         return self.exceeded or bool(self.mismatches)
 
     @property
@@ -90,11 +90,16 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class ExactAudit:
-    """Everything that was proved."""
+    """The outcome of an exact audit.
+
+    Attributes:
+        proofs: of every step of every metric.
+
+    """
 
     proofs: tuple[Proof, ...]
 
     @property
     def refused(self) -> tuple[Proof, ...]:
-        """Of which steps anything is not as it is claimed or declared."""
+        """The steps in which anything differs from its claim or its declaration."""
         return tuple(proof for proof in self.proofs if proof.is_refused)

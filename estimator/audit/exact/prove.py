@@ -1,13 +1,14 @@
-"""Walks the metrics of a registry, and holds what they do against what they claim and declare.
+"""Walks the metrics of a registry and compares what they do with what they claim and declare.
 
-Walked is what a device runs: `Metric.encode` and `Metric.perturb`, as `record` calls them; of permanent answers
-`Permanent.settle`, with an ideal random function in the place of the device's, and the `perturb` of what follows.
+It walks what a device runs: `Metric.encode` and `Metric.perturb`, as `record` calls them. For
+permanent answers it walks `Permanent.settle`, with an ideal random function in place of the
+device's, and then the `perturb` that follows.
 
-An exact law is either the declared one or it is not. So more is refused than an epsilon above the claim: each chance
-must be the declared one; epsilon and delta must be those of the law to the last digit, also where the SDK reveals less
-than it says; they must be within what the registry asks for; and as many coins must be asked for on every path.
-Whatever decodes the reports takes the declared law for granted, and a device that does otherwise was changed by
-somebody who has not said so.
+An exact law either is the declared one or is not. So not only an epsilon above the claim is
+refused. Each probability must be the declared one. Epsilon and delta must be those of the law to
+the last digit, even where the SDK reveals less than it claims. They must not exceed those in the
+registry. Every path must take the same number of coins. Decoding takes the declared law for
+granted; a device that does otherwise was changed without notice.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from client_sdk.protocol import Channel, Metric, Registry
-from client_sdk.protocol.channel import epsilon_nanos
+from client_sdk.protocol.channel import Channel, epsilon_nanos
 from client_sdk.protocol.mechanisms.permanent import Permanent
-from estimator.audit.exact.answers import Answer, Plan, answers_of, coins_of_encoding, inputs_of
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+from estimator.audit.exact.answers import EncodedAnswer, WalkPlan, answers_of, coins_of_encoding, inputs_of
 from estimator.audit.exact.proof import ExactAudit, Proof
-from estimator.audit.exact.request import Requests
+from estimator.audit.exact.request import RequestedLosses
 from estimator.audit.exact.settling import settling
 from estimator.audit.exact.walk import Walk
 from estimator.errors import AuditError
@@ -30,7 +32,7 @@ AfterLaw = Callable[[int], object]
 
 def prove(
     registry: Registry,
-    requests: Mapping[str, Requests],
+    requests: Mapping[str, RequestedLosses],
     *,
     all_inputs: bool = False,
     after_law: AfterLaw = lambda _: None,
@@ -38,13 +40,15 @@ def prove(
     """Prove what a report of each metric of a registry reveals.
 
     Args:
-        registry: whose metrics are walked.
-        requests: what their definitions ask for, by name; what is not there is not compared.
-        all_inputs: whether all inputs of large alphabets are walked, however long it takes, and not a sample.
-        after_law: called after each law that was walked, with 1.
+        registry: defines the metrics that are walked.
+        requests: the losses that their definitions request, by metric. A metric that is missing is
+            not compared.
+        all_inputs: whether all inputs of large alphabets are walked instead of a sample, however
+            long it takes.
+        after_law: called with 1 after each law.
 
     Raises:
-        AuditError: if the SDK cannot be walked; the message says which metric, and why.
+        AuditError: if the SDK cannot be walked. The message says which metric, and why.
 
     """
     walked = (
@@ -63,10 +67,12 @@ def _laws(metric: Metric, *, all_inputs: bool) -> int:
     channel, inputs = metric.channel, partial(inputs_of, all_inputs=all_inputs)
     if isinstance(channel, Permanent):
         return len(answers_of(metric, inputs(channel.permanent))) + len(inputs(channel.instantaneous))
-    return Plan.of(metric, inputs(channel)).laws
+    return WalkPlan.of(metric, inputs(channel)).laws
 
 
-def _proofs(metric: Metric, requests: Requests | None, after_law: AfterLaw, *, all_inputs: bool) -> Iterator[Proof]:
+def _proofs(
+    metric: Metric, requests: RequestedLosses | None, after_law: AfterLaw, *, all_inputs: bool
+) -> Iterator[Proof]:
     channel, inputs = metric.channel, partial(inputs_of, all_inputs=all_inputs)
     request = requests.report if requests else None
     try:
@@ -75,13 +81,13 @@ def _proofs(metric: Metric, requests: Requests | None, after_law: AfterLaw, *, a
             yield settled.proof(metric.name, epsilon_nanos(channel.permanent), requests.permanent if requests else None)
             walk = _afterwards(channel.instantaneous, inputs(channel.instantaneous), after_law)
         else:
-            walk = _one_report(metric, Plan.of(metric, inputs(channel)), after_law)
+            walk = _one_report(metric, WalkPlan.of(metric, inputs(channel)), after_law)
         yield walk.proof(metric.name, metric.epsilon_nanos, request)
     except AuditError as error:
         raise AuditError(f"{metric.name}: {error}") from error
 
 
-def _one_report(metric: Metric, plan: Plan, after_law: AfterLaw) -> Walk:
+def _one_report(metric: Metric, plan: WalkPlan, after_law: AfterLaw) -> Walk:
     channel, encoding = metric.channel, coins_of_encoding(metric)
     walk = Walk("one report", channel, after_law)
     for answer in plan.encoded:
@@ -89,13 +95,13 @@ def _one_report(metric: Metric, plan: Plan, after_law: AfterLaw) -> Walk:
     for answer in plan.reported:
         walk.reported(partial(metric.perturb, answer.value), answer)
     for place in plan.rows:
-        walk.reported(partial(channel.perturb, place), Answer.of_input(place), encoding)
+        walk.reported(partial(channel.perturb, place), EncodedAnswer.of_input(place), encoding)
     return walk
 
 
 def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) -> Walk:
-    """Walk a report of a permanent answer, whatever that and all earlier reports were."""
+    """Walk a report of a permanent answer. It does not depend on earlier reports."""
     walk = Walk("a report of it", channel, after_law)
     for place in inputs:
-        walk.reported(partial(channel.perturb, place), Answer.of_input(place))
+        walk.reported(partial(channel.perturb, place), EncodedAnswer.of_input(place))
     return walk

@@ -1,4 +1,7 @@
-"""What a registry asks for, in its own words: the SDK makes channels of them, and could make others than was asked."""
+"""The losses that a registry requests, read from its text.
+
+The SDK could make other channels than requested.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ from client_sdk.protocol.epsilon import RequestedEpsilon
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RequestedLoss:
     """How much a report may reveal.
 
     Attributes:
-        odds: the requested e to the epsilon.
-        delta: how often that may not hold.
+        odds: e to the requested epsilon.
+        delta: the probability with which that may not hold.
 
     """
 
@@ -26,28 +29,33 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Requests:
-    """What is asked of one metric.
+class RequestedLosses:
+    """How much a metric may reveal.
 
     Attributes:
-        report: of a report.
-        permanent: of a permanent answer; none where there is none.
+        report: by one report.
+        permanent: by a permanent answer. None where answers are not permanent.
 
     """
 
-    report: Request
-    permanent: Request | None = None
+    report: RequestedLoss
+    permanent: RequestedLoss | None = None
 
 
-def requests_of(text: str) -> dict[str, Requests]:
-    """Return what is asked of each metric of a registry, which is known to be sound."""
+def requests_of(text: str) -> dict[str, RequestedLosses]:
+    """Return the requested losses of each metric of a sound registry.
+
+    Args:
+        text: TOML.
+
+    """
     tables = tomllib.loads(text, parse_float=Decimal)["metric"]
     return {name: _requests(table) for name, table in tables.items()}
 
 
-def _requests(table: dict[str, Any]) -> Requests:
+def _requests(table: dict[str, Any]) -> RequestedLosses:
     permanent = table.get("permanent_epsilon")
-    return Requests(
-        Request(RequestedEpsilon.parse(table["epsilon"]).odds, Fraction(table.get("delta", 0))),
-        None if permanent is None else Request(RequestedEpsilon.parse(permanent).odds),
+    return RequestedLosses(
+        RequestedLoss(RequestedEpsilon.parse(table["epsilon"]).odds, Fraction(table.get("delta", 0))),
+        None if permanent is None else RequestedLoss(RequestedEpsilon.parse(permanent).odds),
     )

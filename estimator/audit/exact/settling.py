@@ -1,9 +1,10 @@
-"""How an answer becomes a permanent one: once for all, and each by coins of its own.
+"""How an answer becomes a permanent one: once for all, and each answer by coins of its own.
 
-The device's pseudo-random function is replaced by an ideal one (`IdealFunction`), as in every proof of such a
-mechanism: what remains is how the SDK uses it. Settling the same answer twice must give the same twice, so that any
-number of reports of it reveals no more than its permanent answer does; two answers that stand for two inputs must have
-independent ones. Both are laws of two settled answers of one device, and are walked as such.
+An ideal function (`IdealFunction`) replaces the device's pseudo-random one, as in every proof of
+such a mechanism. What remains is how the SDK uses it. Settling an answer twice must give the same
+result, so that any number of its reports reveals no more than its permanent answer. Answers that
+become different inputs must have independent permanent answers. Both are laws of two settled
+answers of one device, and they are walked as such.
 """
 
 from __future__ import annotations
@@ -14,22 +15,26 @@ from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 
-from client_sdk.protocol import Coins, Metric
+from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.mechanisms.permanent import Permanent
-from estimator.audit.exact.answers import Answer
+from client_sdk.protocol.metric import Metric
+from estimator.audit.exact.answers import EncodedAnswer
 from estimator.audit.exact.ideal import IdealFunction
 from estimator.audit.exact.paths import Chances, law_of
 from estimator.audit.exact.walk import Walk, integer
 
 MOST_SETTLED = 2**10
-"""Inputs of which two answers that differ are settled together: a million paths, some ten seconds."""
+"""Up to this many inputs, two different answers are settled together: a million paths, some ten
+seconds."""
 
 Settled = tuple[int, ...]
-"""Input and permanent answer of one answer, and then of another."""
+"""Input and permanent answer of one answer, then of another."""
 
 
-def settling(metric: Metric, channel: Permanent, answers: list[Answer], after_law: Callable[[int], object]) -> Walk:
-    """Walk how answers are settled: what permanent answers reveal of one answer that does not change."""
+def settling(
+    metric: Metric, channel: Permanent, answers: list[EncodedAnswer], after_law: Callable[[int], object]
+) -> Walk:
+    """Walk how answers are settled: what permanent answers reveal of a constant answer."""
     walk = Walk("permanent answer", channel.permanent, after_law)
     for answer in answers:
         law = law_of(partial(_settle, metric, channel, (answer, answer)), _settled)
@@ -42,8 +47,8 @@ def settling(metric: Metric, channel: Permanent, answers: list[Answer], after_la
     return walk
 
 
-def _different(answers: list[Answer]) -> Iterator[tuple[Answer, Answer]]:
-    """Yield the ends of a domain, and of a range what is between them beside each."""
+def _different(answers: list[EncodedAnswer]) -> Iterator[tuple[EncodedAnswer, EncodedAnswer]]:
+    """Yield pairs of different answers: the ends of the domain, and answers between them."""
     first, *_ = answers
     alone = [answer for answer in answers if len(answer.inputs) == 1]
     yield first, alone[-1]
@@ -52,8 +57,8 @@ def _different(answers: list[Answer]) -> Iterator[tuple[Answer, Answer]]:
     yield from pairwise(mixed)
 
 
-def _settle(metric: Metric, channel: Permanent, answers: tuple[Answer, ...], coins: Coins) -> list[int]:
-    """Settle some answers of one device, as the SDK does."""
+def _settle(metric: Metric, channel: Permanent, answers: tuple[EncodedAnswer, ...], coins: Coins) -> list[int]:
+    """Settle some answers of one device as the SDK does."""
     function, settled = IdealFunction(coins), list[int]()
     for answer in answers:
         settled += channel.settle(partial(metric.encode, answer.value), function, metric.name, metric.edition)
@@ -61,33 +66,36 @@ def _settle(metric: Metric, channel: Permanent, answers: tuple[Answer, ...], coi
 
 
 def _settled(outcome: object) -> Settled:
-    assert isinstance(outcome, list)  # noqa: S101 `_settle` makes it
+    assert isinstance(outcome, list)  # noqa: S101 `_settle` returns one
     return tuple(map(integer, outcome))
 
 
 def _of_symbols(chances: Chances[Settled]) -> Chances[int]:
-    """Return the law of the permanent answer alone: of all that was settled it is what a device ever reports from."""
+    """Return the law of the permanent answer alone: a device reports only from this."""
     symbols: defaultdict[int, Fraction] = defaultdict(Fraction)
     for (_, symbol, *_), chance in chances.items():
         symbols[symbol] += chance
     return dict(symbols)
 
 
-def _declared(walk: Walk, first: Answer, second: Answer) -> Chances[Settled]:
+def _declared(walk: Walk, first: EncodedAnswer, second: EncodedAnswer) -> Chances[Settled]:
     """Return the declared law of two settled answers."""
     chances: defaultdict[Settled, Fraction] = defaultdict(Fraction)
     for (place, other), share in _coupled(first.inputs, second.inputs).items():
-        for symbol, chance in walk.declared(Answer.of_input(place)).items():
+        for symbol, chance in walk.declared(EncodedAnswer.of_input(place)).items():
             if place == other:
                 chances[place, symbol, place, symbol] += share * chance
                 continue
-            for another, its_chance in walk.declared(Answer.of_input(other)).items():
+            for another, its_chance in walk.declared(EncodedAnswer.of_input(other)).items():
                 chances[place, symbol, other, another] += share * chance * its_chance
     return chances
 
 
 def _coupled(first: Chances[int], second: Chances[int]) -> Chances[tuple[int, int]]:
-    """Return the joint law of the inputs of two answers that one offset rounds: the lower it falls, the higher both."""
+    """Return the joint law of the inputs of two answers that one offset rounds.
+
+    A lower offset rounds both up.
+    """
     ends = sorted({end for inputs in (first, second) for end in _ends(inputs).values()})
     joint: defaultdict[tuple[int, int], Fraction] = defaultdict(Fraction)
     begin = Fraction(0)
@@ -98,7 +106,7 @@ def _coupled(first: Chances[int], second: Chances[int]) -> Chances[tuple[int, in
 
 
 def _ends(inputs: Chances[int]) -> dict[int, Fraction]:
-    """Return where the offsets of each input end, from the highest input on."""
+    """Return the upper end of the offsets that lead to each input, from the highest input on."""
     ends, end = {}, Fraction(0)
     for place in sorted(inputs, reverse=True):
         end += inputs[place]

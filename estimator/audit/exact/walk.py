@@ -1,4 +1,4 @@
-"""Walks the laws of one step, and holds each against what is declared of it."""
+"""Walks the laws of one step and compares each with its declaration."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from fractions import Fraction
 from operator import index
 from typing import TypeVar
 
-from client_sdk.protocol import Channel, Coins
-from estimator.audit.exact.answers import Answer
+from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.coins import Coins
+from estimator.audit.exact.answers import EncodedAnswer
 from estimator.audit.exact.losses import least_delta, least_ratio
 from estimator.audit.exact.paths import Chances, law_of
-from estimator.audit.exact.proof import Claim, Proof, Walked
-from estimator.audit.exact.request import Request
+from estimator.audit.exact.proof import ExactClaim, Proof, Walked
+from estimator.audit.exact.request import RequestedLoss
 
 T = TypeVar("T", bound=Hashable)
 
 
 def integer(outcome: object) -> int:
-    """Return an outcome as the integer that it is, decided if it is a draw."""
-    return index(outcome)  # type: ignore[arg-type] # what is none raises, and the audit says so
+    """Return an outcome as an integer. A draw is decided."""
+    return index(outcome)  # type: ignore[arg-type] # anything else raises, and the audit reports that
 
 
 @dataclass(slots=True)
 class Walk:
-    """A step, and what was found on its paths.
+    """A step, and what its paths have shown so far.
 
     Attributes:
-        step: what it is, in words.
-        channel: which input becomes which symbol.
+        step: what it does, in words.
+        channel: its declared channel.
         after_law: called with 1 after each law.
 
     """
@@ -45,30 +46,45 @@ class Walk:
     _rows: dict[int, Chances[int]] = field(default_factory=dict)
     _mismatches: list[str] = field(default_factory=list)
 
-    def encoded(self, procedure: Callable[[Coins], int], answer: Answer, coins: int) -> None:
-        """Walk how an answer becomes an input, which takes so many coins."""
+    def encoded(self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int) -> None:
+        """Walk how an answer becomes an input, which should take a number of coins."""
         law = law_of(procedure, integer)
         self.compare("an answer", law.chances, answer.inputs)
         if law.coins != {coins}:
             self._mismatches.append(f"an answer takes {numbers(law.coins)} coins to become an input, not {coins}")
 
-    def reported(self, procedure: Callable[[Coins], int], answer: Answer, coins: int = 0) -> None:
-        """Walk how an answer, or an input that takes so many coins less, becomes a symbol."""
+    def reported(self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int = 0) -> None:
+        """Walk how an answer becomes a symbol, or how an input does.
+
+        Args:
+            procedure: what the device runs.
+            answer: its answer.
+            coins: how many coins it takes before this procedure.
+
+        """
         law, declared = law_of(procedure, integer), self.declared(answer)
         self.compare("a report", law.chances, declared)
-        chances = declared if law.chances == declared else law.chances  # a million chances need not be kept twice
+        chances = declared if law.chances == declared else law.chances  # a million probabilities need not be kept twice
         self.add(chances, answer, law.paths, {coins + walked for walked in law.coins})
 
-    def add(self, chances: Chances[int], answer: Answer, paths: int, coins: set[int]) -> None:
-        """Take a law whose inputs and coins are those of an answer."""
+    def add(self, chances: Chances[int], answer: EncodedAnswer, paths: int, coins: set[int]) -> None:
+        """Add a law of an answer.
+
+        Args:
+            chances: the law.
+            answer: whose law it is.
+            paths: how many paths it has.
+            coins: how many coins they take.
+
+        """
         self._laws.append(chances)
         self._inputs.update(answer.inputs)
         self._paths += paths
         self._coins |= coins
         self.after_law(1)
 
-    def declared(self, answer: Answer) -> Chances[int]:
-        """Return the declared law of an answer: the mixture of those of its inputs."""
+    def declared(self, answer: EncodedAnswer) -> Chances[int]:
+        """Return the declared law of an answer: the mixture of the laws of its inputs."""
         if len(answer.inputs) == 1:
             return self._row(*answer.inputs)
         mixture: defaultdict[int, Fraction] = defaultdict(Fraction)
@@ -78,7 +94,7 @@ class Walk:
         return mixture
 
     def compare(self, what: str, walked: Chances[T], declared: Chances[T]) -> None:
-        """Remember the first law that is not the declared one."""
+        """Remember a law that is not the declared one."""
         if walked == declared:
             return
         none = Fraction(0)
@@ -88,17 +104,24 @@ class Walk:
             f"{what} has not the declared law: of {len(off)} chances that of {worst} is {float(off[worst]):+.3g} off it"
         )
 
-    def proof(self, metric: str, claimed_nanos: int, request: Request | None) -> Proof:
-        """Return what all laws together prove, beside what is claimed, and no more than which is asked for."""
+    def proof(self, metric: str, claimed_nanos: int, request: RequestedLoss | None) -> Proof:
+        """Return what all laws together prove.
+
+        Args:
+            metric: its name.
+            claimed_nanos: the epsilon that is charged, in billionths.
+            request: the requested loss. None where that is not compared.
+
+        """
         channel = self.channel
-        claim = Claim(claimed_nanos, channel.worst_ratio, channel.delta)
+        claim = ExactClaim(claimed_nanos, channel.worst_ratio, channel.delta)
         ratio, delta = least_ratio(self._laws, claim.delta), least_delta(self._laws, claim.ratio)
         if (ratio, delta) != (claim.ratio, claim.delta):
             self._mismatches.append("epsilon or delta of the law is not the declared one, to the last digit")
         if request and (ratio is None or ratio > request.odds or delta > request.delta):
-            self._mismatches.append("more is revealed than the definition asks for")
+            self._mismatches.append("more is revealed than the definition requests")
         if len(self._coins) != 1:
-            self._mismatches.append(f"{numbers(self._coins)} coins are asked for: the number tells how they fell")
+            self._mismatches.append(f"{numbers(self._coins)} coins are tossed: their number tells how they fell")
         walked = Walked(len(self._inputs), len(self._laws), self._paths, frozenset(self._coins))
         mismatches = tuple(dict.fromkeys(self._mismatches))
         return Proof(
@@ -113,6 +136,6 @@ class Walk:
         return row
 
 
-def numbers(found: set[int] | frozenset[int]) -> str:
-    """Return a few numbers as words."""
-    return " or ".join(map(str, sorted(found)))
+def numbers(alternatives: set[int] | frozenset[int]) -> str:
+    """Return alternative numbers as words."""
+    return " or ".join(map(str, sorted(alternatives)))

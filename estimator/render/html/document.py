@@ -1,6 +1,7 @@
-"""From a page to one HTML file that needs nothing else and may load nothing.
+"""The page as one HTML file that is complete and may load nothing.
 
-The content security policy allows the scripts and styles of this file by their hashes, and nothing from anywhere.
+Its content security policy allows the scripts and styles of this file by their hashes, and nothing
+else.
 """
 
 from __future__ import annotations
@@ -15,19 +16,19 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from client_sdk.protocol import Registry
-from estimator.render.html.figures import short_purpose
+from client_sdk.protocol.registry.registry import Registry
+from estimator.render.html.filters import FILTERS
 from estimator.render.html.page import page_of
-from estimator.render.words import short_loss
 from estimator.results.report import Report
 
 PACKAGE: Final = "estimator.render.html"
 
 SCRIPTS: Final = ("d3.min.js", "plot.umd.min.js", "numbers.js", "charts.js", "tables.js", "report.js")
-"""In the order in which they run: d3, Observable Plot, which draws with it, and what makes this page."""
+"""In the order in which they run: d3, then Observable Plot, which draws with it, then the scripts
+of this page."""
 
 LICENCES: Final = ("d3.LICENSE", "plot.LICENSE")
-"""They ask to go along with every copy."""
+"""Both licences require that every copy includes them."""
 
 STYLE: Final = "report.css"
 
@@ -42,7 +43,7 @@ STYLE_OF_CHARTS: Final = """:where(.chart) {
 :where(.chart tspan) {
   white-space: pre;
 }"""
-"""What Observable Plot writes into every chart of the class name ``chart``."""
+"""The style that Observable Plot writes into every chart with the class name ``chart``."""
 
 
 def as_html(report: Report, registry: Registry) -> str:
@@ -64,11 +65,6 @@ def as_html(report: Report, registry: Registry) -> str:
     )
 
 
-def breakable(name: str) -> Markup:
-    """Return the name of a question, which a narrow page may break after an underscore."""
-    return Markup("_<wbr>").join(name.split("_"))
-
-
 def _policy(scripts: list[str], styles: list[str]) -> str:
     """Return a content security policy that allows these texts."""
     return (
@@ -83,7 +79,7 @@ def _hashes(texts: list[str]) -> str:
 
 
 def _embedded(data: dict[str, Any]) -> Markup:
-    """Return JSON that cannot end the element that it stands in: neither tag nor comment begins without a ``<``."""
+    """Return JSON that cannot end its element: tags and comments begin with a ``<``."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 escaped here
 
@@ -92,7 +88,7 @@ def _embedded(data: dict[str, Any]) -> Markup:
 def _asset(name: str) -> str:
     text = files(PACKAGE).joinpath("assets", name).read_text(encoding="utf-8")
     if "</script" in text.lower() or "</style" in text.lower():
-        raise AssertionError(f"{name} would end the element that it stands in")
+        raise AssertionError(f"{name} would end the element around it")
     return text
 
 
@@ -101,5 +97,5 @@ def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader(PACKAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"loss": short_loss, "short": short_purpose, "breakable": breakable}
+    environment.filters |= FILTERS
     return environment

@@ -1,4 +1,4 @@
-"""What is there only where it is asked for: clusters of answers, and what made-up reports could have done."""
+"""The tables on request: clusters of answers, and what made-up reports could have done."""
 
 from __future__ import annotations
 
@@ -9,13 +9,23 @@ from estimator.render.html.figures import label_of, short
 from estimator.render.html.numbers import PERCENT, PLAIN
 from estimator.render.text.poisoning import verdict_of
 from estimator.render.words import cluster_words
+from estimator.results.clusters import Cluster, Clusters
 from estimator.results.metric import MetricEstimate
+from estimator.results.poisoning import Fakes
 from estimator.text import mean_word
 
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """A table with a title and a sentence on it."""
+    """A further table of a question.
+
+    Attributes:
+        title: above it.
+        note: a sentence about it.
+        head: the names of its columns.
+        rows: its cells, row by row.
+
+    """
 
     title: str
     note: str
@@ -27,53 +37,51 @@ def extras_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[E
     """Yield the further tables of one window.
 
     Args:
-        estimated: what it tells.
-        positions: of the values that are shown.
+        estimated: the figures of the window.
+        positions: which values are shown.
 
     """
     if estimated.clusters is not None:
-        yield _clusters(estimated)
+        yield _clusters_table(estimated.clusters)
     if estimated.fakes is not None:
-        yield _fakes(estimated, positions)
+        yield _fakes_table(estimated.fakes, estimated.kind, positions)
 
 
-def _clusters(estimated: MetricEstimate) -> Extra:
-    found = estimated.clusters
-    assert found is not None  # noqa: S101 its caller looked
-    number = len(found.clusters)
-    how_often = PERCENT.plain(found.numbers[number - 1], 0)
-    rows = tuple(
-        (
-            short(cluster_words(one)),
-            PERCENT.value(one.share.estimate or 0.0, one.share.low, one.share.high),
-            PERCENT.interval(one.share.low, one.share.high),
-            f"{PERCENT.plain(one.stability, 0)}{PERCENT.suffix}",
-        )
-        for one in (found.clusters if number > 1 else ())
-    )
+def _clusters_table(clusters: Clusters) -> Extra:
+    number = len(clusters.clusters)
+    how_often = PERCENT.plain(clusters.numbers[number - 1], 0)
     how_many = f"{number} clusters" if number > 1 else "no clusters that can be told apart"
     return Extra(
-        "Clusters of answers",
-        f"{how_many}; as many in {how_often}{PERCENT.suffix} of resampled tallies."
+        title="Clusters of answers",
+        note=f"{how_many}; as many in {how_often}{PERCENT.suffix} of resampled tallies."
         + (" Intervals: by resampling." if number > 1 else ""),
-        ("Answers", "Share of people", "Interval", "Found again"),
-        rows,
+        head=("Answers", "Share of people", "Interval", "Found again"),
+        rows=tuple(map(_cluster_row, clusters.clusters)) if number > 1 else (),
     )
 
 
-def _fakes(estimated: MetricEstimate, positions: Sequence[int]) -> Extra:
-    found = estimated.fakes
-    assert found is not None  # noqa: S101 its caller looked
-    moves = [] if found.shares is None else [found.shares[position] for position in positions]
-    rows = [(label_of(label), *(_points(one) for one in (move.down, move.up))) for label, move in moves]
-    if found.mean is not None:
-        ends = (PLAIN.value(one, 0.0, one) for one in (found.mean.down, found.mean.up))
-        rows.append((mean_word(estimated.metric.kind), *ends))
+def _cluster_row(cluster: Cluster) -> tuple[str, ...]:
+    share = cluster.share
+    return (
+        short(cluster_words(cluster)),
+        PERCENT.value(share.estimate or 0.0, share.low, share.high),
+        PERCENT.interval(share.low, share.high),
+        f"{PERCENT.plain(cluster.stability, 0)}{PERCENT.suffix}",
+    )
+
+
+def _fakes_table(fakes: Fakes, kind: str, positions: Sequence[int]) -> Extra:
+    moves = [] if fakes.estimates is None else [fakes.estimates[position] for position in positions]
+    rows = [(label_of(move.value), _points(move.down), _points(move.up)) for move in moves]
+    if fakes.mean is not None:
+        down, up = (PLAIN.value(move, 0.0, move) for move in (fakes.mean.down, fakes.mean.up))
+        rows.append((mean_word(kind), down, up))
+    verdict = verdict_of(fakes.test)
     return Extra(
-        f"If {100 * found.fraction:.3g}{PERCENT.suffix} of the reports were made up",
-        f"{verdict_of(found.test)[0].upper()}{verdict_of(found.test)[1:]}.",
-        ("What", "Moved down by at most", "Moved up by at most"),
-        tuple(rows),
+        title=f"If {100 * fakes.fraction:.3g}{PERCENT.suffix} of the reports were made up",
+        note=f"{verdict[0].upper()}{verdict[1:]}.",
+        head=("What", "Moved down by at most", "Moved up by at most"),
+        rows=tuple(rows),
     )
 
 

@@ -1,13 +1,13 @@
-"""What a reviewer wants to know of a question: how it was asked, what a report costs, what the figures mean."""
+"""What a reviewer wants to know about a question: how it was asked, and what a report costs."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 
-from client_sdk.protocol import Metric
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
+from client_sdk.protocol.metric import Metric
 from estimator.render.html.figures import short
 from estimator.render.html.numbers import count_words
 from estimator.render.words import short_loss
@@ -15,11 +15,18 @@ from estimator.results.central import Central
 from estimator.results.metric import MetricEstimate
 
 MOST_ODDS = 1e6
-"""To one: of larger odds nobody has an idea."""
+"""Odds of this many to one or more mean nothing to a reader and are left out."""
 
 
 def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> tuple[tuple[str, str], ...]:
-    """Return terms and what they are of one question."""
+    """Return terms and their values for one question.
+
+    Args:
+        metric: its definition.
+        windows: its estimates, window by window.
+        central: what the tally of the shown window reveals. None where that was not requested.
+
+    """
     return tuple(_facts(metric, windows, central))
 
 
@@ -38,7 +45,7 @@ def _facts(metric: Metric, windows: Sequence[MetricEstimate], central: Central |
         yield "If only tallies are published", f"{loss}; it holds if the reports counted are honest"
     yield "Edition", metric.edition
     if windows:
-        total = sum(one.reports for one in windows)
+        total = sum(window.reports for window in windows)
         yield "Reports", f"{count_words(total, 'report')} in {count_words(len(windows), 'window')}"
     if metric.owner:
         yield "Owner", short(metric.owner)
@@ -46,6 +53,6 @@ def _facts(metric: Metric, windows: Sequence[MetricEstimate], central: Central |
 
 
 def _odds(epsilon: float) -> str:
-    """Return by how much a report can move a bet, rounded up."""
+    """Return how far a report can move even odds, rounded up."""
     odds = math.exp(min(epsilon, math.log(MOST_ODDS)))
     return "" if odds >= MOST_ODDS else f": even odds become at most {math.ceil(odds * 10) / 10:.1f} to 1"

@@ -1,4 +1,4 @@
-"""What a question's tallies tell, as groups of figures that go together: shares, the mean, quantiles."""
+"""The figures of a question, in groups that belong together: shares, the mean, quantiles."""
 
 from __future__ import annotations
 
@@ -6,32 +6,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from client_sdk.protocol import Label, Metric
+from client_sdk.protocol.domain.label import Label
 from estimator.render.html.numbers import PERCENT, PLAIN, UNBROKEN, Unit
-from estimator.render.text.lines import shown_values
 from estimator.results.distribution import Resampled
-from estimator.results.estimate import Estimate
+from estimator.results.estimate import Estimate, Share
 from estimator.results.metric import MetricEstimate
 from estimator.text import mean_word, word
 
 LONGEST_LABEL = 80
-"""Characters of a value that are shown; JSON and CSV have all of it."""
-
+"""How many characters of a value are shown. JSON and CSV have all of them."""
 
 SHARES: Final = "Share of people"
 
-LONGEST_PURPOSE = 400
-"""Characters of a purpose that are shown."""
-
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FigureGroup:
     """Figures of one kind in one window.
 
     Attributes:
         title: what they are.
-        unit: what they are shown in.
-        figures: by their labels; the same ones in every window of a question.
+        unit: the unit in which they are shown.
+        figures: the label and the estimate of each figure. The labels are the same in every window
+            of a question.
 
     """
 
@@ -40,41 +36,43 @@ class Group:
     figures: tuple[tuple[str, Estimate], ...]
 
 
-def positions_shown(windows: Sequence[MetricEstimate]) -> tuple[Sequence[int], int]:
-    """Return which values a page shows, by the last window with reports, and how many it leaves out."""
-    told = [one for one in windows if one.reports]
-    return shown_values(told[-1] if told else windows[-1])
+def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[FigureGroup]:
+    """Yield the groups of one window.
 
+    They are the same in every window of a question that has reports.
 
-def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[Group]:
-    """Yield the groups of one window; the same ones for every window of a question that has reports."""
-    shares = estimated.shares
+    Args:
+        estimated: the figures of the window.
+        positions: which values are shown.
+
+    """
+    shares = estimated.estimates
     if shares is not None:
-        yield Group(SHARES, PERCENT, labelled([shares[position] for position in positions]))
+        yield FigureGroup(SHARES, PERCENT, labelled([shares[position] for position in positions]))
     if estimated.answered:
-        yield Group("Share of those who answered", PERCENT, labelled(estimated.answered))
+        yield FigureGroup("Share of those who answered", PERCENT, labelled(estimated.answered))
     if estimated.mean is not None:
-        yield Group(mean_title(estimated.metric), PLAIN, ((mean_word(estimated.metric.kind), estimated.mean),))
+        yield FigureGroup(mean_title(estimated.kind), PLAIN, ((mean_word(estimated.kind), estimated.mean),))
     if estimated.distribution is not None:
-        found = estimated.distribution.quantiles
         quantiles = tuple(
-            (f"{100 * probability:g}{UNBROKEN}% are at most", plain_estimate(one)) for probability, one in found
+            (f"{100 * quantile.quantile:g}{UNBROKEN}% are at most", plain_estimate(quantile))
+            for quantile in estimated.distribution.quantiles
         )
-        yield Group("Quantiles, interval by resampling", PLAIN, quantiles)
+        yield FigureGroup("Quantiles, interval by resampling", PLAIN, quantiles)
 
 
-def mean_title(metric: Metric) -> str:
-    """Return the title of the group that is a mean."""
-    return mean_word(metric.kind).capitalize()
+def mean_title(kind: str) -> str:
+    """Return the title of the group that holds the mean of a kind of question."""
+    return mean_word(kind).capitalize()
 
 
-def labelled(figures: Sequence[tuple[Label, Estimate]]) -> tuple[tuple[str, Estimate], ...]:
-    """Return figures with labels for people."""
-    return tuple((label_of(value), one) for value, one in figures)
+def labelled(shares: Sequence[Share]) -> tuple[tuple[str, Estimate], ...]:
+    """Return each share with its label."""
+    return tuple((label_of(share.value), share) for share in shares)
 
 
 def label_of(value: Label) -> str:
-    """Return a value as a page shows it: a truth value as yes or no."""
+    """Return a value as the page shows it. Truth values become yes and no."""
     if isinstance(value, tuple):
         return ", ".join(label_of(part) for part in value)
     if isinstance(value, bool):
@@ -83,15 +81,10 @@ def label_of(value: Label) -> str:
 
 
 def short(text: str, most: int = LONGEST_LABEL) -> str:
-    """Return a text that is no longer than a label may be."""
+    """Return a text that is cut with an ellipsis where it is longer than ``most`` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def short_purpose(text: str) -> str:
-    """Return a purpose that leaves room for the answer."""
-    return short(text, LONGEST_PURPOSE)
-
-
-def plain_estimate(one: Resampled) -> Estimate:
+def plain_estimate(resampled: Resampled) -> Estimate:
     """Return a resampled figure as an estimate without a standard error."""
-    return Estimate(one.estimate, None, one.low, one.high, None)
+    return Estimate(resampled.estimate, None, resampled.low, resampled.high)

@@ -11,20 +11,20 @@ from jinja2 import Environment, PackageLoader
 from estimator.formats.to_json import json_text
 
 INDEX_SCHEMA: Final = 1
-"""The number of the schema of ``index.json``."""
+"""The schema number of ``index.json``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ArchivedWindow:
     """One window of an archive.
 
     Attributes:
         window: its name.
         kind: day, week or month.
-        metrics: how many tallies were estimated; none where the report cannot be read.
-        reports: how many those hold together; likewise.
-        skipped: how many tallies could not be estimated; likewise.
-        files: the names in its folder.
+        metrics: how many tallies were estimated. None where the report cannot be read.
+        reports: how many reports these tallies hold together. None where the report cannot be read.
+        skipped: how many tallies could not be estimated. None where the report cannot be read.
+        files: the names of the files in its folder.
 
     """
 
@@ -36,12 +36,12 @@ class Entry:
     files: tuple[str, ...]
 
 
-def index_as_json(entries: Sequence[Entry]) -> str:
+def index_as_json(entries: Sequence[ArchivedWindow]) -> str:
     """Return the index for programs."""
     return json_text({"schema": INDEX_SCHEMA, "windows": [asdict(entry) for entry in entries]})
 
 
-def index_as_html(entries: Sequence[Entry]) -> str:
+def index_as_html(entries: Sequence[ArchivedWindow]) -> str:
     """Return the index for people."""
-    templates = Environment(loader=PackageLoader("estimator", "render"), autoescape=True)
+    templates = Environment(loader=PackageLoader("estimator.render.html"), autoescape=True)
     return templates.get_template("index.html.jinja").render(entries=entries)

@@ -1,90 +1,77 @@
-"""Two questions asked together, as tables: shares within groups, and the differences between them."""
+"""Two questions asked together: shares within groups, their differences, independence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from client_sdk.protocol import Cross, Metric
-from estimator.render.conclusions import SIGNIFICANT, clearest_first
-from estimator.render.html.figures import label_of, short
-from estimator.render.html.group_differences import DifferenceView, difference_view, verdict_on
-from estimator.render.html.numbers import PERCENT
-from estimator.render.html.verdicts import Verdict
+from estimator.render.html.figures import short
+from estimator.render.html.group_differences import verdict_on
+from estimator.render.html.verdicts import CODES, WordedConclusion
 from estimator.render.words import p_equals
-from estimator.results.estimate import Estimate
+from estimator.report.conclusions import SIGNIFICANT, clearest_first, conclusion
+from estimator.results.joint import Difference, GroupShares, Independence
 from estimator.results.metric import MetricEstimate
-from estimator.statistics.holm import holm
 
 MOST_DIFFERENCES = 20
-"""Lines of the table of differences, the clearest ones; JSON and CSV have all of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class CellView:
-    """A share within a group."""
-
-    estimate: str
-    interval: str
-    value: float | None
-    low: float
-    high: float
+"""How many differences the table shows, the clearest first. JSON and CSV have all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class JointView:
-    """What a template needs of two questions asked together."""
+    """What the template shows of two questions asked together.
 
-    group: str
-    outcome: str
-    outcomes: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[CellView, ...]], ...]
-    verdict: Verdict
-    differences: tuple[DifferenceView, ...]
-    left_out: int
+    Attributes:
+        names: of the question that makes the groups, and of the question that is compared.
+        groups: the shares within each group.
+        verdict: whether groups differ.
+        independence: a sentence on whether the two questions have to do with each other.
+        clearest: all comparisons, the clearest first.
+
+    """
+
+    names: tuple[str, str]
+    groups: tuple[GroupShares, ...]
+    verdict: WordedConclusion
     independence: str
+    clearest: Sequence[Difference]
+
+    @property
+    def differences(self) -> Sequence[tuple[Difference, str, str]]:
+        """Return each difference in the table with its conclusion and the class of that."""
+        shown = self.clearest[:MOST_DIFFERENCES]
+        return [(difference, conclusion(difference), CODES[conclusion(difference)]) for difference in shown]
+
+    @property
+    def left_out(self) -> int:
+        """Return how many differences the table leaves out."""
+        return max(0, len(self.clearest) - MOST_DIFFERENCES)
 
 
 def joint_view(estimated: MetricEstimate, independence: float | None) -> JointView | None:
-    """Return the view of two questions asked together in one window; none of other questions.
+    """Return the view of two questions asked together, and None for any other question.
 
     Args:
-        estimated: what the window tells.
-        independence: the p-value of the test, corrected for all such pairs; or none.
+        estimated: the figures of the window.
+        independence: the p-value of the test, corrected for all such pairs. None where there is no
+            test.
 
     """
-    joint, domain = estimated.joint, estimated.metric.domain
-    if joint is None or not isinstance(domain, Cross):
+    joint = estimated.joint
+    if joint is None or joint.names is None:
         return None
     clearest = clearest_first(joint)
-    rows = tuple((label_of(one.label), tuple(_cell(share) for _, share in one.outcomes)) for one in joint.groups)
     return JointView(
-        group=short(domain.names[0]),
-        outcome=short(domain.names[1]),
-        outcomes=tuple(label_of(value) for value in domain.second.labels),
-        rows=rows,
-        verdict=verdict_on(domain.names, clearest),
-        differences=tuple(map(difference_view, clearest[:MOST_DIFFERENCES])),
-        left_out=max(0, len(clearest) - MOST_DIFFERENCES),
-        independence=_independence(estimated, domain, independence),
+        names=joint.names,
+        groups=joint.groups,
+        verdict=verdict_on(joint.names, clearest),
+        independence=_independence(joint.independence, joint.names, independence),
+        clearest=clearest,
     )
 
 
-def independence_of(shown: Iterable[MetricEstimate]) -> dict[Metric, float]:
-    """Return the p-values of all pairs of questions whose windows are shown, corrected for their number."""
-    tested = [(one.metric, one.joint.independence.p_value) for one in shown if one.joint and one.joint.independence]
-    corrected = holm([p for _, p in tested], [1.0] * len(tested))
-    return {metric: p for (metric, _), p in zip(tested, corrected, strict=True)}
-
-
-def _cell(one: Estimate) -> CellView:
-    estimate = "too few to tell" if one.unbiased is None else PERCENT.value(one.unbiased, one.low, one.high)
-    return CellView(estimate, PERCENT.interval(one.low, one.high), one.unbiased, one.low, one.high)
-
-
-def _independence(estimated: MetricEstimate, domain: Cross, p_value: float | None) -> str:
-    first, second = (short(name) for name in domain.names)
-    test = None if estimated.joint is None else estimated.joint.independence
+def _independence(test: Independence | None, names: tuple[str, str], p_value: float | None) -> str:
+    first, second = map(short, names)
     if test is None or p_value is None:
         return f"Too few reports to test whether {first} and {second} have to do with each other."
     figures = (

@@ -1,4 +1,4 @@
-"""The lines of a table on one tally: what has a line, and what stands beneath the shares."""
+"""The lines of a table on one tally: the figures, and what stands beneath the shares."""
 
 from __future__ import annotations
 
@@ -6,36 +6,40 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from client_sdk.protocol import Cross
-from estimator.render.conclusions import CONCLUSIONS, DIFFER, MAY_DIFFER, clearest_first, conclusion
 from estimator.render.text import poisoning
 from estimator.render.text.style import Style
 from estimator.render.words import cluster_words, p_equals
+from estimator.report.conclusions import Conclusion, clearest_first, conclusion
 from estimator.results.distribution import Resampled
 from estimator.results.estimate import Estimate
+from estimator.results.highlight import SHOWN_VALUES
 from estimator.results.joint import Joint
 from estimator.results.metric import MetricEstimate
+from estimator.results.poisoning import Move
 from estimator.text import mean_word, parts, word
-
-SHOWN_VALUES = 50
-"""Of a large category only so many, those with the largest shares in its last window; a table is for the eye."""
 
 SHARE_DIGITS, NUMBER_DIGITS = ".4f", ".5g"
 
 TOO_FEW = "too few to tell"
-"""Stands for a share within a group that nobody, or hardly anybody, may be in."""
+"""Stands for a share within a group that has hardly any members, or none."""
 
 SHOWN_DIFFERENCES = 3
-"""Between groups, the clearest ones."""
+"""How many differences between groups are shown, the clearest first."""
 
 SHARES = (0.0, 1.0)
-"""Between which ends a bar of a share lies."""
+"""The ends of the bar of a share."""
 
 
-class Line(NamedTuple):
-    """One thing that has a line: its name, its figures, their digits, and the ends of its bar, if it has one."""
+class FigureLine(NamedTuple):
+    """A figure that has a line of its own.
+
+    Attributes:
+        label: its name.
+        figure: its estimate.
+        digits: the format of its numbers.
+        ends: the ends of its bar. None where it has no bar.
+
+    """
 
     label: str | tuple[str, ...]
     figure: Estimate | Resampled
@@ -43,50 +47,45 @@ class Line(NamedTuple):
     ends: tuple[float, float] | None
 
 
-def shown_values(estimated: MetricEstimate) -> tuple[Sequence[int], int]:
-    """Return the positions of the values that a table shows, in the domain's order, and how many it leaves out."""
-    shares = estimated.shares
-    if shares is None:
-        return (), 0
-    if len(shares) <= SHOWN_VALUES:
-        return range(len(shares)), 0
-    sizes = shares.shrunken if shares.shrunken.size else shares.highs
-    largest = np.argsort(-sizes, kind="stable")[:SHOWN_VALUES]
-    return sorted(largest.tolist()), len(shares) - SHOWN_VALUES
+def lines_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[FigureLine]:
+    """Yield every figure that has a line of its own. The bins of a histogram have none.
 
+    Args:
+        estimated: the figures of one window.
+        positions: which values are shown.
 
-def lines_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[Line]:
-    """Yield each thing that has a line; bins have none."""
-    if estimated.shares is not None:
+    """
+    if estimated.estimates is not None:
         for position in positions:
-            value, share = estimated.shares[position]
-            yield Line(parts(value), share, SHARE_DIGITS, SHARES)
+            share = estimated.estimates[position]
+            yield FigureLine(parts(share.value), share, SHARE_DIGITS, SHARES)
     if estimated.mean is not None:
-        yield Line(mean_word(estimated.metric.kind), estimated.mean, NUMBER_DIGITS, estimated.mean_range)
+        yield FigureLine(mean_word(estimated.kind), estimated.mean, NUMBER_DIGITS, estimated.mean_range)
     if estimated.distribution is not None:
-        yield Line("variance ~", estimated.distribution.variance, NUMBER_DIGITS, None)
-        for probability, one in estimated.distribution.quantiles:
-            yield Line(f"{probability:.0%} are at most ~", one, NUMBER_DIGITS, estimated.mean_range)
+        yield FigureLine("variance ~", estimated.distribution.variance, NUMBER_DIGITS, None)
+        for quantile in estimated.distribution.quantiles:
+            label = f"{quantile.quantile:.0%} are at most ~"
+            yield FigureLine(label, quantile, NUMBER_DIGITS, estimated.mean_range)
 
 
 def answered_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield the shares among those who answered, where windows without an answer are reported, too."""
+    """Yield the shares among those who answered, where missing answers are reported too."""
     if estimated.answered:
         yield f"  among those who answered, {window_of(estimated)}"
-    for value, one in estimated.answered[:SHOWN_VALUES]:
-        yield style.row(parts(value), "", one, SHARE_DIGITS, SHARES, TOO_FEW)
+    for share in estimated.answered[:SHOWN_VALUES]:
+        yield style.row(parts(share.value), "", share, SHARE_DIGITS, SHARES, TOO_FEW)
 
 
 def joint_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield the shares within groups, the clearest differences, and whether the two questions depend."""
-    domain, joint = estimated.metric.domain, estimated.joint
-    if joint is None or not isinstance(domain, Cross):
+    """Yield the shares within groups, the clearest differences, and the test of independence."""
+    joint = estimated.joint
+    if joint is None or joint.names is None:
         return
-    groups, outcomes = domain.names
+    groups, outcomes = joint.names
     yield f"  {style.cut(outcomes)} within each group of {style.cut(groups)}, {window_of(estimated)}"
     for group in joint.groups:
-        for value, one in group.outcomes:
-            yield style.row(parts((group.label, value)), "", one, SHARE_DIGITS, SHARES, TOO_FEW)
+        for share in group.estimates:
+            yield style.row((word(group.group), word(share.value)), "", share, SHARE_DIGITS, SHARES, TOO_FEW)
     yield from _differences(joint, style)
     if joint.independence is not None:
         test = joint.independence
@@ -95,52 +94,63 @@ def joint_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
 
 
 def cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield the clusters of the answers, where there is more than one, and how sure their number is."""
-    found = estimated.clusters
-    if found is None:
+    """Yield how many clusters there are and how sure that is, then each of several clusters."""
+    clusters = estimated.clusters
+    if clusters is None:
         return
-    number = len(found.clusters)
+    number = len(clusters.clusters)
     counted = "1 cluster" if number == 1 else f"{number} clusters"
-    yield f"  {counted} ~, {window_of(estimated)}: so many in {found.numbers[number - 1]:.0%} of resampled tallies"
-    for one in found.clusters if number > 1 else ():
-        stable = f"stable {one.stability:.2f}"
-        yield style.row(cluster_words(one), stable, one.share, SHARE_DIGITS, SHARES)
+    how_often = f"{clusters.numbers[number - 1]:.0%} of resampled tallies"
+    yield f"  {counted} ~, {window_of(estimated)}: so many in {how_often}"
+    for cluster in clusters.clusters if number > 1 else ():
+        stable = f"stable {cluster.stability:.2f}"
+        yield style.row(cluster_words(cluster), stable, cluster.share, SHARE_DIGITS, SHARES)
 
 
-def fakes_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield how far made-up reports could have moved each value that is shown, and what the test says."""
-    found = estimated.fakes
-    if found is None:
+def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Style) -> Iterator[str]:
+    """Yield how far made-up reports could have moved each shown value, and the result of the test.
+
+    Args:
+        estimated: the figures of one window.
+        positions: which values are shown.
+        style: of the table.
+
+    """
+    fakes = estimated.fakes
+    if fakes is None:
         return
-    yield f"  if {found.fraction:.3g} of the reports were made up, {window_of(estimated)}: down, up"
-    moves = []
-    if found.shares is not None:
-        positions, _ = shown_values(estimated)
-        moves += [(parts(label), move) for label, move in (found.shares[position] for position in positions)]
-    if found.mean is not None:
-        moves.append((mean_word(estimated.metric.kind), found.mean))
+    yield f"  if {fakes.fraction:.3g} of the reports were made up, {window_of(estimated)}: down, up"
+    moves: list[tuple[str | tuple[str, ...], Move]] = []
+    if fakes.estimates is not None:
+        moves += [(parts(move.value), move) for move in (fakes.estimates[position] for position in positions)]
+    if fakes.mean is not None:
+        moves.append((mean_word(estimated.kind), fakes.mean))
     for label, move in moves:
         yield f"  {style.cut(label):{style.value_width}} {'':11} {move.down:9.4g}  {move.up:9.4g}"
-    yield f"  {poisoning.verdict_of(found.test)}"
+    yield f"  {poisoning.verdict_of(fakes.test)}"
 
 
 def _differences(joint: Joint, style: Style) -> Iterator[str]:
-    """Yield of how many comparisons what can be said, then those that differ or may, or else the clearest one."""
+    """Yield how many comparisons lead to each conclusion, then the clearest comparisons."""
     clearest = clearest_first(joint)
     counts = Counter(map(conclusion, clearest))
-    told = ", ".join(f"{counts[one]:,} {one}" for one in CONCLUSIONS if counts[one])
-    yield f"  differences between groups, of {len(clearest):,}: {told}"
-    differing = [one for one in clearest[:SHOWN_DIFFERENCES] if conclusion(one) in (DIFFER, MAY_DIFFER)]
-    for one in differing or clearest[:1]:
-        if one.p_value is None or one.corrected is None:
+    counted = ", ".join(f"{counts[concluded]:,} {concluded}" for concluded in Conclusion if counts[concluded])
+    yield f"  differences between groups, of {len(clearest):,}: {counted}"
+    may_differ = (Conclusion.DIFFER, Conclusion.MAY_DIFFER)
+    differing = [difference for difference in clearest[:SHOWN_DIFFERENCES] if conclusion(difference) in may_differ]
+    for difference in differing or clearest[:1]:
+        if difference.p_value is None or difference.p_value_corrected is None:
             return
-        value, first, second = (style.cut(word(label)) for label in (one.label, *one.groups))
+        value, first, second = (style.cut(word(label)) for label in (difference.value, *difference.groups))
         yield f"  {value}, {first} less {second}"
-        found = conclusion(one)
-        p_value = f"{p_equals(one.p_value)} alone" if found == MAY_DIFFER else p_equals(one.corrected)
-        yield style.row(f"{found}, p {p_value}", "", one.estimate, SHARE_DIGITS)
+        concluded = conclusion(difference)
+        if concluded is Conclusion.MAY_DIFFER:
+            p_value = f"{p_equals(difference.p_value)} alone"
+        else:
+            p_value = p_equals(difference.p_value_corrected)
+        yield style.row(f"{concluded}, p {p_value}", "", difference, SHARE_DIGITS)
 
 
 def window_of(estimated: MetricEstimate) -> str:
-    """Return the name of a window, with a mark where it is still open."""
-    return estimated.window.text + ("" if estimated.closed else "*")
+    """Return the name of a window, with an asterisk where it is still open."""
+    return estimated.window + ("" if estimated.closed else "*")

@@ -7,13 +7,14 @@ from textwrap import fill
 from typing import Any, Final
 
 from client_sdk.protocol.epsilon import as_float
-from estimator.formats.to_json import json_text
+from estimator.estimates.question_fields import question_fields
+from estimator.formats.to_json import builtins_of, json_text
 from estimator.plan.allocation import Allocation
 from estimator.plan.plan import MetricPlan, Plan
 from estimator.privacy.exposure import Exposure
-from estimator.render.text import central
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
 from estimator.render.words import mechanism_words, short_loss
+from estimator.results.question import Question
 from estimator.text import mean_word, plural
 
 NO_BOUND: Final = "no bound"
@@ -30,7 +31,7 @@ tallies of closed windows is published and all who report are honest.
 
 DEVICE_FOOTNOTE: Final = """\
 Any two histories: epsilon of all reports together, by addition, within the
-ceilings. At delta: but for that chance, by their losses composed; not above it.
+ceilings. At delta: by composing their losses, except with that probability.
 A month touches 6 ISO weeks at most, a year 54.
 Life: from the day of the plan on.
 """
@@ -45,10 +46,10 @@ Opting out and in again draws such answers anew, and the figure counts again.
 
 
 def plan_as_table(plan: Plan, style: Style = PLAIN) -> str:
-    """Return the plan as text of 80 columns."""
+    """Return a plan as text of 80 columns."""
     part = "" if plan.answering == 1 else f", of which {float(plan.answering):.1%} answer a question in a window"
-    head = f"{plural(plan.wish.population, 'device')}{part}\n"
-    blocks = ["".join(f"{line.rstrip()}\n" for line in _metric_lines(one)) for one in plan.metrics]
+    head = f"{plural(plan.request.population, 'device')}{part}\n"
+    blocks = ["".join(f"{line.rstrip()}\n" for line in _metric_lines(metric)) for metric in plan.metrics]
     device = "".join(f"{line.rstrip()}\n" for line in _device_lines(plan))
     about_device = DEVICE_FOOTNOTE + PATTERN_FOOTNOTE * _keeps_patterns(plan)
     notes = "".join(f"{fill(f'note: {note}', WIDTH)}\n" for note in plan.notes)
@@ -56,32 +57,35 @@ def plan_as_table(plan: Plan, style: Style = PLAIN) -> str:
 
 
 def plan_as_json(plan: Plan) -> str:
-    """Return the plan for programs."""
+    """Return a plan as JSON."""
     document = {
-        "population": plan.wish.population,
-        "day": plan.wish.today.isoformat(),
+        "population": plan.request.population,
+        "day": plan.request.today.isoformat(),
         "answering": float(plan.answering),
-        "metrics": [_metric_document(one) for one in plan.metrics],
-        "device": [_exposure_document(one) for one in plan.exposures],
+        "metrics": [_metric_document(metric) for metric in plan.metrics],
+        "device": [_exposure_document(exposure) for exposure in plan.exposures],
         "notes": list(plan.notes),
     }
     return json_text(document)
 
 
 PLAN_FORMATS: Final[dict[str, Callable[..., str]]] = {"table": plan_as_table, "json": plan_as_json}
-"""What ``--format`` may name; every form ends with a line break."""
+"""The values of ``--format``. Every form ends with a line break."""
 
 
 def allocation_as_table(allocation: Allocation, patch: str, style: Style = PLAIN) -> str:
-    """Return the errors before and after, then a patch, which ``patch`` finds beneath them."""
+    """Return the errors before and after, then the patch.
+
+    The command ``patch`` skips what stands above it.
+    """
     lines = [f"{'':17} {'epsilon':>10} {'error':>11}   {'epsilon':>10} {'error':>11} {'wanted':>11}"]
     for row in allocation.rows:
         before = f"{row.epsilon_before:10.6g} {row.error_before:11.4g}"
         name = style.cut(row.name, VALUE_WIDTH)
         after = f"{row.epsilon_after:10.6g} {row.error_after:11.4g}"
-        lines.append(f"{name:{VALUE_WIDTH}} {before} > {after} {row.wanted:11.4g}")
+        lines.append(f"{name:{VALUE_WIDTH}} {before} > {after} {row.target_error:11.4g}")
     before_worst, after_worst = allocation.worst
-    lines.append(f"largest error, in units of what is wanted: {before_worst:.4g} before, {after_worst:.4g} after")
+    lines.append(f"largest error, in units of its target: {before_worst:.4g} before, {after_worst:.4g} after")
     if allocation.answers_after is not None:
         lines.append(f"answers in a window: {allocation.answers_before} before, {allocation.answers_after} after")
     lines.append("(errors: of a share where all are alike, or of a mean in the worst population)")
@@ -89,13 +93,13 @@ def allocation_as_table(allocation: Allocation, patch: str, style: Style = PLAIN
 
 
 def allocation_as_json(allocation: Allocation, patch: str) -> str:
-    """Return the allocation for programs."""
+    """Return an allocation as JSON."""
     before_worst, after_worst = allocation.worst
     document = {
         "metrics": [
             {
                 "metric": row.name,
-                "wanted": row.wanted,
+                "wanted": row.target_error,
                 "before": {"epsilon": row.epsilon_before, "standard_error": row.error_before},
                 "after": {"epsilon": row.epsilon_after, "standard_error": row.error_after},
             }
@@ -112,41 +116,41 @@ ALLOCATION_FORMATS: Final[dict[str, Callable[..., str]]] = {
     "table": allocation_as_table,
     "json": allocation_as_json,
 }
-"""What ``--format`` may name of an allocation."""
+"""The values of ``--format`` with ``--allocate``."""
 
 
-def _metric_lines(one: MetricPlan) -> Iterator[str]:
-    metric = one.metric
+def _metric_lines(plan: MetricPlan) -> Iterator[str]:
+    metric = plan.metric
     yield f"{metric.name}: {metric.kind}, every {metric.window}"
-    yield f"  {mechanism_words(metric)}"
+    yield f"  {mechanism_words(Question(**question_fields(metric)))}"
     if metric.permanent_nanos:
         yield f"  permanent answer: epsilon {as_float(metric.permanent_nanos):.9f}"
-    yield f"  {'reports expected':34} {one.reports:>14,}"
-    if one.shares is not None:
-        yield f"  {'error of a share, all alike':34} {one.shares.uniform:>14.5f}"
-        yield f"  {'error of a share, worst':34} {one.shares.worst:>14.5f}"
-        smallest = "none" if one.shares.smallest is None else f"{one.shares.smallest:.5f}"
+    yield f"  {'reports expected':34} {plan.reports:>14,}"
+    if plan.shares is not None:
+        yield f"  {'error of a share, all alike':34} {plan.shares.uniform:>14.5f}"
+        yield f"  {'error of a share, worst':34} {plan.shares.worst:>14.5f}"
+        smallest = "none" if plan.shares.smallest is None else f"{plan.shares.smallest:.5f}"
         yield f"  {'smallest share seen':34} {smallest:>14}"
-    if one.mean is not None:
-        yield f"  {f'error of the {mean_word(metric.kind)}, worst':34} {one.mean:>14.5g}"
-    if one.central is not None:
-        label = f"epsilon of the tally, delta {short_loss(one.central.delta)}"
-        yield f"  {label:34} {short_loss(one.central.epsilon):>14}"
-    devices = "" if one.needed_devices is None else f" of {plural(one.needed_devices, 'device')}"
-    yield f"  {f'reports for an error of {one.wanted:.4g}':34} {one.needed_reports:>14,}{devices}"
+    if plan.mean is not None:
+        yield f"  {f'error of the {mean_word(metric.kind)}, worst':34} {plan.mean:>14.5g}"
+    if plan.central is not None:
+        label = f"epsilon of the tally, delta {short_loss(plan.central.delta)}"
+        yield f"  {label:34} {short_loss(plan.central.epsilon):>14}"
+    devices = "" if plan.needed_devices is None else f" of {plural(plan.needed_devices, 'device')}"
+    yield f"  {f'reports for an error of {plan.target_error:.4g}':34} {plan.needed_reports:>14,}{devices}"
 
 
 def _device_lines(plan: Plan) -> Iterator[str]:
-    (delta,) = {one.delta for one in plan.exposures}
+    (delta,) = {exposure.delta for exposure in plan.exposures}
     yield "A device reveals at most (epsilon)"
     yield f"  {'within a':10} {'any two histories':>20} {f'at delta {delta:g}':>18}{_last(plan, 'one pattern')}"
-    for one in plan.exposures:
-        numbers = (_bound(one.any_nanos), NO_BOUND if one.tight is None else f"{one.tight:.4f}")
-        yield f"  {one.horizon:10} {numbers[0]:>20} {numbers[1]:>18}{_last(plan, _bound(one.pattern_nanos))}"
+    for exposure in plan.exposures:
+        numbers = (_bound(exposure.any_nanos), NO_BOUND if exposure.tight is None else f"{exposure.tight:.4f}")
+        yield f"  {exposure.horizon:10} {numbers[0]:>20} {numbers[1]:>18}{_last(plan, _bound(exposure.pattern_nanos))}"
 
 
 def _last(plan: Plan, text: str) -> str:
-    """Return the last column, which is there only where something is claimed of histories of one pattern."""
+    """Return the last column. It is empty where nothing is claimed of histories of one pattern."""
     return f" {text:>22}" if _keeps_patterns(plan) else ""
 
 
@@ -158,8 +162,8 @@ def _bound(nanos: int | None) -> str:
     return NO_BOUND if nanos is None else f"{as_float(nanos):.9f}"
 
 
-def _metric_document(one: MetricPlan) -> dict[str, Any]:
-    metric, shares = one.metric, one.shares
+def _metric_document(plan: MetricPlan) -> dict[str, Any]:
+    metric, shares = plan.metric, plan.shares
     document: dict[str, Any] = {
         "metric": metric.name,
         "edition": metric.edition,
@@ -169,13 +173,13 @@ def _metric_document(one: MetricPlan) -> dict[str, Any]:
         "epsilon": as_float(metric.epsilon_nanos),
         "delta": float(metric.delta),
         "permanent_epsilon": as_float(metric.permanent_nanos) if metric.permanent_nanos else None,
-        "reports": one.reports,
+        "reports": plan.reports,
         "share": None,
-        "mean": None if one.mean is None else {"standard_error_worst": one.mean},
-        "wanted_error": one.wanted,
-        "reports_needed": one.needed_reports,
-        "devices_needed": one.needed_devices,
-        "central": central.document_of(one.central),
+        "mean": None if plan.mean is None else {"standard_error_worst": plan.mean},
+        "wanted_error": plan.target_error,
+        "reports_needed": plan.needed_reports,
+        "devices_needed": plan.needed_devices,
+        "central": None if plan.central is None else builtins_of(plan.central),
     }
     if shares is not None:
         document["share"] = {
@@ -186,12 +190,14 @@ def _metric_document(one: MetricPlan) -> dict[str, Any]:
     return document
 
 
-def _exposure_document(one: Exposure) -> dict[str, Any]:
-    any_two, pattern = (None if nanos is None else as_float(nanos) for nanos in (one.any_nanos, one.pattern_nanos))
+def _exposure_document(exposure: Exposure) -> dict[str, Any]:
+    any_two, pattern = (
+        None if nanos is None else as_float(nanos) for nanos in (exposure.any_nanos, exposure.pattern_nanos)
+    )
     return {
-        "within": one.horizon.value,
+        "within": exposure.horizon.value,
         "any_two_histories": any_two,
-        "any_two_histories_at_delta": one.tight,
+        "any_two_histories_at_delta": exposure.tight,
         "one_pattern": pattern,
-        "delta": one.delta,
+        "delta": exposure.delta,
     }

@@ -1,4 +1,4 @@
-"""The forms of an exact audit."""
+"""The forms of an exact audit: a table of 80 columns, and JSON."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import Final
 
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.exact import float_ceiling, ln_ceiling
-from estimator.audit.exact import ExactAudit, Proof
 from estimator.audit.exact.losses import Ratio
+from estimator.audit.exact.proof import ExactAudit, Proof
 from estimator.formats.to_json import json_text
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
 from estimator.render.words import short_loss
 
 CLAIMED_DIGITS: Final = 9
-"""Decimals of what is charged."""
+"""Decimals of a charged epsilon."""
 
 PROVED_DIGITS: Final = 14
-"""Decimals of what is proved, rounded up: five more than are charged, as many as the line has room for."""
+"""Decimals of a proved epsilon, rounded up: five more than are charged, as many as fit into the
+line."""
 
 HEADING: Final = (
     f"  {'metric':{VALUE_WIDTH}} {'inputs':>12} {'symbols':>7} {'paths':>8} {'claimed':>12} {'proved epsilon':>17}\n"
@@ -27,33 +28,36 @@ HEADING: Final = (
 FOOTNOTES: Final = """\
 Every path of coins was walked through the installed SDK, in exact fractions.
 as claimed: every symbol has the declared chance, epsilon and delta (claimed |
-proved) are those of the law to the last digit, and all paths ask for as many
+proved) are those of the law to the last digit, and all paths take as many
 coins. claimed: rounded up to 1e-9; proved: rounded up to 1e-14.
 sample: of many inputs only some are walked, among them the worst pair, by the
 mechanism's symmetry. Sets and numbers between two points are mixtures of
-inputs, which tell no more than those. docs/planning.md has the arguments.
+inputs, which reveal no more than these. docs/planning.md has the arguments.
 Not walked: the system's random numbers, the ledger, and how reports are sent;
 audit without --exact attacks these, too.
 """
 
 
-def proofs_as_table(made: ExactAudit, style: Style = PLAIN) -> str:
-    """Return the audit as text of 80 columns, two lines a step."""
-    rows = (line for proof in made.proofs for line in _rows(proof, style))
+def proofs_as_table(audit: ExactAudit, style: Style = PLAIN) -> str:
+    """Return an exact audit as text of 80 columns, with two lines for each step."""
+    rows = (line for proof in audit.proofs for line in _rows(proof, style))
     return style.shown("".join([HEADING, *rows, "\n", FOOTNOTES]))
 
 
-def proofs_as_json(made: ExactAudit) -> str:
-    """Return the audit as one JSON object; what is exact stands in texts, ratios as numerator and denominator."""
-    return json_text({"refused": bool(made.refused), "proofs": [_document(proof) for proof in made.proofs]})
+def proofs_as_json(audit: ExactAudit) -> str:
+    """Return an exact audit as one JSON object.
+
+    Exact numbers are texts, ratios as numerator and denominator.
+    """
+    return json_text({"refused": bool(audit.refused), "proofs": [_document(proof) for proof in audit.proofs]})
 
 
 FORMATS: Final[dict[str, Callable[..., str]]] = {"table": proofs_as_table, "json": proofs_as_json}
-"""What ``--format`` may name; every form ends with a line break."""
+"""The values of ``--format``. Every form ends with a line break."""
 
 
 def refusals(proof: Proof) -> Iterator[str]:
-    """Yield a sentence for each thing that is not as it is claimed or declared."""
+    """Yield a sentence for each thing that differs from its claim or its declaration."""
     who = f"refused: {proof.metric}, {proof.step}"
     if proof.exceeded:
         yield (

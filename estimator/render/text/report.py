@@ -1,36 +1,35 @@
-"""The report for people: a block a metric, the windows of one value beneath each other, a bar beside each share."""
+"""The report as text: a block for each metric, a line for each value and window."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from client_sdk.protocol import Metric
 from estimator.render.text import central, poisoning
 from estimator.render.text.lines import (
     NUMBER_DIGITS,
     SHARE_DIGITS,
     SHARES,
-    SHOWN_VALUES,
     answered_lines,
     cluster_lines,
     fakes_lines,
     joint_lines,
     lines_of,
-    shown_values,
     window_of,
 )
 from estimator.render.text.style import PLAIN, Style
 from estimator.render.words import mechanism_words, p_equals
-from estimator.results.changes import Changes, Pooled
+from estimator.results.changes import Changes
+from estimator.results.highlight import SHOWN_VALUES, Highlight
 from estimator.results.metric import MetricEstimate
+from estimator.results.pooled import Pooled
 from estimator.results.report import Report
 from estimator.text import mean_word, parts, plural
 
 FOOTNOTES = """\
-estimate ± error: unbiased, with its standard error; never clipped, so that it
-may lie outside what is possible. Shares within a group, and their differences,
-are ratios of such: unbiased but for a little where reports are few.
+estimate ± error: unbiased, with its standard error; never clipped, so it may
+lie outside what is possible. Shares within a group, and their differences, are
+ratios of these: they are biased a little where there are few reports.
 Standard errors and intervals take the devices for a random sample of a
 population; they hold the chance of who reported and the mechanism's noise.
 """
@@ -82,13 +81,14 @@ def as_table(report: Report, style: Style = PLAIN) -> str:
     """Return the report as text."""
     if not report.metrics:
         return NOTHING_SKIPPED if report.skipped else NOTHING
+    highlights = {highlight.shown.metric: highlight for highlight in report.highlights}
     blocks = [
-        _block(metric, list(windows), report.confidence, style)
+        _block(highlights[metric], list(windows), report.confidence, style)
         for metric, windows in groupby(report.metrics, key=lambda estimated: estimated.metric)
     ]
     preliminary = any(not estimated.closed for estimated in report.metrics)
     point = any(_has_a_point(estimated) for estimated in report.metrics)
-    smoothed = any(one.distribution is not None or one.clusters is not None for one in report.metrics)
+    smoothed = any(estimated.distribution is not None or estimated.clusters is not None for estimated in report.metrics)
     notes = {
         FOOTNOTES: True,
         LIKELIEST_FOOTNOTE: style.has_likeliest,
@@ -103,8 +103,8 @@ def as_table(report: Report, style: Style = PLAIN) -> str:
         PRELIMINARY_FOOTNOTE: preliminary,
         _snapshot_note(report): preliminary and report.snapshot_at is not None,
     }
-    changes = {one.metric.name: one for one in report.changes}
-    together = [_pooled_block(one, changes.get(one.metric.name), style) for one in report.pooled]
+    changes = {of_metric.metric: of_metric for of_metric in report.changes}
+    together = [_pooled_block(pooled, changes.get(pooled.metric), style) for pooled in report.pooled]
     together += [central.composed_lines(report.composed)] if report.composed else []
     return style.shown("\n".join([*blocks, *together, "".join(note for note, applies in notes.items() if applies)]))
 
@@ -117,50 +117,56 @@ def _snapshot_note(report: Report) -> str:
 def _has_a_point(estimated: MetricEstimate) -> bool:
     mean = estimated.mean
     of_mean = mean is not None and mean.low == mean.high
-    return of_mean or (estimated.shares is not None and estimated.shares.has_a_point)
+    return of_mean or (estimated.estimates is not None and estimated.estimates.has_a_point)
 
 
-def _block(metric: Metric, windows: Sequence[MetricEstimate], confidence: float, style: Style) -> str:
+def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: float, style: Style) -> str:
+    question = highlight.shown
     lines = [
-        style.strong(f"{metric.name}: {metric.kind}"),
-        f"  {mechanism_words(metric)}",
+        style.strong(f"{question.metric}: {question.kind}"),
+        f"  {mechanism_words(question)}",
         *(f"  reports in {window_of(estimated)}: {estimated.reports:,}" for estimated in windows),
         style.heading(confidence),
-        *_rows(windows, style),
+        *_rows(windows, highlight, style),
         *(
             line
             for estimated in windows
             for line in (*answered_lines(estimated, style), *joint_lines(estimated, style))
         ),
         *filter(None, map(central.line_of, windows)),
-        *(line for estimated in windows for line in (*cluster_lines(estimated, style), *fakes_lines(estimated, style))),
+        *(
+            line
+            for estimated in windows
+            for line in (*cluster_lines(estimated, style), *fakes_lines(estimated, highlight.positions, style))
+        ),
     ]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def _pooled_block(one: Pooled, changed: Changes | None, style: Style) -> str:
-    first, last = one.windows[0], one.windows[-1]
-    windows, reports = plural(len(one.windows), "window"), plural(one.reports, "report")
-    title = f"{one.metric.name}: {windows} together, {first} to {last}, {reports}"
+def _pooled_block(pooled: Pooled, changes: Changes | None, style: Style) -> str:
+    first, *_, last = pooled.windows
+    windows, reports = plural(len(pooled.windows), "window"), plural(pooled.reports, "report")
+    title = f"{pooled.metric}: {windows} together, {first} to {last}, {reports}"
     lines = [style.strong(title)]
-    lines += [style.row(parts(value), "", share, SHARE_DIGITS, SHARES) for value, share in one.shares[:SHOWN_VALUES]]
-    if one.mean is not None:
-        lines.append(style.row(mean_word(one.metric.kind), "", one.mean, NUMBER_DIGITS))
+    lines += [
+        style.row(parts(share.value), "", share, SHARE_DIGITS, SHARES) for share in pooled.estimates[:SHOWN_VALUES]
+    ]
+    if pooled.mean is not None:
+        lines.append(style.row(mean_word(pooled.kind), "", pooled.mean, NUMBER_DIGITS))
     lines.append(f"  {last} less {first}")
-    digits = SHARE_DIGITS if one.mean is None else NUMBER_DIGITS
-    lines += [style.row(parts(value), "", change, digits) for value, change in one.changes[:SHOWN_VALUES]]
-    if changed is not None and changed.corrected is not None:
-        between = f"from {changed.first} to {changed.last}"
-        lines.append(f"  if nothing had changed {between}: p {p_equals(changed.corrected)}, corrected")
+    digits = SHARE_DIGITS if pooled.mean is None else NUMBER_DIGITS
+    lines += [style.row(parts(change.value), "", change, digits) for change in pooled.changes[:SHOWN_VALUES]]
+    if changes is not None and changes.p_value_corrected is not None:
+        between = f"from {changes.first} to {changes.last}"
+        lines.append(f"  if nothing had changed {between}: p {p_equals(changes.p_value_corrected)}, corrected")
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def _rows(windows: Sequence[MetricEstimate], style: Style) -> Iterator[str]:
-    """Yield for each value its windows, one below the other, so that a change meets the eye."""
-    positions, left_out = shown_values(windows[-1])
-    for same in zip(*(lines_of(estimated, positions) for estimated in windows), strict=True):
-        for index, (estimated, line) in enumerate(zip(windows, same, strict=True)):
+def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style) -> Iterator[str]:
+    """Yield the windows of each value one below the other, so that a change is easy to see."""
+    for lines in zip(*(lines_of(estimated, highlight.positions) for estimated in windows), strict=True):
+        for index, (estimated, line) in enumerate(zip(windows, lines, strict=True)):
             label = line.label if index == 0 else ""
             yield style.row(label, window_of(estimated), line.figure, line.digits, line.ends)
-    if left_out:
-        yield f"  … and {left_out:,} more values; --format json and csv have all"
+    if highlight.left_out:
+        yield f"  … and {highlight.left_out:,} more values; --format json and csv have all"

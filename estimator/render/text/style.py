@@ -1,4 +1,4 @@
-"""What a table looks like where it is shown: its width, its bars, and whether it may be in colour and beyond ASCII."""
+"""The look of a table: its width, its bars, its colours and its characters."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from estimator.results.estimate import Estimate
 
 LEAST_WIDTH: Final = 80
 MOST_WIDTH: Final = 160
-"""A line that is longer is not read at one glance."""
+"""Nobody reads a longer line at a glance."""
 
 VALUE_WIDTH: Final = 17
-"""Columns for a value, at the least; what is longer is cut with an ellipsis (JSON and CSV have all of it)."""
+"""The least number of columns for a value. A longer value is cut with an ellipsis; JSON and CSV
+have all of it."""
 
 WIDER_VALUES: Final = 40
 LIKELIEST_WIDTH: Final = 11
 BAR_WIDTH: Final = 10
 WINDOW_WIDTH: Final = 11
 SHORTEST_BAR: Final = 5
-"""A bar of which less is left, because the figures are long, is left out."""
+"""A bar is left out where long figures leave less room than this."""
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 IN_ASCII: Final = str.maketrans({"±": "+-", "…": "..", **dict.fromkeys("▏▎▍", ""), **dict.fromkeys("▌▋▊▉█", "#")})
-"""What stands for signs that an encoding may lack; a bar is rounded to whole cells."""
+"""Replaces signs that an encoding may lack. A bar is rounded to whole cells."""
 
 ALL_SIGNS: Final = f"±…{EIGHTHS}"
 
@@ -40,8 +41,8 @@ class Style:
 
     Attributes:
         width: of a line, in columns.
-        is_coloured: whether it may hold escape sequences.
-        is_ascii: whether it may hold nothing but ASCII.
+        is_coloured: whether it may contain escape sequences.
+        is_ascii: whether it may contain only ASCII.
 
     """
 
@@ -51,7 +52,7 @@ class Style:
 
     @classmethod
     def of(cls, stream: TextIO, environment: Mapping[str, str] = os.environ) -> Style:
-        """Return the style that a stream can show; colours as https://no-color.org says."""
+        """Return the style of a stream. Colours follow https://no-color.org."""
         is_ascii = not _can_show(stream.encoding or "ascii", ALL_SIGNS)
         if not stream.isatty():
             return cls(is_ascii=is_ascii)
@@ -61,12 +62,12 @@ class Style:
 
     @property
     def has_likeliest(self) -> bool:
-        """Whether there is room for a column of likeliest figures."""
+        """Whether there is room for a column of maximum-likelihood figures."""
         return self.width >= LEAST_WIDTH + LIKELIEST_WIDTH
 
     @property
     def value_width(self) -> int:
-        """How many columns a value has."""
+        """The number of columns for a value."""
         return min(WIDER_VALUES, VALUE_WIDTH + max(0, self.width - LEAST_WIDTH - LIKELIEST_WIDTH) // 2)
 
     def heading(self, confidence: float) -> str:
@@ -81,29 +82,29 @@ class Style:
         self,
         label: str | tuple[str, ...],
         window: str,
-        one: Estimate | Resampled,
+        figure: Estimate | Resampled,
         digits: str,
         ends: tuple[float, float] | None = None,
         unknown: str = "no reports",
     ) -> str:
-        """Return one line: what it is, its figures and, on a scale between two ends, a bar.
+        """Return one line: a label, its figures and, on a scale between two ends, a bar.
 
         Args:
-            label: what it is; a label without a window has its room, too.
-            window: its name, or empty.
-            one: the figures.
-            digits: of these.
-            ends: of the scale; or none, where there is no bar.
-            unknown: what stands where there is no estimate.
+            label: what the line is about. Without a window it takes the room of both.
+            window: the window's name, or an empty text.
+            figure: the figures.
+            digits: their format.
+            ends: the ends of the scale. None where there is no bar.
+            unknown: stands in place of an estimate that is None.
 
         """
-        estimate, interval, likeliest = (self.shown(cell) for cell in _cells(one, digits, unknown))
+        estimate, interval, likeliest = (self.shown(cell) for cell in _cells(figure, digits, unknown))
         of_window = f"{window:{WINDOW_WIDTH}} " if window else ""
         figures = f"{of_window}{estimate:>17}  {interval:^17}" + (f"  {likeliest:>9}" if self.has_likeliest else "")
         most = self.value_width + (0 if window else WINDOW_WIDTH + 1)
         columns = min(most, self.width - len(figures.rstrip()) - len("   "))
         line = f"  {self.cut(label, columns):{columns}} {figures}"
-        value = one.estimate if isinstance(one, Resampled) else one.unbiased
+        value = figure.estimate
         room = self.width - len(line) - 2
         if ends is None or value is None or room < SHORTEST_BAR:
             return line
@@ -111,14 +112,18 @@ class Style:
         return f"{line}  {self.coloured(bar, 'cyan')}" if bar else line
 
     def bar(self, part: float, cells: int) -> str:
-        """Return a bar of a part of so many cells, to an eighth of a cell; a part beyond 0 or 1 is shown as the end."""
+        """Return a bar that fills a part of some cells, to an eighth of a cell.
+
+        The part is clipped to 0 and 1.
+        """
         eighths = round(min(1.0, max(0.0, part)) * cells * 8)
         return self.shown(EIGHTHS[8] * (eighths // 8) + (EIGHTHS[eighths % 8] if eighths % 8 else ""))
 
     def cut(self, text: str | tuple[str, ...], columns: int | None = None) -> str:
-        """Return a text that is no wider than some columns; if none are given, than a value may be.
+        """Return a text that is no wider than some columns, by default the columns of a value.
 
-        Of a pair of texts each is cut, the first one first, so that pairs of the same first one can be told apart.
+        Of a pair, the first text is cut first, so that pairs with the same first text can be told
+        apart.
         """
         if isinstance(text, tuple):
             first, second = text
@@ -129,31 +134,32 @@ class Style:
         return shown if len(shown) <= most else shown[: most - len(ellipsis)] + ellipsis
 
     def coloured(self, text: str, colour: str) -> str:
-        """Return a text in a colour, where there may be colours."""
+        """Return a text in a colour, where colours may be used."""
         return click.style(text, fg=colour) if self.is_coloured else text
 
     def strong(self, text: str) -> str:
-        """Return a text that stands out, where it can."""
+        """Return a text in bold, where that may be used."""
         return click.style(text, bold=True) if self.is_coloured else text
 
     def shown(self, text: str) -> str:
-        """Return a text in signs that can be shown."""
+        """Return a text in characters that can be shown."""
         return text.translate(IN_ASCII).encode("ascii", "replace").decode() if self.is_ascii else text
 
 
 PLAIN: Final = Style()
-"""Of a file, a pipe, and everything that is no terminal."""
+"""The style of files, pipes, and everything else that is no terminal."""
 
 
-def _cells(one: Estimate | Resampled, digits: str, unknown: str) -> tuple[str, str, str]:
-    """Return the estimate with its error, the interval, and the likeliest figure."""
-    interval = f"{one.low:{digits}} … {one.high:{digits}}"
-    value = one.estimate if isinstance(one, Resampled) else one.unbiased
+def _cells(figure: Estimate | Resampled, digits: str, unknown: str) -> tuple[str, str, str]:
+    """Return the estimate with its error, the interval, and the maximum-likelihood figure."""
+    interval = f"{figure.low:{digits}} … {figure.high:{digits}}"
+    value = figure.estimate
     estimate = unknown if value is None else f"{value:{digits}}"
-    if isinstance(one, Resampled):
+    if isinstance(figure, Resampled):
         return estimate, interval, ""
-    error = "" if one.standard_error is None else f" ± {one.standard_error:{digits}}"
-    return estimate + error, interval, "" if one.likeliest is None else f"{one.likeliest:{digits}}"
+    error = "" if figure.standard_error is None else f" ± {figure.standard_error:{digits}}"
+    likeliest = "" if figure.maximum_likelihood is None else f"{figure.maximum_likelihood:{digits}}"
+    return estimate + error, interval, likeliest
 
 
 def _can_show(encoding: str, signs: str) -> bool:

@@ -1,0 +1,91 @@
+"""Reads the JSON of a report, strictly."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from client_sdk.protocol.errors import WindowError
+from client_sdk.protocol.window import Window
+from estimator.errors import ReportError
+from estimator.formats.older_schemas import UPGRADES
+from estimator.results.estimate import Share, Shares
+from estimator.results.report import SCHEMA, Report
+
+
+def load_report(source: str | PathLike[str] | IO[str] | IO[bytes]) -> Report:
+    """Read the JSON of a report. The two older schemas are accepted as well.
+
+    Args:
+        source: a path, or an open file.
+
+    Raises:
+        ReportError: if the source cannot be read, is not a report, or has an unknown schema.
+
+    """
+    name = str(source) if isinstance(source, str | PathLike) else "the report"
+    try:
+        content = source.read() if hasattr(source, "read") else Path(source).read_bytes()
+    except OSError as error:
+        raise ReportError(f"{name} cannot be read: {error.strerror}; name a readable report") from error
+    try:
+        return decode(json.loads(content))
+    except (ValueError, RecursionError):
+        raise ReportError(f"{name} is not JSON; make it with report --format json") from None
+    except ReportError as error:
+        raise ReportError(f"{name} cannot be used: {error}") from None
+
+
+def decode(document: object) -> Report:
+    """Return the report that a JSON document holds.
+
+    Raises:
+        ReportError: naming the place of the first mistake.
+
+    """
+    if not isinstance(document, dict) or "schema" not in document:
+        raise ReportError("it is not a report, or it predates schema numbers; make it with report --format json")
+    if "seed" in document:
+        raise ReportError("it is a rehearsal; take the JSON of report")
+    schema = document.pop("schema")
+    if type(schema) is not int or schema not in {SCHEMA, *UPGRADES}:
+        known = ", ".join(map(str, (*UPGRADES, SCHEMA)))
+        raise ReportError(f"its schema is not one of those known here, {known}; use the version that made it")
+    try:
+        while schema in UPGRADES:
+            document = UPGRADES[schema](document)
+            schema += 1
+        report = msgspec.convert(document, Report, dec_hook=_shares)
+    except msgspec.ValidationError as error:
+        raise ReportError(_explained(str(error))) from None
+    except (KeyError, TypeError, AttributeError):
+        raise ReportError("it does not follow its schema") from None
+    _check_windows(report)
+    return report
+
+
+def _check_windows(report: Report) -> None:
+    for position, estimated in enumerate(report.metrics):
+        try:
+            Window.parse(estimated.window)
+        except WindowError as error:
+            raise ReportError(f"metrics[{position}].window: is not a window: {error}") from None
+
+
+def _shares(_: type, rows: Any) -> Shares:  # noqa: ANN401 what JSON holds
+    """Return shares from a list. `Shares` is the only type that msgspec does not know."""
+    return Shares.of(msgspec.convert(rows, list[Share]))
+
+
+def _explained(message: str) -> str:
+    """Return msgspec's message with the place first.
+
+    msgspec writes, for example: ``Expected `bool`, got `int` - at `$.metrics[0].closed```.
+    """
+    problem, _, place = message.partition(" - at ")
+    place = place.strip("`").removeprefix("$").removeprefix(".")
+    return f"{place or 'it'}: {problem[:1].lower()}{problem[1:]}"

@@ -1,1 +1,0 @@
-"""A report's JSON, read strictly: values, figures, and what one tally tells."""

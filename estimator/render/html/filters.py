@@ -1,0 +1,89 @@
+"""The filters of the templates: how the page writes figures, p-values and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from markupsafe import Markup
+
+from estimator.render.html.figures import label_of, short
+from estimator.render.html.numbers import PERCENT, Unit
+from estimator.render.words import p_words, short_loss
+from estimator.results.changes import Change
+from estimator.results.estimate import Estimate
+from estimator.results.joint import Difference
+
+LONGEST_PURPOSE = 400
+"""How many characters of a purpose are shown, so that there is room for the answer."""
+
+
+def estimate_text(estimate: Estimate, unit: Unit = PERCENT, unknown: str = "no estimate") -> str:
+    """Return an estimate in a unit, or ``unknown`` where there is none."""
+    if estimate.estimate is None:
+        return unknown
+    return unit.value(estimate.estimate, estimate.low, estimate.high)
+
+
+def interval_text(estimate: Estimate, unit: Unit = PERCENT) -> str:
+    """Return the interval of an estimate in a unit."""
+    return unit.interval(estimate.low, estimate.high)
+
+
+def likeliest_text(estimate: Estimate, unit: Unit = PERCENT) -> str:
+    """Return the maximum-likelihood value in a unit; empty where it is not computed."""
+    if estimate.maximum_likelihood is None:
+        return ""
+    return unit.value(estimate.maximum_likelihood, estimate.low, estimate.high)
+
+
+def change_text(change: Change, unit: Unit = PERCENT) -> str:
+    """Return a change in a unit, with its sign."""
+    return unit.changed(change.estimate or 0.0, change.low, change.high)
+
+
+def change_interval_text(change: Change, unit: Unit = PERCENT) -> str:
+    """Return the interval of a change in a unit."""
+    return unit.change_interval(change.low, change.high)
+
+
+def difference_text(difference: Difference) -> str:
+    """Return a difference of shares in points without a plus sign; empty where unknown."""
+    return "" if difference.estimate is None else change_text(difference).lstrip("+")
+
+
+def p_text(p_value: float | None, unknown: str = "") -> str:
+    """Return a p-value, or ``unknown`` where there is none."""
+    return unknown if p_value is None else p_words(p_value)
+
+
+def purpose_text(purpose: str) -> str:
+    """Return a purpose that leaves room for the answer."""
+    return short(purpose, LONGEST_PURPOSE)
+
+
+def breakable(name: str) -> Markup:
+    """Return a question's name, which a narrow page may break after an underscore."""
+    return Markup("_<wbr>").join(name.split("_"))
+
+
+def windows_text(windows: Sequence[str]) -> str:
+    """Return the name of one window, or the first and the last of several with their number."""
+    return windows[0] if len(windows) == 1 else f"{min(windows)} to {max(windows)}, {len(windows):,} windows"
+
+
+FILTERS: Final[dict[str, Callable[..., str]]] = {
+    "breakable": breakable,
+    "change": change_text,
+    "change_interval": change_interval_text,
+    "difference": difference_text,
+    "estimate": estimate_text,
+    "interval": interval_text,
+    "label": label_of,
+    "likeliest": likeliest_text,
+    "loss": short_loss,
+    "p": p_text,
+    "purpose": purpose_text,
+    "short": short,
+    "windows": windows_text,
+}

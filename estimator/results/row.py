@@ -1,0 +1,170 @@
+"""A report as a table: CSV, Parquet and data frames share its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Final, NamedTuple, get_args, get_type_hints
+
+from estimator.results.changes import Change
+from estimator.results.distribution import Bin, Distribution, Resampled
+from estimator.results.estimate import Estimate
+from estimator.results.joint import Joint
+from estimator.results.metric import MetricEstimate
+from estimator.results.pooled import Pooled
+from estimator.results.question import Question
+from estimator.results.report import POPULATION, Report
+from estimator.text import mean_word, word
+
+
+class Row(NamedTuple):
+    """One estimated figure. Each column's annotation describes the column."""
+
+    metric: Annotated[str, "the metric's name"]
+    edition: Annotated[str, "12 hex digits: what the reports mean"]
+    window: Annotated[str | None, "the name of the window; for pooled windows the first and the last one"]
+    closed: Annotated[bool | None, "whether the tally can no longer change; empty for pooled windows"]
+    kind: Annotated[str, "of the metric"]
+    mechanism: Annotated[str, "its name"]
+    epsilon: Annotated[float, "of one report"]
+    delta: Annotated[float, "of one report"]
+    reports: Annotated[int, "the number of reports"]
+    statistic: Annotated[str, "the estimated statistic (below)"]
+    value: Annotated[str | None, "the value, quantile, bin or pair of groups; empty for a mean"]
+    estimate: Annotated[float | None, "unbiased, never clipped (`resampled_` ones: smoothed); empty without reports"]
+    standard_error: Annotated[float | None, "of the estimate; empty without reports and for `resampled_` ones"]
+    low: Annotated[float, "the lower end of the interval, within the possible range"]
+    high: Annotated[float, "the upper end of the interval"]
+    maximum_likelihood: Annotated[float | None, "the likeliest possible estimate, or empty"]
+    shrunken: Annotated[
+        float | None, "the estimate of least expected squared error, moved towards the usual size, or empty"
+    ]
+    p_value: Annotated[float | None, "of a `difference`: the probability of one this large by chance; otherwise empty"]
+    p_value_corrected: Annotated[
+        float | None, "the same, corrected for all differences of groups in the report; otherwise empty"
+    ]
+    confidence: Annotated[float, "of the interval"]
+    population: Annotated[
+        str, f"`{POPULATION}`: intervals describe a population of which the devices are a random sample"
+    ]
+
+
+COLUMNS: Final = Row._fields
+
+TYPES: Final[dict[str, type]] = {
+    name: next(part for part in (*get_args(hint), hint) if isinstance(part, type))
+    for name, hint in get_type_hints(Row).items()
+}
+"""The type of each column: ``str``, ``bool``, ``int`` or ``float``."""
+
+STATISTICS: Final = {
+    "share": "the share of people with the value",
+    "mean": "the mean of the answers (a set has `mean_size`, a scale `mean_position`)",
+    "mean_position": "the mean position on a scale, from 1",
+    "mean_size": "the mean size of the sets",
+    "sum": "the sum of the answers of everybody who reported",
+    "share_of_answered": "the share with the value among the people who answered",
+    "share_within": "the share with the value within a group: `group, value`",
+    "difference": "the difference of two groups' shares: `value: first group less second group`",
+    "resampled_variance": "the variance of the answers, from the smoothed histogram",
+    "resampled_quantile": "the answer that this fraction of the people do not exceed",
+    "resampled_bin": "the share of people between two answers",
+    "pooled_share": "as `share`, over all windows together",
+    "pooled_mean": "as the mean, over all windows together",
+    "change": "the last window minus the first",
+}
+"""The statistics, with their descriptions."""
+
+
+class RowFigure(NamedTuple):
+    """What differs between the rows of a tally."""
+
+    statistic: str
+    value: str | None
+    figure: Estimate | Resampled
+
+
+def rows_of(report: Report) -> Iterator[Row]:
+    """Yield a row for every estimated figure: first all metrics, then the pooled windows."""
+    for metric in report.metrics:
+        yield from metric_rows(metric, report.confidence)
+    for pooled in report.pooled:
+        yield from _pooled_rows(pooled, report.confidence)
+
+
+def metric_rows(estimated: MetricEstimate, confidence: float) -> Iterator[Row]:
+    """Yield the rows of one tally. Rows that a rehearsal compares with the truth come first."""
+    for row_figure in _figures_of(estimated):
+        yield _row(estimated, estimated.reports, confidence, row_figure, estimated.window, closed=estimated.closed)
+
+
+def _pooled_rows(pooled: Pooled, confidence: float) -> Iterator[Row]:
+    window = f"{pooled.windows[0]} to {pooled.windows[-1]}"
+    row_figures = [RowFigure("pooled_share", word(share.value), share) for share in pooled.estimates]
+    row_figures += [] if pooled.mean is None else [RowFigure("pooled_mean", None, pooled.mean)]
+    row_figures += [RowFigure("change", word(change.value), change) for change in pooled.changes]
+    for row_figure in row_figures:
+        yield _row(pooled, pooled.reports, confidence, row_figure, window, closed=None)
+
+
+def _row(  # noqa: PLR0913 what one row is made of
+    about: Question, reports: int, confidence: float, row_figure: RowFigure, window: str, *, closed: bool | None
+) -> Row:
+    figure = row_figure.figure
+    unbiased = figure if isinstance(figure, Estimate) else None
+    change = figure if isinstance(figure, Change) else None
+    return Row(
+        metric=about.metric,
+        edition=about.edition,
+        window=window,
+        closed=closed,
+        kind=about.kind,
+        mechanism=about.mechanism,
+        epsilon=about.epsilon,
+        delta=about.delta,
+        reports=reports,
+        statistic=row_figure.statistic,
+        value=row_figure.value,
+        estimate=figure.estimate,
+        standard_error=None if unbiased is None else unbiased.standard_error,
+        low=figure.low,
+        high=figure.high,
+        maximum_likelihood=figure.maximum_likelihood if isinstance(figure, Estimate | Bin) else None,
+        shrunken=None if unbiased is None else unbiased.shrunken,
+        p_value=None if change is None else change.p_value,
+        p_value_corrected=None if change is None else change.p_value_corrected,
+        confidence=confidence,
+        population=POPULATION,
+    )
+
+
+def _figures_of(estimated: MetricEstimate) -> Iterator[RowFigure]:
+    if estimated.estimates is not None:
+        yield from (RowFigure("share", word(share.value), share) for share in estimated.estimates)
+    if estimated.mean is not None:
+        yield RowFigure(mean_word(estimated.kind).replace(" ", "_"), None, estimated.mean)
+    if estimated.distribution is not None:
+        yield from _distribution_figures(estimated.distribution)
+    if estimated.sum is not None:
+        yield RowFigure("sum", None, estimated.sum)
+    yield from (RowFigure("share_of_answered", word(share.value), share) for share in estimated.answered)
+    if estimated.joint is not None:
+        yield from _joint_figures(estimated.joint)
+
+
+def _distribution_figures(distribution: Distribution) -> Iterator[RowFigure]:
+    """Yield the smoothed figures. Their names say that the intervals are by resampling."""
+    yield RowFigure("resampled_variance", None, distribution.variance)
+    yield from (
+        RowFigure("resampled_quantile", str(quantile.quantile), quantile) for quantile in distribution.quantiles
+    )
+    yield from (RowFigure("resampled_bin", f"{bin_.start} to {bin_.end}", bin_) for bin_ in distribution.bins)
+
+
+def _joint_figures(joint: Joint) -> Iterator[RowFigure]:
+    for group in joint.groups:
+        yield from (
+            RowFigure("share_within", f"{word(group.group)}, {word(share.value)}", share) for share in group.estimates
+        )
+    for difference in joint.differences:
+        first, second = map(word, difference.groups)
+        yield RowFigure("difference", f"{word(difference.value)}: {first} less {second}", difference)
