@@ -9,8 +9,8 @@ telemetry = Telemetry(registry, collector=collector, data_dir=app_data_dir, cons
 telemetry.record("dark_mode", True)
 ```
 
-The public names are those of ``__all__``. They are imported when they are first used, so that an application that only
-names this package pays next to nothing.
+The public names are those of ``__all__``. Each is imported when it is first used, so that importing
+this package alone costs next to nothing.
 """
 
 from importlib import import_module
@@ -39,16 +39,16 @@ __all__ = [
 
 _HOMES = {
     "BudgetStatus": "results",
-    "HearsayError": "spec.errors",
+    "HearsayError": "protocol.errors",
     "HistoryEntry": "results",
     "LedgerError": "results",
-    "OutsideDomainError": "spec.errors",
+    "OutsideDomainError": "protocol.errors",
     "Recorded": "results",
-    "Registry": "spec.registry",
-    "RegistryError": "spec.errors",
-    "Reply": "outcome",
+    "Registry": "protocol.registry.registry",
+    "RegistryError": "protocol.errors",
+    "Reply": "sending.retry",
     "Telemetry": "telemetry",
-    "UnknownMetricError": "spec.errors",
+    "UnknownMetricError": "protocol.errors",
 }
 """The module of each public name."""
 
@@ -57,11 +57,11 @@ def __getattr__(name: str) -> object:
     """Import a public name when it is first used (PEP 562)."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = found
-    return found
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    """Return the names that the module has or can import."""
+    """Return the names that the package has or can import."""
     return sorted({*globals(), *__all__})

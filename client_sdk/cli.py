@@ -1,4 +1,4 @@
-"""``hearsay-client``: what left this device, for its user, and opting out."""
+"""``hearsay-client``: shows users what left their device, and opts out."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code: 0, or 1 if there is no sound ledger or no place to print."""
+    """Run the command and return its exit code: 1 if there is no sound ledger or no output."""
     arguments = _parser().parse_args(argv)
     path = Path(arguments.data_dir).absolute() / ledger_file.FILE_NAME
     try:
         with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
             text = "".join(f"{line}\n" for line in arguments.command(connection, path))
-    except Exception as error:  # noqa: BLE001 whatever is wrong with the file becomes one sentence
+    except Exception as error:  # noqa: BLE001 any problem with the file becomes one sentence
         return _fail(str(ledger_file.explain(error, path)))
     return _print(text)
 
 
 def _print(text: str) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a letter shows a question mark
+        sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
-        # What is still in the buffer would be tried again, and fail again, when the interpreter ends.
+        # Otherwise the interpreter would write the buffer again at its end, and fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _fail(f"the answer cannot be written: {error.strerror}; give it another place to go")
     return 0
@@ -50,7 +50,7 @@ def _fail(sentence: str) -> int:
 
 
 class _Version(argparse.Action):
-    """Looks the version up when it is asked for: an SDK that was copied into an app has none to look up."""
+    """Looks up the version only on request: an SDK that was copied into an app has none."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from importlib.metadata import version  # noqa: PLC0415 as the class says

@@ -1,4 +1,4 @@
-"""What belongs to one process: threads and connections do not survive a fork."""
+"""What belongs to one process, because threads and connections do not survive a fork."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client_sdk.answers.budget_alerts import BudgetWatch
-from client_sdk.answers.schedule import Agenda
+from client_sdk.answers.schedule import Schedule
 from client_sdk.host import forks
 from client_sdk.ledger import file as ledger_file
-from client_sdk.ledger.thread import Keeper
+from client_sdk.ledger.thread import LedgerThread
 from client_sdk.results import LedgerError
 from client_sdk.sending.transport import Transport
 from client_sdk.sending.uploader import Uploader
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """The keeper and the uploader of one process; their threads start with their first work."""
+    """The ledger thread and the uploader of one process; they start with their first work."""
 
-    keeper: Keeper
+    ledger_thread: LedgerThread
     uploader: Uploader
 
 
 class Processes:
-    """The present process's `Process`, made when it is first asked for.
+    """Makes the `Process` of the present process when it is first needed.
 
-    Threads hold this and not the `Telemetry`, whose end they would otherwise never see.
+    Threads hold this object and not the `Telemetry`, which could otherwise never be dropped.
 
     Attributes:
         consent: whether the user agrees.
@@ -44,44 +44,49 @@ class Processes:
         app: str,
         transport: Transport,
         clock: Callable[[], float],
-        agenda: Agenda,
+        schedule: Schedule,
         *,
         consent: bool,
         watch: BudgetWatch | None = None,
     ) -> None:
-        """Remember what each process needs, and which one this is: a ledger in memory is this one's only."""
+        """Remember what each process needs, and this process: a ledger in memory is its own."""
         self._path = path
         self._app = app
         self._transport = transport
         self._clock = clock
-        self._agenda = agenda
+        self._schedule = schedule
         self._watch = watch
         self.consent = consent
         self._first = forks.this_process()
-        self._made: dict[tuple[int, int], Process] = {}
+        self._by_process: dict[tuple[int, int], Process] = {}
 
     @property
     def current(self) -> Process:
-        """What this process has. Looked up without a lock: a fork could have left it locked for ever."""
+        """What belongs to this process. It takes no lock, which a fork could leave locked."""
         this = forks.this_process()
-        return self._made.get(this) or self._made.setdefault(this, self._new())
+        return self._by_process.get(this) or self._by_process.setdefault(this, self._new())
 
     def end(self) -> None:
         """Let this process's threads end, without waiting for them."""
-        process = self._made.get(forks.this_process())
+        process = self._by_process.get(forks.this_process())
         if process is not None:
             process.uploader.stop()
-            process.keeper.stop()
+            process.ledger_thread.stop()
 
     def _new(self) -> Process:
-        keeper = Keeper(self._path, self._open)
+        ledger_thread = LedgerThread(self._path, self._open)
         uploader = Uploader(
-            keeper, self._transport, self._agenda, clock=self._clock, allowed=lambda: self.consent, watch=self._watch
+            ledger_thread,
+            self._transport,
+            self._schedule,
+            clock=self._clock,
+            allowed=lambda: self.consent,
+            watch=self._watch,
         )
-        return Process(keeper, uploader)
+        return Process(ledger_thread, uploader)
 
     def _open(self) -> sqlite3.Connection:
-        """Open the ledger, in the keeper's thread."""
+        """Open the ledger, in the ledger thread's thread."""
         if self._path is None:
             if forks.this_process() != self._first:
                 raise LedgerError(

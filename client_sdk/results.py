@@ -1,4 +1,4 @@
-"""What the SDK says to its host application: results, errors and warnings."""
+"""What the SDK tells its host application: results, errors and warnings."""
 
 from __future__ import annotations
 
@@ -12,74 +12,75 @@ from client_sdk.protocol.wire.refusal import Refusal
 
 
 class Recorded(StrEnum):
-    """What became of an answer; the host application need not care."""
+    """What became of an answer. The host application may ignore it."""
 
     QUEUED = "queued"
-    """A report was made, charged and queued."""
+    """A report was charged and queued."""
 
     COUNTED = "counted"
-    """It was added up; the report is made when the window has ended."""
+    """The count was added; it is reported when the window has ended."""
 
     ALREADY_RECORDED = "already_recorded"
-    """This window has its report already; nothing changed."""
+    """This window has its report already, and nothing changed."""
 
     OUT_OF_BUDGET = "out_of_budget"
-    """The report would have exceeded a ceiling, and was not made."""
+    """The report would have exceeded a ceiling, and was not queued."""
 
     NOT_ASKED = "not_asked"
-    """This device does not answer this question in this window; that was drawn when the window began."""
+    """This device does not answer this question in this window, as was drawn when the window
+    began."""
 
     NO_CONSENT = "no_consent"
-    """The user has not agreed, or has opted out; nothing was made."""
+    """The user has not agreed, or has opted out. Nothing was recorded."""
 
     EXPIRED = "expired"
-    """The metric's last day has passed; the question is no longer asked."""
+    """The metric's last day has passed, and the question is no longer asked."""
 
     BUSY = "busy"
-    """The ledger did not answer in time. The report may have been made all the same: a commit that was under way ends
-    by itself. Recording again later in the window does no harm."""
+    """The ledger did not answer in time. The report may have been queued all the same, because a
+    commit that was under way ends by itself. Recording again later in the window does no harm."""
 
     UNAVAILABLE = "unavailable"
-    """The ledger cannot be used; ``Telemetry.problem`` says why and what to do."""
+    """The ledger cannot be used; ``Telemetry.problem`` says why, and what to do."""
 
     CLOSED = "closed"
     """This ``Telemetry`` is closed."""
 
 
 class ReportOutcome(StrEnum):
-    """What became of a report that has left the device, beside the codes of refusals (`client_sdk.protocol.Refusal`)."""
+    """What became of a report that has left the device, unless the collector refused it."""
 
     SENT = "sent"
-    """There is no answer yet."""
+    """The collector has not answered yet."""
 
     ACCEPTED = "accepted"
     """The collector has counted it."""
 
     REJECTED = "rejected"
-    """The collector has rejected the whole upload that it was in."""
+    """The collector has rejected the report's whole upload."""
 
 
 _OUTCOMES: dict[str, ReportOutcome | Refusal] = {
     **{outcome.value: outcome for outcome in (*ReportOutcome, *Refusal)},
-    "no answer yet": ReportOutcome.SENT,  # so ledgers of earlier versions say
+    "no answer yet": ReportOutcome.SENT,  # the word in ledgers of earlier versions
 }
 
 
 def outcome_named(text: str) -> str:
-    """Return the outcome that a ledger holds; a later version's word as it is."""
+    """Return the outcome that a ledger names; a word of a later version is returned unchanged."""
     return _OUTCOMES.get(text, text)
 
 
 class LedgerError(HearsayError):
-    """The ledger cannot be read or written. The message says why and what to do; it never holds an answer."""
+    """The ledger cannot be used. The message says why and what to do, and holds no answer."""
 
 
 class ClockError(LedgerError):
-    """The device's clock cannot be believed."""
+    """The device's clock is wrong."""
 
 
 class LedgerBusyError(LedgerError):
-    """Somebody else holds the ledger at the moment."""
+    """The ledger is in use by somebody else, or did not answer in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +89,11 @@ class HistoryEntry:
 
     Attributes:
         metric: the metric's name.
-        edition: 12 hex digits: what the report means.
+        edition: 12 hex digits that say what the report means.
         window: the window that it speaks of.
         symbol: the perturbed answer that was sent, from 0.
-        outcome: a `ReportOutcome`, or the latest `client_sdk.protocol.Refusal` of the report; each is its code as a text.
+        outcome: a `ReportOutcome`, or the code of the report's latest
+            `client_sdk.protocol.Refusal`.
 
     """
 
@@ -104,23 +106,26 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class BudgetStatus:
-    """Privacy loss (epsilon) spent and left; what is spent is rounded up, what is left and the ceilings down.
+    """Privacy loss (epsilon) spent and left.
+
+    What is spent is rounded up; what is left and the ceilings are rounded down.
+
 
     Attributes:
-        window: the period that the first three speak of.
-        window_spent: what all reports made within it cost together.
-        window_left: what it still allows.
-        window_ceiling: what it allows at most.
-        lifetime_spent: what all reports ever made on this device cost together.
+        window: the present period of the budget.
+        window_spent: what all reports made within that period cost.
+        window_left: what may still be spent within it.
+        window_ceiling: the most that may be spent within it.
+        lifetime_spent: what all reports ever made on this device cost.
         lifetime_left: what this device may still spend.
-        lifetime_ceiling: what it may ever spend.
-        month: the calendar month (UTC).
-        month_spent: what all reports made within it cost together.
-        month_ceiling: what it allows at most, or none.
-        windows_left: for how many more windows the lifetime ceiling lasts if every question is answered in each; none
-            if no question costs anything.
-        ends: the first window, at the earliest, in which the lifetime ceiling no longer allows every question; none
-            if no question costs anything, or no calendar goes so far.
+        lifetime_ceiling: the most that this device may ever spend.
+        month: the present calendar month (UTC).
+        month_spent: what all reports made within that month cost.
+        month_ceiling: the most that may be spent within it; None if there is no such ceiling.
+        windows_left: for how many more windows the lifetime ceiling lasts if every question is
+            answered in each; None if no question costs anything.
+        ends: the earliest window in which the lifetime ceiling no longer allows every question;
+            None if no question costs anything, or that window is beyond the last date.
 
     """
 
@@ -139,6 +144,6 @@ class BudgetStatus:
 
 
 def warn(message: str, *arguments: object) -> None:
-    """Log a warning, and outlive a filter or handler of the host that raises."""
+    """Log a warning, even if a filter or handler of the host raises."""
     with contextlib.suppress(Exception):
         logging.getLogger("client_sdk").warning(message, *arguments)

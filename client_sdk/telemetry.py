@@ -1,4 +1,4 @@
-"""The wiring: what an application holds in its hands."""
+"""The wiring: the object that an application holds."""
 
 from __future__ import annotations
 
@@ -15,21 +15,18 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from client_sdk.answers import participation
 from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
 from client_sdk.answers.coins import SystemCoins
-from client_sdk.answers.permanent import permanent_answer
-from client_sdk.answers.schedule import Agenda, Made
+from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import charges, erase, outbox
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.thread import BARE, READ
 from client_sdk.per_process import Processes
-from client_sdk.protocol.channel import Coins
-from client_sdk.protocol.domain import Count
+from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.domain.number import Count
 from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
-from client_sdk.protocol.mechanisms.permanent import Permanent
-from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.recorder import Recorder
-from client_sdk.results import BudgetStatus, HistoryEntry, LedgerError, Recorded, warn
+from client_sdk.results import BudgetStatus, HistoryEntry, LedgerBusyError, LedgerError, Recorded, warn
 from client_sdk.sending.transport import HttpTransport, Transport
 
 if TYPE_CHECKING:
@@ -38,25 +35,27 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 READ_DEADLINE_S = 2.0
-"""How long a question for people (history, budget) waits: they would rather wait than see nothing."""
+"""How long `history` and `budget` wait: a person would rather wait than see nothing."""
 
 FORGET_DEADLINE_S = 30.0
-"""How long wiping may take: it rewrites the file, and the user asked for it."""
+"""How long wiping may take: it rewrites the file, and the user wants it done."""
 
 CLOSE_DEADLINE_S = 1.0
-"""How long closing waits for each thread: a host that exits must not be kept."""
+"""How long closing waits for each thread: a host that exits must not be held up."""
 
 _SYSTEM_COINS = SystemCoins()
 
 
 class Telemetry:
-    """Records answers on this device, perturbed, and sends them.
+    """Perturbs answers on this device, records them and sends them.
 
-    It never slows, crashes or keeps its host: `record` returns within 100 ms, `flush` when its time is over, and both
-    say by their result what happened. It may be used by any thread, after a fork by parent and child, and by several
-    processes on one ``data_dir``. Nothing is recorded, stored or sent without consent.
+    It never slows, crashes or holds up its host: `record` returns within 100 ms, `flush` when its
+    time is over, and both say by their result what happened. Any thread may use it; so may parent
+    and child after a fork, and several processes on one ``data_dir``. Nothing is recorded, stored
+    or sent without consent.
 
-    A context manager: leaving it closes it. So does dropping it, without waiting for anything.
+    It is a context manager: leaving the context closes it. Dropping the object closes it, too,
+    without waiting for anything.
     """
 
     def __init__(  # noqa: PLR0913 what varies between hosts, named by the caller
@@ -74,30 +73,35 @@ class Telemetry:
         on_budget: OnBudget | None = None,
         warn_at: Sequence[float] = WARN_AT,
     ) -> None:
-        """Begin; reports left over from an earlier run are sent in the background.
+        """Start; reports left over from an earlier run are sent in the background.
 
         Args:
             registry: the app's questions and ceilings.
             collector: the collector's URL.
-            data_dir: a directory of this app's own for the ledger's file, on a local file system; made if need be. None
-                keeps all in memory, so that the budget lasts as long as this object, and a child process has none.
-            consent: whether the user has agreed: True or False, nothing that merely counts as such.
-            clock: Unix seconds.
-            coins: where randomness comes from; anything but the default is for tests.
-            upload_key: the secret that the collector asks of this app; the same on every device.
-            allow_plain_http: whether ``collector`` may be an http URL of another machine, so that whoever is on the way
-                can read what is sent, and answer it; for networks of your own. This machine's own is always allowed.
-            transport: how uploads travel; HTTP by default, and only that sends ``upload_key``. What its ``post(body)``
-                returns is a `client_sdk.Reply`, or none if nothing came back.
-            on_budget: called with a fraction and a `BudgetStatus` when so much of the lifetime budget is spent: once a
-                fraction and process, in the thread that uploads, soon after the report that spent it. What it raises
-                is logged; while it runs nothing is sent.
+            data_dir: a directory that only this app uses, on a local file system. It holds the
+                ledger's file and is made if it is missing. None keeps everything in memory: the
+                budget then lasts as long as this object, and a child process has no ledger.
+            consent: whether the user has agreed: True or False, and no other truthy or falsy value.
+            clock: returns Unix seconds.
+            coins: the source of randomness; anything but the default is for tests.
+            upload_key: the secret that the collector requires of this app; the same on every
+                device.
+            allow_plain_http: whether ``collector`` may be an http URL of another machine. Anybody
+                on the way can then read and answer what is sent: this is for networks of your own.
+                An http URL of this machine is always allowed.
+            transport: how uploads travel; HTTP by default. Only the default sends ``upload_key``.
+                Its ``post(body)`` returns a `client_sdk.Reply`, or None if nothing came back.
+            on_budget: called with a fraction and a `BudgetStatus` when that fraction of the
+                lifetime budget is spent: once per fraction and process, in the thread that uploads,
+                soon after the report that spent it. What it raises is logged. Nothing is sent while
+                it runs.
             warn_at: those fractions.
 
         Raises:
-            ValueError: if ``collector`` is no http or https URL, or has a query, a fragment, blanks or a user name; if
-                it is an http URL of another machine and ``allow_plain_http`` is not given; if ``upload_key`` is not of
-                printable ASCII without blanks; or if a fraction is not above 0, or above 1.
+            ValueError: if ``collector`` is no http or https URL, or has a query, a fragment, blanks
+                or a user name; if it is an http URL of another machine and ``allow_plain_http`` is
+                not given; if ``upload_key`` is not printable ASCII without blanks; or if a fraction
+                is not above 0, or is above 1.
             TypeError: if ``consent`` is no bool.
 
         """
@@ -108,19 +112,19 @@ class Telemetry:
         self._coins = coins
         self._transport = transport or HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
         self._closed = False
-        self._agenda = Agenda(registry, coins)
+        self._schedule = Schedule(registry, coins)
         watch = None if on_budget is None else BudgetWatch(registry, on_budget, warn_at)
         self._processes = Processes(
-            self._path, registry.app, self._transport, clock, self._agenda, consent=consent, watch=watch
+            self._path, registry.app, self._transport, clock, self._schedule, consent=consent, watch=watch
         )
-        self._recorder = Recorder(registry, self._processes, self._agenda, clock)
-        weakref.finalize(self, self._processes.end).atexit = False  # then all threads end anyway
-        if consent and (self._path is not None or self._agenda.looks_ahead):
+        self._recorder = Recorder(registry, self._processes, self._schedule, clock)
+        weakref.finalize(self, self._processes.end).atexit = False  # at exit all threads end anyway
+        if consent and (self._path is not None or self._schedule.looks_ahead):
             with contextlib.suppress(LedgerError):  # `problem` says it
                 self._recorder.prepare()
         if consent and self._path is not None:
             self._processes.current.uploader.notify()
-        elif consent and self._agenda.looks_ahead:
+        elif consent and self._schedule.looks_ahead:
             self._processes.current.uploader.expect()
 
     @property
@@ -130,19 +134,19 @@ class Telemetry:
 
     @property
     def problem(self) -> str | None:
-        """What was wrong at the latest use or upload, and what to do about it; none if nothing was."""
+        """What went wrong at the latest use or upload, and what to do; None if nothing did."""
         process = self._processes.current
-        return self._recorder.clock_problem or process.keeper.problem or process.uploader.problem
+        return self._recorder.clock_problem or process.ledger_thread.problem or process.uploader.problem
 
     def record(self, metric: str, value: object) -> Recorded:
-        """Perturb an answer and queue the report; one a metric and window.
+        """Perturb an answer and queue its report: one report per metric and window.
 
         Args:
             metric: the metric's name.
-            value: the true answer. It does not outlive this call: it reaches no disk, no log and no error.
+            value: the true answer. It does not outlive this call: it reaches no disk, log or error.
 
         Returns:
-            What became of it, within 100 ms.
+            What became of the answer, within 100 ms.
 
         Raises:
             UnknownMetricError: if the registry defines no such metric.
@@ -152,35 +156,41 @@ class Telemetry:
         mistake: UnknownMetricError | OutsideDomainError
         try:
             definition = self._registry.metric(metric)
-            made = self._made(definition, value)
+            obstacle = self._obstacle()
+            if obstacle is not None:
+                definition.encode(value, self._coins)  # names a mistake whether or not anything is recorded
+                return obstacle
+            randomised = self._schedule.randomise(definition, value, self._recorder.read_secret)
         except UnknownMetricError:
             mistake = UnknownMetricError(metric, tuple(self._registry.metrics))
         except OutsideDomainError as error:
             mistake = OutsideDomainError(error.metric, error.expected)
-        except Exception as error:  # noqa: BLE001 whatever it is, its frames hold the answer and must not be shown
+        except LedgerError as error:
+            return Recorded.BUSY if isinstance(error, LedgerBusyError) else Recorded.UNAVAILABLE
+        except Exception as error:  # noqa: BLE001 its frames hold the answer and must not be shown
             warn("an answer could not be perturbed: %s", type(error).__name__)
             return Recorded.UNAVAILABLE
         else:
-            del value  # whatever fails from here on has no frame that holds it
-            if isinstance(made, Recorded):
-                return made
-            return Recorded.CLOSED if self._closed else self._recorder.record(definition, made)
-        # A new error, raised here: the old one's traceback and context hold frames that hold the answer.
+            del value  # no frame of anything that fails from here on holds it
+            return self._recorder.record(definition, randomised)
+        # A new error, raised here: the traceback and context of the old one hold frames with the
+        # answer.
         del value
         raise mistake
 
     def count(self, metric: str, by: int = 1) -> Recorded:
-        """Add up over the window; when it has ended, the sum is reported, as `record` would.
+        """Add to the count of this window; when it has ended, the sum is reported as by `record`.
 
-        What is counted lives in memory and is lost with the process, unless the registry says ``persist``: then it
-        stands in the ledger's file until it is reported, and several processes add up to one sum.
+        The count lives in memory and is lost with the process, unless the registry says
+        ``persist``. Then it stands in the ledger's file until it is reported, and several processes
+        add up to one sum.
 
         Args:
             metric: the name of a metric of kind ``count``.
-            by: how many to add, from 0 up; the sum is cut at the metric's ``max``.
+            by: how many to add, at least 0; the sum is capped at the metric's ``max``.
 
         Returns:
-            ``COUNTED``, or why not, within 100 ms. ``BUSY`` may have been counted all the same.
+            ``COUNTED``, or why not, within 100 ms. After ``BUSY`` it may have been counted or not.
 
         Raises:
             UnknownMetricError: if the registry defines no such metric.
@@ -191,7 +201,7 @@ class Telemetry:
         if mistake is not None:
             del by  # the frames of an error must not hold it
             raise mistake
-        return Recorded.CLOSED if self._closed else self._recorder.count(self._registry.metrics[metric], by)
+        return self._obstacle() or self._recorder.count(self._registry.metrics[metric], by)
 
     def _mistake_of_count(self, metric: str, by: int) -> UnknownMetricError | OutsideDomainError | None:
         definition = self._registry.metrics.get(metric)
@@ -201,29 +211,26 @@ class Telemetry:
             return OutsideDomainError(metric, f"an answer by record(), for a {definition.kind} does not add up")
         return None if type(by) is int and by >= 0 else OutsideDomainError(metric, "a whole number from 0 up")
 
-    def _made(self, definition: Metric, value: object) -> Made | Recorded:
-        """Return what is made of an answer, or why nothing is: a permanent answer needs the device's secret."""
-        if not isinstance(definition.channel, Permanent):
-            return definition.perturb(value, self._coins)
-        definition.encode(value, self._coins)  # a programmer's mistake is named whether or not there is a secret
-        secret = Recorded.CLOSED if self._closed else self._recorder.secret()
-        if isinstance(secret, Recorded):
-            return secret
-        return permanent_answer(definition, definition.channel, value, secret)
+    def _obstacle(self) -> Recorded | None:
+        """Return why nothing can be recorded at all; None if answers can be recorded."""
+        if self._closed:
+            return Recorded.CLOSED
+        return None if self.consent else Recorded.NO_CONSENT
 
     def flush(self, timeout_s: float = 5.0) -> bool:
-        """Send now what waits instead of in the background.
+        """Send now what waits, instead of in the background; never raise.
 
-        It sends what is new, in uploads of its own. Where nothing is new it cuts a back-off short: of one upload that
-        was not answered, because several at once would be seen to come from one device. A pause that the collector
-        asked for still holds, and a report that was refused for now keeps its own time. It never raises.
+        New reports are sent in uploads of their own. If there are none, the back-off of one upload
+        that was not answered is cut short; only one, because several at once would be seen to come
+        from one device. A pause that the collector asked for still holds, and a report that was
+        refused for now keeps its own time.
 
         Returns:
-            Whether nothing waits any more but for its window to end; false as soon as nothing more can be sent within
-            ``timeout_s`` seconds.
+            True if nothing waits any more, other than for its window to end; False as soon as
+            nothing more can be sent within ``timeout_s`` seconds.
 
         """
-        timeout_s = min(timeout_s, threading.TIMEOUT_MAX) if timeout_s > 0 else 0.0  # not a number is not above 0
+        timeout_s = min(timeout_s, threading.TIMEOUT_MAX) if timeout_s > 0 else 0.0  # NaN is not above 0
         if self.consent and not self._closed:
             return self._processes.current.uploader.flush(timeout_s)
         try:
@@ -241,7 +248,7 @@ class Telemetry:
         return self._ask(outbox.history, empty=[])
 
     def budget(self) -> BudgetStatus:
-        """Return the privacy loss spent and left, of the present window and of the device's life.
+        """Return the privacy loss spent and left, in the present window and in the device's life.
 
         Raises:
             LedgerError: if the ledger cannot be read, or this is closed.
@@ -249,16 +256,17 @@ class Telemetry:
         """
         budget = self._registry.budget
         periods = Periods.at(budget, self._recorder.instant(budget.window))
-        once_nanos = participation.window_nanos(self._registry)
-        work = partial(charges.status, budget=budget, periods=periods, window_nanos=once_nanos)
-        return self._ask(work, empty=charges.status_of((0, 0, 0), budget, periods, once_nanos))
+        window_nanos = participation.window_nanos(self._registry)
+        work = partial(charges.status, budget=budget, periods=periods, window_nanos=window_nanos)
+        return self._ask(work, empty=charges.status_of((0, 0, 0), budget, periods, window_nanos))
 
     def dropped(self) -> dict[str, int]:
         """Return how many reports were dropped, by reason.
 
-        The reasons: ``queue_full``, ``no_longer_asked`` (a new registry came before it was sent), ``too_late`` (refused
-        for the time being, until its window closed), ``unanswered`` (sent again and again, also after it closed),
-        ``rejected`` (with its whole upload), and the codes of refusals that were final or came too often.
+        The reasons are ``queue_full``; ``no_longer_asked`` (a new registry arrived before the
+        report was sent); ``too_late`` (refused for now, until its window closed); ``unanswered``
+        (sent repeatedly, even after its window closed); ``rejected`` (with its whole upload); and
+        the codes of refusals that were final or came too often.
 
         Raises:
             LedgerError: if the ledger cannot be read, or this is closed.
@@ -267,19 +275,18 @@ class Telemetry:
         return self._ask(outbox.dropped, empty={})
 
     def forget(self) -> None:
-        """Opt out: wipe queue, history, counters and secret from the file; what was spent stays spent.
+        """Opt out: wipe queue, history, counts and secret; what was spent stays spent.
 
-        Of windows that are over the file then holds only the sum of what they cost, neither the questions nor the days.
-
-        From now on this object has no consent, also if an error is raised.
+        Of windows that are over, the file then holds only what they cost in sum, without the
+        questions and the days. From now on this object has no consent, even if an error is raised.
 
         Raises:
-            LedgerError: if not all of it could be wiped; the message says what to do. When another process was using
-                the ledger, call again.
+            LedgerError: if not everything could be wiped; the message says what to do. If another
+                process was using the ledger, call this again.
 
         """
         self._processes.consent = False
-        self._agenda.counters.clear()
+        self._schedule.forget()
         self._processes.current.uploader.stop()
         if self._path is None:
             self._run(erase.wipe, FORGET_DEADLINE_S)
@@ -290,12 +297,12 @@ class Telemetry:
         ledger_file.remove_leftovers(self._path)
 
     def close(self) -> None:
-        """End the background work within a moment; what waits stays in the file for the next run."""
+        """End the background work at once; what waits stays in the file for the next run."""
         self._closed = True
         process = self._processes.current
         process.uploader.stop()
         process.uploader.join(CLOSE_DEADLINE_S)
-        process.keeper.close(CLOSE_DEADLINE_S)
+        process.ledger_thread.close(CLOSE_DEADLINE_S)
 
     def __enter__(self) -> Self:
         return self
@@ -306,7 +313,7 @@ class Telemetry:
         self.close()
 
     def _ask(self, work: Callable[[sqlite3.Connection], T], empty: T, timeout_s: float = READ_DEADLINE_S) -> T:
-        """Read the ledger; ``empty`` is the answer where there is none and none may be made."""
+        """Read the ledger; return ``empty`` if there is no ledger and none may be made."""
         if not self.consent and self._path is not None and not ledger_file.exists(self._path):
             return empty
         return self._run(work, timeout_s, begin=READ)
@@ -314,4 +321,4 @@ class Telemetry:
     def _run(self, work: Callable[[sqlite3.Connection], T], timeout_s: float, **options: str) -> T:
         if self._closed:
             raise LedgerError("this Telemetry is closed; make a new one")
-        return self._processes.current.keeper.run(work, timeout_s, **options)
+        return self._processes.current.ledger_thread.run(work, timeout_s, **options)

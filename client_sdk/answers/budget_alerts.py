@@ -1,4 +1,4 @@
-"""Tells the host application that the lifetime budget runs out, once for each fraction of it that is reached."""
+"""Tells the host application when fractions of its lifetime budget have been spent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from client_sdk.answers import participation
 from client_sdk.host import forks
 from client_sdk.ledger import charges
 from client_sdk.ledger.charges import Periods
-from client_sdk.ledger.thread import READ, Keeper
+from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.results import BudgetStatus, LedgerError, warn
 
@@ -18,47 +18,48 @@ if TYPE_CHECKING:
     import sqlite3
 
 WARN_AT = (0.8, 0.95)
-"""Of the lifetime ceiling: in time for a release that asks less, and just before silence."""
+"""Fractions of the lifetime ceiling: in time for a release that asks less, and just before
+silence."""
 
 LOOK_DEADLINE_S = 5.0
-"""How long a look waits for the ledger; one that comes to nothing is made up for by the next."""
+"""How long one look waits for the ledger. The next look makes up for one that fails."""
 
 OnBudget = Callable[[float, BudgetStatus], object]
-"""Takes the fraction of the lifetime budget that is reached, and what is spent and left."""
+"""Takes the fraction of the lifetime budget that was reached, and what is spent and left."""
 
 
 class BudgetWatch:
-    """Calls back when fractions of the lifetime budget are reached: once a fraction and process."""
+    """Calls back once per process for each fraction of the lifetime budget that is reached."""
 
     def __init__(self, registry: Registry, on_budget: OnBudget, warn_at: Sequence[float]) -> None:
-        """Take whom to call, and when.
+        """Take the callback and its fractions.
 
         Raises:
-            ValueError: if a fraction is not above 0, or above 1.
+            ValueError: if a fraction is not above 0, or is above 1.
 
         """
         if not all(0 < fraction <= 1 for fraction in warn_at):
             raise ValueError("warn_at must hold fractions of the lifetime budget: above 0, at most 1")
         self._budget = registry.budget
-        self._once_nanos = participation.window_nanos(registry)
+        self._window_nanos = participation.window_nanos(registry)
         self._on_budget = on_budget
         self._warn_at = sorted(set(warn_at))
-        self._told: set[tuple[tuple[int, int], float]] = set()
+        self._announced: set[tuple[tuple[int, int], float]] = set()
 
-    def look(self, keeper: Keeper) -> None:
-        """Call back for what is newly reached; in a thread that the host does not wait for."""
+    def look(self, ledger_thread: LedgerThread) -> None:
+        """Call back for newly reached fractions, in a thread that the host does not wait for."""
         try:
-            spent_nanos, status = keeper.run(self._read, LOOK_DEADLINE_S, begin=READ)
+            spent_nanos, status = ledger_thread.run(self._read, LOOK_DEADLINE_S, begin=READ)
         except LedgerError:
             return
         for fraction in self._warn_at:
             key = (forks.this_process(), fraction)
-            # As it is written: 0.8 as a float is a little above four fifths.
-            if key not in self._told and spent_nanos >= Fraction(repr(fraction)) * self._budget.lifetime_nanos:
-                self._told.add(key)
-                self._tell(fraction, status)
+            # By its digits: 0.8 as a float is a little above four fifths.
+            if key not in self._announced and spent_nanos >= Fraction(repr(fraction)) * self._budget.lifetime_nanos:
+                self._announced.add(key)
+                self._call_back(fraction, status)
 
-    def _tell(self, fraction: float, status: BudgetStatus) -> None:
+    def _call_back(self, fraction: float, status: BudgetStatus) -> None:
         try:
             self._on_budget(fraction, status)
         except Exception as error:  # noqa: BLE001 the host's code may do anything, and uploads go on
@@ -66,5 +67,5 @@ class BudgetWatch:
 
     def _read(self, connection: sqlite3.Connection) -> tuple[int, BudgetStatus]:
         periods = Periods.at(self._budget, charges.latest_s(connection))
-        status = charges.status(connection, self._budget, periods, self._once_nanos)
+        status = charges.status(connection, self._budget, periods, self._window_nanos)
         return charges.lifetime_nanos(connection), status

@@ -1,11 +1,12 @@
-"""The two sources of coins on a device: the operating system, and a pseudo-random function of the device's secret.
+"""The two sources of coins: the operating system, and a PRF of the device's secret.
 
-`SystemCoins` are fresh for every single decision. Nothing is buffered and nothing is seeded, so that neither a fork nor
-a snapshot of a virtual machine can make two devices toss the same coins.
+`SystemCoins` are fresh for every decision. Nothing is buffered or seeded, so that neither a fork
+nor a snapshot of a virtual machine can make two devices toss the same coins.
 
-`PrfCoins` are tossed once for all. Their key is HMAC-SHA-256 of the secret over a label and its arguments, each with
-its length before it, so that no two purposes ever share a coin. The coins are what the key makes of 0, 1, 2, … (as
-HKDF expands a key, RFC 5869, section 2.3, with a wider counter).
+`PrfCoins` always fall the same way for the same labels. Their key is HMAC-SHA-256 of the secret
+over the labels, each preceded by its length, so that no two purposes share a coin. The coins are
+the HMAC-SHA-256 of 0, 1, 2, … under that key (as HKDF expands a key, RFC 5869, section 2.3, with a
+wider counter).
 """
 
 from __future__ import annotations
@@ -14,57 +15,57 @@ import hmac
 import struct
 from os import urandom
 
-from client_sdk.protocol.channel import COIN_SCALE
+from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.mechanisms import permanent
 
-_COIN_BYTES = 8
+SCHEME = "hearsay prf 1"
+"""The first label of all pseudo-random coins. Another version of the scheme has another label."""
+
+PERMANENT, OFFSET, TAG, PARTICIPATION = permanent.PERMANENT, permanent.OFFSET, "charged value", "participation"
+"""The purposes of pseudo-random coins and tags."""
+
+_WORD_BYTES = 8
 
 
 class SystemCoins:
-    """`client_sdk.protocol.channel.Coins` from ``os.urandom``; without state, so any thread and process may share it."""
+    """`client_sdk.protocol.coins.Coins` from ``os.urandom``.
+
+    They have no state, so that any thread and process may share them.
+    """
 
     __slots__ = ()
 
     def bernoulli(self, numerator: int) -> bool:
         """Return true with probability numerator / 2**64, for a numerator from 0 to 2**64."""
-        return int.from_bytes(urandom(_COIN_BYTES), "big") < numerator
+        return int.from_bytes(urandom(_WORD_BYTES), "big") < numerator
 
     def below(self, bound: int) -> int:
         """Return a uniform integer from 0 to bound - 1, for a bound from 1 to 2**64.
 
-        Draws above the largest multiple of the bound are rejected: taking them modulo the bound would favour the low
-        integers.
+        Draws above the largest multiple of the bound are rejected: taking them modulo the bound
+        would favour the low integers.
         """
         unbiased = COIN_SCALE - COIN_SCALE % bound
         while True:
-            drawn = int.from_bytes(urandom(_COIN_BYTES), "big")
+            drawn = int.from_bytes(urandom(_WORD_BYTES), "big")
             if drawn < unbiased:
                 return drawn % bound
 
 
-SCHEME = "hearsay prf 1"
-"""What the coins are made for; another version of the scheme makes others."""
-
-PERMANENT, OFFSET, TAG, PARTICIPATION = permanent.PERMANENT, permanent.OFFSET, "charged value", "participation"
-"""What coins and tags are used for."""
-
-_WORD_BYTES = 8
-
-
 def derive(secret: bytes, *labels: str) -> bytes:
-    """Return 32 bytes that depend on the secret and on every label; without the secret they look random."""
+    """Return 32 bytes that depend on the secret and every label; they look random otherwise."""
     encoded = [label.encode() for label in (SCHEME, *labels)]
     message = b"".join(struct.pack(">Q", len(label)) + label for label in encoded)
     return hmac.digest(secret, message, "sha256")
 
 
 class PrfCoins:
-    """`client_sdk.protocol.channel.Coins` that fall the same way whenever they are tossed for the same labels."""
+    """`client_sdk.protocol.coins.Coins` that always fall the same way for the same labels."""
 
     __slots__ = ("_key", "_tossed")
 
     def __init__(self, secret: bytes, *labels: str) -> None:
-        """Take the coins of some labels."""
+        """Derive the key of the labels."""
         self._key = derive(secret, *labels)
         self._tossed = 0
 
@@ -73,7 +74,7 @@ class PrfCoins:
         return self._word() < numerator
 
     def below(self, bound: int) -> int:
-        """Return a uniform integer from 0 to bound - 1, for a bound from 1 to 2**64; as `SystemCoins.below`."""
+        """Return a uniform integer from 0 to bound - 1, for a bound from 1 to 2**64."""
         unbiased = COIN_SCALE - COIN_SCALE % bound
         while (drawn := self._word()) >= unbiased:
             pass

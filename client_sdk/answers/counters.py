@@ -1,7 +1,7 @@
-"""What is added up over a window, to be reported once when the window has ended.
+"""Counts that are added up over a window and reported once, when the window has ended.
 
-In memory a count lives as long as its process. Where the registry says ``persist`` the running count, which is a true
-answer, stands in the ledger's file until its window has ended.
+In memory a count lives as long as its process. If the registry says ``persist``, the running count,
+which is a true answer, stands in the ledger's file until its window has ended.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 
-class Counted(NamedTuple):
+class EndedCount(NamedTuple):
     """A count whose window has ended."""
 
     definition: Metric
@@ -26,17 +26,17 @@ class Counted(NamedTuple):
     answer: int
 
 
-class Counters:
+class RunningCounts:
     """The counts of one process that are kept in memory."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start without counts."""
         self._counts: dict[tuple[object, str, str], int] = {}
 
     def add(self, definition: Metric, window: Window, by: int) -> None:
-        """Count within a window, up to the metric's max; a child process counts by itself.
+        """Add to the count of a window, up to the metric's max; a child process counts by itself.
 
-        Called in the keeper's thread only, and without a lock: a fork could leave it locked.
+        It is called in the ledger thread only, and takes no lock, which a fork could leave locked.
         """
         key = (forks.this_process(), definition.name, window.text)
         self._counts[key] = min(self._counts.get(key, 0) + by, _most(definition))
@@ -45,21 +45,23 @@ class Counters:
         """Forget everything."""
         self._counts.clear()
 
-    def ended(self, registry: Registry, instant_s: float) -> list[Counted]:
+    def ended(self, registry: Registry, instant_s: float) -> list[EndedCount]:
         """Return the counts of windows that have ended."""
         this = forks.this_process()
-        known = [
-            (name, Window.parse(text), count) for (one, name, text), count in list(self._counts.items()) if one == this
+        own = [
+            (name, Window.parse(text), count)
+            for (process, name, text), count in list(self._counts.items())
+            if process == this
         ]
         return [
-            Counted(registry.metrics[name], window, count)
-            for name, window, count in known
+            EndedCount(registry.metrics[name], window, count)
+            for name, window, count in own
             if window.ends_at <= instant_s
         ]
 
-    def drop(self, counted: Counted) -> None:
+    def drop(self, ended: EndedCount) -> None:
         """Forget a count."""
-        self._counts.pop((forks.this_process(), counted.definition.name, counted.window.text), None)
+        self._counts.pop((forks.this_process(), ended.definition.name, ended.window.text), None)
 
 
 def _most(definition: Metric) -> int:
@@ -68,7 +70,7 @@ def _most(definition: Metric) -> int:
 
 
 def add_persistent(connection: sqlite3.Connection, definition: Metric, window: Window, by: int) -> None:
-    """Count within a window, up to the metric's max, in the ledger's file."""
+    """Add to the count of a window, up to the metric's max, in the ledger's file."""
     most = _most(definition)
     connection.execute(
         "INSERT INTO counts VALUES (?1, ?2, ?3, ?4)"
@@ -77,13 +79,13 @@ def add_persistent(connection: sqlite3.Connection, definition: Metric, window: W
     )
 
 
-def take_ended_persistent(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> list[Counted]:
-    """Return the counts in the file whose windows have ended, and delete them."""
+def take_ended_persistent(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> list[EndedCount]:
+    """Delete the counts in the file whose windows have ended; return those still defined."""
     rows = connection.execute("SELECT metric, edition, window, count FROM counts").fetchall()
     ended = [row for row in rows if Window.parse(row[2]).ends_at <= instant_s]
     connection.executemany("DELETE FROM counts WHERE metric = ? AND edition = ? AND window = ?", [r[:3] for r in ended])
     return [
-        Counted(registry.metrics[name], Window.parse(text), count)
+        EndedCount(registry.metrics[name], Window.parse(text), count)
         for name, edition, text, count in ended
         if name in registry.metrics and registry.metrics[name].edition == edition
     ]

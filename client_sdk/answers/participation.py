@@ -1,7 +1,8 @@
-"""Which questions this device answers in a window: by the calendar, the ledger and its secret, never by an answer.
+"""Which questions this device answers in a window.
 
-What is drawn is paid for when its window begins, whether or not anything is recorded, so that neither the device's
-silence nor its spending tells anything of the answers.
+The calendar, the ledger and the device's secret decide that, never an answer. What is drawn is paid
+for when its window begins, whether or not anything is recorded. So neither the device's silence nor
+its spending says anything about the answers.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from client_sdk.answers import coins as prf
 from client_sdk.ledger import charges
+from client_sdk.ledger.charges import Cost, Periods
 from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
@@ -20,53 +22,77 @@ if TYPE_CHECKING:
     from datetime import date
 
 UNIFORM_BITS = 53
-"""Of a fraction that is drawn: as many as a float holds."""
+"""Bits of a uniform fraction: as many as a float holds."""
 
 
 def has_slots(registry: Registry, definition: Metric) -> bool:
-    """Whether reports of a metric are paid for when their window begins, and not when something is recorded."""
+    """Whether a metric's reports are paid for when their window begins, not when recorded."""
     return registry.budget.strategy is not Strategy.SPLIT or definition.fill is not None
 
 
 def window_nanos(registry: Registry) -> int:
-    """Return what a window costs at most in which the device answers what it is asked, in billionths."""
+    """Return the most that a device spends in a window in which it answers, in billionths."""
     dearest = sorted((metric.charge_nanos for metric in registry.metrics.values()), reverse=True)
     return sum(dearest[: registry.budget.answers])
 
 
+def open_slots(
+    connection: sqlite3.Connection, registry: Registry, secret: bytes, window: Window, instant_s: float
+) -> None:
+    """Pay for the slots of a window, once, when a transaction first meets the window.
+
+    Args:
+        connection: within a write transaction.
+        registry: the questions and the ceilings.
+        secret: the device's key.
+        window: the window that has begun.
+        instant_s: an instant within the periods that pay for the slots.
+
+    """
+    if connection.execute("SELECT 1 FROM slots WHERE window = ?", (window.text,)).fetchone():
+        return
+    connection.execute("INSERT INTO slots VALUES (?)", (window.text,))
+    periods = Periods.at(registry.budget, instant_s)
+    for definition in drawn(connection, registry, window, secret):
+        key = (definition.name, definition.edition, window.text)
+        if charges.slot(connection, key) is None:
+            charges.charge(connection, key, Cost.of_report(definition), registry.budget, periods)
+
+
 def drawn(connection: sqlite3.Connection, registry: Registry, window: Window, secret: bytes) -> list[Metric]:
-    """Return the metrics that get a slot in a window that begins, in the order in which they are paid for."""
-    asked = [
+    """Return the metrics that get a slot in a new window, in the order of payment."""
+    metrics = [
         metric
         for metric in registry.metrics.values()
         if metric.window is window.kind and not metric.has_expired(window)
     ]
     match registry.budget.strategy:
         case Strategy.SPLIT:
-            return [metric for metric in asked if metric.fill is not None]
+            return [metric for metric in metrics if metric.fill is not None]
         case Strategy.SAMPLE:
-            return sampled(asked, registry.budget.answers or 0, window, secret)
+            return sampled(metrics, registry.budget.answers or 0, window, secret)
         case Strategy.PACE:
-            return asked if asked and _is_paced(connection, asked, registry, window, secret) else []
+            return metrics if metrics and _is_paced(connection, metrics, registry, window, secret) else []
 
 
-def sampled(asked: list[Metric], answers: int, window: Window, secret: bytes) -> list[Metric]:
-    """Return so many of the metrics, drawn uniformly without repetition."""
-    return sorted(asked, key=lambda metric: prf.derive(secret, prf.PARTICIPATION, window.text, metric.name))[:answers]
+def sampled(metrics: list[Metric], answers: int, window: Window, secret: bytes) -> list[Metric]:
+    """Return ``answers`` of the metrics, drawn uniformly without repetition."""
+    return sorted(metrics, key=lambda metric: prf.derive(secret, prf.PARTICIPATION, window.text, metric.name))[:answers]
 
 
 def _is_paced(
-    connection: sqlite3.Connection, asked: list[Metric], registry: Registry, window: Window, secret: bytes
+    connection: sqlite3.Connection, metrics: list[Metric], registry: Registry, window: Window, secret: bytes
 ) -> bool:
-    """Whether this is the one window of its stratum in which the device takes part.
+    """Whether this is the window of its stratum in which the device takes part.
 
-    The windows until the last question expires are divided into strata, as many as the budget that is left can pay
-    for; one window of each is drawn. A stratum is measured when it begins, so that windows in which the device was
-    off are made up for later, and the budget lasts to the end.
+    The windows until the last question expires are divided into strata, as many as the remaining
+    budget can pay for. One window is drawn from each stratum. The length of a stratum is computed
+    when it begins. Windows in which the device was off are thereby made up for later, and the
+    budget lasts to the end.
     """
     row = connection.execute("SELECT chosen_s, end_s, done FROM stratum").fetchone()
     if row is None or window.starts_at >= row[1]:
-        length = _stratum_length(connection, asked, registry, window, secret)
+        length = _stratum_length(connection, metrics, registry, window, secret)
         if length is None:
             return False
         coins = prf.PrfCoins(secret, prf.PARTICIPATION, window.text)
@@ -81,23 +107,26 @@ def _is_paced(
 
 
 def _stratum_length(
-    connection: sqlite3.Connection, asked: list[Metric], registry: Registry, window: Window, secret: bytes
+    connection: sqlite3.Connection, metrics: list[Metric], registry: Registry, window: Window, secret: bytes
 ) -> int | None:
-    """Return how many windows there are for each that can be paid for; a fraction is rounded up as often as it says."""
-    left = registry.budget.lifetime_nanos - charges.lifetime_nanos(connection)
-    once = sum(metric.charge_nanos for metric in asked)
-    if left < once or once == 0:
+    """Return the number of windows per window that can be paid for; None if none can be.
+
+    A fraction is rounded up with the probability of its fractional part.
+    """
+    left_nanos = registry.budget.lifetime_nanos - charges.lifetime_nanos(connection)
+    window_nanos = sum(metric.charge_nanos for metric in metrics)
+    if left_nanos < window_nanos or window_nanos == 0:
         return None
-    wanted = sum(
-        metric.charge_nanos * windows_until(window, metric.expires) for metric in asked if metric.expires is not None
+    needed_nanos = sum(
+        metric.charge_nanos * windows_until(window, metric.expires) for metric in metrics if metric.expires is not None
     )
     scale = 1 << UNIFORM_BITS
     fraction = prf.PrfCoins(secret, prf.PARTICIPATION, window.text, "stratum length").below(scale)
-    return max(1, (wanted * scale // left + fraction) // scale)
+    return max(1, (needed_nanos * scale // left_nanos + fraction) // scale)
 
 
 def windows_until(window: Window, last_day: date) -> int:
-    """Return how many windows begin from this one on until a last day, both included."""
+    """Return how many windows begin from this one to a last day, both included."""
     first = window.first_day
     if window.kind is WindowKind.MONTH:
         return max(0, (last_day.year - first.year) * 12 + last_day.month - first.month + 1)

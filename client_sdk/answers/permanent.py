@@ -1,15 +1,16 @@
-"""Permanent answers: drawn once for all by a PRF of the device's secret, and charged where that is what is promised.
+"""Permanent answers: drawn once by a PRF of the device's secret, and charged if so promised.
 
-Different answers have independent permanent ones. So all reports tell two histories apart by the permanent epsilon
-times the different answers at most if both have one *pattern*: where two windows have equal answers in the one, they
-have in the other, and each permanent answer speaks in the same windows of both. Other histories are told apart by more
-and more, for in which windows one permanent answer speaks can be found out in time; also those that change at the same
-times, such as a, b, a, b and a, b, c, b.
+Different answers have independent permanent answers. Two histories have one *pattern* if any two
+windows with equal answers in one history have equal answers in the other; each permanent answer
+then speaks in the same windows of both. All reports together distinguish two histories of one
+pattern by at most the permanent epsilon times the number of different answers. Other histories are
+distinguished more and more, because one can find out in time in which windows one permanent answer
+speaks. That includes histories that change at the same times, such as a, b, a, b and a, b, c, b.
 
-A true answer becomes a permanent one before the ledger is asked. Of each answer that was charged the ledger's file
-holds a tag, which without the secret says nothing, and beside it the permanent symbol in the clear, which says of the
-answer what its permanent epsilon allows. The secret is in the same file: whoever reads both can find out which answers
-occurred.
+A true answer becomes a permanent one before the ledger sees it. For each answer that was charged,
+the ledger's file holds a tag, which says nothing without the secret. Beside it stands the permanent
+symbol in the clear, which reveals as much of the answer as its permanent epsilon allows. The secret
+is in the same file: whoever reads both can find out which answers occurred.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Secret(NamedTuple):
-    """The device's secret, and how many it has had: opting out and in again makes a new one."""
+    """The device's secret and its number: opting out and in again makes a new one."""
 
     key: bytes
     generation: int
@@ -41,8 +42,8 @@ class PermanentAnswer(NamedTuple):
 
     Attributes:
         symbol: the permanent answer.
-        tag: which answer it stands for, to those who know the secret.
-        generation: of the secret.
+        tag: identifies the true answer to those who know the secret.
+        generation: the number of the secret.
 
     """
 
@@ -65,10 +66,10 @@ def secret_of(connection: sqlite3.Connection) -> Secret:
 
 
 def permanent_answer(definition: Metric, channel: Permanent, answer: object, secret: Secret) -> PermanentAnswer:
-    """Return the permanent answer of a true one; the same for the same, as long as the secret is.
+    """Return the permanent answer of a true one: equal for equal answers under one secret.
 
     Raises:
-        OutsideDomainError: without the answer, if it is outside the domain.
+        OutsideDomainError: if the answer is outside the domain; the error does not hold it.
 
     """
     labels = (definition.name, definition.edition)
@@ -79,14 +80,15 @@ def permanent_answer(definition: Metric, channel: Permanent, answer: object, sec
 def admit(
     connection: sqlite3.Connection, definition: Metric, answer: PermanentAnswer, budget: Budget, periods: Periods
 ) -> int | None:
-    """Return the permanent answer to report from, or none if the ceilings do not allow any.
+    """Return the permanent answer to report from; None if the ceilings allow none.
 
-    Where different answers are what is charged, so many as are declared are paid for with the first one; when there
-    are more, the last one that was paid for answers for all others, so that silence never depends on an answer. Which
-    one speaks depends on the pattern alone; where one is paid for it is the first, whatever the history.
+    Where different answers are charged, the declared number of them is paid for with the first
+    answer. When more occur, the last paid answer stands in for all others, so that silence never
+    depends on an answer. Which permanent answer speaks depends on the pattern alone. If only one is
+    paid for, it is the first, whatever the history.
 
     Raises:
-        LedgerBusyError: if the secret was replaced since the answer was made; record again.
+        LedgerBusyError: if the secret was replaced after the answer was randomised; record again.
 
     """
     if secret_of(connection).generation != answer.generation:
@@ -96,7 +98,7 @@ def admit(
     reserve = (definition.name, definition.edition, f"generation {answer.generation}, {definition.max_values} values")
     if charges.slot(connection, reserve) is None:
         paid = charges.paid_nanos(connection, definition.name, definition.edition, f"generation {answer.generation}, ")
-        cost = Cost(max(0, definition.reserve_nanos - paid))  # more values may have been declared meanwhile
+        cost = Cost(max(0, definition.reserve_nanos - paid))  # a newer registry may declare more values
         if not charges.charge(connection, reserve, cost, budget, periods):
             return None
         charges.close_slot(connection, reserve)

@@ -1,4 +1,4 @@
 """The process and the machine that the SDK runs in.
 
-Imports the protocol only.
+Imports the standard library only.
 """

@@ -1,13 +1,15 @@
-"""Forks: what must not be under way while a process forks.
+"""What must not be under way while a process forks: an open ledger, and an import.
 
-An open ledger must not: SQLite keeps a table of the files and locks of its process. A child inherits it and takes the
-parent's locks for its own: even a connection that the child opens itself then holds no lock at all, and what it commits
-is lost when the parent closes ("How to corrupt an SQLite database file", section 2.6). Therefore connections are closed
-before a fork and opened again after it, and a child that inherited an open one (forked behind Python's back, or while a
-disk hung) does not use that file.
+SQLite keeps a table of the files and locks of its process. A child inherits that table and takes
+the parent's locks for its own. Even a connection that the child opens itself then holds no lock,
+and what it commits is lost when the parent closes ("How to corrupt an SQLite database file",
+section 2.6). Therefore connections are closed before a fork and opened again after it. A child that
+inherited an open connection (forked behind Python's back, or while a disk hung) does not use that
+file.
 
-An import must not: a child would inherit the module's lock from a thread that it does not have, and its own import of
-that module would wait for ever. Therefore this SDK's threads import under a lock that a fork waits for.
+During an import, a child would inherit the module's lock from a thread that it does not have, and
+its own import of that module would wait for ever. Therefore this SDK's threads import under a lock
+that a fork waits for.
 """
 
 from __future__ import annotations
@@ -20,30 +22,31 @@ from pathlib import Path
 from typing import Protocol
 
 PAUSE_DEADLINE_S = 0.1
-"""How long a fork waits for connections to close. Beyond it the child's ledger is unavailable."""
+"""How long a fork waits for connections to close. After that, the child's ledger is unavailable."""
 
 IMPORT_DEADLINE_S = 10.0
-"""How long a fork waits for an import: from a cold disk it takes seconds, and one that hangs must not hang the fork."""
+"""How long a fork waits for an import. From a cold disk an import takes seconds, and a hanging one
+must not hang the fork."""
 
 
 class Pause:
-    """A request to close a connection, and to keep it closed until ``over`` is set."""
+    """A request to close a connection and keep it closed until ``over`` is set."""
 
     def __init__(self) -> None:
-        """Begin with neither set."""
+        """Start with neither event set."""
         self.closed = threading.Event()
         self.over = threading.Event()
 
 
 class Holder(Protocol):
-    """Somebody who holds a ledger's file open from time to time."""
+    """An object that holds a ledger's file open from time to time."""
 
     path: Path | None
     process: tuple[int, int]
     is_open: bool
 
     def pause(self, pause: Pause) -> None:
-        """Close the connection soon, say so, and open none until the pause is over."""
+        """Close the connection soon, set ``closed``, and open none until the pause is over."""
 
 
 _holders: set[Holder] = set()
@@ -53,12 +56,12 @@ _generation = 0
 
 
 def register(holder: Holder) -> None:
-    """Take part in pauses from now on."""
+    """Let a holder take part in pauses."""
     _holders.add(holder)
 
 
 def unregister(holder: Holder) -> None:
-    """Take part in pauses no longer."""
+    """Let a holder take part in pauses no longer."""
     _holders.discard(holder)
 
 
@@ -70,12 +73,12 @@ def inherited_open(path: Path) -> bool:
 
 
 def this_process() -> tuple[int, int]:
-    """Return what tells this process from its ancestors: a grandchild may get the process id of a dead one."""
+    """Return what distinguishes this process from its ancestors, whose ids may be reused."""
     return os.getpid(), _generation
 
 
 def importing() -> AbstractContextManager[bool]:
-    """Return the lock under which a thread imports what may not have been imported before."""
+    """Return the lock under which a thread imports modules that may not be loaded yet."""
     return _importing
 
 
@@ -92,7 +95,7 @@ def _before_fork() -> None:
 
 
 def _after_fork_in_parent() -> None:
-    for pause in getattr(_forking, "pauses", ()):  # none if this module was imported while the fork began
+    for pause in getattr(_forking, "pauses", ()):  # missing if this module was imported during the fork
         pause.over.set()
     if getattr(_forking, "importing", None):
         _forking.importing.release()
@@ -101,7 +104,7 @@ def _after_fork_in_parent() -> None:
 def _after_fork_in_child() -> None:
     global _generation, _importing  # noqa: PLW0603 they are this process's
     _generation += 1
-    _importing = threading.RLock()  # the old one may belong to a thread that is not here
+    _importing = threading.RLock()  # the old lock may belong to a thread that this process lacks
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,4 +1,4 @@
-"""The one SQLite file of a device: charges, the outbox, and what is kept of answers.
+"""The one SQLite file of a device: charges, the outbox, and permanent answers.
 
 Imports the host, results and the protocol.
 """

@@ -1,12 +1,14 @@
-"""The budget ledger: what this device has spent, in integers of one billionth of epsilon and 10**-18 of delta.
+"""The budget ledger: what this device has spent, in billionths of epsilon and 10**-18 of delta.
 
-A charge remembers its day and no period: what was spent within a period is the sum over its days, whatever kind of
-period the registry named when it was spent, so that none begins anew. Where the day is no longer known, a first and a
-last one stand for it, and the charge counts towards every period that it may belong to.
+A charge records its day and no period. What was spent within a period is the sum over its days,
+whatever kind of period the registry named at the time, so that a new kind renews no budget. If the
+day is no longer known, a first and a last possible day stand for it, and the charge counts towards
+every period that it may belong to.
 
-Each function is one step of a transaction that the caller has begun. A charge and its report become durable together or
-not at all. The key of a charge, (metric, edition, window), is also what makes it one report a metric and window. A
-charge that is made because its window began, whatever is recorded in it, is a slot.
+Each function is one step of a transaction that the caller has begun. A charge and its report become
+durable together or not at all. The key of a charge, (metric, edition, window), limits reports to
+one per metric and window. A charge that is made because its window began, whether or not anything
+is recorded in it, is a slot.
 """
 
 from __future__ import annotations
@@ -14,42 +16,41 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from client_sdk.ledger import outbox
 from client_sdk.protocol.budget import Budget, attos_ceiling
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window, WindowKind
-from client_sdk.protocol.wire.report import Report
-from client_sdk.results import BudgetStatus, ClockError, Recorded
+from client_sdk.results import BudgetStatus, ClockError
 
 if TYPE_CHECKING:
     import sqlite3
 
 CLOCK_BACK_S = 86_400
-"""How far a clock may be set back without harm: meanwhile it counts as standing still. A day is more than any
-correction of a sound clock; farther back, the days that it would live through again have had their budget."""
+"""How far a clock may be set back without harm: meanwhile it counts as standing still. A day is
+more than any correction of a sound clock. Farther back, days whose budget is spent would be lived
+through again."""
 
 Key = tuple[str, str, str]
 """Metric, edition and window of a charge."""
 
 
 class Slot(IntEnum):
-    """How a charge stands: whether it has its report, and whether that holds an answer."""
+    """The state of a charge: whether it has a report, and whether the report holds an answer."""
 
     OPEN = 0
     REPORTED = 1
     FILLED = 2
-    """Its report waits, and says that nothing was recorded, until something is."""
+    """Its report waits, and says that nothing was recorded until something is."""
 
 
 class Periods(NamedTuple):
-    """What a charge counts towards, beside the life of the device: the period of the first ceiling, and a month.
+    """The periods that a charge counts towards, beside the life of the device.
 
     Attributes:
-        day: that of the charge.
-        budget_window: the period of the first ceiling that holds it.
-        month: the month that holds it.
+        day: the day of the charge.
+        budget_window: the period of the first ceiling that holds the day.
+        month: the month that holds the day.
 
     """
 
@@ -64,23 +65,23 @@ class Periods(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What is charged: billionths of epsilon, and parts of 10**18 of delta."""
+    """What is charged: billionths of epsilon, and units of 10**-18 of delta."""
 
     nanos: int
     attos: int = 0
 
     @classmethod
     def of_report(cls, definition: Metric) -> Cost:
-        """Return what a report of a metric costs."""
+        """Return the cost of a report of a metric."""
         return cls(definition.charge_nanos, attos_ceiling(definition.delta))
 
 
 def instant(connection: sqlite3.Connection, clock_s: float) -> float:
-    """Return the present instant as the ledger counts time: never before one that it has seen.
+    """Return the present instant as the ledger counts time, which never goes back.
 
     Raises:
-        ClockError: if the clock was set back by more than a day, so that days would be lived, and paid for, again; or
-            names an instant that no collector takes.
+        ClockError: if the clock was set back by more than a day, so that days would be lived
+            through and paid for again; or if it names an instant that no collector takes.
 
     """
     seen_s = latest_s(connection)
@@ -102,7 +103,7 @@ def latest_s(connection: sqlite3.Connection) -> int:
 
 
 def charge(connection: sqlite3.Connection, key: Key, cost: Cost, budget: Budget, periods: Periods) -> bool:
-    """Charge a slot if all ceilings allow it; return whether they do."""
+    """Make an open charge if all ceilings allow it; return whether they do."""
     within_window, within_month, within_life = spent_nanos(connection, periods)
     attos = connection.execute("SELECT COALESCE(SUM(attos), 0) FROM charges").fetchone()[0]
     allowed = (
@@ -118,51 +119,35 @@ def charge(connection: sqlite3.Connection, key: Key, cost: Cost, budget: Budget,
 
 
 def slot(connection: sqlite3.Connection, key: Key) -> Slot | None:
-    """Return how a charge stands, or none if there is none."""
+    """Return the state of a charge; None if there is no charge."""
     query = "SELECT reported FROM charges WHERE metric = ? AND edition = ? AND window = ?"
     row = connection.execute(query, key).fetchone()
     return None if row is None else Slot(row[0])
 
 
-def report(connection: sqlite3.Connection, made: Report, release_s: int) -> Recorded:
-    """Queue the report of a charge that has none; it leaves when ``release_s`` has come."""
-    close_slot(connection, (made.metric, made.edition, made.window))
-    outbox.enqueue(connection, made, release_s)
-    return Recorded.QUEUED
-
-
-def fill(connection: sqlite3.Connection, of_no_answer: Report, release_s: int) -> None:
-    """Queue what a slot reports if nothing is recorded; it leaves when ``release_s`` has come."""
-    _set(connection, (of_no_answer.metric, of_no_answer.edition, of_no_answer.window), Slot.FILLED)
-    outbox.enqueue(connection, of_no_answer, release_s)
-
-
-def answer(connection: sqlite3.Connection, made: Report) -> Recorded:
-    """Let the report that fills a slot say what was recorded; when it leaves, and whether, does not change."""
-    if not outbox.answer(connection, made):
-        return Recorded.NOT_ASKED
-    close_slot(connection, (made.metric, made.edition, made.window))
-    return Recorded.QUEUED
-
-
 def discharge(connection: sqlite3.Connection, key: Key) -> None:
-    """Take a charge back, within the transaction that made it: what it was for cannot be reported."""
+    """Take an open charge back, within the transaction that made it."""
     connection.execute("DELETE FROM charges WHERE metric = ? AND edition = ? AND window = ? AND reported = 0", key)
 
 
+def fill_slot(connection: sqlite3.Connection, key: Key) -> None:
+    """Note that the report of a charge waits, and says so far that nothing was recorded."""
+    _set(connection, key, Slot.FILLED)
+
+
 def close_slot(connection: sqlite3.Connection, key: Key) -> None:
-    """Take note that a charge needs no report any more."""
+    """Note that a charge needs no report any more."""
     _set(connection, key, Slot.REPORTED)
 
 
 def open_slots(connection: sqlite3.Connection) -> list[Key]:
-    """Return the slots that have no report."""
+    """Return the keys of charges that have no report."""
     query = "SELECT metric, edition, window FROM charges WHERE reported = 0"
     return [(metric, edition, window) for metric, edition, window in connection.execute(query).fetchall()]
 
 
 def spent_nanos(connection: sqlite3.Connection, periods: Periods) -> tuple[int, int, int]:
-    """Return what was spent within a period, within a month, and within the life of the device."""
+    """Return what was spent within the budget's period, the month, and the life of the device."""
     within_window, within_month = (
         _within_nanos(connection, period) for period in (periods.budget_window, periods.month)
     )
@@ -170,7 +155,7 @@ def spent_nanos(connection: sqlite3.Connection, periods: Periods) -> tuple[int, 
 
 
 def paid_nanos(connection: sqlite3.Connection, metric: str, edition: str, window_begins: str) -> int:
-    """Return what was charged to a metric under keys whose window begins with some words."""
+    """Return what was charged to a metric under keys whose window begins with a text."""
     query = "SELECT COALESCE(SUM(nanos), 0) FROM charges WHERE metric = ? AND edition = ? AND window LIKE ?"
     return int(connection.execute(query, (metric, edition, f"{window_begins}%")).fetchone()[0])
 
@@ -186,15 +171,15 @@ def status(connection: sqlite3.Connection, budget: Budget, periods: Periods, win
     Args:
         connection: within a transaction.
         budget: the ceilings.
-        periods: the present ones.
-        window_nanos: what the questions of one period cost together, to tell how long the rest lasts.
+        periods: the present periods.
+        window_nanos: the cost of all questions of one period, which tells how long the rest lasts.
 
     """
     return status_of(spent_nanos(connection, periods), budget, periods, window_nanos)
 
 
 def status_of(spent: tuple[int, int, int], budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
-    """Return the status for known sums; a ceiling that was lowered below what is spent leaves 0."""
+    """Return the status for given sums; a ceiling below what is spent leaves 0."""
     in_window, in_month, in_life = spent
     month_ceiling = budget.per_month_nanos
     left = max(0, budget.lifetime_nanos - in_life)

@@ -1,4 +1,4 @@
-"""How a ledger comes to be: its tables, its first row, its name on the disk."""
+"""How a ledger is made: its tables, its first row, and its name on disk."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ if TYPE_CHECKING:
     import sqlite3
 
 APPLICATION_ID = 0x48727361
-"""SQLite's own mark for whose file it is: "Hrsa"."""
+"""SQLite's mark for the application that owns a file: "Hrsa"."""
 
 SCHEMA_VERSION = 3
 
 BUSY_TIMEOUT_S = 0.05
-"""How long one statement waits for another process: below the time that `record` has, above a commit's fsync."""
+"""How long one statement waits for another process: less than `record` has, more than a commit's
+fsync takes."""
 
 SECRET_BYTES = 32
-"""A key as long as the digest of the PRF (`client_sdk.answers.coins`)."""
+"""As long as the digest of the PRF (`client_sdk.answers.coins`)."""
 
-PASSING_SUFFIX = ".new"
-"""Of a file that is not a ledger yet."""
+TEMPORARY_SUFFIX = ".new"
+"""The suffix of a file that is not yet a ledger."""
 
 CHARGES = (
     """CREATE TABLE charges (
@@ -45,7 +46,7 @@ CHARGES = (
 """The statements that make the table of charges."""
 
 QUEUED_ONCE = "CREATE UNIQUE INDEX queued_once ON queue (metric, edition, window)"
-"""What is paid for once waits once, whichever version of the SDK another process runs."""
+"""A report waits at most once, whichever version of the SDK another process runs."""
 
 RETRIES = """
 CREATE TABLE retries (
@@ -53,7 +54,7 @@ CREATE TABLE retries (
     failures INTEGER NOT NULL, refusals INTEGER NOT NULL
 ) WITHOUT ROWID
 """
-"""The statement that makes the table of uploads that are sent again; an upload without a row there is due."""
+"""The statement that makes the table of retries. An upload without a row there is due."""
 
 _SCHEMA = f"""
 BEGIN;
@@ -93,7 +94,7 @@ COMMIT;
 
 
 def connect(place: str) -> sqlite3.Connection:
-    """Return a connection that is durable and overwrites what it deletes."""
+    """Return a connection whose commits are durable and which overwrites what it deletes."""
     import sqlite3  # noqa: PLC0415 importing the SDK must stay quick
 
     uri = place.startswith("file:")
@@ -107,52 +108,55 @@ def connect(place: str) -> sqlite3.Connection:
 
 
 def create(path: Path, app: str) -> None:
-    """Make a whole ledger under a passing name, then give it its own.
+    """Make a whole ledger under a temporary name, then give it its own.
 
-    Whatever is found under the real name was therefore complete once: an empty or cut file is damage, never a
-    beginning.
+    Any file under the final name was therefore complete once: an empty or truncated file is
+    damaged, never unfinished.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    passing = path.with_name(f"{path.name}.{os.urandom(8).hex()}{PASSING_SUFFIX}")
+    temporary = path.with_name(f"{path.name}.{os.urandom(8).hex()}{TEMPORARY_SUFFIX}")
     try:
-        os.close(os.open(passing, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        with contextlib.closing(connect(f"{passing.as_uri()}?mode=rw")) as connection:
-            fill(connection, app, origin.of(passing))
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        with contextlib.closing(connect(f"{temporary.as_uri()}?mode=rw")) as connection:
+            fill(connection, app, origin.of(temporary))
             connection.execute("PRAGMA journal_mode = WAL")
         with contextlib.suppress(FileExistsError):  # another process made one meanwhile
-            _give_name(passing, path)
+            _give_name(temporary, path)
     finally:
-        passing.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
     _sync_directory(path.parent)
 
 
-def fill(connection: sqlite3.Connection, app: str, made_at: Origin) -> None:
-    """Write an empty ledger; its origin tells a copy, which must not spend its budget a second time, from itself."""
+def fill(connection: sqlite3.Connection, app: str, file_origin: Origin) -> None:
+    """Write an empty ledger.
+
+    Its origin distinguishes it from a copy, which must not spend the same budget again.
+    """
     connection.executescript(_SCHEMA)
-    machine = None if made_at.inode is None else machine_id.identify(app)
+    machine = None if file_origin.inode is None else machine_id.identify(app)
     connection.execute(
         "INSERT INTO device VALUES (?, ?, ?, ?, 1, 0, ?, ?)",
-        (app, draw_secret(), made_at.inode, machine, made_at.birth, made_at.file_system),
+        (app, draw_secret(), file_origin.inode, machine, file_origin.birth, file_origin.file_system),
     )
 
 
-def _give_name(passing: Path, path: Path) -> None:
-    """Give a file its own name; `FileExistsError`, or nothing done, if that is taken."""
+def _give_name(temporary: Path, path: Path) -> None:
+    """Give a file its final name; raise `FileExistsError`, or do nothing, if it is taken."""
     try:
-        os.link(passing, path)
+        os.link(temporary, path)
     except FileExistsError:
         raise
-    except OSError:  # no hard links here, as on FAT: no lasting inodes either, and on POSIX a rename would replace
-        with contextlib.closing(connect(f"{passing.as_uri()}?mode=rw")) as connection:
+    except OSError:  # as on FAT: no lasting inodes either, and a POSIX rename would replace
+        with contextlib.closing(connect(f"{temporary.as_uri()}?mode=rw")) as connection:
             connection.execute("UPDATE device SET inode = NULL, birth = NULL, file_system = NULL")
         with _locked(path.parent):
             if not path.exists():
-                passing.rename(path)
+                temporary.rename(path)
 
 
 @contextlib.contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Hold a lock that ends with this process, however that ends. Windows needs none: its rename replaces nothing."""
+    """Hold a lock that ends with this process. Windows needs none: its rename replaces no file."""
     if sys.platform == "win32":
         yield
         return
@@ -165,8 +169,8 @@ def _locked(directory: Path) -> Iterator[None]:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Make the file's name durable: a ledger that a power cut makes vanish would renew the budget."""
-    with contextlib.suppress(OSError):  # Windows opens no directories, and needs no such step
+    """Make the file's name durable: losing the ledger to a power cut would renew the budget."""
+    with contextlib.suppress(OSError):  # Windows opens no directories and needs no such step
         descriptor = os.open(directory, os.O_RDONLY)
         try:
             os.fsync(descriptor)

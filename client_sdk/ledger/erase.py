@@ -1,15 +1,16 @@
-"""Opting out: what is wiped from a ledger's file, and what is kept so that opting in again renews no budget.
+"""Opting out: what is wiped from a ledger's file, and what is kept so that no budget is renewed.
 
-What was spent is kept; when it was spent, and for which question, only where the present windows need it. Of windows
-that were over when the ledger last saw the time nothing can be recorded any more: their charges become sums, one for
-each of today, the present week, the present month and all before: any of them may be the period of a ceiling.
+What was spent is kept. When it was spent, and for which question, is kept only as far as the
+present windows need it. Nothing can be recorded any more for windows that were over when the ledger
+last saw the time. Their charges become sums: one each for today, the present week, the present
+month and all time before, any of which may be the period of a ceiling.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from client_sdk.ledger import charges as ledger
+from client_sdk.ledger import charges
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window, WindowKind
 
@@ -17,31 +18,32 @@ if TYPE_CHECKING:
     import sqlite3
 
 OVER = ""
-"""Stands for a day of no present period, and for the question where a sum of several is kept."""
+"""Stands for a day of no present period, and for the question in a sum over several."""
 
 
 def wipe(connection: sqlite3.Connection) -> None:
-    """Delete everything but what was spent and the present windows' charges; none of them holds an answer."""
+    """Delete all but what was spent and the present windows' charges, which hold no answer."""
     for table in ("queue", "uploads", "retries", "history", "drops", "permanents", "counts"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 the names are those above
-    connection.execute("UPDATE charges SET reported = 1")  # no slot is filled in for who has opted out
+    connection.execute("UPDATE charges SET reported = 1")  # no slot is filled in after opting out
     connection.execute("UPDATE device SET secret = NULL")
-    _add_up(connection, ledger.latest_s(connection))
+    _add_up(connection, charges.latest_s(connection))
 
 
 def _add_up(connection: sqlite3.Connection, now_s: int) -> None:
-    """Replace the charges of windows that are over by a sum for each day that may still matter.
+    """Replace the charges of windows that are over by one sum per day that still matters.
 
-    Those are the first days of the present month and week, and today: what was spent on another day counts as spent on
-    the latest of them before it, which is within the same present periods. Reserves of permanent answers go with the
-    windows that are over: they were for the secret that is wiped.
+    Those days are the first days of the present month and week, and today. What was spent on
+    another day counts as spent on the latest of these days before it, which lies within the same
+    present periods. Reserves of permanent answers are summed up, too: they were for the wiped
+    secret.
     """
     marks = [Window.of(kind, now_s).first_day.isoformat() for kind in WindowKind]
-    charges = connection.execute(
+    rows = connection.execute(
         "SELECT metric, edition, window, last_day, nanos, attos, reported FROM charges"
     ).fetchall()
     connection.execute("DELETE FROM charges")
-    for *key, last_day, nanos, attos, reported in charges:
+    for *key, last_day, nanos, attos, reported in rows:
         day = max((mark for mark in marks if mark <= last_day), default=OVER)
         kept = key if _goes_on(key[2], now_s) else [OVER, OVER, f"sum {day}"]
         connection.execute(
@@ -55,7 +57,7 @@ def _add_up(connection: sqlite3.Connection, now_s: int) -> None:
 
 
 def _goes_on(window: str, now_s: int) -> bool:
-    """Whether a text names a window that is not over; that of a reserve or of an earlier sum names none."""
+    """Whether a text names a window that is not over; reserves and earlier sums name none."""
     try:
         return Window.parse(window).ends_at > now_s
     except WindowError:

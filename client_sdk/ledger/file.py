@@ -1,7 +1,7 @@
 """The one SQLite file of a device: how it is opened, checked and emptied.
 
-It fails closed: a file that is damaged, foreign or newer is left exactly as it is, because a new one in its place would
-renew the budget.
+It fails closed: a file that is damaged, foreign or newer is left unchanged, because a new file in
+its place would renew the budget.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FILE_NAME = "hearsay.sqlite3"
 
 
 def load() -> None:
-    """Import what working on a ledger needs, under the lock that a fork waits for; to be called in any thread."""
+    """Import what a ledger needs, under the lock that a fork waits for, in any thread."""
     with forks.importing():
         import secrets  # noqa: F401, PLC0415 importing the SDK must stay quick
         import sqlite3  # noqa: F401, PLC0415
@@ -32,7 +32,7 @@ def exists(path: Path) -> bool:
     """Whether there is a file.
 
     Raises:
-        LedgerError: if that cannot be told, as where the directory may not be read.
+        LedgerError: if that is unknown, for example because the directory may not be read.
 
     """
     try:
@@ -45,7 +45,7 @@ def exists(path: Path) -> bool:
 
 
 def identify(path: Path) -> tuple[int, int] | None:
-    """Return device and inode of a file, or none if there is no file."""
+    """Return device and inode of a file; None if there is no file."""
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -65,8 +65,10 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
 
     Args:
         path: the file.
-        app: the app that it must belong to; none accepts any, and also a copy: that is for people who look at it.
-        create: whether to make what is missing: the directory (mode 0700), the file (0600), the device secret.
+        app: the app that it must belong to. None accepts any app, and also a copy, for people who
+            look at it.
+        create: whether to make what is missing: the directory (mode 0700), the file (0600) and the
+            device's secret.
 
     Raises:
         LedgerError: if there is no such file, or it is not a sound ledger of this app.
@@ -95,7 +97,8 @@ def scrub(connection: sqlite3.Connection) -> None:
     """Overwrite what was deleted, in the file and in its write-ahead log.
 
     Raises:
-        LedgerBusyError: if another process is reading or writing, so that its log must stay; call again.
+        LedgerBusyError: if another process is reading or writing, so that the log must stay; call
+            again.
 
     """
     empty_log(connection)
@@ -104,13 +107,13 @@ def scrub(connection: sqlite3.Connection) -> None:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Delete what a process that was killed while it made the ledger left under a passing name.
+    """Delete the temporary files of processes that were killed while they made the ledger.
 
     Raises:
-        LedgerError: if it cannot be deleted.
+        LedgerError: if a file cannot be deleted.
 
     """
-    for leftover in path.parent.glob(f"{path.name}.*{new_ledger.PASSING_SUFFIX}*"):  # also its log
+    for leftover in path.parent.glob(f"{path.name}.*{new_ledger.TEMPORARY_SUFFIX}*"):  # also its log
         try:
             leftover.unlink(missing_ok=True)
         except OSError as error:
@@ -152,12 +155,12 @@ def _check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
         raise _damaged(path)
     device = dict(zip((name for name, *_ in cursor.description), row, strict=True))
     owner, machine = device["app"], device["host"]
-    made_at = Origin(*(device.get(evidence) for evidence in Origin._fields))
+    noted_origin = Origin(*(device.get(evidence) for evidence in Origin._fields))
     if app is None:
         return
     if app != owner:
         raise LedgerError(f"{path} is the ledger of the app {owner!r}, not {app!r}; give each app its own data_dir")
-    if made_at.contradicts(origin.of(path)) or machine not in (None, machine_id.identify(app)):
+    if noted_origin.contradicts(origin.of(path)) or machine not in (None, machine_id.identify(app)):
         raise LedgerError(
             f"{path} is a copy of a ledger, restored or brought from elsewhere; a copy would spend the same budget "
             "again, so that nothing is recorded: put the original back, or delete it by hand, which also forgets what "
@@ -167,17 +170,17 @@ def _check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
 
 def _check_version(path: Path, version: object) -> None:
     if not isinstance(version, int) or version > new_ledger.SCHEMA_VERSION:
-        raise LedgerError(f"{path} was written by a newer version; it is left as it is: update the app")
+        raise LedgerError(f"{path} was written by a newer version; it is left unchanged: update the app")
     if version < upgrade.OLDEST_VERSION:
         raise LedgerError(
-            f"{path} was written by an older version, which kept less than a ledger needs now; it is left as it is and "
-            "nothing is recorded: delete it by hand, which also forgets what was spent"
+            f"{path} was written by an older version, which stored less than a ledger needs now; it is left unchanged "
+            "and nothing is recorded: delete it by hand, which also forgets what was spent"
         )
 
 
 def _damaged(path: Path | None) -> LedgerError:
     return LedgerError(
-        f"{path} is damaged or is no ledger; it is left as it is and nothing is recorded: restore it, or delete it by "
+        f"{path} is damaged or is no ledger; it is left unchanged and nothing is recorded: restore it, or delete it by "
         "hand, which also forgets what was spent"
     )
 
@@ -187,7 +190,7 @@ def _pragma(connection: sqlite3.Connection, name: str) -> object:
 
 
 def _note_origin(connection: sqlite3.Connection, path: Path) -> None:
-    """Note what could not be told of the file's origin when it was made, and can be now."""
+    """Note those parts of the file's origin that were unknown when it was made."""
     _, birth, file_system = origin.of(path)
     new = "birth IS NULL AND ?1 IS NOT NULL OR file_system IS NULL AND ?2 IS NOT NULL"
     if connection.execute(f"SELECT 1 FROM device WHERE inode IS NOT NULL AND ({new})", (birth, file_system)).fetchone():  # noqa: S608 a constant
@@ -206,11 +209,11 @@ def _renew_secret(connection: sqlite3.Connection) -> None:
 
 
 def empty_log(connection: sqlite3.Connection) -> None:
-    """Empty the write-ahead log, which holds what was deleted until it is written over.
+    """Empty the write-ahead log, which holds what was deleted until it is overwritten.
 
     Raises:
         LedgerBusyError: if another process is reading or writing; call again.
 
     """
     if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-        raise LedgerBusyError("another process uses the ledger, so that its log still holds what was wiped; call again")
+        raise LedgerBusyError("another process uses the ledger, so its log still holds what was wiped; call again")

@@ -1,8 +1,9 @@
-"""What tells the file of a ledger from a copy of it: its number, its birth, and the file system that it was made on.
+"""What distinguishes a ledger's file from a copy: its inode, its birth and its file system.
 
-On a fresh disk the copy of a file may get the number that the original has elsewhere; but it was born when it was
-copied. A snapshot of a disk keeps number and birth; where it has an id of its own, that tells it. All three stay as
-they are when a machine starts again or a disk is mounted again. What cannot be told is None, and evidence of nothing.
+On a fresh disk a copy may get the inode number that the original has elsewhere, but its birth is
+the time of copying. A snapshot of a disk keeps inode and birth; if the snapshot's file system has
+an id of its own, that id shows it. All three survive a reboot and a new mount. What is unknown is
+None and proves nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from client_sdk.host import forks
 
 _AT_FDCWD, _STATX_BTIME = -100, 0x800
 _STATX_BYTES, _MASK_AT, _BIRTH_AT = 256, 0, 80
-"""Of statx(2) and its `struct statx`, in linux/stat.h and linux/fcntl.h, which are the same on every architecture."""
+"""Constants of statx(2) and `struct statx`, from linux/stat.h and linux/fcntl.h; they are the same
+on every architecture."""
 
 _DEVICE_BITS = 32
 
@@ -26,9 +28,9 @@ class Origin(NamedTuple):
     """Where a file was made.
 
     Attributes:
-        inode: its number on its file system.
-        birth: nanoseconds since 1970.
-        file_system: the id of its file system.
+        inode: the file's number on its file system.
+        birth: the file's birth, in nanoseconds since 1970.
+        file_system: the id of the file system.
 
     """
 
@@ -37,18 +39,19 @@ class Origin(NamedTuple):
     file_system: str | None
 
     def contradicts(self, other: Origin) -> bool:
-        """Whether the two cannot be of one file."""
+        """Whether the two origins cannot belong to one file."""
         return any(None not in pair and pair[0] != pair[1] for pair in zip(self, other, strict=True))
 
 
 NOWHERE = Origin(None, None, None)
-"""Of a ledger that is no file, or on a file system that numbers its files anew whenever it is mounted."""
+"""The origin of a ledger in memory, or on a file system that renumbers its files at every mount."""
 
 
 def of(path: Path) -> Origin:
     """Return the origin of a file that exists.
 
-    A file in a lower layer of an overlay gets a birth of its own when it is first opened for writing: look after that.
+    A file in a lower layer of an overlay gets a birth of its own when it is first opened for
+    writing, so call this after that.
     """
     status = path.stat()
     birth_ns = _birth_ns(path) if sys.platform == "linux" else _stated_birth_ns(status)
@@ -56,13 +59,13 @@ def of(path: Path) -> Origin:
 
 
 def _stated_birth_ns(status: os.stat_result) -> str | None:
-    """Return the birth as macOS and the BSDs state it; Windows gives a new file that of one that was just deleted."""
+    """Return the birth on macOS and the BSDs; Windows may reuse that of a deleted file."""
     birth_s = getattr(status, "st_birthtime", None)
     return None if birth_s is None or sys.platform == "win32" else str(int(birth_s * 10**9))
 
 
 def _birth_ns(path: Path) -> str | None:
-    """Return the birth as Linux tells it to whoever asks by statx(2), which `os.stat` does not."""
+    """Return the birth on Linux by statx(2), which `os.stat` does not use."""
     answer = bytearray(_STATX_BYTES)
     try:
         with forks.importing():
@@ -78,9 +81,10 @@ def _birth_ns(path: Path) -> str | None:
 
 
 def _file_system(path: Path) -> str | None:
-    """Return the id that a file system was made with, or none where the id is 0 or the number of a device.
+    """Return the id that a file system was made with; None if it is 0 or a device number.
 
-    Such a number (XFS, F2FS, FAT, macOS) may be another one when the machine starts again; it fits into 32 bits.
+    A device number (XFS, F2FS, FAT, macOS) may change when the machine reboots; it fits into 32
+    bits.
     """
     try:
         number = os.statvfs(path).f_fsid

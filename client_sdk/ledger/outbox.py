@@ -1,11 +1,13 @@
-"""What waits to leave the device, what has left it, and what was dropped, in the ledger's file.
+"""Reports that wait to leave the device, have left it, or were dropped, in the ledger's file.
 
-Each function is one step of a transaction that the caller has begun. A report waits in the queue; it is put into an
-upload, whose body is stored before it is first sent, so that every attempt sends the same bytes with the same id; the
-upload is forgotten once it is settled. Settling twice (two processes may send one upload) changes nothing.
+Each function is one step of a transaction that the caller has begun. A report waits in the queue.
+It is then put into an upload, whose body is stored before it is first sent, so that every attempt
+sends the same bytes with the same id. The upload is forgotten once it is settled. Settling twice
+(two processes may send one upload) changes nothing.
 
-What the collector answers to an upload changes nothing but when that upload is sent again, and what becomes of its own
-reports. A report that it refuses for now never joins others again: it would name its device to whoever refused it.
+The collector's answer to an upload decides only when that upload is sent again and what becomes of
+its own reports. A report that was refused for now never joins others again: it would identify its
+device to whoever refused it.
 """
 
 from __future__ import annotations
@@ -27,33 +29,34 @@ if TYPE_CHECKING:
     from client_sdk.protocol.wire.refusal import Refusal
 
 MAX_WAITING = 1000
-"""Reports in the queue: ten daily metrics fill it in a hundred days, and after three days offline their windows are
-closed anyway. Above it something is wrong, and the host's disk must not pay for it. Reports that are held back until
-their window has ended have as much room of their own: what is recorded must not push out what is filled in."""
+"""The most reports in the queue. Ten daily metrics fill it in a hundred days, and after three days
+offline their windows are closed anyway. More mean that something is wrong, and the host's disk must
+not pay for it. Reports held back until their window has ended have as much room of their own:
+recorded reports must not push out filled-in ones."""
 
 MAX_UNDER_WAY = 512
-"""Uploads that are not settled: two of the largest, refused report by report, or a hundred thousand bytes. Each ends
-by its own time, so that only a fault gets there; new ones are never kept back, because an answer would decide when they
-leave and what they hold."""
+"""The most unsettled uploads: two of the largest, refused report by report, or a hundred thousand
+bytes. Each ends by its own time, so that only a fault reaches the bound. New uploads are never held
+back for it: an answer would then decide when they leave and what they hold."""
 
 MAX_SENT_ALONE = 4
-"""How often a report that was refused for now is sent again. About one a day of the four that a day's report has: a
-registry that the collector gets a day or two late finds most reports, and one who refuses for ever sees each four times
-more, alone."""
+"""How often a report that was refused for now is sent again: about once on each of the four days
+that a day's report has. A collector that gets its registry a day or two late then receives most
+reports, and one that refuses for ever sees each report four more times, alone."""
 
 STARVED_S = 86_400
-"""After a day an upload that is due takes the turn of a new one: a program that lives for a second, and has news every
-time, would otherwise never send it."""
+"""After a day, an upload that is due takes the turn of a new one. A program that runs for a second
+at a time, with new reports every time, would otherwise never send it."""
 
 MAX_LATE_ATTEMPTS = 40
-"""Attempts to deliver an upload after its windows are closed by the device's clock, which may be wrong for a while:
-with the back-off they take most of a day."""
+"""The most attempts to deliver an upload after its windows have closed by the device's clock, which
+may be wrong for a while. With the back-off they take most of a day."""
 
 _NEXT_TURN = "(SELECT COALESCE(MAX(turn), 0) + 1 FROM uploads)"
 
 REJECTED = "rejected"
 QUEUE_FULL, TOO_LATE, UNANSWERED, NO_LONGER_ASKED = "queue_full", "too_late", "unanswered", "no_longer_asked"
-"""Reasons to drop a report, beside the codes of refusals."""
+"""Reasons for dropping a report, beside the codes of refusals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class Parcel:
     Attributes:
         id: its random id.
         body: the bytes to send, the same in every attempt.
-        reports: how many reports are in it.
+        reports: the number of reports in it.
 
     """
 
@@ -73,11 +76,13 @@ class Parcel:
 
 
 def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0) -> None:
-    """Put a report into the queue; above its bound, those whose windows close first are dropped and counted.
+    """Put a report into the queue.
+
+    Above the queue's bound, the reports whose windows close first are dropped and counted.
 
     Args:
         connection: within a write transaction.
-        report: what waits.
+        report: the report.
         release_s: the Unix seconds before which it does not leave.
 
     """
@@ -96,11 +101,11 @@ def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0) 
 def new_parcel(connection: sqlite3.Connection, now_s: float) -> Parcel | None:
     """Make an upload of reports that wait and were never sent.
 
-    The reports are chosen and ordered at random, so that their order tells nothing.
+    The reports are chosen and ordered at random, so that their order says nothing.
 
     Returns:
-        The upload; none if no such report waits, or an upload that was sent before has waited for a day and is to go
-        in its place.
+        The upload; None if no such report waits, or if an upload that was sent before has been due
+        for a day and takes its turn.
 
     """
     _give_up(connection, now_s)
@@ -113,12 +118,12 @@ def new_parcel(connection: sqlite3.Connection, now_s: float) -> Parcel | None:
 
 
 def has_news(connection: sqlite3.Connection, now_s: float) -> bool:
-    """Whether reports wait that were never sent, and may leave."""
+    """Whether reports wait that were never sent and may leave."""
     return connection.execute("SELECT 1 FROM queue WHERE release <= ?", (now_s,)).fetchone() is not None
 
 
-def same_parcel(connection: sqlite3.Connection, retry: Retry, now_s: float) -> Parcel | None:
-    """Return an upload to send again, or none if it was settled, or tried by another process, since it was planned."""
+def parcel_to_resend(connection: sqlite3.Connection, retry: Retry, now_s: float) -> Parcel | None:
+    """Return an upload to send again; None if it was settled or tried since it was planned."""
     _give_up(connection, now_s)
     if not retries.claim(connection, retry, now_s):
         return None
@@ -131,10 +136,11 @@ def same_parcel(connection: sqlite3.Connection, retry: Retry, now_s: float) -> P
 
 
 def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now_s: float, uniform: Uniform) -> None:
-    """Take note of the collector's verdict; each report that it may accept later is sent again, unchanged and alone.
+    """Note the collector's verdict; resend alone each report that it may accept later.
 
-    Whether a window is closed is for the collector to say: this device's clock may be wrong. It decides only about
-    reports that the collector refuses for another reason, and would refuse for ever.
+    The collector says whether a window is closed, because this device's clock may be wrong. The
+    device's clock decides only about reports that the collector refuses for another reason, and
+    would otherwise refuse for ever.
     """
     refused = dict(verdict.refused)
     before = retries.refusals(connection, upload_id)
@@ -152,22 +158,23 @@ def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now
 
 
 def reject(connection: sqlite3.Connection, upload_id: str) -> None:
-    """Drop an upload that the collector will never take."""
+    """Drop an upload that the collector will never accept."""
     for report in _take(connection, upload_id):
         _note(connection, report, ReportOutcome.REJECTED)
         _count(connection, REJECTED, 1)
 
 
 def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:
-    """Return when the next report that is held back may leave, if there is one."""
+    """Return when the next held-back report may leave: a list of one instant, or empty."""
     earliest = connection.execute("SELECT MIN(release) FROM queue WHERE release > ?", (now_s,)).fetchone()[0]
     return [] if earliest is None else [int(earliest)]
 
 
-def answer(connection: sqlite3.Connection, report: Report) -> bool:
-    """Let a report that waits, and has not left yet, say something else; return whether there is one.
+def replace_symbol(connection: sqlite3.Connection, report: Report) -> bool:
+    """Give a report that waits, and has never left, another symbol; return whether there is one.
 
-    What has left stays as it is when it comes back into the queue: two reports of one window would be paid for once.
+    A report that has left keeps its symbol when it comes back into the queue. Otherwise two
+    reports of one window would leave, and only one would be paid for.
     """
     changed = connection.execute(
         "UPDATE queue SET symbol = ?4 WHERE metric = ?1 AND edition = ?2 AND window = ?3"
@@ -178,7 +185,7 @@ def answer(connection: sqlite3.Connection, report: Report) -> bool:
 
 
 def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str], bool]) -> None:
-    """Drop and count the reports held back of questions that are no longer asked, by metric, edition and window."""
+    """Drop and count held-back reports whose metric is no longer asked in their window."""
     latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
     for metric, edition, window in connection.execute(latest).fetchall():
         if not is_asked(metric, edition, window):  # what is asked in a window was asked in all before it
@@ -186,13 +193,13 @@ def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str]
 
 
 def waiting(connection: sqlite3.Connection) -> int:
-    """Return how many reports and uploads have not been settled."""
+    """Return the number of reports and uploads that have not been settled."""
     query = "SELECT (SELECT COUNT(*) FROM queue) + (SELECT COUNT(*) FROM uploads)"
     return int(connection.execute(query).fetchone()[0])
 
 
 def history(connection: sqlite3.Connection) -> list[HistoryEntry]:
-    """Return every report that has left the device, by window and metric."""
+    """Return every report that has left the device, sorted by window and metric."""
     rows = connection.execute("SELECT metric, edition, window, symbol, outcome FROM history ORDER BY window, metric")
     return [
         HistoryEntry(metric, edition, window, symbol, outcome_named(outcome))
@@ -201,7 +208,7 @@ def history(connection: sqlite3.Connection) -> list[HistoryEntry]:
 
 
 def dropped(connection: sqlite3.Connection) -> dict[str, int]:
-    """Return how many reports were dropped, by reason."""
+    """Return the number of dropped reports by reason."""
     return dict(connection.execute("SELECT reason, reports FROM drops ORDER BY reason").fetchall())
 
 
@@ -229,9 +236,9 @@ def _pack(connection: sqlite3.Connection, waiting: list[tuple[int, int, str, str
 
 
 def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, now_s: float, uniform: Uniform) -> None:
-    """Put a report that was refused for now into an upload of its own, to leave at a random instant of its own.
+    """Put a report that was refused for now into its own upload, to leave at a random instant.
 
-    What is left until its window closes is shared out among the attempts that are left.
+    The time until its window closes is divided among the remaining attempts.
     """
     share_s = (_deadline(report) - now_s) / (MAX_SENT_ALONE - refusals)
     parcel = _put_under_way(connection, (report,))
@@ -239,7 +246,7 @@ def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, n
 
 
 def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) -> Parcel:
-    """Store a new upload; above the bound, those whose windows close first are dropped and counted."""
+    """Store a new upload; above the bound, drop and count those whose windows close first."""
     import secrets  # noqa: PLC0415 importing the SDK must stay quick
 
     upload = Upload(secrets.token_hex(16), reports)
@@ -256,7 +263,7 @@ def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) 
 
 
 def _take(connection: sqlite3.Connection, upload_id: str) -> tuple[Report, ...]:
-    """Remove an upload and return its reports; none if somebody else has settled it."""
+    """Remove an upload and return its reports; () if another process has settled it."""
     row = connection.execute("SELECT body FROM uploads WHERE id = ?", (upload_id,)).fetchone()
     if row is None:
         return ()
@@ -266,7 +273,7 @@ def _take(connection: sqlite3.Connection, upload_id: str) -> tuple[Report, ...]:
 
 
 def _give_up(connection: sqlite3.Connection, now_s: float) -> None:
-    """Drop the uploads that nobody answered, again and again, after their windows were closed."""
+    """Drop the uploads that stayed unanswered too often after their windows had closed."""
     hopeless = connection.execute(
         "SELECT id FROM uploads WHERE deadline <= ? AND late_attempts >= ?", (now_s, MAX_LATE_ATTEMPTS)
     ).fetchall()
@@ -275,7 +282,7 @@ def _give_up(connection: sqlite3.Connection, now_s: float) -> None:
 
 
 def _deadline(report: Report) -> int:
-    """Return the Unix seconds after which no collector takes a report."""
+    """Return the Unix seconds after which no collector accepts a report."""
     return Window.parse(report.window).ends_at + GRACE_S
 
 

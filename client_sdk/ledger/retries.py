@@ -1,7 +1,8 @@
-"""When an upload that is under way is sent again: at a random time of its own, which stands in the ledger's file.
+"""When an upload under way is sent again: at a random time of its own, kept in the ledger's file.
 
-Each function is one step of a transaction that the caller has begun. What is answered to an upload moves its own time
-only: if it moved that of another upload, or sent two together, whoever answers could tell that both are one device's.
+Each function is one step of a transaction that the caller has begun. An answer to an upload moves
+only the time of that upload. If it moved another upload's time, or sent two together, whoever
+answers could tell that both come from one device.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
     import sqlite3
 
 EXCHANGE_S = 60
-"""An upload that is being sent is due again after the longest exchange (`client_sdk.sending.transport.DEADLINE_S`), so that no
-other process sends it meanwhile, and a process that is killed meanwhile leaves a time behind."""
+"""An upload that is being sent is due again after the longest exchange,
+`client_sdk.sending.transport.DEADLINE_S`. No other process sends it meanwhile, and a process that
+is killed leaves a time behind."""
 
 
 class Retry(NamedTuple):
@@ -24,9 +26,9 @@ class Retry(NamedTuple):
     Attributes:
         upload: its id.
         due_s: the Unix seconds of its next attempt.
-        not_before_s: the Unix seconds until when the collector asked to be left alone with it; of a report that was
-            refused, those of its next attempt.
-        tried_s: the Unix seconds of its latest attempt; none before the first.
+        not_before_s: the Unix seconds before which the collector does not want it again; for a
+            report that was refused, those of its next attempt.
+        tried_s: the Unix seconds of its latest attempt; None before the first.
 
     """
 
@@ -36,14 +38,14 @@ class Retry(NamedTuple):
     tried_s: float | None
 
     def wait_s(self, now_s: float, *, hurried: bool) -> float:
-        """Return in how many seconds it may be sent; where the host is in a hurry, as soon as the collector allows."""
+        """Return the seconds until it may be sent; if hurried, as soon as the collector allows."""
         wait_s = (self.not_before_s if hurried else self.due_s) - now_s
         clock_was_set_back = self.tried_s is not None and now_s < self.tried_s - EXCHANGE_S
         return 0.0 if clock_was_set_back else max(wait_s, 0.0)
 
 
 def pending(connection: sqlite3.Connection) -> list[Retry]:
-    """Return all uploads under way, the least recently tried first."""
+    """Return all uploads under way, least recently tried first."""
     rows = connection.execute(
         "SELECT id, COALESCE(due, 0), COALESCE(not_before, 0), tried"
         " FROM uploads LEFT JOIN retries ON upload = id ORDER BY turn"
@@ -52,17 +54,17 @@ def pending(connection: sqlite3.Connection) -> list[Retry]:
 
 
 def are_due(connection: sqlite3.Connection, instant_s: float) -> bool:
-    """Whether an upload was due at an instant already."""
+    """Whether any upload was already due at an instant."""
     return any(retry.due_s <= instant_s for retry in pending(connection))
 
 
 def begin(connection: sqlite3.Connection, upload_id: str, now_s: float) -> None:
-    """Take note that a new upload is being sent."""
+    """Note that a new upload is being sent."""
     connection.execute("INSERT INTO retries VALUES (?, ?, 0, ?, 0, 0)", (upload_id, now_s + EXCHANGE_S, now_s))
 
 
 def claim(connection: sqlite3.Connection, retry: Retry, now_s: float) -> bool:
-    """Take note that an upload is being sent again; return false if it is no longer as it was planned."""
+    """Note that an upload is being sent again; return False if it changed since it was planned."""
     if retry not in pending(connection):
         return False
     connection.execute(
@@ -73,13 +75,13 @@ def claim(connection: sqlite3.Connection, retry: Retry, now_s: float) -> bool:
 
 
 def fail(connection: sqlite3.Connection, upload_id: str, now_s: float, retry_after_s: float, uniform: Uniform) -> None:
-    """Take note that an attempt came to nothing: the same bytes are sent again after a back-off of this upload's own.
+    """Note that an attempt failed: the same bytes are sent again after this upload's own back-off.
 
     Args:
         connection: within a write transaction.
-        upload_id: that of the upload, which may be settled by now.
+        upload_id: the id of the upload, which may be settled by now.
         now_s: Unix seconds.
-        retry_after_s: how long the collector asked to be left alone with it.
+        retry_after_s: how many seconds the collector asked to wait.
         uniform: the source of jitter.
 
     """
@@ -93,12 +95,12 @@ def fail(connection: sqlite3.Connection, upload_id: str, now_s: float, retry_aft
 
 
 def refuse(connection: sqlite3.Connection, upload_id: str, due_s: float, refusals: int) -> None:
-    """Take note of the time, which nothing hurries, at which a refused report is sent again in a new upload."""
+    """Note when a refused report is sent again in a new upload; nothing hurries it."""
     connection.execute("INSERT INTO retries VALUES (?, ?, ?, NULL, 0, ?)", (upload_id, due_s, due_s, refusals))
 
 
 def refusals(connection: sqlite3.Connection, upload_id: str) -> int:
-    """Return how often the report of an upload was refused before; 0 for an upload of reports that never were."""
+    """Return how often the report of an upload was refused before; 0 for new reports."""
     row = connection.execute("SELECT refusals FROM retries WHERE upload = ?", (upload_id,)).fetchone()
     return 0 if row is None else int(row[0])
 

@@ -1,11 +1,11 @@
-"""The keeper: one thread a process that owns the connection to the ledger and does one job after the other.
+"""The ledger thread: it owns its process's connection to the ledger and does one job at a time.
 
-A caller waits for its job as long as it likes and no longer. Whoever comes first, the caller who gives up or the
-keeper who is about to commit, decides whether the job counts; when a commit itself hangs, its outcome is unknown to the
-caller, but whole.
+A caller chooses how long to wait for its job. Whoever comes first, the caller who gives up or the
+thread about to commit, decides whether the job counts. If a commit itself hangs, the caller does
+not know its outcome, but the job is done either completely or not at all.
 
-The connection lives in the thread's own frame. After a fork the child has neither the thread nor a way to reach, close
-or finalise the connection, all of which would harm the parent's.
+The connection lives in the thread's own frame. After a fork the child has neither the thread nor a
+way to reach, close or finalise the connection, any of which would harm the parent's.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Work = Callable[[sqlite3.Connection], Any]
 
 WRITE, READ, BARE = "BEGIN IMMEDIATE", "BEGIN", ""
-"""How a job begins; ``BARE`` is for statements that cannot be part of a transaction."""
+"""How a job begins. ``BARE`` is for statements that cannot be part of a transaction."""
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class _AbandonedError(Exception):
 
 
 class _Job(Generic[T]):
-    """A piece of work, and what came of it."""
+    """A piece of work and its result."""
 
     def __init__(self, work: Callable[[sqlite3.Connection], T], begin: str) -> None:
         self.work = work
@@ -52,18 +52,19 @@ class _Job(Generic[T]):
         return self._decision.locked()
 
     def decide(self) -> bool:
-        """Whether the one who asks is the first: to commit the job, or to abandon it."""
+        """Return whether the caller is the first to decide: to commit the job, or to abandon it."""
         return self._decision.acquire(blocking=False)
 
 
-class Keeper:
+class LedgerThread:
     """Does jobs on one ledger, in one process.
 
     Attributes:
-        path: the ledger's file, or none when it is kept in memory.
-        process: the process that this keeper works in.
+        path: the ledger's file; None if it is kept in memory.
+        process: the process that this thread works in.
         is_open: whether it holds the file open at the moment.
-        problem: what was wrong with the latest job's ledger and what to do, or none.
+        problem: what was wrong with the ledger at the latest job and what to do; None if nothing
+            was.
 
     """
 
@@ -84,8 +85,8 @@ class Keeper:
         """Return what the work returns, done within a transaction of its own.
 
         Raises:
-            LedgerBusyError: if it was not done in time (then it is not done at all, unless its commit was under way),
-                or another process holds the ledger.
+            LedgerBusyError: if it was not done in time, or another process holds the ledger. A job
+                that was not done in time is not done at all, unless its commit was under way.
             LedgerError: if the ledger cannot be used; ``problem`` says the same.
 
         """
@@ -100,7 +101,7 @@ class Keeper:
         return job.result
 
     def prepare(self, work: Work = lambda _: None, *, begin: str = READ) -> None:
-        """Open the ledger soon and do some work, without waiting for it.
+        """Open the ledger soon and do a job, without waiting for it.
 
         Raises:
             LedgerError: if no thread can be started; ``problem`` says the same.
@@ -114,13 +115,13 @@ class Keeper:
         self._jobs.put(pause)
 
     def stop(self) -> None:
-        """Finish the jobs given so far, close the connection and end."""
+        """Finish the jobs queued so far, close the connection and end."""
         with self._starting:
             if self._thread is not None:
                 self._jobs.put(None)
 
     def close(self, timeout_s: float) -> None:
-        """Stop, and wait so many seconds at most until it is done."""
+        """Stop, and wait up to ``timeout_s`` seconds for the thread to end."""
         self.stop()
         if self._thread is not None:
             self._thread.join(timeout_s)
@@ -130,7 +131,7 @@ class Keeper:
             return
         with self._starting:
             if self._thread is None:
-                thread = threading.Thread(target=self._serve, name="hearsay-keeper", daemon=True)
+                thread = threading.Thread(target=self._serve, name="hearsay-ledger", daemon=True)
                 try:
                     thread.start()
                 except RuntimeError:
@@ -165,14 +166,14 @@ class Keeper:
             self.problem = None
         except _AbandonedError:
             pass
-        except BaseException as error:  # noqa: BLE001 the thread must outlive whatever a job meets
+        except BaseException as error:  # noqa: BLE001 the thread must outlive any failure of a job
             job.error = self._explain(error)
         finally:
             job.finished.set()
         return connection if self.is_open else None
 
     def _ready(self, connection: sqlite3.Connection | None) -> sqlite3.Connection:
-        """Open the ledger if need be; a file that took the place of the first one opened has a budget of its own."""
+        """Open the ledger if necessary; refuse a file that has replaced the first one opened."""
         if self.path is not None and self._file not in (None, ledger_file.identify(self.path)):
             self._close(connection)
             raise LedgerError(

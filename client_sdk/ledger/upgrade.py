@@ -1,8 +1,8 @@
-"""How a ledger that an earlier version of the SDK wrote becomes one of the present schema.
+"""How a ledger of an earlier version of the SDK becomes one of the present schema.
 
-Version 2 knew of a charge which period and which month it counted towards, by the names that they had then. What is
-left of its day is the days that all of it allows, from the first to the last: the charge counts towards whatever period
-holds one of them. Nothing is forgotten, and nothing can be spent anew.
+Version 2 recorded the names of the period and the month that a charge counted towards, not its day.
+The charge gets a first and a last day: those that all its names allow. It counts towards every
+period that holds one of these days. Nothing is forgotten, and nothing can be spent again.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
     import sqlite3
 
 OLDEST_VERSION = 2
-"""The oldest schema that can be carried over: version 1 did not keep the time, so that days could be spent again."""
+"""The oldest schema that can be upgraded. Version 1 did not keep the time, so that days could be
+spent again."""
 
 OVER = ""
-"""How version 2 named a period that was over when its user opted out."""
+"""Version 2's name for a period that was over when its user opted out."""
 
 
 def upgrade(connection: sqlite3.Connection) -> None:
-    """Carry a ledger over to the present schema, in one transaction; nothing is done to one that has it."""
+    """Upgrade a ledger to the present schema, in one transaction, unless it has it."""
     if _version(connection) == create.SCHEMA_VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -34,7 +35,7 @@ def upgrade(connection: sqlite3.Connection) -> None:
             _date_charges(connection)
             connection.execute(create.QUEUED_ONCE)
             connection.execute(create.RETRIES)
-            for evidence in ("birth", "file_system"):  # of the file's origin, noted when it can be told
+            for evidence in ("birth", "file_system"):  # parts of the file's origin, noted when they are known
                 connection.execute(f"ALTER TABLE device ADD COLUMN {evidence} TEXT")
             connection.execute(f"PRAGMA user_version = {create.SCHEMA_VERSION}")
         connection.execute("COMMIT")
@@ -47,9 +48,9 @@ def possible_days(budget_window: str, month: str, window: str, latest: date) -> 
     """Return the first and the last day on which a charge of version 2 may have been made.
 
     Args:
-        budget_window: the period of the first ceiling then, or `OVER`.
+        budget_window: the period of the first ceiling at the time, or `OVER`.
         month: the month, or `OVER`.
-        window: what the charge is for: a window, within which it was made, or words.
+        window: the window of the charge, within which it was made, or words that name none.
         latest: the latest day that the ledger has seen.
 
     """
@@ -66,7 +67,7 @@ def possible_days(budget_window: str, month: str, window: str, latest: date) -> 
 def _date_charges(connection: sqlite3.Connection) -> None:
     (latest_s,) = connection.execute("SELECT latest_s FROM device").fetchone()
     latest = Window.of(WindowKind.DAY, latest_s).first_day
-    charges = connection.execute(
+    rows = connection.execute(
         "SELECT metric, edition, window, budget_window, month, nanos, attos, reported FROM charges"
     ).fetchall()
     connection.execute("DROP TABLE charges")  # and its indices
@@ -76,7 +77,7 @@ def _date_charges(connection: sqlite3.Connection) -> None:
         "INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
             (metric, edition, window, *possible_days(budget_window, month, window, latest), *rest)
-            for metric, edition, window, budget_window, month, *rest in charges
+            for metric, edition, window, budget_window, month, *rest in rows
         ),
     )
 

@@ -1,17 +1,22 @@
 """The shared vocabulary of client, collector and estimator.
 
+It imports the standard library only. Its sub-packages, from the roof down: ``registry``
+(metrics.toml), ``mechanisms`` (laws and perturbation), ``domain`` (kinds of answers) and ``wire``
+(bodies that travel).
+
 Compatibility policy, for as long as ``schema = 1`` and ``/v1`` are served:
 
-* the meaning of a definition never changes: the same definition has the same channel integers and the same edition in
-  every version and on every machine;
-* what ``mechanism = "auto"`` chooses for a domain and an epsilon never changes; a version that lacks the mechanism
-  refuses the definition;
-* bodies of the wire are closed: a new field means a new version of the wire;
-* refusal codes are never renamed or given another meaning; new ones may come with a new version of the wire.
+* The meaning of a definition never changes: the same definition has the same channel integers and
+  the same edition in every version and on every machine.
+* What ``mechanism = "auto"`` chooses for a domain and an epsilon never changes. A version that
+  lacks the mechanism refuses the definition.
+* Bodies of the wire are closed: a new field means a new version of the wire.
+* Refusal codes are never renamed or given another meaning. A new version of the wire may add codes.
 """
 
 from client_sdk.protocol.budget import Budget, Strategy
-from client_sdk.protocol.channel import COIN_SCALE, Channel, Coins
+from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.coins import COIN_SCALE, Coins
 from client_sdk.protocol.domain import Boolean, Category, Count, Cross, Domain, Filled, Label, Number, Ordinal, Subset
 from client_sdk.protocol.errors import HearsayError, OutsideDomainError, RegistryError, UnknownMetricError, WindowError
 from client_sdk.protocol.metric import Metric

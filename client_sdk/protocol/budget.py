@@ -1,4 +1,4 @@
-"""The ceilings that a device keeps, and how it spreads what they allow over its questions and its life."""
+"""The ceilings that a device keeps, and how it spreads its budget over questions and time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from fractions import Fraction
 from client_sdk.protocol.window import WindowKind
 
 ATTOS = 10**18
-"""Deltas are summed up in integers of one part in 10**18, each rounded up: exact sums, for ever."""
+"""Units per delta of 1. Deltas are rounded up to whole units, so that their sums are exact for
+ever."""
 
 
 class Strategy(StrEnum):
@@ -19,10 +20,11 @@ class Strategy(StrEnum):
     """All of them."""
 
     SAMPLE = "sample"
-    """A few, drawn anew for each window; each at its full epsilon."""
+    """A few, drawn anew for each window and answered at their full epsilon."""
 
     PACE = "pace"
-    """All of them, but only in so many windows that the lifetime ceiling lasts until the last question expires."""
+    """All of them, but in few enough windows that the lifetime ceiling lasts until the last
+    question expires."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +32,14 @@ class Budget:
     """Ceilings in billionths of epsilon, rounded down.
 
     Attributes:
-        window: the period that the first ceiling speaks of; also the metrics' window where they name none.
-        per_window_nanos: what all reports made within one such period may cost together.
-        lifetime_nanos: what all reports that a device ever makes may cost together.
-        per_month_nanos: what all reports made within a calendar month (UTC) may cost together; or none.
-        lifetime_attos: what the deltas of all reports may add up to, in parts of 10**18.
+        window: the period of the first ceiling; also the window of metrics that name none.
+        per_window_nanos: the most that all reports made within one such period may cost.
+        lifetime_nanos: the most that all reports of a device may ever cost.
+        per_month_nanos: the most that all reports made within a calendar month (UTC) may cost; None
+            if there is no such ceiling.
+        lifetime_attos: the most that the deltas of all reports may add up to, in units of 10**-18.
         strategy: which questions a device answers in a window.
-        answers: how many, where they are drawn; else none.
+        answers: how many questions are drawn per window; None if none are drawn.
 
     """
 
@@ -50,11 +53,11 @@ class Budget:
 
     @property
     def least_ceiling_nanos(self) -> int:
-        """What a single report may cost at most."""
+        """The most that a single report may cost."""
         ceilings = (self.per_window_nanos, self.lifetime_nanos, self.per_month_nanos)
         return min(ceiling for ceiling in ceilings if ceiling is not None)
 
 
 def attos_ceiling(delta: Fraction) -> int:
-    """Return a delta in parts of 10**18, rounded up: what it is charged."""
+    """Return a delta in units of 10**-18, rounded up: what a report is charged."""
     return -(-delta * ATTOS // 1)

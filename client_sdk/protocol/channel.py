@@ -1,8 +1,8 @@
 """A mechanism is a finite channel: an input symbol in, a distribution over output symbols out.
 
-Everything follows from that: a report is one output symbol; what must be kept of n reports is their tally; estimation
-inverts the channel; privacy is a property of the channel's integers (Dwork & Roth 2014, definition 2.4, for a finite
-alphabet).
+Everything follows from that. A report is one output symbol. The tally of n reports holds all that
+they say. Estimation inverts the channel. Privacy is a property of the channel's integers (Dwork &
+Roth 2014, definition 2.4, for a finite alphabet).
 """
 
 from __future__ import annotations
@@ -11,45 +11,28 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Protocol
 
+from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.epsilon import nanos_ceiling
-
-COIN_BITS = 64
-COIN_SCALE = 2**COIN_BITS
-"""Denominator of every coin: a numerator from 0 to COIN_SCALE is a probability."""
-
-
-PURE = Fraction(0)
-"""The delta of a mechanism whose epsilon holds without exception."""
-
-
-class Coins(Protocol):
-    """Where random decisions come from. The SDK's are fresh from the operating system; a test scripts them."""
-
-    def bernoulli(self, numerator: int) -> bool:
-        """Return true with probability numerator / 2**64, for a numerator from 0 to 2**64."""
-
-    def below(self, bound: int) -> int:
-        """Return a uniform integer from 0 to bound - 1, for a bound from 1 to 2**64."""
 
 
 class Channel(Protocol):
-    """What every mechanism is.
+    """The interface of every mechanism.
 
-    The number of coins that ``perturb`` asks for is the same for every input, so that neither running time nor the
-    state of a generator tells anything.
+    ``perturb`` draws the same number of coins for every input, so that neither its running time nor
+    the state of a generator reveals the input.
     """
 
     @property
     def name(self) -> str:
-        """The mechanism's name, as in the registry."""
+        """The mechanism's name in the registry."""
 
     @property
     def inputs(self) -> int:
-        """How many input symbols there are: k, the integers 0..k-1."""
+        """The number of input symbols, k; they are the integers 0..k-1."""
 
     @property
     def symbols(self) -> int:
-        """How many output symbols there are: m, the integers 0..m-1."""
+        """The number of output symbols, m; they are the integers 0..m-1."""
 
     @property
     def integers(self) -> Mapping[str, int | tuple[int, ...]]:
@@ -57,17 +40,21 @@ class Channel(Protocol):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest P(symbol|x) / P(symbol|x') over symbols and inputs, but for `delta`: e to the exact epsilon."""
+        """The largest P(symbol|x) / P(symbol|x') over symbols and inputs: e to the exact epsilon.
+
+        Where `delta` is above 0 this ratio may be exceeded, by as much as `delta` allows.
+        """
 
     @property
     def delta(self) -> Fraction:
-        """The most by which a probability exceeds `worst_ratio` times that of another input; `PURE` for most.
+        """The most by which a probability exceeds `worst_ratio` times another input's.
 
-        Exact: the largest sum over symbols of max(0, P(symbol|x) - worst_ratio * P(symbol|x')).
+        It is exact: the largest sum over symbols of max(0, P(symbol|x) - worst_ratio *
+        P(symbol|x')). It is `PURE` for most mechanisms.
         """
 
     def __hash__(self) -> int:
-        """Hash by the law: channels are equal where their integers are."""
+        """Hash by the law: channels with equal integers are equal."""
 
     def probability(self, symbol: int, given: int) -> Fraction:
         """Return P(symbol | input ``given``), exactly."""
@@ -77,5 +64,5 @@ class Channel(Protocol):
 
 
 def epsilon_nanos(channel: Channel) -> int:
-    """Return the channel's exact epsilon in billionths, rounded up: what one report is charged."""
+    """Return the channel's exact epsilon in billionths, rounded up: the charge for one report."""
     return nanos_ceiling(channel.worst_ratio)

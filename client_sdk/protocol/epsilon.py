@@ -1,7 +1,7 @@
-"""Epsilon as a definition asks for it, and as it is charged.
+"""Epsilon: as a definition requests it, and as it is charged.
 
-A definition asks for a number or for ``ln`` of a number. What is declared, charged and printed is computed back from
-the integers of the channel, in whole billionths, rounded up.
+A definition requests a number or ``ln`` of a number. The epsilon that is declared, charged and
+printed is computed from the integers of the channel, in whole billionths, rounded up.
 """
 
 from __future__ import annotations
@@ -14,21 +14,27 @@ from fractions import Fraction
 from client_sdk.protocol.exact import exp_floor, float_ceiling, ln_ceiling
 
 NANOS = 10**9
-"""Charges are integers of one billionth of epsilon: exact sums, for ever."""
+"""Units per epsilon of 1. Charges are whole billionths, so that their sums are exact for ever."""
 
-LEAST = Decimal("0.000001")
-"""Below it a million devices learn less than one does at epsilon 1: a slip, not a wish."""
+LEAST_EPSILON = Decimal("0.000001")
+"""The least epsilon. Below it a million devices tell less than one device at epsilon 1, which
+nobody can want."""
 
-GREATEST = Decimal(20)
-"""Above it a lie is rarer than one in 10**8, and 64-bit numerators no longer resolve it."""
+GREATEST_EPSILON = Decimal(20)
+"""The greatest epsilon. Above it fewer than one report in 10**8 would lie, and 64-bit numerators
+would no longer resolve that."""
+
+PURE = Fraction(0)
+"""The delta of a mechanism whose epsilon holds without exception."""
 
 _LOGARITHM = re.compile(r"ln +([0-9]{1,40}(?:\.[0-9]{1,40})?)")
-"""Plain ASCII digits, the same to every language's reader; 40 of them are more than any channel resolves."""
+"""Plain ASCII digits, which every language reads alike; 40 of them are more than any channel
+resolves."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedEpsilon:
-    """Epsilon as a definition asks for it.
+    """Epsilon as a definition requests it.
 
     Attributes:
         odds: a rational no larger than e**epsilon, exact where the definition says ``ln``.
@@ -54,8 +60,10 @@ class RequestedEpsilon:
         epsilon = Decimal(raw) if isinstance(raw, int) else Decimal(str(raw))
         if not epsilon.is_finite():
             raise ValueError(f"must be finite, not {epsilon}")
-        if not LEAST <= epsilon <= GREATEST:  # as decimals: 1e999999999 as a fraction would fill the memory
-            raise ValueError(f"must be from {LEAST:g} to {GREATEST:g}, not {epsilon:.6g}")
+        if (
+            not LEAST_EPSILON <= epsilon <= GREATEST_EPSILON
+        ):  # as decimals: 1e999999999 as a fraction would fill the memory
+            raise ValueError(f"must be from {LEAST_EPSILON:g} to {GREATEST_EPSILON:g}, not {epsilon:.6g}")
         return cls(odds=exp_floor(Fraction(epsilon)), text=str(raw))
 
     @classmethod
@@ -64,16 +72,18 @@ class RequestedEpsilon:
         if match is None:
             raise ValueError(f'must be a number such as 1.0, or a text such as "ln 3", not {raw!r}')
         odds = Fraction(match[1])
-        if not exp_floor(Fraction(LEAST)) <= odds <= exp_floor(Fraction(GREATEST)):
-            raise ValueError(f"must be the ln of a number from e^{LEAST:g} to e^{GREATEST:g}, not {raw!r}")
+        if not exp_floor(Fraction(LEAST_EPSILON)) <= odds <= exp_floor(Fraction(GREATEST_EPSILON)):
+            raise ValueError(
+                f"must be the ln of a number from e^{LEAST_EPSILON:g} to e^{GREATEST_EPSILON:g}, not {raw!r}"
+            )
         return cls(odds=odds, text=raw)
 
 
 def nanos_ceiling(ratio: Fraction) -> int:
-    """Return ln(ratio) in billionths, rounded up: what a worst ratio of probabilities is charged."""
+    """Return ln(ratio) in billionths, rounded up: the charge for a worst ratio of probabilities."""
     return -(-ln_ceiling(ratio) * NANOS // 1)
 
 
 def as_float(nanos: int) -> float:
-    """Return billionths of epsilon as a float that is never below them."""
+    """Return billionths of epsilon as a float that is never below the exact value."""
     return float_ceiling(Fraction(nanos, NANOS))

@@ -1,7 +1,7 @@
-"""What can be wrong, said for people.
+"""The errors of the vocabulary, with messages for people.
 
-Every error names the thing that is wrong and what to do about it, and carries that as data. None ever carries the
-value that a user answered. The base class is there to be caught, never to be raised.
+Every error says what is wrong and what to do about it, and carries both as data. No error ever
+carries a user's answer. The base class is there to be caught, never to be raised.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ class RegistryError(HearsayError):
     """A registry that cannot be used.
 
     Attributes:
-        mistakes: where in the file, for example ``metric.os.epsilon``, and what is wrong there; never empty.
+        mistakes: pairs of a place in the file, for example ``metric.os.epsilon``, and what is wrong
+            there; never empty.
 
     """
 
     def __init__(self, place: str, problem: str) -> None:
-        """Say where in the registry what is wrong."""
+        """Say what is wrong and where in the registry."""
         super().__init__(f"{place}: {problem}")
         self.mistakes: tuple[tuple[str, str], ...] = ((place, problem),)
 
     @classmethod
     def of(cls, mistakes: Sequence[tuple[str, str]]) -> RegistryError:
-        """Return one error that names several mistakes, a line each."""
+        """Return one error that names several mistakes, each on its own line."""
         error = cls(*mistakes[0])
         error.args = ("\n".join(f"{place}: {problem}" for place, problem in mistakes),)
         error.mistakes = tuple(mistakes)
@@ -43,7 +44,7 @@ class UnknownMetricError(HearsayError):
     """A name that the registry does not define.
 
     Attributes:
-        metric: the name that was asked for.
+        metric: the unknown name.
 
     """
 

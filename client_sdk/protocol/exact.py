@@ -1,8 +1,9 @@
 """Directed exponential and logarithm: the same integers on every machine.
 
-``decimal`` rounds ``exp`` and ``ln`` correctly, half to even, whatever the machine; one unit in the last place to
-either side therefore encloses the true value. libm makes no such promise, so that two machines could derive different
-channels from one definition (and would then refuse each other's reports).
+``decimal`` rounds ``exp`` and ``ln`` correctly, half to even, on every machine. One unit in the
+last place to either side therefore encloses the true value. libm makes no such promise: two
+machines could derive different channels from one definition, and would then refuse each other's
+reports.
 """
 
 from __future__ import annotations
@@ -40,13 +41,16 @@ def ln_ceiling(ratio: Fraction) -> Fraction:
 
 
 def root_floor(value: Fraction, degree: int) -> Fraction:
-    """Return a rational no larger than the root of a degree of a value from 1 up, by less than one part in 10**46."""
+    """Return a rational no larger than the ``degree``-th root of a value of at least 1.
+
+    The relative error is below one part in 10**46.
+    """
     below = _DOWN.divide(Decimal(value.numerator), Decimal(value.denominator))
     logarithm = _DOWN.next_minus(_DOWN.ln(below)) if below > 1 else Decimal(0)
     return Fraction(_DOWN.next_minus(_DOWN.exp(_DOWN.divide(logarithm, Decimal(degree)))))
 
 
 def float_ceiling(value: Fraction) -> float:
-    """Return the least float that is not below the value: a privacy loss rounds up wherever it becomes a float."""
+    """Return the least float that is not below the value, so that a privacy loss rounds up."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else nextafter(nearest, float("inf"))

@@ -12,18 +12,20 @@ from client_sdk.protocol.errors import WindowError
 DAY_S = 86_400
 
 GRACE_S = 3 * DAY_S
-"""Seconds after its end during which a window still takes reports, unless the collector is told otherwise.
+"""Seconds after its end during which a window still takes reports, unless the collector is
+configured otherwise.
 
-Three days: a device that is off over a weekend still reports. It is also how long a client goes on offering a report.
+Three days let a device that is off over a weekend still report. A client offers a report as long.
 """
 
 CLOCK_SKEW_S = 600
-"""Seconds that a device's clock may be ahead of the collector's before its window is one of the future."""
+"""Seconds that a device's clock may be ahead of the collector's before its window counts as
+future."""
 
 MONTHS = 12
 
 LATEST_YEAR = 9998
-"""The year after still has dates, so that every window has an end."""
+"""The last year whose windows have an end: `datetime` ends with the year after it."""
 
 
 class WindowKind(StrEnum):
@@ -79,10 +81,10 @@ class Window:
         return _next_first_day(self.kind, self.first_day) - timedelta(days=1)
 
     def later(self, windows: int) -> Window:
-        """Return the window that begins so many windows after this one, at least 0.
+        """Return the window that begins ``windows`` windows after this one, for at least 0.
 
         Raises:
-            WindowError: if no calendar goes so far.
+            WindowError: if that is beyond the last date.
 
         """
         try:
@@ -97,10 +99,10 @@ class Window:
 
     @staticmethod
     def parse(text: str) -> Window:
-        """Return the window that a text names: one that ends after Unix time 0.
+        """Return the window that a text names. It ends after Unix time 0.
 
         Raises:
-            WindowError: if the text names none in the one canonical form.
+            WindowError: if the text is not the canonical name of a window.
 
         """
         return _parse(text)

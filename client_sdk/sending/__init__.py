@@ -1,4 +1,4 @@
 """When and how waiting reports leave the device.
 
-Imports the ledger, the host, results and the protocol; only `transport` imports requests.
+Imports answers, the ledger, the host, results and the protocol. Only `transport` imports requests.
 """

@@ -1,6 +1,7 @@
-"""How long an exchange over HTTP may take altogether.
+"""How long an exchange over HTTP may take in total.
 
-A socket's own timeout begins anew with every byte that comes, so that an answer which drips would never end.
+A socket's own timeout starts again with every byte that arrives, so that an answer which arrives
+byte by byte would never end.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from collections.abc import Iterator
 from typing import Any
 
 
-class Deadline:
-    """Cuts the connection of an exchange that takes too long. For one exchange on one connection."""
+class ExchangeDeadline:
+    """Cuts the connection of one exchange that takes too long."""
 
     def __init__(self, limit_s: float) -> None:
-        """Take how many seconds an exchange may last."""
+        """Take the number of seconds that an exchange may last."""
         self._limit_s = limit_s
         self._lock = threading.Lock()
         self._connection: socket.socket | None = None
@@ -24,13 +25,14 @@ class Deadline:
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
-        """Hold the exchange that the context is to its time.
+        """Limit the exchange within the context to its time.
 
-        Where no thread is to be had it has the socket's own limits only. Python 3.12 starts none once the main thread
-        has ended, as in a program that asks for a flush at its exit, or whose other threads go on.
+        If no thread can be started, only the socket's own limits hold. Python 3.12 starts none
+        after the main thread has ended, for example in a program that flushes at its exit.
 
         Raises:
-            TimeoutError: if it took longer, whatever else came of it: an answer that was cut short may look whole.
+            TimeoutError: if the exchange took longer, whatever its result: an answer that was cut
+                short may look whole.
 
         """
         timer = threading.Timer(self._limit_s, self._cut)
@@ -48,8 +50,8 @@ class Deadline:
             if self._is_over:
                 raise TimeoutError
 
-    def watching(self, pool: Any) -> Any:  # noqa: ANN401 a pool of urllib3's, which is not imported here
-        """Return a pool of connections, whose new ones this deadline holds."""
+    def watching(self, pool: Any) -> Any:  # noqa: ANN401 a pool of urllib3, which is not imported here
+        """Return the pool, with this deadline watching its new connections."""
         watch = self._watch
 
         class Watched(type(pool).ConnectionCls):  # type: ignore[misc] # the class is an argument's
@@ -62,7 +64,7 @@ class Deadline:
         return pool
 
     def _watch(self, connection: socket.socket) -> None:
-        """Hold a connection by a handle of our own: TLS takes the first one over."""
+        """Keep a handle of our own on a connection, because TLS takes over the first one."""
         with self._lock:
             self._connection = connection.dup()
         if self._is_over:
@@ -72,5 +74,5 @@ class Deadline:
         with self._lock:
             self._is_over = True
             if self._connection is not None:
-                with contextlib.suppress(OSError):  # it may have ended by itself
+                with contextlib.suppress(OSError):  # the connection may have ended by itself
                     self._connection.shutdown(socket.SHUT_RDWR)

@@ -1,7 +1,8 @@
-"""What an attempt to upload came to, and how long to wait before the next: decisions only, no IO.
+"""What the answer to an upload means: accepted, rejected, or to be sent again. Decisions, no IO.
 
-An upload is given up only when the collector speaks about this very body. Everything else may be somebody between (a
-captive portal, a proxy that wants a login, a wrong route), and passes.
+An upload is given up only if the collector speaks about this very body. Every other answer may come
+from somebody in between (a captive portal, a proxy that requires a login, a wrong route), and is
+temporary.
 """
 
 from __future__ import annotations
@@ -14,34 +15,27 @@ from client_sdk.protocol.wire.malformed import MalformedError
 from client_sdk.protocol.wire.report import Verdict
 
 OK = 200
-
-
 UNAUTHORIZED = 401
-
-
 FORBIDDEN = 403
-
-
 TOO_MANY = 429
-
-
 UNAVAILABLE = 503
 
 PERMANENT_STATUSES = frozenset({400, 413, 415, 422})
-"""Malformed, too large, of the wrong type, not understood: the same bytes will never fare better, if it is the
-collector who says so."""
+"""Malformed, too large, of the wrong type, not understood: if the collector says so, the same bytes
+will never be accepted."""
 
 RETRY_AFTER_CEILING_S = 3600.0
-"""The longest wait that a server can ask for: more would let a mistaken header silence devices for good."""
+"""The longest wait that a server can ask for. More would let a mistaken header silence devices for
+good."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back over HTTP.
+    """A reply over HTTP.
 
     Attributes:
         status: the status code.
-        retry_after: the header of that name, or none.
+        retry_after: the header of that name; None if there is none.
         body: the body, or as much of it as was read.
 
     """
@@ -53,21 +47,21 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """The collector has counted what it accepts."""
+    """The collector has counted the reports that it accepts."""
 
     verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The collector will never take these bytes."""
+    """The collector will never accept these bytes."""
 
     status: int
 
 
 @dataclass(frozen=True, slots=True)
 class Transient:
-    """Try the same bytes again.
+    """The same bytes are to be sent again.
 
     Attributes:
         retry_after_s: the least number of seconds to wait, from 0 to `RETRY_AFTER_CEILING_S`.
@@ -77,16 +71,16 @@ class Transient:
     retry_after_s: float = 0.0
 
 
-Outcome = Acknowledged | Rejected | Transient
+AttemptOutcome = Acknowledged | Rejected | Transient
 
 
-def judge(reply: Reply | None, reports: int, now_s: float) -> Outcome:
-    """Return what an attempt came to.
+def judge(reply: Reply | None, reports: int, now_s: float) -> AttemptOutcome:
+    """Return the outcome of an attempt.
 
     Args:
-        reply: what came back, or none if nothing did.
-        reports: how many reports were sent.
-        now_s: Unix seconds, to read a date by.
+        reply: the reply; None if nothing came back.
+        reports: the number of reports that were sent.
+        now_s: Unix seconds, against which a date is read.
 
     """
     if reply is None:
@@ -97,23 +91,23 @@ def judge(reply: Reply | None, reports: int, now_s: float) -> Outcome:
         try:
             return Acknowledged(Verdict.decode(reply.body, reports))
         except MalformedError:
-            pass  # somebody else answered, such as the login page of a captive portal
+            pass  # another program answered, such as a captive portal
     return Transient(retry_after_s(reply.retry_after, now_s))
 
 
 def explain(reply: Reply | None) -> str:
-    """Return what a developer should know of an attempt that came to nothing, and will be made again."""
+    """Return what a developer should know about an attempt that failed and will be repeated."""
     if reply is None:
         return "the collector could not be reached; reports wait: is its address right, and this device online?"
     if reply.status == UNAVAILABLE:
-        return "the collector's store does not answer; reports wait: see to the collector"
+        return "the collector's store does not answer; reports wait: check the collector"
     if reply.status in (UNAUTHORIZED, FORBIDDEN):
         return (
             f"the collector's address answered with status {reply.status}; reports wait: does upload_key hold a secret "
             "of an upload key that the collector has?"
         )
     if reply.status == TOO_MANY:
-        return "the collector takes no more for now, from this address or by this upload key; reports wait"
+        return "the collector accepts no more for now from this address or with this upload key; reports wait"
     return (
         f"the collector's address answered with status {reply.status} and no verdict; reports wait: "
         "is it the base URL of a collector, such as https://telemetry.example.com?"
@@ -121,7 +115,7 @@ def explain(reply: Reply | None) -> str:
 
 
 def _is_the_collectors(reply: Reply) -> bool:
-    """Whether an error is a problem document (RFC 9457) with a code, as the collector's are and a proxy's are not."""
+    """Whether an error is a problem document (RFC 9457) with a code, as only a collector sends."""
     try:
         problem = json.loads(reply.body)
     except (ValueError, RecursionError):
@@ -130,10 +124,10 @@ def _is_the_collectors(reply: Reply) -> bool:
 
 
 def retry_after_s(header: str | None, now_s: float) -> float:
-    """Return the seconds that a ``Retry-After`` asks for (RFC 9110, section 10.2.3), clamped; 0 if it says nothing.
+    """Return the seconds that a ``Retry-After`` asks for, clamped; 0 if it asks for nothing.
 
     Args:
-        header: seconds, or a date.
+        header: seconds or a date (RFC 9110, section 10.2.3); None if there was no header.
         now_s: Unix seconds.
 
     """

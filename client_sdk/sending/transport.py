@@ -1,4 +1,4 @@
-"""How an upload travels. The only importer of requests."""
+"""How an upload travels. This is the only module that imports requests."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from client_sdk.sending.retry import Reply
 if TYPE_CHECKING:
     import requests
 
-    from client_sdk.sending.deadline import Deadline
+    from client_sdk.sending.deadline import ExchangeDeadline
 
 REPORTS_PATH = "/v1/reports"
 
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 30.0
-"""A collector writes to disk before it answers; beyond half a minute it is better to ask again."""
+"""A collector writes to disk before it answers. After half a minute it is better to try again."""
 
 DEADLINE_S = 60.0
-"""For the whole exchange: each byte of a reply could otherwise take the whole read timeout."""
+"""The limit of the whole exchange: otherwise each byte of a reply could take the whole read
+timeout."""
 
 MAX_REPLY_BYTES = 65_536
-"""As large as an upload; a verdict on 256 refused reports is a quarter of it."""
+"""As large as an upload. A verdict on 256 refused reports takes a quarter of it."""
 
 _HEADERS = {
     "Accept": "application/json",
@@ -31,29 +32,36 @@ _HEADERS = {
     "Content-Type": "application/json",
     "User-Agent": "hearsay",
 }
-"""All there is but for an app's key, and the same on every device: versions and languages would tell devices apart."""
+"""All headers but an app's key, and the same on every device: versions and languages would
+distinguish devices."""
 
 
 class Transport(Protocol):
-    """Whatever can bring an upload to a collector."""
+    """Anything that can bring an upload to a collector."""
 
     def post(self, body: bytes) -> Reply | None:
-        """Deliver the body of an upload once; return what came back, or none if nothing did."""
+        """Deliver the body of an upload once; return the reply, or None if nothing came back."""
 
 
 class HttpTransport:
     """Brings uploads to a collector over HTTP.
 
-    Each upload has a connection of its own: a lasting one would link uploads, and a child process would share it.
+    Each upload has its own connection: a lasting one would link uploads, and a child process would
+    share it.
     """
 
     def __init__(self, collector: str, upload_key: str | None = None, *, allow_plain_http: bool = False) -> None:
-        """Take the collector's address, such as ``https://telemetry.example.com``, and the secret that it asks for.
+        """Take the collector's address, such as ``https://telemetry.example.com``, and the key.
+
+        Args:
+            collector: the base URL of the collector.
+            upload_key: the secret that the collector requires; None if it requires none.
+            allow_plain_http: whether the address may lead to another machine without TLS.
 
         Raises:
-            ValueError: if the address is no http or https URL, or one with a query, a fragment, blanks or a user name;
-                if it is one without TLS to another machine, unless that is allowed; or if the secret is not of
-                printable ASCII without blanks.
+            ValueError: if the address is no http or https URL, or has a query, a fragment, blanks
+                or a user name; if it leads to another machine without TLS and that is not allowed;
+                or if the secret is not printable ASCII without blanks.
 
         """
         if not is_base_url(collector):  # not shown: it may hold a password
@@ -71,16 +79,16 @@ class HttpTransport:
         self._headers = _HEADERS if upload_key is None else {**_HEADERS, "Authorization": f"Bearer {upload_key}"}
 
     def post(self, body: bytes) -> Reply | None:
-        """Deliver the body of an upload once; return what came back, or none if nothing did.
+        """Deliver the body of an upload once; return the reply, or None if nothing came back.
 
-        Redirects are not followed (reports and secret are for this collector), no cookie is kept, and no password of
-        the machine's user is sent.
+        Redirects are not followed, because reports and secret are for this collector. No cookie is
+        kept, and no password of the machine's user is sent.
         """
         with forks.importing():
             import requests  # noqa: PLC0415 importing the SDK must stay quick
 
-            from client_sdk.sending.deadline import Deadline  # noqa: PLC0415 as above
-        deadline = Deadline(DEADLINE_S)
+            from client_sdk.sending.deadline import ExchangeDeadline  # noqa: PLC0415 as above
+        deadline = ExchangeDeadline(DEADLINE_S)
         try:
             with deadline.kept(), requests.Session() as session:
                 session.headers.clear()
@@ -89,7 +97,7 @@ class HttpTransport:
                     self._url,
                     data=body,
                     headers=self._headers,
-                    auth=lambda request: request,  # none at all: requests would look into ~/.netrc
+                    auth=lambda request: request,  # no password: otherwise requests reads ~/.netrc
                     timeout=(CONNECT_TIMEOUT_S, READ_TIMEOUT_S),
                     allow_redirects=False,
                     stream=True,
@@ -99,9 +107,9 @@ class HttpTransport:
             return None
 
 
-def _watch(session: requests.Session, deadline: Deadline) -> None:
-    """Have a deadline watch the connections that a session makes."""
-    from requests.adapters import HTTPAdapter  # noqa: PLC0415 it is imported by now
+def _watch(session: requests.Session, deadline: ExchangeDeadline) -> None:
+    """Let a deadline watch the connections that a session makes."""
+    from requests.adapters import HTTPAdapter  # noqa: PLC0415 already imported
 
     class Adapter(HTTPAdapter):
         def get_connection_with_tls_context(self, *args: Any, **settings: Any) -> Any:  # noqa: ANN401 as in the base
@@ -112,9 +120,9 @@ def _watch(session: requests.Session, deadline: Deadline) -> None:
 
 
 def _read(response: requests.Response) -> bytes:
-    """Return the body, or as much of it as is within the bound."""
+    """Return the body, up to `MAX_REPLY_BYTES`."""
     content = bytearray()
-    for byte in response.iter_content(1):  # to ask for more is to wait for all of it
+    for byte in response.iter_content(1):  # asking for more would wait for all of it
         content += byte
         if len(content) >= MAX_REPLY_BYTES:
             break

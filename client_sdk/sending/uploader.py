@@ -1,7 +1,8 @@
-"""The thread that sends what waits, and never while the host waits for it.
+"""The thread that sends waiting reports; the host never waits for it, except to flush.
 
-New reports leave at a random instant soon after they may; what was sent before, at its own time (`client_sdk.ledger.retries`).
-The two never meet: no answer to one upload decides when another leaves, or what it holds.
+New reports leave at a random instant soon after they may. An upload that was sent before leaves at
+a time of its own, which `client_sdk.ledger.retries` keeps. The two are independent: no answer to
+one upload decides when another leaves, or what it holds.
 """
 
 from __future__ import annotations
@@ -14,34 +15,36 @@ from collections.abc import Callable
 from enum import Enum
 from functools import partial
 from os import urandom
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from client_sdk.answers.budget_alerts import BudgetWatch
-from client_sdk.answers.schedule import Agenda
+from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import file as ledger_file
-from client_sdk.ledger import outbox, retries
+from client_sdk.ledger import outbox
 from client_sdk.ledger.backoff import Uniform, next_delay_s
 from client_sdk.ledger.retries import Retry
-from client_sdk.ledger.thread import BARE, Keeper
-from client_sdk.results import ClockError, LedgerBusyError, LedgerError, warn
-from client_sdk.sending.retry import Acknowledged, Outcome, Rejected, Reply, Transient, explain, judge
+from client_sdk.ledger.thread import BARE, LedgerThread
+from client_sdk.results import LedgerBusyError, LedgerError, warn
+from client_sdk.sending import transactions
+from client_sdk.sending.retry import Reply, Transient, explain, judge
+from client_sdk.sending.transactions import Look
 from client_sdk.sending.transport import Transport
 
-if TYPE_CHECKING:
-    import sqlite3
-
 SPREAD_S = 60.0
-"""A report leaves at a random instant within a minute: its arrival does not tell when the user did something."""
+"""A report leaves at a random instant within a minute, so that its arrival does not reveal when the
+user did something."""
 
 APART_S = 900.0
-"""An upload that was sent before leaves within a quarter of an hour after another one, or after its time if that is
-later: devices with something to send twice are then no more alike than all that send in that time."""
+"""An upload that was sent before leaves within a quarter of an hour after another upload, or after
+its own time if that is later. A device that resends then looks like any other that sends in that
+time."""
 
 LEDGER_DEADLINE_S = 5.0
-"""How long this thread waits for the ledger: nobody waits for this thread."""
+"""How long this thread waits for the ledger. Nobody waits for this thread."""
 
 LONGEST_REST_S = 3600.0
-"""What is due by the calendar is looked at so often, because a computer that sleeps stops the clock that waits."""
+"""The longest time between looks at the calendar, because the clock that waits stops while a
+computer sleeps."""
 
 
 class _State(Enum):
@@ -52,27 +55,10 @@ class _State(Enum):
 
 
 class _Wake(NamedTuple):
-    """When an upload is sent again: an instant of the monotonic clock. Without one, the ledger is looked at anew."""
+    """When an upload is sent again: a monotonic instant. Without an upload, look at the ledger."""
 
     at_s: float
     retry: Retry | None
-
-
-class _Look(NamedTuple):
-    """What the ledger held.
-
-    Attributes:
-        parcel: what to send, or none.
-        pending: the uploads under way.
-        keeps_news: whether there is something new whose turn another upload takes.
-        due_in_s: in how many seconds something will be due by the calendar, or none.
-
-    """
-
-    parcel: outbox.Parcel | None
-    pending: list[Retry]
-    keeps_news: bool = False
-    due_in_s: float | None = None
 
 
 def jitter(low: float, high: float) -> float:
@@ -81,18 +67,18 @@ def jitter(low: float, high: float) -> float:
 
 
 class Uploader:
-    """Sends what waits, in one process.
+    """Sends waiting reports, in one process.
 
     Attributes:
-        problem: why the latest attempt came to nothing and what to do, or none.
+        problem: why the latest attempt failed and what to do; None if it did not fail.
 
     """
 
     def __init__(  # noqa: PLR0913 what it stands between, named by the caller
         self,
-        keeper: Keeper,
+        ledger_thread: LedgerThread,
         transport: Transport,
-        agenda: Agenda,
+        schedule: Schedule,
         *,
         clock: Callable[[], float],
         allowed: Callable[[], bool],
@@ -102,19 +88,19 @@ class Uploader:
         """Prepare; the thread starts with the first call of `notify`, `expect` or `flush`.
 
         Args:
-            keeper: the ledger's.
-            transport: to the collector.
-            agenda: what is due by the calendar.
-            clock: Unix seconds, for windows and dates.
-            allowed: whether the user agrees, asked before every upload.
+            ledger_thread: the ledger.
+            transport: the way to the collector.
+            schedule: does what is due by the calendar.
+            clock: returns Unix seconds, for windows and dates.
+            allowed: returns whether the user agrees; called before every upload.
             uniform: the source of jitter.
-            watch: who tells the host how much of the budget is spent, or none.
+            watch: tells the host how much of the budget is spent; None if nobody wants to know.
 
         """
         self.problem: str | None = None
-        self._keeper = keeper
+        self._ledger_thread = ledger_thread
         self._transport = transport
-        self._agenda = agenda
+        self._schedule = schedule
         self._clock = clock
         self._allowed = allowed
         self._uniform = uniform
@@ -123,7 +109,7 @@ class Uploader:
         self._state = _State.WAITING
         self._due_s: float | None = None
         self._rests = False
-        self._again: _Wake | None = None
+        self._retry_wake: _Wake | None = None
         self._apart_s = 0.0
         self._latest: str | None = None
         self._failures = 0
@@ -133,7 +119,7 @@ class Uploader:
         self._thread: threading.Thread | None = None
 
     def notify(self) -> None:
-        """Take note that a report may wait; it leaves within `SPREAD_S`, or when a back-off ends."""
+        """Note that a report may wait; it leaves within `SPREAD_S`, or when a back-off ends."""
         with self._changed:
             self._state = _State.WAITING
             if self._due_s is None or self._rests:
@@ -142,18 +128,19 @@ class Uploader:
             self._wake()
 
     def expect(self) -> None:
-        """Take note that something will be due by the calendar, which the thread, once started, looks at by itself."""
+        """Start the thread, which looks at the calendar by itself from then on."""
         with self._changed:
             if self._thread is None:
                 self.notify()
 
     def flush(self, timeout_s: float) -> bool:
-        """Send now what is new, or else what was sent before and waits for its time: of several such, one.
+        """Send new reports now; if there are none, send one upload that waits for its time.
 
-        What the collector asked for still holds, and so does what keeps uploads apart.
+        Pauses that the collector asked for still hold, and so does the time between uploads.
 
         Returns:
-            Whether nothing waits any more; false as soon as nothing more can be sent within ``timeout_s`` seconds.
+            True if nothing waits any more; False as soon as nothing more can be sent within
+            ``timeout_s`` seconds.
 
         """
         with self._changed:
@@ -171,23 +158,23 @@ class Uploader:
             return self._state is _State.EMPTY
 
     def _is_done(self, end_s: float) -> bool:
-        """Whether a flush until an instant has nothing to wait for."""
+        """Whether a flush that ends at an instant has nothing more to wait for."""
         waits = self._state is _State.WAITING or (self._state is _State.PENDING and self._next_s() <= end_s)
         return self._stopped or not waits
 
     def _next_s(self) -> float:
-        """Return the monotonic instant of the next attempt for what waits already."""
+        """Return the monotonic instant of the next attempt to send what already waits."""
         due_s = math.inf if self._due_s is None or self._rests else self._due_s
-        return due_s if self._again is None else min(due_s, self._again.at_s)
+        return due_s if self._retry_wake is None else min(due_s, self._retry_wake.at_s)
 
     def stop(self) -> None:
-        """Send nothing more; an upload that is under way is not waited for."""
+        """Send nothing more, without waiting for an upload under way."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
 
     def join(self, timeout_s: float) -> None:
-        """Wait so many seconds at most for the thread to end."""
+        """Wait up to ``timeout_s`` seconds for the thread to end."""
         if self._thread is not None:
             self._thread.join(timeout_s)
 
@@ -197,7 +184,7 @@ class Uploader:
             try:
                 thread.start()
             except RuntimeError:
-                return  # no thread to be had: the reports stay queued for another day
+                return  # the reports stay queued for another day
             self._thread = thread
         self._changed.notify_all()
 
@@ -209,12 +196,12 @@ class Uploader:
                 self._back_off(_State.WAITING)
             except LedgerError:
                 self._back_off(_State.BROKEN)
-            except Exception as error:  # noqa: BLE001 the thread must outlive whatever it meets, as a clock that raises
+            except Exception as error:  # noqa: BLE001 the thread must outlive any failure, such as a clock's
                 warn("an attempt to upload failed: %s", type(error).__name__)
                 self._back_off(_State.BROKEN)
 
     def _wait_until_due(self) -> bool:
-        """Wait for the next attempt; return false when there will be none."""
+        """Wait for the next attempt; return False if there will be none."""
         with self._changed:
             while not self._stopped:
                 next_s = min(self._next_s(), math.inf if self._due_s is None else self._due_s)
@@ -228,13 +215,16 @@ class Uploader:
 
     def _attempt(self) -> None:
         with self._changed:
-            news, again, hurried = self._due_s is not None and self._due_s <= time.monotonic(), self._again, False
+            news, wake, hurried = self._due_s is not None and self._due_s <= time.monotonic(), self._retry_wake, False
             if news:
                 self._due_s, self._rests = None, False
                 hurried, self._hurried = self._hurried, False
-            self._again = None
-        work = self._look_for_news if news else partial(self._look_again, wake=again)
-        look = self._keeper.run(partial(work, now_s=self._clock()), LEDGER_DEADLINE_S)
+            self._retry_wake = None
+        if news:
+            look_at = partial(transactions.look_for_news, schedule=self._schedule, allowed=self._allowed)
+        else:
+            look_at = partial(transactions.look_for_retry, retry=None if wake is None else wake.retry)
+        look = self._ledger_thread.run(partial(look_at, now_s=self._clock()), LEDGER_DEADLINE_S)
         self._follow_up()
         if look.parcel is None:
             self._plan(look.pending, hurried=hurried)
@@ -244,70 +234,39 @@ class Uploader:
             outcome = judge(reply, look.parcel.reports, self._clock())
             self.problem = explain(reply) if isinstance(outcome, Transient) else None
             self._part(look.parcel)
-            obey = partial(self._obey, outcome=outcome, parcel=look.parcel, now_s=self._clock())
-            self._plan(self._keeper.run(obey, LEDGER_DEADLINE_S))
+            carry_out = partial(
+                transactions.carry_out,
+                now_s=self._clock(),
+                outcome=outcome,
+                parcel=look.parcel,
+                uniform=self._uniform,
+            )
+            self._plan(self._ledger_thread.run(carry_out, LEDGER_DEADLINE_S))
             self._go_on(news=news)
 
-    def _look_for_news(self, connection: sqlite3.Connection, now_s: float) -> _Look:
-        """Do what is due by the calendar; return what is new to send."""
-        due_in_s = None
-        if self._allowed():
-            try:
-                self._agenda.begin(connection, now_s)
-                next_s = self._agenda.next_s(connection, now_s)
-                due_in_s = None if next_s is None else next_s - now_s
-            except ClockError:  # what was queued before is sent all the same
-                due_in_s = LONGEST_REST_S
-        parcel = outbox.new_parcel(connection, now_s)
-        keeps_news = parcel is None and outbox.has_news(connection, now_s)
-        return _Look(parcel, retries.pending(connection), keeps_news, due_in_s)
-
-    def _look_again(self, connection: sqlite3.Connection, now_s: float, wake: _Wake | None) -> _Look:
-        """Return the upload to send again, if it is still there."""
-        parcel = None
-        if wake is not None and wake.retry is not None:
-            parcel = outbox.same_parcel(connection, wake.retry, now_s)
-        return _Look(parcel, retries.pending(connection))
-
     def _follow_up(self) -> None:
-        """Do what the ledger's transactions leave to be done; what fails now is done after the next attempt."""
-        if self._agenda.has_leftovers:
+        """Do what the transactions left to do; what fails is done after the next attempt."""
+        if self._schedule.has_leftovers:
             with contextlib.suppress(LedgerBusyError):
-                self._keeper.run(ledger_file.empty_log, LEDGER_DEADLINE_S, begin=BARE)
-                self._agenda.has_leftovers = False
+                self._ledger_thread.run(ledger_file.empty_log, LEDGER_DEADLINE_S, begin=BARE)
+                self._schedule.has_leftovers = False
         if self._watch is not None and self._allowed():
-            self._watch.look(self._keeper)
+            self._watch.look(self._ledger_thread)
 
     def _post(self, body: bytes) -> Reply | None:
         try:
             return self._transport.post(body)
-        except Exception as error:  # noqa: BLE001 the thread must outlive whatever a transport meets
+        except Exception as error:  # noqa: BLE001 the thread must outlive any failure of a transport
             warn("the transport failed: %s", type(error).__name__)
             return None
 
-    def _obey(
-        self, connection: sqlite3.Connection, outcome: Outcome, parcel: outbox.Parcel, now_s: float
-    ) -> list[Retry]:
-        """Do with an upload as its answer says; return the uploads that are then under way."""
-        match outcome:
-            case Transient(retry_after_s):
-                retries.fail(connection, parcel.id, now_s, retry_after_s, self._uniform)
-            case Rejected(status):
-                warn("the collector rejected an upload of %d reports with status %d", parcel.reports, status)
-                outbox.reject(connection, parcel.id)
-            case Acknowledged(verdict):
-                for code in {refusal for _, refusal in verdict.refused}:
-                    warn("the collector refused a report: %s", code.sentence)
-                outbox.settle(connection, parcel.id, verdict, now_s, self._uniform)
-        return retries.pending(connection)
-
     def _part(self, parcel: outbox.Parcel) -> None:
-        """Keep what is sent next, unless it is the same again or new, apart from an upload that has just been sent."""
+        """Keep the next retry of another upload apart from the upload that has just been sent."""
         self._latest = parcel.id
         self._apart_s = time.monotonic() + self._uniform(0.0, APART_S)
 
     def _plan(self, pending: list[Retry], *, hurried: bool = False) -> None:
-        """Choose what is sent again next, and when; of uploads that may leave at once, the least recently tried."""
+        """Choose the next retry and its time; of several due at once, the least recently tried."""
         clock_s, now_s = self._clock(), time.monotonic()
         wakes = []
         for retry in pending:
@@ -317,13 +276,13 @@ class Uploader:
                 at_s = max(at_s, self._apart_s)
             wakes.append(_Wake(at_s, retry if wait_s <= LONGEST_REST_S else None))
         with self._changed:
-            self._again = min(wakes, key=lambda wake: wake.at_s, default=None)
+            self._retry_wake = min(wakes, key=lambda wake: wake.at_s, default=None)
 
-    def _rest(self, look: _Look, *, news: bool) -> None:
-        """Wait for what is due by the calendar, where news were looked for."""
+    def _rest(self, look: Look, *, news: bool) -> None:
+        """Wait for what is due by the calendar, if this attempt looked for new reports."""
         with self._changed:
             self._failures = 0
-            if news and self._due_s is None:  # else something was queued since the ledger was asked
+            if news and self._due_s is None:  # otherwise a report was queued meanwhile
                 self._rests = not look.keeps_news
                 if look.keeps_news:
                     self._due_s = time.monotonic() + self._uniform(0.0, APART_S)
@@ -332,9 +291,10 @@ class Uploader:
             self._conclude()
 
     def _go_on(self, *, news: bool) -> None:
-        """Look for more that is new after an upload that was; after another, leave news their own time.
+        """Look for more new reports after sending new ones; leave them their time after a retry.
 
-        What became due while an upload was sent has another time: its instant would follow the end of that exchange.
+        New reports that became due during the exchange get another instant: theirs would follow
+        directly upon the end of the exchange.
         """
         with self._changed:
             self._failures = 0
@@ -345,12 +305,12 @@ class Uploader:
             self._conclude()
 
     def _conclude(self) -> None:
-        """Take note of what waits after an attempt, and tell those who flush."""
+        """Note what waits after an attempt, and wake those who flush."""
         self._state = _State.EMPTY if math.isinf(self._next_s()) else _State.PENDING
         self._changed.notify_all()
 
     def _back_off(self, state: _State) -> None:
-        """Look at the ledger again later: it could not be used."""
+        """Look at the ledger later, because it could not be used."""
         with self._changed:
             self._due_s = time.monotonic() + next_delay_s(self._failures, 0.0, self._uniform)
             self._rests = False

@@ -1,4 +1,7 @@
-"""What an answer may be, and which input symbol of the channel stands for it: one file a kind."""
+"""What may be answered, and the input symbol of each answer: one file per kind.
+
+Imports coins of the vocabulary only.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,11 @@ from client_sdk.protocol.domain.category import MAX_CATEGORIES, Category, Ordina
 from client_sdk.protocol.domain.cross import MAX_CELLS, Cross, Crossed
 from client_sdk.protocol.domain.error import DomainError
 from client_sdk.protocol.domain.filled import Filled
+from client_sdk.protocol.domain.label import Label
 from client_sdk.protocol.domain.number import MAX_COUNT, Count, Number
 from client_sdk.protocol.domain.set import Subset
 
 Domain = Boolean | Category | Ordinal | Number | Count | Subset | Cross | Filled
-
-Label = bool | int | str | tuple[bool | str, bool | str] | None
-"""An answer that has a share: of a boolean, a count, a category or a cross; none where nothing was answered."""
 
 __all__ = [
     "MAX_CATEGORIES",

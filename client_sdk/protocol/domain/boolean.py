@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from client_sdk.protocol.channel import Coins
+from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.error import DomainError
 
 
@@ -19,7 +19,7 @@ class Boolean:
 
     @property
     def definition(self) -> dict[str, object]:
-        """What of the domain is part of the edition."""
+        """The part of the edition that describes the domain."""
         return {}
 
     @property

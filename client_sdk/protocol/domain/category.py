@@ -1,20 +1,21 @@
-"""One of a few named values, without an order or with one."""
+"""One of several named values, with or without an order."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from client_sdk.protocol.channel import Coins
+from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.error import DomainError
 
 MAX_CATEGORIES = 10**6
-"""A tally of a million counters is 8 MB: the most that a store should hold for one question."""
+"""The most values. A tally of a million counters is 8 MB: the most that a store should hold for one
+question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """One of a few named values: input i is ``values[i]``.
+    """One of several named values: input i is ``values[i]``.
 
     Attributes:
         values: at least two different texts, in the registry's order.
@@ -27,22 +28,22 @@ class Category:
     _symbols: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Index the values, so that looking one up takes the same time for all."""
+        """Index the values, so that every lookup takes the same time."""
         object.__setattr__(self, "_symbols", {value: symbol for symbol, value in enumerate(self.values)})
 
     @property
     def size(self) -> int:
-        """How many values there are: k."""
+        """The number of values, k."""
         return len(self.values)
 
     @property
     def expected(self) -> str:
-        """What an answer may be, in words."""
-        return f"one of {shown(self.values)}"
+        """The answers that are allowed, in words."""
+        return f"one of {preview(self.values)}"
 
     @property
     def definition(self) -> dict[str, object]:
-        """What of the domain is part of the edition."""
+        """The part of the edition that describes the domain."""
         return {"values": list(self.values)}
 
     @property
@@ -54,7 +55,7 @@ class Category:
         """Return the input symbol of an answer.
 
         Raises:
-            DomainError: if it is none of the values.
+            DomainError: if it is not one of the values.
 
         """
         symbol = self._symbols.get(answer) if isinstance(answer, str) else None
@@ -65,12 +66,12 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class Ordinal(Category):
-    """One step of a scale: the values rise in the registry's order, so that the mean of positions has a meaning."""
+    """One step of a scale; the values rise in order, so that a mean has a meaning."""
 
     kind: ClassVar[str] = "ordinal"
 
 
-def shown(values: tuple[str, ...]) -> str:
-    """Return the first values for people, on a line."""
+def preview(values: tuple[str, ...]) -> str:
+    """Return the first few values on one line, for a message."""
     first = ", ".join(repr(value) for value in values[:6])
     return first + (f", … ({len(values)} values)" if len(values) > 6 else "")  # noqa: PLR2004 a line's worth

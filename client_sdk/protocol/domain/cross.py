@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import ClassVar
 
-from client_sdk.protocol.channel import Coins
+from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.boolean import Boolean
 from client_sdk.protocol.domain.category import Category
 from client_sdk.protocol.domain.error import DomainError
@@ -14,17 +14,18 @@ from client_sdk.protocol.domain.error import DomainError
 Crossed = Boolean | Category
 
 MAX_CELLS = 256
-"""Pairs: with more of them a cell of a million devices says nothing, and their covariance takes seconds."""
+"""The most pairs. With more, a cell of a million devices says nothing, and the covariance takes
+seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cross:
-    """An answer to each of two questions: input i * size of the second + j is the pair of their inputs i and j.
+    """Answers to two questions: input i * (size of the second) + j is the pair of inputs i and j.
 
     Attributes:
-        first: the domain of the question that makes the groups.
+        first: the domain of the question that defines the groups.
         second: the domain of the question that is compared between groups.
-        names: of the two questions, for people; no part of the edition.
+        names: the names of the two questions, for people; not part of the edition.
 
     """
 
@@ -36,18 +37,18 @@ class Cross:
 
     @property
     def size(self) -> int:
-        """How many pairs there are."""
+        """The number of pairs."""
         return self.first.size * self.second.size
 
     @property
     def expected(self) -> str:
-        """What an answer may be, in words."""
+        """The answers that are allowed, in words."""
         return f"a pair: {self.first.expected}; and {self.second.expected}"
 
     @property
     def definition(self) -> dict[str, object]:
-        """What of the domain is part of the edition."""
-        return {"cross": [{"kind": one.kind, **one.definition} for one in (self.first, self.second)]}
+        """The part of the edition that describes the domain."""
+        return {"cross": [{"kind": part.kind, **part.definition} for part in (self.first, self.second)]}
 
     @property
     def labels(self) -> tuple[tuple[bool | str, bool | str], ...]:
@@ -58,7 +59,7 @@ class Cross:
         """Return the input symbol of a pair of answers.
 
         Raises:
-            DomainError: if it is no tuple or list of two, or one of the two is outside its domain.
+            DomainError: if the answer is no tuple or list of two, or a part is outside its domain.
 
         """
         if not isinstance(answer, tuple | list) or len(answer) != 2:  # noqa: PLR2004 a pair

@@ -1,4 +1,4 @@
-"""What every domain raises; in a file of its own because all of them do."""
+"""The error that every domain raises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bounded number, of any size or a whole one."""
+"""A bounded number: any number of a range, or a whole number."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar
 
-from client_sdk.protocol.channel import COIN_SCALE, Coins
+from client_sdk.protocol.coins import COIN_SCALE, Coins
 from client_sdk.protocol.domain.error import DomainError
 
 MAX_ANSWER_EXPONENT = 400
-"""Of ten: every float is within; a Decimal far beyond would fill the memory as an exact fraction."""
+"""The largest power of ten. Every float is within; a far larger Decimal would fill the memory as an
+exact fraction."""
 
 MAX_COUNT = 10**15
-"""Every count up to it is exact as a float, in which estimates are printed."""
+"""Every count up to it is exact as a float, and estimates are printed as floats."""
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number from ``low`` to ``high``, of which a statistic is wanted.
+    """A number from ``low`` to ``high``, of which a statistic is estimated.
 
     Attributes:
         low: the least answer, exact.
@@ -37,7 +38,7 @@ class Number:
 
     @property
     def expected(self) -> str:
-        """What an answer may be, in words."""
+        """The answers that are allowed, in words."""
         return f"a finite number from {float(self.low):g} to {float(self.high):g}"
 
     @property
@@ -47,26 +48,26 @@ class Number:
 
     @property
     def size(self) -> int | None:
-        """How many answers could have a share of their own: not finitely many."""
+        """The number of answers with a share; None because there are infinitely many."""
         return None
 
     @property
     def labels(self) -> Sequence[int]:
-        """The answer that each input symbol stands for, where every one stands for an answer."""
+        """The answer of each input symbol; empty because symbols are points of a grid."""
         return ()
 
     def points(self, most: int) -> int:
-        """Return how many points the grid of a channel has that could have ``most``."""
+        """Return the number of points of a channel's grid that may have up to ``most``."""
         return most
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> int:
-        """Return one of the two points of an even grid of ``inputs`` points that enclose the answer.
+        """Return one of the two points of an even grid that enclose the answer.
 
-        The nearer point is the likelier, so that the expected point is the answer itself: unbiased to one part in
-        2**64. One coin is tossed for every answer.
+        The grid has ``inputs`` points. The nearer point is likelier, so that the expected point is
+        the answer itself, unbiased to one part in 2**64. Every answer takes one coin.
 
         Raises:
-            DomainError: if it is no finite number from ``low`` to ``high``.
+            DomainError: if the answer is no finite number from ``low`` to ``high``.
 
         """
         position = (_exact(answer) - self.low) / (self.high - self.low) * (inputs - 1)
@@ -78,7 +79,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Count(Number):
-    """A whole number from 0 to ``high``, its ``max`` in the registry."""
+    """A whole number from 0 to ``high``, which is ``max`` in the registry."""
 
     kind: ClassVar[str] = "count"
 
@@ -89,36 +90,37 @@ class Count(Number):
 
     @property
     def expected(self) -> str:
-        """What an answer may be, in words."""
+        """The answers that are allowed, in words."""
         return f"a whole number from 0 to {self.high}"
 
     @property
     def definition(self) -> dict[str, object]:
-        """What of the domain is part of the edition."""
+        """The part of the edition that describes the domain."""
         return {"max": int(self.high), "statistic": self.statistic}
 
     @property
     def size(self) -> int | None:
-        """How many counts there are, where shares of them are wanted."""
+        """The number of counts if each has a share; None if only the mean is estimated."""
         return int(self.high) + 1 if self.statistic == "distribution" else None
 
     @property
     def labels(self) -> Sequence[int]:
-        """The count that each input symbol stands for, where every one stands for a count."""
+        """The count that each input symbol stands for; empty if only the mean is estimated."""
         return range(self.size or 0)
 
     def points(self, most: int) -> int:
-        """Return how many points the grid of a channel has that could have ``most``: no more than there are counts.
+        """Return the number of points of a channel's grid that may have up to ``most``.
 
-        A mean is better served by a finer grid, on which the band of a channel has the width that it should have.
+        There are no more points than counts with a share. A mean does better on a finer grid, on
+        which a channel's band can have its best width.
         """
         return most if self.size is None else min(most, self.size)
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> int:
-        """Return the input symbol of a count, or one of the two points of a grid of ``inputs`` that enclose it.
+        """Return the input symbol of a count, or one of the two grid points that enclose it.
 
         Raises:
-            DomainError: if it is no ``int`` from 0 to ``high``.
+            DomainError: if the answer is no ``int`` from 0 to ``high``.
 
         """
         if not isinstance(answer, int):
@@ -130,7 +132,7 @@ def _exact(answer: object) -> Fraction:
     if isinstance(answer, bool) or not isinstance(answer, int | float | Decimal | Fraction):
         raise DomainError
     if isinstance(answer, float):
-        answer = Decimal(float.__repr__(answer))  # as it is written: 0.1 lies within a definition's high = 0.1
+        answer = Decimal(float.__repr__(answer))  # by its digits: 0.1 is within high = 0.1
     if isinstance(answer, Decimal) and not (answer.is_finite() and abs(answer.adjusted()) <= MAX_ANSWER_EXPONENT):
         raise DomainError
     return Fraction(answer)

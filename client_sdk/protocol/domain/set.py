@@ -1,12 +1,13 @@
-"""Any few of a list of values: one of them is sampled, so that a set costs what one value costs.
+"""A set of named values: one member is sampled, so that a set costs as much as one value.
 
-A set is padded with dummies to ``max_items`` members, one member is drawn, and what is reported of it is a channel of
-k + 1 inputs, the last of which stands for every dummy. For the whole set the law of the symbol is a mixture of rows of
-that channel; the ratio of two mixtures is never above the largest ratio of two rows, so a report of a set has the
-channel's epsilon, however the sets differ.
+A set is padded with dummies to ``max_items`` members. One member is drawn and reported through a
+channel of k + 1 inputs, the last of which stands for every dummy. For the whole set, the law of the
+symbol is a mixture of rows of that channel. The ratio of two mixtures is never above the largest
+ratio of two rows, so a report of a set has the channel's epsilon, however the sets differ.
 
-Sources: Qin, Yang, Yu, Khalil, Xiao & Ren 2016, "Heavy hitter estimation over set-valued data with local differential
-privacy", section 4; Wang, Li & Jha 2018, "Locally differentially private frequent itemset mining", section IV.
+Sources: Qin, Yang, Yu, Khalil, Xiao & Ren 2016, "Heavy hitter estimation over set-valued data with
+local differential privacy", section 4; Wang, Li & Jha 2018, "Locally differentially private
+frequent itemset mining", section IV.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from client_sdk.protocol.channel import Coins
-from client_sdk.protocol.domain.category import Category, shown
+from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.domain.category import Category, preview
 from client_sdk.protocol.domain.error import DomainError
 
 
@@ -42,31 +43,33 @@ class Subset:
 
     @property
     def size(self) -> int:
-        """The values, and one input for all dummies: k + 1."""
+        """The number of inputs, k + 1: the values, and one input for all dummies."""
         return len(self.values) + 1
 
     @property
     def expected(self) -> str:
-        """What an answer may be, in words."""
-        return f"a set, list or tuple of at most {self.max_items} different ones of {shown(self.values)}"
+        """The answers that are allowed, in words."""
+        return f"a set, list or tuple of at most {self.max_items} different ones of {preview(self.values)}"
 
     @property
     def definition(self) -> dict[str, object]:
-        """What of the domain is part of the edition."""
+        """The part of the edition that describes the domain."""
         return {"values": list(self.values), "max_items": self.max_items}
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The value that each input symbol but the last one, the dummy, stands for."""
+        """The value that each input symbol stands for; the last symbol, the dummy, has none."""
         return self.values
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> int:
-        """Return the input symbol of one of ``max_items`` places, in which members stand in the registry's order.
+        """Return the input symbol of one of ``max_items`` places, drawn uniformly.
 
-        Every member is drawn with probability 1 / max_items, a dummy with the rest. One draw for every set.
+        Members fill the first places in the registry's order; dummies fill the rest. Every set
+        takes one draw.
 
         Raises:
-            DomainError: if it is no set, list or tuple, holds anything else than different values, or too many.
+            DomainError: if the answer is no set, list or tuple, has more than ``max_items``
+                members, or members that are repeated or are not among the values.
 
         """
         members = self.members(answer, coins)
@@ -74,7 +77,7 @@ class Subset:
         return members[place] if place < len(members) else inputs - 1
 
     def members(self, answer: object, coins: Coins) -> list[int]:
-        """Return the rising input symbols of an answer's members.
+        """Return the input symbols of an answer's members, in rising order.
 
         Raises:
             DomainError: as `encode` does.

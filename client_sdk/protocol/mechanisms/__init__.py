@@ -1,7 +1,11 @@
-"""The mechanisms: one file each, with its law, its perturbation and its source."""
+"""The mechanisms, one file each: its law, its perturbation and its source.
+
+Imports domains, channels, epsilon and exact arithmetic of the vocabulary. Modules of this package
+import `catalogue` itself; the names here are for others.
+"""
 
 from __future__ import annotations
 
-from client_sdk.protocol.mechanisms.catalogue import AUTO, NAMES, OF_PERMANENT_ANSWERS, channel_for
+from client_sdk.protocol.mechanisms.catalogue import AUTO, NAMES, PERMANENT_MECHANISMS, channel_for
 
-__all__ = ["AUTO", "NAMES", "OF_PERMANENT_ANSWERS", "channel_for"]
+__all__ = ["AUTO", "NAMES", "PERMANENT_MECHANISMS", "channel_for"]

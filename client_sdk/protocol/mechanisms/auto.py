@@ -1,9 +1,12 @@
-"""What ``auto`` chooses, by closed forms; the choice for a domain and an epsilon never changes in a schema number.
+"""What ``auto`` chooses, by closed forms.
 
-For k values the least variance of any channel is that of subset selection with the best subset size d (Ye & Barg
-2018, "Optimal schemes for discrete distribution estimation under locally differential privacy", theorem III.1). Block
-designs reach it with few symbols (Park, Nam & Lee 2023; Feldman, Nelson, Nguyen & Talwar 2022). Among the candidates
-within 2 % of the least variance the one with the fewest symbols is taken.
+The choice for a domain and an epsilon never changes within a schema number.
+
+For k values the least variance of any channel is that of subset selection with the best subset size
+d (Ye & Barg 2018, "Optimal schemes for discrete distribution estimation under locally differential
+privacy", theorem III.1). Block designs reach it with few symbols (Park, Nam & Lee 2023; Feldman,
+Nelson, Nguyen & Talwar 2022). Of the candidates within 2 % of the least variance, ``auto`` chooses
+the one with the fewest symbols.
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ CYCLIC = "cyclic-design"
 PROJECTIVE = "projective-geometry"
 
 GOOD_ENOUGH = Fraction(102, 100)
-"""Variance within 2 % of the least is as good: nobody sees the difference, and fewer symbols cost less everywhere."""
+"""A variance within 2 % of the least is as good: nobody sees the difference, and fewer symbols cost
+less everywhere."""
 
 MAX_DESIGN_SYMBOLS = 2**16
 """A cyclic design's tally stays below half a megabyte."""
@@ -29,23 +33,26 @@ MAX_GEOMETRY_SYMBOLS = 2**24
 """A geometry's tally, as an array of 64-bit counters, stays within 128 MB."""
 
 LARGEST_PRIME = 4093
-"""The largest whose plane has no more than `MAX_GEOMETRY_SYMBOLS` points."""
+"""The largest prime whose plane has at most `MAX_GEOMETRY_SYMBOLS` points."""
 
 FEW_COUNTS = 32
-"""So many different counts are asked for as categories: each has an unbiased share. More of them form a histogram."""
+"""Up to this many counts are categories, each with an unbiased share. More counts form a
+histogram."""
 
 ONE_BIT_IS_BEST_UP_TO = Fraction(184, 100)
-"""e**0.61: at a lower epsilon no published mechanism has less worst-case variance (Wang et al. 2019, section III.C)."""
+"""e**0.61: at a lower epsilon no published mechanism has less worst-case variance (Wang et al.
+2019, section III.C)."""
 
 
 class Candidate(NamedTuple):
-    """A mechanism that could be taken.
+    """A mechanism that ``auto`` could choose.
 
     Attributes:
         variance: n times the variance of a share, averaged over a uniform population.
-        symbols: how many there are.
-        name: the mechanism's.
-        design: block size and base blocks of a cyclic design, prime and dimension of a geometry, else empty.
+        symbols: the number of output symbols.
+        name: the mechanism's name.
+        design: block size and base blocks of a cyclic design; prime and dimension of a geometry;
+            otherwise empty.
 
     """
 
@@ -61,10 +68,11 @@ def category_mechanism(inputs: int, odds: Fraction) -> str:
 
 
 def category_design(name: str, inputs: int, odds: Fraction) -> tuple[int, ...]:
-    """Return the `Candidate.design` of a mechanism; where ``auto`` chooses the mechanism it is that of the choice.
+    """Return the `Candidate.design` of a mechanism; if ``auto`` chooses it, the one it chooses.
 
     Raises:
-        ValueError: saying what would be right, if the mechanism has none for so many inputs.
+        ValueError: if the mechanism has no design for that many inputs; the message says what would
+            be right.
 
     """
     candidates = list(_candidates(inputs, odds))
@@ -84,11 +92,11 @@ def _fewest_symbols(candidates: list[Candidate]) -> Candidate:
 
 
 def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str:
-    """Return the name of the mechanism for a statistic of a number that has so many answers at e**epsilon = ``odds``.
+    """Return the name of the mechanism for a statistic of a number.
 
     Args:
         statistic: ``mean`` or ``distribution``.
-        answers: how many whole numbers there are of which a distribution is asked; otherwise none.
+        answers: the number of counts if a distribution of counts is estimated; otherwise None.
         odds: e**epsilon.
 
     """
@@ -117,9 +125,10 @@ def _candidates(inputs: int, odds: Fraction) -> Iterator[Candidate]:
 
 
 def subset_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
-    """Return n times the variance of subset selection of ``size`` among ``inputs``, averaged over a uniform population.
+    """Return n times the variance of subset selection of ``size`` among ``inputs``.
 
-    ``size`` 1 is k-ary randomised response. ``inputs`` is at least 2, ``size`` from 1 to inputs - 1.
+    It is averaged over a uniform population. ``size`` 1 is k-ary randomised response. ``inputs`` is
+    at least 2, ``size`` from 1 to inputs - 1.
     """
     total = odds * size + inputs - size
     supported = odds * size / total
@@ -128,7 +137,7 @@ def subset_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
 
 
 def best_subset_size(inputs: int, odds: Fraction) -> int:
-    """Return the subset size of least variance; it is next to inputs / (1 + odds) (Ye & Barg 2018)."""
+    """Return the subset size of least variance, near inputs / (1 + odds) (Ye & Barg 2018)."""
     near = int(inputs / (odds + 1))
     sizes = range(max(1, near - 1), min(inputs - 1, near + 2) + 1)
     return min(sizes, key=lambda size: subset_variance(inputs, size, odds))
@@ -146,7 +155,11 @@ def _average_variance(inputs: int, supported: Fraction, unsupported: Fraction) -
 
 
 def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
-    """Return points, points a hyperplane, points two hyperplanes share, and t >= 3, of the least PG(t-1, prime)."""
+    """Return the sizes of the smallest PG(t-1, prime) with at least ``inputs`` points.
+
+    They are the number of points, of points on a hyperplane, of points that two hyperplanes share,
+    and t, which is at least 3.
+    """
     common, block, points, dimension = 1, prime + 1, prime * prime + prime + 1, 3
     while points < inputs:
         common, block, points, dimension = block, points, points * prime + 1, dimension + 1
@@ -154,7 +167,7 @@ def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
 
 
 def _primes_near(centre: int) -> Iterator[int]:
-    """Yield the two primes on either side of a centre: the variance of a geometry is least near 1 + odds."""
+    """Yield two primes on either side of a centre; a geometry's variance is least near 1 + odds."""
     below = (number for number in range(centre, 1, -1) if _is_prime(number))
     above = (number for number in range(centre + 1, 2 * centre + 8) if _is_prime(number))
     for side in (below, above):

@@ -1,9 +1,10 @@
-"""A band that slides: what piecewise and square wave share on an even grid.
+"""A sliding band: the law that piecewise and square wave share on an even grid.
 
-Inputs are the k points 0..k-1 of a grid, symbols the m = k - 1 + width points of a longer one. Input x gives each of
-the ``width`` symbols x..x+width-1 with weight ``heavy`` and each other one with weight ``light``. No row is ever cut,
-so all rows share one total, the expected symbol is exactly linear in x, and the law needs four integers and no table.
-Sources are with the mechanisms that differ by their width.
+Inputs are the k points 0..k-1 of a grid; symbols are the m = k - 1 + width points of a longer one.
+Input x gives weight ``heavy`` to each of the ``width`` symbols x..x+width-1 and weight ``light`` to
+every other symbol. No row is ever cut. All rows therefore share one total, the expected symbol is
+exactly linear in x, and the law needs four integers and no table. The mechanisms differ in their
+width and name their sources.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from client_sdk.protocol.channel import COIN_SCALE, PURE, Coins
+from client_sdk.protocol.coins import COIN_SCALE, Coins
+from client_sdk.protocol.epsilon import PURE
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,7 @@ class Band:
 
     Attributes:
         inputs: k, at least 2.
-        width: how many symbols the band holds, at least 1.
+        width: the number of symbols in the band, at least 1.
         light: the weight of a symbol outside the band, at least 1.
         heavy: the weight of a symbol in the band.
 
@@ -36,7 +38,13 @@ class Band:
 
     @classmethod
     def of_total(cls, inputs: int, width: int, odds: Fraction, most: int = COIN_SCALE) -> Self:
-        """Return the band whose weights are as fine as a total of ``most`` allows and whose ratio is within ``odds``.
+        """Return the band with the finest weights whose ratio is within ``odds``.
+
+        Args:
+            inputs: k.
+            width: the width of the band.
+            odds: e**epsilon.
+            most: the largest total of the weights of a row.
 
         Raises:
             ValueError: if the total cannot resolve a weight.
@@ -49,12 +57,12 @@ class Band:
 
     @property
     def symbols(self) -> int:
-        """The places that the sliding band reaches."""
+        """The number of places that the sliding band reaches."""
         return self.inputs - 1 + self.width
 
     @property
     def total(self) -> int:
-        """What the weights of every input's symbols add up to."""
+        """The sum of the weights of every row."""
         return self.width * self.heavy + (self.inputs - 1) * self.light
 
     @property
@@ -64,7 +72,7 @@ class Band:
 
     @property
     def worst_ratio(self) -> Fraction:
-        """Symbol 0 is in the band of input 0 alone."""
+        """Heavy over light: symbol 0 is in the band of input 0 only."""
         return Fraction(self.heavy, self.light)
 
     def weight(self, symbol: int, given: int) -> int:
@@ -80,7 +88,7 @@ class Band:
         return self.pick(value, coins.below(self.total))
 
     def pick(self, value: int, drawn: int) -> int:
-        """Return the symbol at ``drawn``, from 0 to total - 1: first the band's, then the others, both rising."""
+        """Return the symbol at ``drawn`` of 0..total-1: first the band's, then the others."""
         in_band = self.width * self.heavy
         if drawn < in_band:
             return value + drawn // self.heavy

@@ -1,7 +1,8 @@
-"""The mechanisms: one file each, with its law, its perturbation and its source.
+"""From a definition to its channel: which mechanism suits it, and how its channel is built.
 
-A registry may name any of the schema's mechanisms. A build that lacks the one that a definition needs refuses the
-definition; it never takes another one instead, because two builds must mean the same by the same registry.
+A registry may name any of the schema's mechanisms. A build that lacks the mechanism of a definition
+refuses the definition. It never substitutes another mechanism, because one registry must mean the
+same to every build.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.domain import MAX_CATEGORIES, Boolean, Domain, Filled, Number
 from client_sdk.protocol.epsilon import RequestedEpsilon
-from client_sdk.protocol.mechanisms import auto as choice
+from client_sdk.protocol.mechanisms import auto
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential, Utility, by_distance
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
@@ -48,13 +49,14 @@ NAMES: Final = (
 )
 """Every mechanism of schema 1."""
 
-OF_PERMANENT_ANSWERS: Final = NAMES[1:6]
-"""Those whose inputs are answers, or the two ends of a range, one of which a number is rounded to for good."""
+PERMANENT_MECHANISMS: Final = NAMES[1:6]
+"""Mechanisms that can report permanent answers. Their inputs are answers, or the two ends of a
+range, to one of which a number is rounded for good."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
-    """What a definition asks of a mechanism: the arguments of `channel_for`."""
+class _ChannelRequest:
+    """What a definition requires of a mechanism: the arguments of `channel_for`."""
 
     domain: Domain
     epsilon: RequestedEpsilon
@@ -63,10 +65,10 @@ class _Request:
 
     @property
     def size(self) -> int:
-        """How many inputs stand for an answer each.
+        """The number of inputs, each of which stands for one answer.
 
         Raises:
-            ValueError: if answers are not finitely many.
+            ValueError: if there are infinitely many answers, or too many.
 
         """
         if self.domain.size is not None and self.domain.size > MAX_CATEGORIES:
@@ -76,24 +78,24 @@ class _Request:
         return self.domain.size
 
 
-_Builder = Callable[[_Request], Channel]
+_Builder = Callable[[_ChannelRequest], Channel]
 
 
-def _k_ary(request: _Request) -> Channel:
+def _k_ary(request: _ChannelRequest) -> Channel:
     return KAryRandomizedResponse.within(request.epsilon, request.size)
 
 
-def _cyclic_design(request: _Request) -> Channel:
-    block_size, base_blocks = choice.category_design(choice.CYCLIC, request.size, request.epsilon.odds)
+def _cyclic_design(request: _ChannelRequest) -> Channel:
+    block_size, base_blocks = auto.category_design(auto.CYCLIC, request.size, request.epsilon.odds)
     return CyclicDesign.within(request.epsilon, request.size, block_size, base_blocks)
 
 
-def _projective_geometry(request: _Request) -> Channel:
-    prime, dimension = choice.category_design(choice.PROJECTIVE, request.size, request.epsilon.odds)
+def _projective_geometry(request: _ChannelRequest) -> Channel:
+    prime, dimension = auto.category_design(auto.PROJECTIVE, request.size, request.epsilon.odds)
     return ProjectiveGeometry.within(request.epsilon, request.size, prime, dimension)
 
 
-def _exponential(request: _Request) -> Channel:
+def _exponential(request: _ChannelRequest) -> Channel:
     if isinstance(request.domain, Filled):
         raise ValueError(  # noqa: TRY004 as every other mistake of a definition
             "'exponential' has no place on the scale for no answer; remove fill_in, or let auto choose"
@@ -104,37 +106,37 @@ def _exponential(request: _Request) -> Channel:
 
 
 def _mean(within: Callable[[RequestedEpsilon], Channel]) -> _Builder:
-    """Return a builder that refuses a number of which another statistic is asked."""
+    """Return a builder that refuses a number whose statistic is not the mean."""
 
-    def build(request: _Request) -> Channel:
+    def build(request: _ChannelRequest) -> Channel:
         _statistic(request, "mean")
         return within(request.epsilon)
 
     return build
 
 
-def _square_wave(request: _Request) -> Channel:
+def _square_wave(request: _ChannelRequest) -> Channel:
     domain = _statistic(request, "distribution")
     return SquareWave.within(request.epsilon, domain.points(SQUARE_WAVE_POINTS))
 
 
-def _laplace(request: _Request) -> Channel:
+def _laplace(request: _ChannelRequest) -> Channel:
     return Laplace.within(request.epsilon, _number(request).points(LAPLACE_POINTS))
 
 
-def _gaussian(request: _Request) -> Channel:
+def _gaussian(request: _ChannelRequest) -> Channel:
     if request.delta is None:
         raise ValueError("'gaussian' needs delta, how often epsilon may not hold, such as delta = 1e-9")
     _statistic(request, "mean")
     return Gaussian.within(request.epsilon, request.delta)
 
 
-def _number(request: _Request) -> Number:
+def _number(request: _ChannelRequest) -> Number:
     assert isinstance(request.domain, Number)  # noqa: S101 the table of builders says so
     return request.domain
 
 
-def _statistic(request: _Request, statistic: str) -> Number:
+def _statistic(request: _ChannelRequest, statistic: str) -> Number:
     domain = _number(request)
     if domain.statistic != statistic:
         raise ValueError(f'estimates the {statistic} only; ask for statistic = "{statistic}", or let auto choose')
@@ -165,7 +167,7 @@ _BUILDERS: Final[dict[str, dict[str, _Builder]]] = {
     "number": _OF_NUMBERS,
     "count": _OF_NUMBERS | _OF_CATEGORIES,
 }
-"""What this build has: how to make the channel of a kind and a mechanism."""
+"""The builders of this build, by kind of domain and name of mechanism."""
 
 
 def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
@@ -182,14 +184,15 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
     Args:
         domain: what may be answered.
         epsilon: the most that a report may cost.
-        mechanism: its name.
-        delta: how often epsilon may not hold, for a mechanism that has a delta; else none.
-        utility: how useful each report of each value is, for a mechanism that has it from the definition; else none.
-        permanent: the epsilon of a permanent answer that reports are drawn from; else none.
+        mechanism: the mechanism's name.
+        delta: the delta of a mechanism that has one; otherwise None.
+        utility: the utility of each reported value for each true value, for a mechanism that takes
+            it from the definition; otherwise None.
+        permanent: the epsilon of permanent answers if reports are drawn from them; otherwise None.
 
     Raises:
-        ValueError: saying what would be right, if the mechanism is unknown, does not suit the kind or the request, or
-            if its channel would carry nothing.
+        ValueError: if the mechanism is unknown, does not suit the kind or the request, or if its
+            channel would carry nothing. The message says what would be right.
 
     """
     if mechanism not in NAMES:
@@ -202,7 +205,7 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
         raise ValueError(f"{chosen!r} has no delta, its epsilon always holds; remove delta")
     if utility is not None and chosen != Exponential.name:
         raise ValueError(f"{chosen!r} takes no utility; remove it, or name 'exponential'")
-    channel = builders[chosen](_Request(domain, epsilon, delta, utility))
+    channel = builders[chosen](_ChannelRequest(domain, epsilon, delta, utility))
     if channel.worst_ratio <= 1:
         raise ValueError(
             f"at epsilon {epsilon.text} a channel of {channel.inputs} inputs would carry nothing; raise epsilon"
@@ -211,9 +214,9 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
 
 
 def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: RequestedEpsilon) -> Permanent:
-    if channel.name not in OF_PERMANENT_ANSWERS:
+    if channel.name not in PERMANENT_MECHANISMS:
         raise ValueError(
-            f"{channel.name!r} cannot report a permanent answer; it is for: {', '.join(OF_PERMANENT_ANSWERS)}"
+            f"{channel.name!r} cannot report a permanent answer; it is for: {', '.join(PERMANENT_MECHANISMS)}"
         )
     if epsilon.odds > permanent.odds:
         raise ValueError("a report cannot say more than the permanent answer; let epsilon be at most permanent_epsilon")
@@ -226,5 +229,5 @@ def _automatic(domain: Domain, odds: Fraction, *, is_permanent: bool) -> str:
     if isinstance(domain, Number) and is_permanent and domain.statistic == "mean":
         return OneBit.name
     if isinstance(domain, Number):
-        return choice.number_mechanism(domain.statistic, domain.size, odds)
-    return choice.category_mechanism(domain.size, odds)
+        return auto.number_mechanism(domain.statistic, domain.size, odds)
+    return auto.category_mechanism(domain.size, odds)

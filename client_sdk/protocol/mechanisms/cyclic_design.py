@@ -1,11 +1,13 @@
-"""Cyclic block designs: the answer is reported as one of d values, all of them shifts of a few base blocks over Z_k.
+"""Cyclic block designs: a report names a block of d values, a shift of one of a few base blocks.
 
-A symbol stands for a block, the set of values base block i + shift (mod k). With a known probability the block holds
-the answer, else it does not; within either, all blocks are alike. Shifts make the channel the same for every value, so
-that a few base blocks do what all C(k, d) subsets would do.
+A symbol stands for a block: the values of base block i, each plus a shift, modulo k. With a known
+probability the block holds the answer; otherwise it does not. Within either case all blocks are
+equally likely. Shifts make the channel the same for every value, so that a few base blocks do what
+all C(k, d) subsets would do.
 
-Sources: Park, Nam & Lee 2023, "Block design schemes for the locally differentially private discrete distribution
-estimation", section IV (the channel of a design); Ye & Barg 2018 (all subsets: the variance that is approached).
+Sources: Park, Nam & Lee 2023, "Block design schemes for the locally differentially private discrete
+distribution estimation", section IV (the channel of a design); Ye & Barg 2018 (all subsets: the
+variance that is approached).
 """
 
 from __future__ import annotations
@@ -16,14 +18,16 @@ from fractions import Fraction
 from hashlib import shake_256
 from typing import ClassVar
 
-from client_sdk.protocol.channel import COIN_SCALE, PURE, Coins
-from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.coins import COIN_SCALE, Coins
+from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
 
 PAIR = 2
-"""The block size for which the base blocks are all differences, hence exactly balanced; larger ones are drawn."""
+"""The block size whose base blocks are all differences, and hence exactly balanced. The base blocks
+of larger sizes are drawn."""
 
 WORDS_OF = b"hearsay cyclic design 1"
-"""What the words of pseudo-random base blocks are a digest of, before k, d and i as 8 bytes each, big-endian."""
+"""The prefix of the digest that yields pseudo-random base blocks; k, d and i follow, as 8
+big-endian bytes each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,8 @@ class CyclicDesign:
     Attributes:
         inputs: k, at least 3.
         block_size: d, from 2 to k - 1.
-        base_blocks: j, how many base blocks there are.
-        keep_numerator: of 2**64: how often the block that is reported holds the answer.
+        base_blocks: j, the number of base blocks.
+        keep_numerator: the probability that the reported block holds the answer, times 2**64.
 
     """
 
@@ -52,14 +56,14 @@ class CyclicDesign:
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, block_size: int, base_blocks: int) -> CyclicDesign:
-        """Return the channel that keeps most often, of those whose epsilon is not above the requested one."""
+        """Return the channel with the largest keep-probability within the requested epsilon."""
         weight = epsilon.odds * block_size
         keep_numerator = int(COIN_SCALE * weight / (weight + inputs - block_size))
         return cls(inputs, block_size, base_blocks, keep_numerator)
 
     @property
     def symbols(self) -> int:
-        """Every shift of every base block."""
+        """The number of blocks: every shift of every base block."""
         return self.base_blocks * self.inputs
 
     @property
@@ -79,11 +83,11 @@ class CyclicDesign:
         return Fraction(self.keep_numerator * outside, (COIN_SCALE - self.keep_numerator) * self.block_size)
 
     def base_block(self, index: int) -> tuple[int, ...]:
-        """Return the values of base block ``index``, from 0 to base_blocks - 1, rising.
+        """Return the values of base block ``index``, from 0 to base_blocks - 1, in rising order.
 
-        Pairs are {0, index + 1}. Larger blocks hold the d values of the k that have the smallest words; the words are
-        64-bit big-endian integers, one a value, of the SHAKE-256 of `WORDS_OF`, k, d and the index; of equal words that
-        of the lower value is the smaller.
+        Pairs are {0, index + 1}. Larger blocks hold the d values with the smallest words. The words
+        are 64-bit big-endian integers, one per value, of the SHAKE-256 of `WORDS_OF`, k, d and the
+        index. Of two equal words the one of the lower value counts as smaller.
         """
         return self._order(index)[: self.block_size]
 
@@ -96,10 +100,10 @@ class CyclicDesign:
         return (1 - keep) / (self.base_blocks * (self.inputs - self.block_size))
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a shift of a random base block that puts one of its members, or a non-member, on the value.
+        """Return a shift of a random base block that maps a member, or a non-member, to the value.
 
-        Member and non-member are drawn in either case: a draw that is made for one of them only would tell by its time
-        which one it was. The base block is drawn whatever the value is.
+        A member and a non-member are drawn in either case: a draw made for only one case would
+        reveal by its time which case it was. The base block is drawn without looking at the value.
         """
         index = coins.below(self.base_blocks)
         keep = coins.bernoulli(self.keep_numerator)
@@ -109,9 +113,9 @@ class CyclicDesign:
         return index * self.inputs + (value - element) % self.inputs
 
     def _order(self, index: int) -> tuple[int, ...]:
-        """Return all values, first the members of a base block, rising, then the others, rising.
+        """Return all values: the members of a base block, then the others, both rising.
 
-        It is derived when it is first needed: a device reports a few base blocks, of a hundred.
+        The order is derived when it is first needed: a device reports few of a hundred base blocks.
         """
         order = self._orders.get(index)
         if order is None:

@@ -1,8 +1,9 @@
-"""Exponential mechanism: a value is the likelier to be reported the more useful that is, for scales and by a table.
+"""Exponential mechanism: the more useful a value is, the likelier it is reported.
 
-Source: McSherry & Talwar 2007, "Mechanism design via differential privacy", section 3; Dwork & Roth 2014, section
-3.4. There P(y | x) is in proportion to e**(epsilon u(x, y) / (2 sensitivity)), which wastes up to half of epsilon; here
-the scale is the largest for which the ratios of the table that results, in integers, are within the request.
+Source: McSherry & Talwar 2007, "Mechanism design via differential privacy", section 3; Dwork & Roth
+2014, section 3.4. There P(y | x) is proportional to e**(epsilon u(x, y) / (2 sensitivity)), which
+wastes up to half of epsilon. Here the scale is the largest for which the ratios of the resulting
+table of integers stay within the request.
 """
 
 from __future__ import annotations
@@ -15,39 +16,42 @@ from itertools import accumulate
 from math import lcm
 from typing import ClassVar
 
-from client_sdk.protocol.channel import PURE, Coins
-from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
 from client_sdk.protocol.exact import exp_floor, ln_ceiling
 
 Utility = Sequence[Sequence[Fraction]]
-"""How good it is to report the column's value where the row's is true; square."""
+"""A square table: how useful it is to report the column's value when the row's value is true."""
 
 MAX_VALUES = 64
-"""A scale of so many takes a tenth of a second, a written table of so many different utilities two or three."""
+"""A scale of that many values takes a tenth of a second; a written table of as many different
+utilities takes two or three seconds."""
 
 TOTAL = 2**60
-"""Of the weights of a row."""
+"""The sum of the weights of a row."""
 
 WORKING_ONE = 2**128
-"""Of e**utility while a row is scaled; only the integers at the end are part of the law."""
+"""The unit of e**utility while a row is scaled. Only the final integers are part of the law."""
 
 NOTHING_FROM = -90
-"""An exponent below which e to it is no unit; the power of a far lower one would fill the memory as a fraction."""
+"""At this exponent and below, e**exponent counts as 0. The power of a far lower one would fill the
+memory as a fraction."""
 
 DOUBLINGS = 64
-"""A scale that is so far off the textbook's means that no symbol tells anything."""
+"""A scale that many doublings above the textbook's means that no symbol reveals anything."""
 
 LEAST_USE = Fraction(999, 1000)
-"""Of e**epsilon; a table that uses less would add noise that nobody asked for."""
+"""The least part of e**epsilon that a table must use. Using less would add needless noise."""
 
 RESOLVED_BITS = 44
-"""A probability below 2**-44 is not written down: rounding it to a whole weight would bend it by too much."""
+"""A probability below 2**-44 is refused: rounding it to a whole weight would change it too much."""
 
 HALVINGS = 16
-"""Of the last doubling: to within 2**-16 of the largest scale."""
+"""Bisections of the last doubling, to within 2**-16 of the largest scale."""
 
 RANK_PRIME = 2**61 - 1
-"""A table whose rank is full modulo a prime has full rank; one in 2**54 is refused though it has it, too."""
+"""A table of full rank modulo a prime has full rank. One table in 2**54 is refused although it has
+full rank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,8 @@ class Exponential:
     """The channel of a table.
 
     Attributes:
-        weights: a row a true value, in it a weight a symbol, at least 1; every row has the sum ``TOTAL``.
+        weights: one row per true value with one weight per symbol, at least 1; every row adds up to
+            ``TOTAL``.
 
     """
 
@@ -67,7 +72,7 @@ class Exponential:
     _sums: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Add up every row, so that symbols are found by bisection, in the same time for every value and report."""
+        """Add up every row, so that bisection finds each symbol in the same time."""
         object.__setattr__(self, "_sums", tuple(tuple(accumulate(row)) for row in self.weights))
 
     @classmethod
@@ -75,8 +80,8 @@ class Exponential:
         """Return the table of the largest scale whose epsilon is within the request.
 
         Raises:
-            ValueError: saying what would be right, if the utilities do not tell every value from the others, or need
-                weights that 64 bits do not hold.
+            ValueError: if the utilities do not distinguish every value from the others, or need
+                weights beyond 64 bits. The message says what would be right.
 
         """
         _refuse_many(len(utility))
@@ -104,12 +109,12 @@ class Exponential:
 
     @property
     def inputs(self) -> int:
-        """As many as rows."""
+        """The number of rows."""
         return len(self.weights)
 
     @property
     def symbols(self) -> int:
-        """As many as columns."""
+        """The number of columns."""
         return len(self.weights[0])
 
     @property
@@ -119,7 +124,7 @@ class Exponential:
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest ratio within a column: all rows have the same sum."""
+        """The largest ratio within a column, as all rows have the same sum."""
         return max(Fraction(max(column), min(column)) for column in zip(*self.weights, strict=True))
 
     def probability(self, symbol: int, given: int) -> Fraction:
@@ -135,7 +140,7 @@ def by_distance(values: int) -> Utility:
     """Return the utilities of a scale: the farther from the truth, the worse.
 
     Raises:
-        ValueError: if there are more values than a table may have.
+        ValueError: if there are more than `MAX_VALUES` values.
 
     """
     _refuse_many(values)
@@ -148,14 +153,14 @@ def _refuse_many(values: int) -> None:
 
 
 def _gaps(utility: Utility) -> list[list[int]]:
-    """Return by how much each value is less useful than the most useful one, negative, in a common unit."""
-    unit = lcm(*(one.denominator for row in utility for one in row))
-    whole = [[int(one * unit) for one in row] for row in utility]
-    return [[one - max(row) for one in row] for row in whole]
+    """Return how much less useful each value is than the best of its row, as integers up to 0."""
+    unit = lcm(*(value.denominator for row in utility for value in row))
+    whole = [[int(value * unit) for value in row] for row in utility]
+    return [[value - max(row) for value in row] for row in whole]
 
 
 def _table(gaps: list[list[int]], scale: Fraction) -> tuple[tuple[int, ...], ...]:
-    """Return the integer weights at a scale; what rounding down leaves over goes to a row's most useful value."""
+    """Return the weights at a scale; a row's most useful value gets what rounding leaves."""
     heights = {gap: _height(scale * gap) for gap in {gap for row in gaps for gap in row}}
     table = []
     for row in gaps:
@@ -168,7 +173,7 @@ def _table(gaps: list[list[int]], scale: Fraction) -> tuple[tuple[int, ...], ...
 
 
 def _height(exponent: Fraction) -> int:
-    """Return e**exponent, of at most 1, in units of 1 / `WORKING_ONE`, rounded down."""
+    """Return e**exponent, at most 1, in units of 1 / `WORKING_ONE`, rounded down."""
     return int(exp_floor(exponent) * WORKING_ONE) if exponent > NOTHING_FROM else 0
 
 

@@ -1,10 +1,11 @@
-"""Gaussian noise on a grid, for numbers, with (epsilon, delta): epsilon holds but for a probability of delta.
+"""Gaussian noise on a grid, for numbers: epsilon holds except with probability delta.
 
-Sources: Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy", section 2 (the law); Balle &
-Wang 2018, "Improving the Gaussian mechanism for differential privacy: analytical calibration and optimal denoising",
-theorem 5 (delta is a hockey-stick divergence). Here the noise is cut off where it no longer matters and its weights are
-integers, and sigma is the least one whose own table, cut and rounded as it is, has no more than the delta that was
-asked for. (The textbook's sigma = sqrt(2 ln(1.25 / delta)) / epsilon holds for epsilon up to 1 only.)
+Sources: Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy", section 2
+(the law); Balle & Wang 2018, "Improving the Gaussian mechanism for differential privacy: analytical
+calibration and optimal denoising", theorem 5 (delta is a hockey-stick divergence). Here the noise
+is cut off where it no longer matters, and its weights are integers. Sigma is the least one whose
+table, after cutting and rounding, has at most the requested delta. (The textbook's sigma = sqrt(2
+ln(1.25 / delta)) / epsilon holds for epsilon up to 1 only.)
 """
 
 from __future__ import annotations
@@ -13,39 +14,43 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from client_sdk.protocol.channel import COIN_SCALE
+from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import exp_floor
 from client_sdk.protocol.mechanisms.noise import AdditiveNoise
 
 POINTS = 33
-"""32 cells: sigma is about a range or more, so that rounding to a point adds less than a thousandth to the variance."""
+"""32 cells: sigma is about a range or more, so rounding to a point adds less than a thousandth to
+the variance."""
 
 STEPS_PER_CELL = 8
-"""Sigma is a whole number of eighths of a cell: noise is wasted by half a percent at most."""
+"""Sigma is a whole number of eighths of a cell, which wastes at most half a percent of noise."""
 
 MAX_REACH = 2**15
-"""Cells on either side of the range: a tally of half a megabyte, and tenths of a second to derive."""
+"""The most cells on either side of the range: a tally of half a megabyte, derived in tenths of a
+second."""
 
 FARTHEST_STEPS = STEPS_PER_CELL * MAX_REACH // 4
-"""Noise reaches over four sigma at the greatest delta: a larger one is not worth looking at."""
+"""At the greatest delta, noise reaches beyond four sigma, so that a larger sigma would exceed
+`MAX_REACH`."""
 
 WORKING_BITS = 192
-"""Of the fractions between the steps; only the integers at the end are part of the law."""
+"""The precision of intermediate fractions. Only the final integers are part of the law."""
 
 CENTRE_BITS = 46
 """The weight of no noise is 2**46: with at most 2**16 symbols the total stays below 2**64."""
 
 NEGLIGIBLE = Fraction(1, 2**10)
-"""Noise is cut off a range beyond the place from which on all of it is less than this share of delta."""
+"""Noise is cut off one range beyond the place from which all farther noise is less than this share
+of delta."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gaussian(AdditiveNoise):
-    """Noise of which every place is a symbol: m = k + 2 * reach.
+    """Noise whose every place is a symbol: m = k + 2 * reach.
 
     Attributes:
-        odds: e to the epsilon for which ``delta`` holds.
+        odds: e**epsilon, for the epsilon at which ``delta`` holds.
 
     """
 
@@ -55,16 +60,18 @@ class Gaussian(AdditiveNoise):
 
     @staticmethod
     def within(epsilon: RequestedEpsilon, delta: Fraction, points: int = POINTS) -> Gaussian:
-        """Return the channel of least noise on ``points`` inputs whose exact delta is within the request.
+        """Return the channel of least noise whose exact delta is within the request.
 
         Raises:
-            ValueError: if the noise would reach farther than `MAX_REACH`, or its weights cannot resolve delta.
+            ValueError: if the noise would reach beyond `MAX_REACH`, or its weights cannot resolve
+                delta.
 
         """
         if delta * 2**CENTRE_BITS < 1 / NEGLIGIBLE:
             raise ValueError(f"delta {float(delta):g} is below what its integers can resolve; raise delta")
 
-        odds = Fraction(int(epsilon.odds * COIN_SCALE), COIN_SCALE)  # cut, so that its logarithm is not above epsilon
+        # Rounded down, so that its logarithm is not above epsilon.
+        odds = Fraction(int(epsilon.odds * COIN_SCALE), COIN_SCALE)
 
         def channel(steps: int) -> Gaussian:
             weights = _weights(Fraction(steps, STEPS_PER_CELL), delta, points - 1)
@@ -81,28 +88,28 @@ class Gaussian(AdditiveNoise):
                 too_few = middle
             else:
                 enough = middle
-        found = channel(enough)
-        if found.reach > MAX_REACH:
+        least_noise = channel(enough)
+        if least_noise.reach > MAX_REACH:
             raise _too_far(enough, points)
-        return found
+        return least_noise
 
     @property
     def worst_ratio(self) -> Fraction:
-        """What no ratio is above but for ``delta``."""
+        """The ratio that is exceeded only within ``delta``."""
         return self.odds
 
     @property
     def delta(self) -> Fraction:
-        """By how much a probability may exceed ``worst_ratio`` times that given another input, at most; exact."""
+        """The most by which a probability exceeds ``worst_ratio`` times another input's; exact."""
         return max(self.exceeding(distance) for distance in range(1, self.inputs))
 
     def exceeding(self, distance: int) -> Fraction:
-        """Return the hockey-stick divergence at ``odds`` of two inputs so far apart."""
+        """Return the hockey-stick divergence at ``odds`` of two inputs ``distance`` cells apart."""
         numerator, denominator = self.odds.as_integer_ratio()
         places = range(-self.reach, self.reach + 1)
         padded = dict(zip(places, (self.weights[abs(place)] for place in places), strict=True))
         surplus = (denominator * padded[place] - numerator * padded.get(place + distance, 0) for place in places)
-        return Fraction(sum(one for one in surplus if one > 0), denominator * self.total)
+        return Fraction(sum(excess for excess in surplus if excess > 0), denominator * self.total)
 
 
 def _too_far(steps: int, points: int) -> ValueError:
@@ -111,14 +118,15 @@ def _too_far(steps: int, points: int) -> ValueError:
 
 
 def _weights(sigma: Fraction, delta: Fraction, cells: int) -> tuple[int, ...]:
-    """Return the weights of 0, 1, … for a sigma in cells, as far as they matter; each is rounded down, but not to 0.
+    """Return the weights of noise 0, 1, … for a sigma in cells, as far as they matter.
 
-    e**(-n**2 / (2 sigma**2)) is a product of factors of which each is the one before times e**(-1 / sigma**2).
+    Each is rounded down, but never to 0. e**(-n**2 / (2 sigma**2)) is a product of factors; each
+    factor is the previous one times e**(-1 / sigma**2).
     """
-    one = 1 << WORKING_BITS
-    factor = int(exp_floor(-1 / (2 * sigma**2)) * one)
-    ratio = int(exp_floor(-1 / sigma**2) * one)
-    height, rounded = one, list[int]()
+    unit = 1 << WORKING_BITS
+    factor = int(exp_floor(-1 / (2 * sigma**2)) * unit)
+    ratio = int(exp_floor(-1 / sigma**2) * unit)
+    height, rounded = unit, list[int]()
     while (weight := height >> (WORKING_BITS - CENTRE_BITS)) > 0:
         rounded.append(weight)
         height = height * factor >> WORKING_BITS

@@ -1,11 +1,13 @@
-"""Hybrid mean: a coin that does not look at the answer takes piecewise or one-bit.
+"""Hybrid mean: a coin that does not look at the answer chooses piecewise or one-bit.
 
-Source: Wang et al. 2019, "Collecting and analyzing multidimensional data with local differential privacy", section
-III.C: piecewise with probability 1 - e**(-epsilon/2), which makes the variance the same for every answer and, from
-epsilon = 0.61 on, the worst case smaller than that of either. (Below, the paper takes one-bit alone; so does ``auto``.)
+Source: Wang et al. 2019, "Collecting and analyzing multidimensional data with local differential
+privacy", section III.C: piecewise with probability 1 - e**(-epsilon/2). The variance is then the
+same for every answer and, from epsilon = 0.61 up, the worst case is smaller than that of either
+mechanism. Below that the paper uses one-bit alone, as does ``auto``.
 
-The symbol tells which of the two was taken: the first symbols are those of piecewise, the last two are the low and
-the high end of the range. The mixture of two channels of one epsilon has that epsilon.
+The symbol shows which of the two was chosen: the first symbols are those of piecewise, the last two
+are the low and the high end of the range. The mixture of two channels of one epsilon has that
+epsilon.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from fractions import Fraction
 from math import isqrt
 from typing import ClassVar, Self
 
-from client_sdk.protocol.channel import COIN_SCALE, PURE, Coins
-from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.coins import COIN_SCALE, Coins
+from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
 from client_sdk.protocol.mechanisms.piecewise import POINTS, Piecewise
 
 
@@ -26,7 +28,7 @@ class Hybrid:
 
     Attributes:
         band: the piecewise part.
-        least: the weight of an end at the input farthest from it, at least 1.
+        least: the weight of an end of the range at the input farthest from it, at least 1.
         step: how much the weight of an end rises with each input towards it.
 
     """
@@ -41,7 +43,12 @@ class Hybrid:
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
-        """Return the channel on ``points`` inputs, of a total within ``most``, whose epsilon is within the request.
+        """Return the channel on ``points`` inputs whose epsilon is within the request.
+
+        Args:
+            epsilon: the request.
+            points: the number of inputs.
+            most: the largest total of the weights of a row.
 
         Raises:
             ValueError: if the total cannot resolve a weight.
@@ -58,22 +65,22 @@ class Hybrid:
 
     @property
     def inputs(self) -> int:
-        """The points of the grid."""
+        """The number of points of the grid."""
         return self.band.inputs
 
     @property
     def symbols(self) -> int:
-        """Those of the band, then the two ends."""
+        """The number of symbols: those of the band, then the two ends."""
         return self.band.symbols + 2
 
     @property
     def ends(self) -> int:
-        """What the weights of the two ends add up to, for every input."""
+        """The sum of the weights of the two ends, the same for every input."""
         return 2 * self.least + self.step * (self.inputs - 1)
 
     @property
     def total(self) -> int:
-        """What the weights of every input's symbols add up to."""
+        """The sum of the weights of every row."""
         return self.band.total + self.ends
 
     @property
@@ -83,7 +90,7 @@ class Hybrid:
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The larger one of the two parts'."""
+        """The larger ratio of the two parts."""
         return max(self.band.worst_ratio, Fraction(self.least + self.step * (self.inputs - 1), self.least))
 
     def weight(self, symbol: int, given: int) -> int:

@@ -1,6 +1,9 @@
-"""k-ary (generalised) randomised response: the truth with a known probability, else any other value, all alike.
+"""k-ary (generalised) randomised response: the truth, or else any other value.
 
-Source: Kairouz, Bonawitz & Ramage 2016, "Discrete distribution estimation under local privacy", section 3 (k-RR).
+With a known probability the truth is reported; otherwise each other value is equally likely.
+
+Source: Kairouz, Bonawitz & Ramage 2016, "Discrete distribution estimation under local privacy",
+section 3 (k-RR).
 """
 
 from __future__ import annotations
@@ -9,8 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from client_sdk.protocol.channel import COIN_SCALE, PURE, Coins
-from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.coins import COIN_SCALE, Coins
+from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +22,7 @@ class KAryRandomizedResponse:
 
     Attributes:
         inputs: k, at least 2.
-        keep_numerator: of 2**64: how often the truth is reported.
+        keep_numerator: the probability that the truth is reported, times 2**64.
 
     """
 
@@ -32,12 +35,12 @@ class KAryRandomizedResponse:
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int) -> KAryRandomizedResponse:
-        """Return the channel with the largest keep-probability whose epsilon is not above the requested one."""
+        """Return the channel with the largest keep-probability within the requested epsilon."""
         return cls(inputs=inputs, keep_numerator=int(COIN_SCALE * epsilon.odds / (epsilon.odds + inputs - 1)))
 
     @property
     def symbols(self) -> int:
-        """As many symbols as inputs."""
+        """The number of symbols, which is that of the inputs."""
         return self.inputs
 
     @property
@@ -47,7 +50,7 @@ class KAryRandomizedResponse:
 
     @property
     def worst_ratio(self) -> Fraction:
-        """P(keep) / P(one given lie)."""
+        """P(keep) / P(any given lie)."""
         return Fraction(self.keep_numerator * (self.inputs - 1), COIN_SCALE - self.keep_numerator)
 
     def probability(self, symbol: int, given: int) -> Fraction:
@@ -58,7 +61,8 @@ class KAryRandomizedResponse:
     def perturb(self, value: int, coins: Coins) -> int:
         """Return the value, or one of the k - 1 others when the coin says lie.
 
-        The lie is drawn in either case: a draw that is made for lies only would tell by its time which one it was.
+        The lie is drawn in either case: a draw made for lies only would reveal by its time that it
+        was one.
         """
         keep = coins.bernoulli(self.keep_numerator)
         steps_to_lie = 1 + coins.below(self.inputs - 1)

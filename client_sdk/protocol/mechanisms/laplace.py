@@ -1,9 +1,10 @@
-"""Laplace noise on a grid, for numbers: discrete, and cut at the ends of the range without loss.
+"""Laplace noise on a grid, for numbers: discrete, and truncated at the ends without loss.
 
-Sources: Dwork & Roth 2014, section 3.3; on integers Ghosh, Roughgarden & Sundararajan 2012, "Universally
-utility-maximizing privacy mechanisms", definition 2.2 (geometric mechanism) and its truncated form: whatever falls
-beyond an end of the range is reported as that end. There all inputs fall off by one and the same factor, so that the
-place says nothing more than the end does.
+Sources: Dwork & Roth 2014, section 3.3; on integers Ghosh, Roughgarden & Sundararajan 2012,
+"Universally utility-maximizing privacy mechanisms", definition 2.2 (geometric mechanism) and its
+truncated form: whatever falls beyond an end of the range is reported as that end. Beyond an end,
+all inputs' weights fall off by the same factor, so that the exact place says no more than the end
+does.
 """
 
 from __future__ import annotations
@@ -12,21 +13,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from client_sdk.protocol.channel import COIN_SCALE, PURE
-from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
 from client_sdk.protocol.exact import root_floor
 from client_sdk.protocol.mechanisms.noise import AdditiveNoise
 
 POINTS = 257
-"""256 cells: even at epsilon 20 rounding to a point adds less than a hundredth part to the variance."""
+"""256 cells: even at epsilon 20 rounding to a point adds less than a hundredth to the variance."""
 
 WORKING_BITS = 128
-"""Of the fractions between the steps; only the integers at the end are part of the law."""
+"""The precision of intermediate fractions. Only the final integers are part of the law."""
 
 
 @dataclass(frozen=True, slots=True)
 class Laplace(AdditiveNoise):
-    """Noise that falls by one factor a place; ``reach`` is 0, and the last weight is that of all farther noise."""
+    """Noise that falls by one factor per place; the last weight is that of all farther noise."""
 
     name: ClassVar[str] = "laplace"
 
@@ -34,23 +35,24 @@ class Laplace(AdditiveNoise):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
-        """Return the channel on ``points`` inputs, of a total within ``most``, whose epsilon is within the request.
+        """Return the channel on ``points`` inputs whose total is at most ``most``.
 
-        Weights rise towards no noise by the (points - 1)-th root of e**epsilon, each rounded down. All farther noise
-        has the least weight for which the ends of the range, too, stay within e**epsilon.
+        Its epsilon is within the request. Weights rise towards no noise by the (points - 1)-th root
+        of e**epsilon, each rounded down. All farther noise has the least weight for which the ends
+        of the range, too, stay within e**epsilon. ``reach`` is 0.
 
         Raises:
             ValueError: if the total cannot resolve a weight.
 
         """
-        one = 1 << WORKING_BITS
-        factor = int(root_floor(epsilon.odds, points - 1) * one)
-        rising = [one]
+        unit = 1 << WORKING_BITS
+        factor = int(root_floor(epsilon.odds, points - 1) * unit)
+        rising = [unit]
         for _ in range(points - 1):
             rising.append(rising[-1] * factor >> WORKING_BITS)
-        beyond = one * one // (factor - one) + 1
+        beyond = unit * unit // (factor - unit) + 1
         for_rounding = 2 * int((points + epsilon.odds) / (epsilon.odds - 1)) + 2
-        least = (most - for_rounding) * one // (rising[-1] + 2 * (sum(rising[:-1]) + beyond))
+        least = (most - for_rounding) * unit // (rising[-1] + 2 * (sum(rising[:-1]) + beyond))
         if least < 1:
             raise ValueError(f"the weights of {points} symbols do not fit; raise or lower epsilon")
         weights = [least * step >> WORKING_BITS for step in reversed(rising)]
@@ -59,7 +61,7 @@ class Laplace(AdditiveNoise):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """At an end of the range, or in the place next to it."""
+        """The larger ratio of an end of the range and the place next to it."""
         last = self.inputs - 1
         inside = Fraction(self.weights[0], self.weights[last - 1]) if self.inputs > 2 else Fraction(1)  # noqa: PLR2004
         return max(inside, Fraction(self.weight(0, 0), self.weight(0, last)))

@@ -1,8 +1,8 @@
-"""Added noise: what Laplace and Gaussian share on an even grid.
+"""Added noise: the law that Laplace and Gaussian share on an even grid.
 
-Inputs are the k points 0..k-1 of a grid. The symbol is the input plus a whole number that does not look at it, moved
-up by ``reach`` and then into 0..m-1, m = k + 2 * reach. The noise is symmetric, so that its law is a list of weights.
-Sources are with the mechanisms that differ by their weights.
+Inputs are the k points 0..k-1 of a grid. The symbol is the input plus an independent whole number,
+shifted up by ``reach`` and then clamped to 0..m-1, with m = k + 2 * reach. The noise is symmetric,
+so that its law is a list of weights. The mechanisms differ in their weights and name their sources.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
 
-from client_sdk.protocol.channel import Coins
+from client_sdk.protocol.coins import Coins
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +21,8 @@ class AdditiveNoise:
 
     Attributes:
         inputs: k, at least 2.
-        reach: by how much symbols reach beyond the inputs, on either side.
-        weights: of the noise n and of -n, for n = 0, 1, …; none below 0.
+        reach: how far symbols reach beyond the inputs, on either side.
+        weights: the weight of noise n and of noise -n, for n = 0, 1, …; each at least 0.
 
     """
 
@@ -32,17 +32,17 @@ class AdditiveNoise:
     _sums: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Add the weights up, so that noise is found by bisection."""
+        """Add up the weights, so that bisection finds the noise."""
         object.__setattr__(self, "_sums", tuple(accumulate(self.weights)))
 
     @property
     def symbols(self) -> int:
-        """The places that the noise may reach."""
+        """The number of places that the noise may reach."""
         return self.inputs + 2 * self.reach
 
     @property
     def total(self) -> int:
-        """What the weights of every input's symbols add up to."""
+        """The sum of the weights of every row."""
         return 2 * self._sums[-1] - self.weights[0]
 
     @property
@@ -51,7 +51,7 @@ class AdditiveNoise:
         return {"inputs": self.inputs, "reach": self.reach, "weights": self.weights}
 
     def weight(self, symbol: int, given: int) -> int:
-        """Return ``total`` times P(symbol | given); beyond either end of the symbols the noise falls on that end."""
+        """Return ``total`` times P(symbol | given); an end symbol collects all noise beyond it."""
         noise = symbol - self.reach - given
         if symbol == 0:
             return self._at_least(-noise)
@@ -75,11 +75,11 @@ class AdditiveNoise:
         return -bisect_right(self._sums, drawn - positive + self.weights[0])
 
     def shifted(self, value: int, noise: int) -> int:
-        """Return the symbol of an input and its noise."""
+        """Return the symbol for an input and its noise."""
         return min(max(value + noise + self.reach, 0), self.symbols - 1)
 
     def _at_least(self, noise: int) -> int:
-        """Return the weight of all noise from ``noise`` up."""
+        """Return the weight of all noise of at least ``noise``."""
         if noise <= 0:
             return self.total - self._at_least(1 - noise)
         return self._sums[-1] - self._sums[min(noise, len(self._sums)) - 1]

@@ -1,8 +1,8 @@
-"""One-bit mean: a bounded number is rounded to one end of its range at random, then randomised response.
+"""One-bit mean: a number is rounded at random to an end of its range, then randomised response.
 
-Source: Duchi, Jordan & Wainwright 2018, section 4.1 (one dimension); Ding, Kulkarni & Yekhanin 2017, "Collecting
-telemetry data privately", section 3 (1BitMean). The rounding is unbiased (`domain.Number.encode`); the law is that of
-randomised response on the two ends.
+Source: Duchi, Jordan & Wainwright 2018, section 4.1 (one dimension); Ding, Kulkarni & Yekhanin
+2017, "Collecting telemetry data privately", section 3 (1BitMean). The rounding is unbiased
+(`domain.Number.encode`); the law is that of randomised response on the two ends.
 """
 
 from __future__ import annotations

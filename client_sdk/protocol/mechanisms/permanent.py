@@ -1,16 +1,19 @@
-"""A permanent answer, and a fresh randomisation of it for each report.
+"""Permanent answers: each is drawn once, and randomised afresh for each report.
 
-Sources: Erlingsson, Pihur & Korolova 2014, "RAPPOR: randomized aggregatable privacy-preserving ordinal response",
-section 2 and 3.1; Arcolezi, Pinzón, Palamidessi & Gambs 2023, "Frequency estimation of evolving data under local
-differential privacy", section 3 (longitudinal k-ary randomised response).
+Sources: Erlingsson, Pihur & Korolova 2014, "RAPPOR: randomized aggregatable privacy-preserving
+ordinal response", section 2 and 3.1; Arcolezi, Pinzón, Palamidessi & Gambs 2023, "Frequency
+estimation of evolving data under local differential privacy", section 3 (longitudinal k-ary
+randomised response).
 
-The permanent answer is k-ary randomised response of the true one; the device makes it with coins that depend on its
-secret and the answer alone, so that the same answer always gets the same permanent answer. What any number of reports
-reveals of an answer that does not change is therefore bounded by the permanent epsilon.
+The permanent answer is the true one after k-ary randomised response. The device draws it with coins
+that depend only on its secret and the answer, so that equal answers always get the same permanent
+answer. The permanent epsilon therefore bounds what any number of reports reveals of an unchanging
+answer.
 
-What one more report reveals, whatever was reported before, is bounded by the epsilon of the instantaneous step, and
-that is what is declared. (The epsilon of the two steps together is smaller, but it does not add up over reports: after
-many reports the permanent answer may be known, and then the next report of another answer is hidden by one step only.)
+The epsilon of the instantaneous step bounds what one more report reveals, whatever was reported
+before, and that epsilon is declared. (The epsilon of both steps together is smaller, but it does
+not add up over reports: after many reports the permanent answer may be known, and then only one
+step hides the next report of another answer.)
 """
 
 from __future__ import annotations
@@ -20,14 +23,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from client_sdk.protocol.channel import PURE, Channel, Coins, epsilon_nanos
+from client_sdk.protocol.channel import Channel, epsilon_nanos
+from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.epsilon import PURE
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 
 OFFSET, PERMANENT = "rounding offset", "permanent answer"
-"""What a permanent answer is made with, each of them coins of its own."""
+"""The labels of the two sets of coins that a permanent answer is drawn with."""
 
 CoinsOf = Callable[..., Coins]
-"""From labels to the coins that a device tosses once for all for them."""
+"""From labels to the coins that a device tosses for them, always the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,7 @@ class Permanent:
 
     Attributes:
         permanent: from an answer to its permanent answer.
-        instantaneous: from a permanent answer to a report; it has as many inputs.
+        instantaneous: from a permanent answer to a report, with as many inputs.
 
     """
 
@@ -52,12 +57,12 @@ class Permanent:
 
     @property
     def inputs(self) -> int:
-        """As many as there are answers."""
+        """The number of answers."""
         return self.permanent.inputs
 
     @property
     def symbols(self) -> int:
-        """Those of the instantaneous step."""
+        """The number of symbols of the instantaneous step."""
         return self.instantaneous.symbols
 
     @property
@@ -67,12 +72,12 @@ class Permanent:
 
     @property
     def worst_ratio(self) -> Fraction:
-        """What one more report can shift odds by at most, whatever was reported before."""
+        """The most by which one more report shifts odds, whatever was reported before."""
         return self.instantaneous.worst_ratio
 
     @property
     def permanent_nanos(self) -> int:
-        """The epsilon of a permanent answer in billionths, rounded up: what all reports of one answer reveal."""
+        """The most that all reports of one answer reveal, in billionths of epsilon, rounded up."""
         return epsilon_nanos(self.permanent)
 
     def probability(self, symbol: int, given: int) -> Fraction:
@@ -88,15 +93,15 @@ class Permanent:
     def settle(self, encode: Callable[[Coins], int], coins_of: CoinsOf, *labels: str) -> tuple[int, int]:
         """Return the input symbol of an answer and its permanent answer; run on the device.
 
-        A number is rounded to an end of its range by an offset that is drawn once a metric, so that it keeps its end,
-        and with it the permanent answer, while it drifts a little (Ding, Kulkarni & Yekhanin 2017, section 3.2,
-        alpha-point rounding). Which of its values share an end depends on their distance, so that a pattern of numbers
-        bounds nothing.
+        A number is rounded to an end of its range by an offset that is drawn once per metric. A
+        number that drifts a little therefore keeps its end, and with it the permanent answer (Ding,
+        Kulkarni & Yekhanin 2017, section 3.2, alpha-point rounding). Which values share an end
+        depends on their distance, so that a pattern of numbers bounds nothing.
 
         Args:
             encode: from the coins of the offset to the input symbol of the answer.
-            coins_of: the device's; the same coins for the same labels.
-            labels: of the metric: no other one shares its coins.
+            coins_of: the device's coins, the same for the same labels.
+            labels: labels of the metric that no other metric shares.
 
         """
         value = encode(coins_of(OFFSET, *labels))

@@ -1,7 +1,7 @@
-"""Randomised response: the truth with a known probability, else the opposite.
+"""Randomised response: the truth with a known probability, otherwise the opposite.
 
-Source: Warner 1965; Dwork & Roth 2014, section 3.2. At epsilon = ln 3 it is the protocol of two coins: keep with
-probability 3/4, and P_A = 2 * P_B - 1/2.
+Source: Warner 1965; Dwork & Roth 2014, section 3.2. At epsilon = ln 3 it is the protocol of two
+coins: keep with probability 3/4, and P_A = 2 * P_B - 1/2.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from client_sdk.protocol.channel import COIN_SCALE, PURE, Coins
-from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.coins import COIN_SCALE, Coins
+from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class RandomizedResponse:
     """The channel on two symbols.
 
     Attributes:
-        keep_numerator: of 2**64: how often the truth is reported (above one half).
+        keep_numerator: the probability that the truth is reported, times 2**64; above one half.
 
     """
 
@@ -33,7 +33,7 @@ class RandomizedResponse:
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon) -> RandomizedResponse:
-        """Return the channel with the largest keep-probability whose epsilon is not above the requested one."""
+        """Return the channel with the largest keep-probability within the requested epsilon."""
         return cls(keep_numerator=int(COIN_SCALE * epsilon.odds / (epsilon.odds + 1)))
 
     @property

@@ -1,8 +1,9 @@
-"""Square wave: a band around the answer, wide enough to tell most about the whole distribution.
+"""Square wave: a band around the answer whose width tells most about the distribution.
 
-Source: Li, Wang, Lopuhaä-Zwakenberg, Škorić & Li 2020, "Estimating numerical distributions under local differential
-privacy", section 5.1 to 5.3: the half-width b = (epsilon e**epsilon - e**epsilon + 1) /
-(2 e**epsilon (e**epsilon - 1 - epsilon)) of the range maximises the information between answer and symbol.
+Source: Li, Wang, Lopuhaä-Zwakenberg, Škorić & Li 2020, "Estimating numerical distributions under
+local differential privacy", section 5.1 to 5.3: the half-width b = (epsilon e**epsilon - e**epsilon
++ 1) / (2 e**epsilon (e**epsilon - 1 - epsilon)) of the range maximises the information between
+answer and symbol.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from client_sdk.protocol.channel import COIN_SCALE
+from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import ln_ceiling
 from client_sdk.protocol.mechanisms.band import Band
 
 POINTS = 257
-"""The ends of 256 bins: four times finer ones gained less than 2 % of the distance to the truth up to epsilon 4."""
+"""The ends of 256 bins. Bins four times finer gained less than 2 % of the distance to the truth up
+to epsilon 4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,12 @@ class SquareWave(Band):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
-        """Return the channel on ``points`` inputs, of a total within ``most``, whose epsilon is within the request.
+        """Return the channel on ``points`` inputs whose epsilon is within the request.
+
+        Args:
+            epsilon: the request.
+            points: the number of inputs.
+            most: the largest total of the weights of a row.
 
         Raises:
             ValueError: if the total cannot resolve a weight.
@@ -38,7 +45,7 @@ class SquareWave(Band):
 
 
 def best_width(points: int, odds: Fraction) -> int:
-    """Return 2 b (points - 1), b the best half-width, to the nearest integer, at least 1."""
+    """Return 2 b (points - 1), with b the best half-width, rounded to an integer of at least 1."""
     epsilon = ln_ceiling(odds)
     twice_half_width = (epsilon * odds - odds + 1) / (odds * (odds - 1 - epsilon))
     return max(1, int(twice_half_width * (points - 1) + Fraction(1, 2)))

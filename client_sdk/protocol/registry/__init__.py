@@ -1,4 +1,4 @@
-"""``metrics.toml``, read strictly.
+"""Reading ``metrics.toml`` strictly, from the registry down to a single table.
 
-Imports the rest of the vocabulary but the wire.
+Imports the rest of the vocabulary; of the wire only the names that a metric may have.
 """

@@ -1,4 +1,4 @@
-"""What may be answered, read strictly from a metric's table."""
+"""The domain of a metric, read strictly from its table."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from client_sdk.protocol.domain import (
     Ordinal,
     Subset,
 )
-from client_sdk.protocol.registry.table import MAX_TEXT, Table, is_text
+from client_sdk.protocol.registry.table import MAX_TEXT, TomlTable, is_text
 
 _DOMAIN_KEYS = ("values", "low", "high", "max", "statistic", "max_items")
 
 
-def read_domain(table: Table, others: Mapping[str, Domain | None]) -> Domain | None:
-    """Return the domain that a metric's table defines, or none if it is mistaken, which the table remembers.
+def read_domain(table: TomlTable, others: Mapping[str, Domain | None]) -> Domain | None:
+    """Return the domain of a metric; None if it has mistakes, which the table collects.
 
     Args:
-        table: of the metric.
-        others: the domains of the metrics that it may cross, by name; none of one that is mistaken.
+        table: the metric's table.
+        others: the domains of the metrics that it may cross, by name; None for a mistaken metric.
 
     """
     raw = table.take("cross")
@@ -45,12 +45,12 @@ def read_domain(table: Table, others: Mapping[str, Domain | None]) -> Domain | N
     return None
 
 
-def _read_cross(table: Table, raw: object, others: Mapping[str, Domain | None]) -> Cross | None:
+def _read_cross(table: TomlTable, raw: object, others: Mapping[str, Domain | None]) -> Cross | None:
     if not isinstance(raw, list) or len(raw) != 2 or not all(isinstance(name, str) for name in raw):  # noqa: PLR2004
         table.mistake("cross", 'must name two metrics, such as ["os", "dark_mode"]')
         return None
     domains = [others[name] for name in raw if name in others]
-    if None in domains:  # which has a mistake of its own
+    if None in domains:  # that metric has a mistake of its own
         return None
     first, second = domains if len(domains) == len(set(raw)) == len(raw) else (None, None)
     if not isinstance(first, Boolean | Category) or not isinstance(second, Boolean | Category):
@@ -62,7 +62,7 @@ def _read_cross(table: Table, raw: object, others: Mapping[str, Domain | None]) 
     return Cross(first, second, (raw[0], raw[1]))
 
 
-def _read_values(table: Table, most: int = MAX_CATEGORIES) -> tuple[str, ...] | None:
+def _read_values(table: TomlTable, most: int = MAX_CATEGORIES) -> tuple[str, ...] | None:
     values = table.take("values", required=True)
     if values is None:
         return None
@@ -79,23 +79,23 @@ def _read_values(table: Table, most: int = MAX_CATEGORIES) -> tuple[str, ...] | 
     return tuple(values)
 
 
-def _read_category(table: Table) -> Category | None:
+def _read_category(table: TomlTable) -> Category | None:
     values = _read_values(table)
     return None if values is None else Category(values)
 
 
-def _read_ordinal(table: Table) -> Ordinal | None:
+def _read_ordinal(table: TomlTable) -> Ordinal | None:
     values = _read_values(table)
     return None if values is None else Ordinal(values)
 
 
-def _read_set(table: Table) -> Subset | None:
+def _read_set(table: TomlTable) -> Subset | None:
     values = _read_values(table, MAX_CATEGORIES - 1)
     max_items = table.whole("max_items", MAX_CATEGORIES if values is None else len(values))
     return None if values is None or max_items is None else Subset(values, max_items)
 
 
-def _read_number(table: Table) -> Number | None:
+def _read_number(table: TomlTable) -> Number | None:
     low, high = table.number("low"), table.number("high")
     statistic = _read_statistic(table)
     if low is not None and high is not None and low >= high:
@@ -106,12 +106,12 @@ def _read_number(table: Table) -> Number | None:
     return Number(low, high, statistic)
 
 
-def _read_count(table: Table) -> Count | None:
+def _read_count(table: TomlTable) -> Count | None:
     most, statistic = table.whole("max", MAX_COUNT), _read_statistic(table)
     return None if most is None or not statistic else Count.up_to(most, statistic)
 
 
-def _read_statistic(table: Table) -> str:
+def _read_statistic(table: TomlTable) -> str:
     statistic = table.text("statistic", required=True)
     if statistic and statistic not in ("mean", "distribution"):
         table.mistake("statistic", 'must be "mean" or "distribution"')
@@ -119,7 +119,7 @@ def _read_statistic(table: Table) -> str:
     return statistic
 
 
-_READERS: Mapping[str, Callable[[Table], Domain | None]] = {
+_READERS: Mapping[str, Callable[[TomlTable], Domain | None]] = {
     "boolean": lambda _: Boolean(),
     "category": _read_category,
     "ordinal": _read_ordinal,

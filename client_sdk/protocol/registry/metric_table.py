@@ -9,36 +9,37 @@ from fractions import Fraction
 from client_sdk.protocol.budget import Budget, Strategy, attos_ceiling
 from client_sdk.protocol.domain import MAX_CATEGORIES, Boolean, Category, Count, Cross, Domain, Filled, Number, Subset
 from client_sdk.protocol.epsilon import RequestedEpsilon
-from client_sdk.protocol.mechanisms import AUTO, channel_for
+from client_sdk.protocol.mechanisms.catalogue import AUTO, channel_for
 from client_sdk.protocol.mechanisms.exponential import Utility
 from client_sdk.protocol.metric import Fill, Metric, Protects
 from client_sdk.protocol.registry.domain_table import read_domain
-from client_sdk.protocol.registry.table import Table, is_moderate, is_number
+from client_sdk.protocol.registry.table import TomlTable, is_moderate, is_number
 from client_sdk.protocol.wire.report import METRIC_NAME
 
 LEAST_DELTA, GREATEST_DELTA = Fraction(1, 10**10), Fraction(1, 100)
-"""Below the least the integers of a table resolve nothing; above the greatest one in a hundred could be exposed."""
+"""Below the least, a table's integers resolve nothing. Above the greatest, one device in a hundred
+could be exposed."""
 
 
 MOST_RETENTION_DAYS = 36_500
-"""A hundred years: whoever wants counts for longer leaves the key out."""
+"""A hundred years: to keep tallies for longer, leave the key out."""
 
 
 def read_metric(
-    name: str, table: Table, owner: str, budget: Budget, others: Mapping[str, Domain | None]
+    name: str, table: TomlTable, owner: str, budget: Budget, others: Mapping[str, Domain | None]
 ) -> Metric | None:
-    """Return the metric that a table defines, or none if it has mistakes, which the table remembers.
+    """Return the metric of a table; None if it has mistakes, which the table collects.
 
     Args:
-        name: the metric's.
+        name: the metric's name.
         table: its keys.
-        owner: who answers for it where it does not say so.
-        budget: its ceilings and its window are the metric's, too.
-        others: the domains of the metrics that it may cross; none of one that is mistaken.
+        owner: the owner of a metric that names none.
+        budget: the ceilings, and the window of a metric that names none.
+        others: the domains of the metrics that it may cross; None for a mistaken metric.
 
     """
     if not METRIC_NAME.fullmatch(name):
-        table.mistake("", "must be named by 1 to 64 of a-z, 0-9 and _, a letter first")
+        table.mistake("", "must have a name of 1 to 64 characters from a-z, 0-9 and _, beginning with a letter")
     purpose = table.text("purpose", required=True)
     owner = table.text("owner", default=owner)
     window = table.window("window", budget.window)
@@ -46,14 +47,14 @@ def read_metric(
     if expires is not None and (not isinstance(expires, date) or isinstance(expires, datetime)):
         table.mistake("expires", "must be a date such as 2027-12-31, without quotes")
     retention_days = table.whole("retention", MOST_RETENTION_DAYS, required=False)
-    before = table.found
+    mistakes_before = table.mistake_count
     domain, fill = _read_fill(table, read_domain(table, others))
     epsilon, delta, utility = _read_epsilon(table), _read_delta(table), _read_utility(table, domain)
     permanent, protects, max_values = _read_permanent(table, domain)
     mechanism, persist = table.text("mechanism", default=AUTO), _read_persist(table, domain)
-    of_the_channel = table.found - before
+    channel_mistakes = table.mistake_count - mistakes_before
     table.nothing_else()
-    if of_the_channel or domain is None or epsilon is None or not mechanism:
+    if channel_mistakes or domain is None or epsilon is None or not mechanism:
         return None
     try:
         channel = channel_for(domain, epsilon, mechanism, delta=delta, utility=utility, permanent=permanent)
@@ -62,30 +63,44 @@ def read_metric(
         return None
     max_values = min(max_values, channel.inputs)
     metric = Metric(
-        *(name, purpose, domain, channel, window, owner, expires),
-        *(protects, max_values, fill, persist, retention_days),
+        name=name,
+        purpose=purpose,
+        domain=domain,
+        channel=channel,
+        window=window,
+        owner=owner,
+        expires=expires,
+        protects=protects,
+        max_values=max_values,
+        fill=fill,
+        persist=persist,
+        retention_days=retention_days,
     )
     _check_ceilings(table, metric, delta or Fraction(0), budget)
     return metric
 
 
-def _check_ceilings(table: Table, metric: Metric, delta: Fraction, budget: Budget) -> None:
+def _check_ceilings(table: TomlTable, metric: Metric, delta: Fraction, budget: Budget) -> None:
     if metric.charge_nanos + metric.reserve_nanos > budget.least_ceiling_nanos:
         key, what = ("max_values", "reserves more than") if metric.reserve_nanos else ("epsilon", "is above")
         table.mistake(key, f"{what} a ceiling of [budget], so that it could never be reported; lower it")
     if attos_ceiling(delta) > budget.lifetime_attos:
-        table.mistake("delta", "is above the delta of [budget], so that it could never be reported; raise that one")
+        table.mistake(
+            "delta", "is above the delta of [budget], so that it could never be reported; raise the delta of [budget]"
+        )
     if metric.fill is not None and metric.protects is Protects.PATTERN:
         table.mistake("fill_in", 'is not for protects = "pattern", which is paid for with the first answer')
     if budget.strategy is not Strategy.SPLIT and metric.window is not budget.window:
         table.mistake("window", f'must be that of [budget], "{budget.window}", where strategy = "{budget.strategy}"')
     if budget.strategy is Strategy.PACE and metric.expires is None:
-        table.mistake("expires", 'is missing: where strategy = "pace" it says until when the lifetime must last')
+        table.mistake(
+            "expires", 'is missing: where strategy = "pace" it sets the day until which the lifetime must last'
+        )
     if budget.strategy is not Strategy.SPLIT and metric.protects is Protects.PATTERN:
-        table.mistake("protects", f'"pattern" is charged once; strategy = "{budget.strategy}" would thin nothing')
+        table.mistake("protects", f'"pattern" is charged once; strategy = "{budget.strategy}" would save nothing')
 
 
-def _read_epsilon(table: Table, key: str = "epsilon", *, required: bool = True) -> RequestedEpsilon | None:
+def _read_epsilon(table: TomlTable, key: str = "epsilon", *, required: bool = True) -> RequestedEpsilon | None:
     raw = table.take(key, required=required)
     if raw is None:
         return None
@@ -96,21 +111,21 @@ def _read_epsilon(table: Table, key: str = "epsilon", *, required: bool = True) 
         return None
 
 
-def _read_permanent(table: Table, domain: Domain | None) -> tuple[RequestedEpsilon | None, Protects | None, int]:
-    """Return the epsilon of permanent answers, what the ceilings hold of them, and of how many different ones."""
+def _read_permanent(table: TomlTable, domain: Domain | None) -> tuple[RequestedEpsilon | None, Protects | None, int]:
+    """Return the epsilon of permanent answers, what is protected, and the most answers."""
     permanent = _read_epsilon(table, "permanent_epsilon", required=False)
     protects = table.choice("protects", Protects, required=permanent is not None)
     max_values = table.whole("max_values", MAX_CATEGORIES) if protects is Protects.PATTERN else None
     if permanent is None and protects is not None:
         table.mistake("protects", "is for permanent answers; add permanent_epsilon or remove it")
     if permanent is not None and isinstance(domain, Subset):
-        table.mistake("permanent_epsilon", "is not for a set, of which each report tells another member")
+        table.mistake("permanent_epsilon", "is not for a set, because each report may reveal another member")
         return None, None, 0
     return permanent, protects, max_values or 0
 
 
-def _read_fill(table: Table, domain: Domain | None) -> tuple[Domain | None, Fill | None]:
-    """Return the domain with an input for none if it is to be filled in, and what to fill in."""
+def _read_fill(table: TomlTable, domain: Domain | None) -> tuple[Domain | None, Fill | None]:
+    """Return the domain, with an input for no answer if it is filled in, and what to fill in."""
     fill_in, fill_value = table.flag("fill_in"), table.number("fill_value", required=False)
     takes_value = isinstance(domain, Count) or (isinstance(domain, Number) and domain.statistic == "mean")
     if fill_value is not None and not (fill_in and takes_value):
@@ -128,19 +143,21 @@ def _read_fill(table: Table, domain: Domain | None) -> tuple[Domain | None, Fill
         or not domain.low <= fill_value <= domain.high
         or (isinstance(domain, Count) and not is_whole)
     ):
-        table.mistake("fill_value", f"must be {domain.expected}: what is reported where nothing was recorded")
+        table.mistake(
+            "fill_value", f"must be {domain.expected}: the value reported for a window in which nothing was recorded"
+        )
         return domain, None
     return domain, Fill(int(fill_value) if isinstance(domain, Count) else fill_value)
 
 
-def _read_persist(table: Table, domain: Domain | None) -> bool:
+def _read_persist(table: TomlTable, domain: Domain | None) -> bool:
     persist = table.flag("persist")
     if persist and not isinstance(domain, Count):
         table.mistake("persist", "is for a count, which is added up over a window; remove it")
     return persist
 
 
-def _read_delta(table: Table) -> Fraction | None:
+def _read_delta(table: TomlTable) -> Fraction | None:
     delta = table.number("delta", required=False)
     if delta is not None and not LEAST_DELTA <= delta <= GREATEST_DELTA:
         table.mistake("delta", f"must be from {float(LEAST_DELTA):g} to {float(GREATEST_DELTA):g}")
@@ -148,7 +165,7 @@ def _read_delta(table: Table) -> Fraction | None:
     return delta
 
 
-def _read_utility(table: Table, domain: Domain | None) -> Utility | None:
+def _read_utility(table: TomlTable, domain: Domain | None) -> Utility | None:
     rows = table.take("utility")
     if rows is None:
         return None
@@ -158,7 +175,7 @@ def _read_utility(table: Table, domain: Domain | None) -> Utility | None:
         return None
     size = domain.size
     square = isinstance(rows, list) and len(rows) == size and all(isinstance(r, list) and len(r) == size for r in rows)
-    if not square or not all(is_number(one) and is_moderate(one) for row in rows for one in row):
-        table.mistake("utility", f"must be {size} rows, one a true value, of {size} numbers, one a reported value")
+    if not square or not all(is_number(utility) and is_moderate(utility) for row in rows for utility in row):
+        table.mistake("utility", f"must be {size} rows, one per true value, of {size} numbers, one per reported value")
         return None
-    return tuple(tuple(Fraction(one) for one in row) for row in rows)
+    return tuple(tuple(Fraction(utility) for utility in row) for row in rows)

@@ -1,7 +1,7 @@
-"""The registry: one TOML file with every question, shipped inside the app and given to collector and estimator.
+"""The registry: one TOML file with every question, shared by app, collector and estimator.
 
-It is the only source of definitions: no server can change what a device does. Reading it is strict, and every mistake
-is named with its metric and key.
+It is the only source of definitions: no server can change what a device does. It is read strictly,
+and every mistake is reported with its metric and key.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from typing import Any
 
 from client_sdk.protocol.budget import ATTOS, Budget, Strategy
 from client_sdk.protocol.domain import Domain
-from client_sdk.protocol.epsilon import GREATEST, NANOS
+from client_sdk.protocol.epsilon import GREATEST_EPSILON, NANOS
 from client_sdk.protocol.errors import RegistryError, UnknownMetricError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.metric_table import read_metric
-from client_sdk.protocol.registry.table import Table
+from client_sdk.protocol.registry.table import TomlTable
 from client_sdk.protocol.window import WindowKind
 
 SCHEMA = 1
 
 MOST_ANSWERS = 1000
-"""That a window may ask for: far more than a device should ever give."""
+"""The most questions drawn per window: far more than a device should ever answer."""
 
 
 WHOLE = "registry"
-"""The place of a mistake in a text that is no TOML; of a file its path is named instead."""
+"""The place of a mistake in a text that is not TOML; in a file, its path is named instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Registry:
 
     Attributes:
         app: the app's name.
-        owner: whom to ask about it.
+        owner: the person or team to contact about it.
         budget: the ceilings that devices keep.
         metrics: the questions by name, in the file's order.
 
@@ -55,7 +55,7 @@ class Registry:
         object.__setattr__(self, "metrics", MappingProxyType(dict(self.metrics)))
 
     def __reduce__(self) -> tuple[type[Registry], tuple[object, ...]]:
-        """Travel between processes: a read-only view of a mapping cannot, a copy can."""
+        """Pickle a copy of the metrics: a read-only view of a mapping cannot be pickled."""
         return Registry, (self.app, self.owner, self.budget, dict(self.metrics))
 
     def metric(self, name: str) -> Metric:
@@ -74,7 +74,8 @@ class Registry:
         """Read a registry from its file.
 
         Raises:
-            RegistryError: naming every mistake by metric and key, or saying why the file cannot be read.
+            RegistryError: naming every mistake by metric and key, or saying why the file cannot be
+                read.
 
         """
         try:
@@ -105,29 +106,29 @@ class Registry:
             raise RegistryError(WHOLE, "begins with a byte order mark; save it as UTF-8 without one")
         try:
             document = tomllib.loads(text, parse_float=Decimal)
-        except (ValueError, ArithmeticError, RecursionError) as error:  # numbers and nesting beyond any use, too
+        except (ValueError, ArithmeticError, RecursionError) as error:  # also absurd numbers and nesting
             raise RegistryError(WHOLE, f"is not TOML: {error}") from error
         return _read_registry(document)
 
 
 def _read_registry(document: dict[str, Any]) -> Registry:
     mistakes: list[tuple[str, str]] = []
-    top = Table(document, "", mistakes)
+    top = TomlTable(document, "", mistakes)
     schema = top.take("schema", required=True)
     if schema is not None and (type(schema) is not int or schema != SCHEMA):
         top.mistake("schema", f"must be {SCHEMA}, the schema that this version reads")
-    app = Table(top.take("app", required=True) or {}, "app", mistakes)
+    app = TomlTable(top.take("app", required=True) or {}, "app", mistakes)
     name, owner = app.text("name", required=True), app.text("owner")
     app.nothing_else()
-    budget = _read_budget(Table(top.take("budget", required=True) or {}, "budget", mistakes))
+    budget = _read_budget(TomlTable(top.take("budget", required=True) or {}, "budget", mistakes))
     metrics = _read_metrics(top.take("metric", required=True), owner, budget, mistakes)
     top.nothing_else()
     if mistakes:
         raise RegistryError.of(mistakes)
-    return Registry(name, owner, budget, metrics)
+    return Registry(app=name, owner=owner, budget=budget, metrics=metrics)
 
 
-def _read_budget(table: Table) -> Budget:
+def _read_budget(table: TomlTable) -> Budget:
     window = table.window("window", WindowKind.DAY)
     ceilings = {}
     for key in ("per_window", "lifetime", "per_month"):
@@ -142,21 +143,21 @@ def _read_budget(table: Table) -> Budget:
     strategy = table.choice("strategy", Strategy, required=False) or Strategy.SPLIT
     answers = table.whole("answers", MOST_ANSWERS) if strategy is Strategy.SAMPLE else None
     table.nothing_else()
-    if_mistaken = int(GREATEST * NANOS)
-    per_window, lifetime, per_month = ceilings.values()
+    placeholder = int(GREATEST_EPSILON * NANOS)  # for a mistaken ceiling, so that reading can go on
+    per_window, lifetime = ceilings["per_window"], ceilings["lifetime"]
     return Budget(
-        window,
-        if_mistaken if per_window is None else per_window,
-        if_mistaken if lifetime is None else lifetime,
-        per_month,
-        int(delta * ATTOS),
-        strategy,
-        answers,
+        window=window,
+        per_window_nanos=placeholder if per_window is None else per_window,
+        lifetime_nanos=placeholder if lifetime is None else lifetime,
+        per_month_nanos=ceilings["per_month"],
+        lifetime_attos=int(delta * ATTOS),
+        strategy=strategy,
+        answers=answers,
     )
 
 
 def _read_metrics(raw: object, owner: str, budget: Budget, mistakes: list[tuple[str, str]]) -> dict[str, Metric]:
-    """Read every metric, those that cross two others after all the others; return them in the file's order."""
+    """Return every metric in the file's order; crosses are read last, after their parts."""
     if raw is None:
         return {}
     if not isinstance(raw, dict) or not raw:
@@ -166,7 +167,7 @@ def _read_metrics(raw: object, owner: str, budget: Budget, mistakes: list[tuple[
     domains: dict[str, Domain | None] = {}
     plain = [name for name, fields in raw.items() if not (isinstance(fields, dict) and "cross" in fields)]
     for name in [*plain, *(name for name in raw if name not in plain)]:
-        metric = read_metric(name, Table(raw[name], f"metric.{name}", mistakes), owner, budget, domains)
+        metric = read_metric(name, TomlTable(raw[name], f"metric.{name}", mistakes), owner, budget, domains)
         domains[name] = None if metric is None else metric.domain
         if metric is not None:
             read[name] = metric

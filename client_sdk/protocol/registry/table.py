@@ -1,4 +1,4 @@
-"""A TOML table while it is read: keys are taken one by one, every mistake is remembered, leftovers are refused."""
+"""A TOML table while it is read: takes keys, collects mistakes and refuses leftovers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any, TypeGuard, TypeVar
 from client_sdk.protocol.window import WindowKind
 
 MAX_TEXT = 500
-"""Characters of a purpose or a category: a sentence for a person, not a document."""
+"""The most characters of a purpose or a category: a sentence for a person, not a document."""
 
 MAX_EXPONENT = 100
-"""Of ten: more than any quantity needs, so that exact fractions stay small and every bound can be shown as a float."""
+"""The largest power of ten: more than any quantity needs. It keeps exact fractions small, and every
+bound can be shown as a float."""
 
 
 def is_text(value: object) -> TypeGuard[str]:
@@ -27,24 +28,24 @@ def is_number(value: object) -> TypeGuard[int | Decimal]:
 
 
 def is_moderate(number: int | Decimal) -> bool:
-    """Whether a finite number is 0 or of a size that makes a small fraction."""
+    """Whether a finite number is 0 or small enough to be held as an exact fraction."""
     return not number or abs(Decimal(number).adjusted()) <= MAX_EXPONENT
 
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
-class Table:
-    """A table of the file while it is read: takes keys one by one and remembers every mistake.
+class TomlTable:
+    """A table of the file while it is read: takes keys one by one and collects every mistake.
 
     Attributes:
-        found: how many mistakes it has.
+        mistake_count: how many mistakes this table has so far.
 
     """
 
     def __init__(self, raw: object, place: str, mistakes: list[tuple[str, str]]) -> None:
-        """Begin to read what stands at a place."""
-        self.found = 0
+        """Start to read the value at a place of the file."""
+        self.mistake_count = 0
         self._place = place
         self._mistakes = mistakes
         self._raw: dict[str, Any] = dict(raw) if isinstance(raw, dict) else {}
@@ -52,19 +53,19 @@ class Table:
             self.mistake("", f"must be a table: [{place}]")
 
     def mistake(self, key: str, problem: str) -> None:
-        """Remember what is wrong with a key."""
+        """Note what is wrong with a key."""
         place = ".".join(part for part in (self._place, key) if part)
         self._mistakes.append((place, problem))
-        self.found += 1
+        self.mistake_count += 1
 
     def take(self, key: str, *, required: bool = False) -> Any:  # noqa: ANN401 what TOML holds
-        """Return the raw value of a key, or none."""
+        """Return the raw value of a key; None if it is missing."""
         if required and key not in self._raw:
             self.mistake(key, "is missing")
         return self._raw.pop(key, None)
 
     def text(self, key: str, *, required: bool = False, default: str = "") -> str:
-        """Return a printable text, or the default if there is none; the empty text if it is mistaken."""
+        """Return a printable text; the default if missing, the empty text if mistaken."""
         value = self.take(key, required=required)
         if value is None:
             return default
@@ -74,7 +75,7 @@ class Table:
         return value
 
     def number(self, key: str, *, required: bool = True) -> Fraction | None:
-        """Return a finite number, or none if there is none or it is mistaken."""
+        """Return a finite number; None if it is missing or mistaken."""
         value = self.take(key, required=required)
         if value is None:
             return None
@@ -87,7 +88,7 @@ class Table:
         return Fraction(value)
 
     def whole(self, key: str, most: int, *, required: bool = True) -> int | None:
-        """Return a whole number from 1 to ``most``, or none if there is none or it is mistaken."""
+        """Return a whole number from 1 to ``most``; None if it is missing or mistaken."""
         value = self.take(key, required=required)
         if value is not None and (type(value) is not int or not 1 <= value <= most):
             self.mistake(key, f"must be a whole number from 1 to {most}")
@@ -95,14 +96,14 @@ class Table:
         return value
 
     def flag(self, key: str) -> bool:
-        """Return a truth value, false if there is none or it is mistaken."""
+        """Return a truth value; False if it is missing or mistaken."""
         value = self.take(key)
         if value is not None and not isinstance(value, bool):
             self.mistake(key, "must be true or false")
         return value is True
 
     def choice(self, key: str, choices: type[Choice], *, required: bool) -> Choice | None:
-        """Return what a key names of some choices, or none if there is none or it is mistaken."""
+        """Return the choice that a key names; None if it is missing or mistaken."""
         value = self.take(key, required=required)
         if value is None or (isinstance(value, str) and value in tuple(choices)):
             return None if value is None else choices(value)
@@ -110,7 +111,7 @@ class Table:
         return None
 
     def window(self, key: str, default: WindowKind) -> WindowKind:
-        """Return the kind of window that a key names."""
+        """Return the kind of window that a key names; the default if it is missing or mistaken."""
         value = self.take(key)
         if value is None:
             return default

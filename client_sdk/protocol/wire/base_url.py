@@ -1,4 +1,4 @@
-"""The address of a collector or a relay: what is one, and whether what is sent there can be read on the way."""
+"""The base URL of a collector or relay: its form, and whether others can read the traffic."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from urllib.parse import urlsplit
 
 _THIS_MACHINE = re.compile(r"localhost\.?|.+\.localhost\.?|127(\.\d{1,3}){3}|::1", re.IGNORECASE)
-"""Names and addresses that lead nowhere else (RFC 6761, section 6.3; RFC 1122, section 3.2.1.3; RFC 4291, 2.5.3)."""
+"""Names and addresses that never leave this machine (RFC 6761, section 6.3; RFC 1122, section
+3.2.1.3; RFC 4291, section 2.5.3)."""
 
 
 def is_base_url(text: str) -> bool:
@@ -14,12 +15,12 @@ def is_base_url(text: str) -> bool:
     try:
         parts = urlsplit(text)
         well_formed = parts.scheme in ("https", "http") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port or an IPv6 address that is none
+    except ValueError:  # an invalid port or IPv6 address
         return False
     return well_formed and text.isprintable() and not any(mark in text for mark in " ?#@\\")
 
 
 def is_readable_on_the_way(base_url: str) -> bool:
-    """Whether what is sent to a base URL leaves this machine without TLS."""
+    """Whether anything sent to a base URL leaves this machine without TLS."""
     parts = urlsplit(base_url)
     return parts.scheme == "http" and not _THIS_MACHINE.fullmatch(parts.hostname or "")

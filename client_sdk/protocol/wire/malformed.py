@@ -24,15 +24,15 @@ class Malformed(StrEnum):
     INVALID_ANSWERS = "invalid_answers"
 
 
-MALFORMED_ANSWERS = frozenset({Malformed.INVALID_VERDICT, Malformed.INVALID_ANSWERS})
-"""What only who reads an answer says: no collector answers with these."""
+MALFORMED_REPLIES = frozenset({Malformed.INVALID_VERDICT, Malformed.INVALID_ANSWERS})
+"""Codes that only the reader of a reply raises; no collector replies with them."""
 
 
 class MalformedError(HearsayError):
     """A body that is not what the wire format says.
 
     Attributes:
-        code: what kind of mistake it is, for programs.
+        code: the kind of mistake, for programs.
         place: where in the body, for example ``reports[3].symbol``; the content is never echoed.
         problem: what would be right there.
 

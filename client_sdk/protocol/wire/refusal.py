@@ -1,4 +1,4 @@
-"""Why a report is refused: a closed enumeration with stable codes, each with a sentence for people."""
+"""Why a report is refused: a closed enumeration of stable codes with sentences for people."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Refusal(StrEnum):
 
     @property
     def retryable(self) -> bool:
-        """Whether the same report may be accepted later: the collector may learn of a registry after the app."""
+        """Whether the collector may accept the report later, once it has the app's registry."""
         return self in _RETRYABLE
 
 

@@ -1,7 +1,7 @@
 """The wire: reports, uploads and verdicts, read strictly.
 
-Version 1 bodies are closed: an unknown field is an error, a new field means version 2. Nothing of a malformed body is
-ever echoed.
+Bodies of version 1 are closed: an unknown field is an error, and a new field means version 2. No
+part of a malformed body is ever echoed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ MAX_UPLOAD_BYTES = 65_536
 """Bytes of one upload's body: 256 reports with the longest names fit."""
 
 MAX_REPORTS = 256
-"""Reports in one upload: a device's backlog of months, and a bound on one atomic step of the store."""
+"""The most reports in one upload: a device's backlog of months, and a bound on one atomic step of
+the store."""
 
 MAX_SYMBOL = 2**53 - 1
 """The largest integer that every JSON reader keeps exactly (RFC 8259, section 6)."""
@@ -53,10 +54,10 @@ class Report(NamedTuple):
 
 
 class Upload(NamedTuple):
-    """A few reports that travel, and are counted, together.
+    """Reports that travel together and are counted together.
 
     Attributes:
-        id: 32 hex digits, random: the same for every attempt to deliver these reports.
+        id: 32 random hex digits, the same in every attempt to deliver these reports.
         reports: from 1 to 256.
 
     """
@@ -65,7 +66,7 @@ class Upload(NamedTuple):
     reports: tuple[Report, ...]
 
     def encode(self) -> bytes:
-        """Return the body of the request: the same bytes every time."""
+        """Return the body of the request, the same bytes every time."""
         reports = [
             {"metric": report.metric, "edition": report.edition, "window": report.window, "symbol": report.symbol}
             for report in self.reports
@@ -77,7 +78,7 @@ class Upload(NamedTuple):
         """Read the body of a request.
 
         Raises:
-            MalformedError: with code and place, if it is not exactly an upload.
+            MalformedError: if the body is not exactly an upload.
 
         """
         document = strict_json.load(body)
@@ -119,7 +120,8 @@ class Verdict(NamedTuple):
         """Read the response to an upload of ``reports`` reports.
 
         Raises:
-            MalformedError: if it is not exactly a verdict on so many reports (another program may have answered).
+            MalformedError: if the body is not exactly a verdict on that many reports; another
+                program may have answered.
 
         """
         document = strict_json.load(body)
@@ -136,7 +138,7 @@ class Verdict(NamedTuple):
 
 _values = itemgetter(*Report._fields)
 _report_of = partial(tuple.__new__, Report)
-"""Makes a report of its values: what ``Report._make`` does, in a third of the time."""
+"""Does what ``Report._make`` does, in a third of the time."""
 
 
 def _report(raw: Any, index: int) -> Report:  # noqa: ANN401 what JSON holds
@@ -165,7 +167,7 @@ def _check_names(metric: Any, edition: Any, window: Any) -> None:  # noqa: ANN40
 
 
 _check_known_names = lru_cache(maxsize=4096)(_check_names)
-"""Devices send the same few names: nearly all are known to be good."""
+"""Devices send the same few names, so that nearly all are known to be good."""
 
 
 def _refusal(raw: Any, reports: int) -> tuple[int, Refusal]:  # noqa: ANN401 what JSON holds

@@ -1,4 +1,4 @@
-"""JSON, read strictly: UTF-8, nothing that RFC 8259 does not know, and no member twice."""
+"""JSON, read strictly: UTF-8, nothing beyond RFC 8259, and no member twice."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from client_sdk.protocol.wire.malformed import Malformed, MalformedError
 
 
 def load(body: bytes) -> Any:  # noqa: ANN401 what JSON holds
-    """Return what a body holds.
+    """Return the document that a body holds.
 
     Raises:
-        MalformedError: if it is not JSON, or holds a member twice.
+        MalformedError: if the body is not JSON, or an object has a member twice.
 
     """
     try:
@@ -30,14 +30,15 @@ def load(body: bytes) -> Any:  # noqa: ANN401 what JSON holds
 
 
 def _members(document: Any) -> int:  # noqa: ANN401 what JSON holds
-    """Return how many members an object has, and the objects in its lists have; deeper ones are not counted.
+    """Return the number of members of an object and of the objects in its lists, but none deeper.
 
-    Every member has a colon. So a text with no more colons than these has no other member: none deeper, and none twice.
-    A text with more is read again with each member looked at, which takes twice as long; the wire has no such bodies.
+    Every member has a colon. A text with exactly as many colons therefore has no other member,
+    neither deeper nor repeated. Any other text is read again and each member is checked, which
+    takes twice as long; no body of the wire needs that.
     """
     if type(document) is not dict:
         return 0
-    in_lists = [one for value in document.values() if type(value) is list for one in value if type(one) is dict]
+    in_lists = [item for value in document.values() if type(value) is list for item in value if type(item) is dict]
     return len(document) + sum(map(len, in_lists))
 
 

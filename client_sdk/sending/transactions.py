@@ -1,0 +1,86 @@
+"""What the uploader does within transactions of the ledger: look for uploads, carry out outcomes.
+
+Each function is one transaction, in the ledger thread.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from client_sdk.answers.schedule import Schedule
+from client_sdk.ledger import outbox, retries
+from client_sdk.ledger.backoff import Uniform
+from client_sdk.ledger.retries import Retry
+from client_sdk.results import ClockError, warn
+from client_sdk.sending.retry import Acknowledged, AttemptOutcome, Rejected, Transient
+
+if TYPE_CHECKING:
+    import sqlite3
+
+
+class Look(NamedTuple):
+    """The state of the ledger at an attempt.
+
+    Attributes:
+        parcel: the upload to send; None if there is none.
+        pending: the uploads under way.
+        keeps_news: whether new reports wait because another upload takes their turn.
+        due_in_s: the seconds until something is due by the calendar; None if nothing will be,
+            infinite if the clock cannot be believed.
+
+    """
+
+    parcel: outbox.Parcel | None
+    pending: list[Retry]
+    keeps_news: bool = False
+    due_in_s: float | None = None
+
+
+def look_for_news(
+    connection: sqlite3.Connection, now_s: float, schedule: Schedule, allowed: Callable[[], bool]
+) -> Look:
+    """Do what is due by the calendar; return what there is to send for the first time.
+
+    Args:
+        connection: within a write transaction.
+        now_s: Unix seconds.
+        schedule: does what is due.
+        allowed: returns whether the user still agrees; otherwise nothing is due.
+
+    """
+    due_in_s = None
+    if allowed():
+        try:
+            schedule.catch_up(connection, now_s)
+            next_s = schedule.next_s(connection, now_s)
+            due_in_s = None if next_s is None else next_s - now_s
+        except ClockError:  # reports queued before are sent all the same
+            due_in_s = math.inf
+    parcel = outbox.new_parcel(connection, now_s)
+    keeps_news = parcel is None and outbox.has_news(connection, now_s)
+    return Look(parcel, retries.pending(connection), keeps_news, due_in_s)
+
+
+def look_for_retry(connection: sqlite3.Connection, now_s: float, retry: Retry | None) -> Look:
+    """Return the upload to send again if it still waits."""
+    parcel = None if retry is None else outbox.parcel_to_resend(connection, retry, now_s)
+    return Look(parcel, retries.pending(connection))
+
+
+def carry_out(
+    connection: sqlite3.Connection, now_s: float, outcome: AttemptOutcome, parcel: outbox.Parcel, uniform: Uniform
+) -> list[Retry]:
+    """Carry out the outcome of an upload; return the uploads that are then under way."""
+    match outcome:
+        case Transient(retry_after_s):
+            retries.fail(connection, parcel.id, now_s, retry_after_s, uniform)
+        case Rejected(status):
+            warn("the collector rejected an upload of %d reports with status %d", parcel.reports, status)
+            outbox.reject(connection, parcel.id)
+        case Acknowledged(verdict):
+            for code in {refusal for _, refusal in verdict.refused}:
+                warn("the collector refused a report: %s", code.sentence)
+            outbox.settle(connection, parcel.id, verdict, now_s, uniform)
+    return retries.pending(connection)
