@@ -8,9 +8,9 @@ MISSING_EXTRA = 2
 
 
 def main() -> int:
-    """Run the command line; say how to install what is missing."""
+    """Run the command line. If a package is missing, say how to install it."""
     try:
-        from collector.commands.cli import cli  # noqa: PLC0415 may be missing
+        from collector.commands.cli import cli  # noqa: PLC0415 click may be missing
 
         cli(prog_name="hearsay-collector")
     except ModuleNotFoundError as error:

@@ -1,7 +1,8 @@
-"""Who may do what: the keys of the access file. Pure but for reading that file, which holds digests and no secret.
+"""Who may do what: the keys of the access file. Pure, except for reading that file.
 
-A key is known by the SHA-256 digest of its secret. Secrets are long and random (`new_secret`), so that a digest tells
-nobody what to send. Several keys may bear one name: an old one and a new one while a secret is replaced.
+The file holds the SHA-256 digest of each key's secret, not the secret. Secrets are long and random
+(`new_secret`), so a digest does not reveal what to send. Several keys may have one name: the old
+and the new one while a secret is being replaced.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from client_sdk.protocol.registry.table import Table
+from client_sdk.protocol.registry.table import TomlTable
 from collector.config import DAY_S
 from collector.errors import ConfigError
 from collector.judge import Allowance
 
 SECRET_BYTES = 32
-"""256 random bits: nobody guesses them, so that one round of a fast digest is enough."""
+"""256 random bits: nobody can guess them, so one round of a fast digest is enough."""
 
 MAX_QUOTA = 10**12
-"""Reports of a key a day: a thousand of each device of a large population."""
+"""Reports per key and day: a thousand for each device of a large population."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-"""Of a key: what can stand in a log line and in a key of the store."""
+"""The name of a key: safe in a log line and in a key of the store."""
 
 NAME_RULE = "must be 1 to 64 of: lower-case letters, digits, - and _; a letter or digit first"
 
@@ -36,7 +37,7 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class Role(StrEnum):
-    """What a key is for: to report, to read tallies, or to hand on the uploads of others."""
+    """What a key is for: to report, to read tallies, or to hand on uploads of others."""
 
     UPLOAD = "upload"
     READ = "read"
@@ -44,7 +45,7 @@ class Role(StrEnum):
 
 
 class Uploads(StrEnum):
-    """Who may report: anybody, or whoever bears a key for it."""
+    """Who may report: anybody, or only holders of an upload key."""
 
     OPEN = "open"
     KEYS = "keys"
@@ -54,7 +55,8 @@ UPLOADS_RULE = (
     'is missing, and no key is for uploads: write uploads = "open" above the first [[key]] to let anybody report, or '
     'uploads = "keys" to let nobody report but through a relay'
 )
-"""The absence of a key opens nothing: whoever takes the last one out need not mean to."""
+"""The absence of a key opens nothing: an operator who removes the last key may not mean to open
+uploads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,13 @@ class Key:
     """What the holder of one secret may do.
 
     Attributes:
-        name: whose it is; several keys may bear it.
-        role: what it is for.
-        digest: SHA-256 of the secret: 32 bytes.
-        quota: of ``upload`` and ``relay``: reports that all keys of this name may send in a UTC day; none: any number.
-        metrics: of ``read``: names of the metrics whose tallies it reads; none: all of them.
-        preliminary: of ``read``: whether it may look at open windows.
+        name: the holder's name; several keys may have the same.
+        role: what the key is for.
+        digest: SHA-256 digest of the secret: 32 bytes.
+        quota: for ``upload`` and ``relay``, the number of reports that all keys of this name may
+            send in a UTC day; None for any number.
+        metrics: for ``read``, the names of the metrics whose tallies the key reads; None for all.
+        preliminary: for ``read``, whether the key may look at open windows.
 
     """
 
@@ -79,23 +82,24 @@ class Key:
     preliminary: bool = False
 
     def allowance(self, now_s: float) -> Allowance | None:
-        """Return what the reports of its holder are charged to at an instant (Unix seconds), if there is a quota."""
+        """Return the allowance at an instant (Unix seconds), or None without a quota."""
         if self.quota is None:
             return None
         return Allowance(self.name, self.quota, (int(now_s) // DAY_S + 1) * DAY_S)
 
     def may_read(self, metric: str) -> bool:
-        """Whether it reads the tallies of a metric."""
+        """Whether the key may read the tallies of a metric."""
         return self.metrics is None or metric in self.metrics
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Every key there is.
+    """All keys of a collector.
 
     Attributes:
-        keys: in the file's order.
-        uploads_are_open: whether anybody may report; never because a key is missing, only because somebody said so.
+        keys: the keys, in the file's order.
+        uploads_are_open: whether anybody may report. The file must say so: a missing key is not
+            enough.
 
     """
 
@@ -103,17 +107,17 @@ class Access:
     uploads_are_open: bool = False
 
     def find(self, secret: str) -> Key | None:
-        """Return the key of a secret, or none; the time that takes says nothing of either."""
-        given = digest_of(secret)
-        found = None
-        for key in self.keys:  # to the end in any case: where a search ends tells which key was met
-            if hmac.compare_digest(key.digest, given):
-                found = key
-        return found
+        """Return the key of a secret, or None. The time that this takes reveals neither."""
+        digest = digest_of(secret)
+        match = None
+        for key in self.keys:  # always to the end: where a search ends would reveal which key matched
+            if hmac.compare_digest(key.digest, digest):
+                match = key
+        return match
 
     @classmethod
     def of_token(cls, token: str) -> Access:
-        """Return the access of a collector without a file: anybody reports, the bearer of one token reads it all."""
+        """Return the access without a file: anybody may report, one token reads all tallies."""
         key = Key("read-token", Role.READ, digest_of(token), preliminary=True)
         return cls((key,), uploads_are_open=True)
 
@@ -122,7 +126,7 @@ class Access:
         """Read an access file.
 
         Raises:
-            ConfigError: naming every mistake by key, or saying why the file cannot be read.
+            ConfigError: naming every mistake, or saying why the file cannot be read.
 
         """
         try:
@@ -139,7 +143,7 @@ class Access:
         """Read the text of an access file.
 
         Raises:
-            ConfigError: naming every mistake by key.
+            ConfigError: naming every mistake.
 
         """
         try:
@@ -147,14 +151,14 @@ class Access:
         except (ValueError, RecursionError) as error:
             raise ConfigError(f"is not TOML: {error}") from error
         mistakes: list[tuple[str, str]] = []
-        top = Table(document, "", mistakes)
+        top = TomlTable(document, "", mistakes)
         uploads = top.choice("uploads", Uploads, required=False)
         raw = top.take("key", required=True)
         top.nothing_else()
         if raw is not None and not isinstance(raw, list):
             top.mistake("key", "must be one or more tables: [[key]]")
         tables = raw if isinstance(raw, list) else []
-        keys = [_read_key(Table(table, f"key[{place}]", mistakes)) for place, table in enumerate(tables, 1)]
+        keys = [_read_key(TomlTable(table, f"key[{number}]", mistakes)) for number, table in enumerate(tables, 1)]
         digests = [key.digest for key in keys]
         if not mistakes and len(set(digests)) < len(digests):
             top.mistake("key", "two keys have the same digest; make a secret for each with: hearsay-collector key NAME")
@@ -166,7 +170,7 @@ class Access:
 
 
 def new_secret() -> str:
-    """Return a fresh secret, of characters that any header can carry."""
+    """Return a new secret, in characters that any header can carry."""
     return secrets.token_urlsafe(SECRET_BYTES)
 
 
@@ -175,8 +179,8 @@ def digest_of(secret: str) -> bytes:
     return sha256(secret.encode(errors="surrogateescape")).digest()
 
 
-def _require_clear(top: Table, uploads: Uploads | None, keys: list[Key]) -> None:
-    """Note a file that leaves open who may report, or says two things of it."""
+def _require_clear(top: TomlTable, uploads: Uploads | None, keys: list[Key]) -> None:
+    """Note a mistake if the file does not say who may report, or contradicts itself."""
     has_upload_key = any(key.role is Role.UPLOAD for key in keys)
     if uploads is None and not has_upload_key:
         top.mistake("uploads", UPLOADS_RULE)
@@ -184,8 +188,11 @@ def _require_clear(top: Table, uploads: Uploads | None, keys: list[Key]) -> None
         top.mistake("uploads", 'is "open", and a key is for uploads: remove that key, or write uploads = "keys"')
 
 
-def _read_key(table: Table) -> Key:
-    """Read one key; what is mistaken is noted in the table, and something stands in its place."""
+def _read_key(table: TomlTable) -> Key:
+    """Read one key.
+
+    Mistakes are noted in the table, and placeholders are returned for the wrong values.
+    """
     name = table.text("name", required=True)
     if name and not NAME.fullmatch(name):
         table.mistake("name", NAME_RULE)
@@ -204,7 +211,7 @@ def _read_key(table: Table) -> Key:
     return Key(name, role or Role.READ, bytes.fromhex(digest), **scope)
 
 
-def _read_quota(table: Table) -> int | None:
+def _read_quota(table: TomlTable) -> int | None:
     quota = table.take("quota")
     if quota is not None and (type(quota) is not int or not 1 <= quota <= MAX_QUOTA):
         table.mistake("quota", f"must be a whole number of reports from 1 to {MAX_QUOTA}")
@@ -212,11 +219,11 @@ def _read_quota(table: Table) -> int | None:
     return quota
 
 
-def _read_metrics(table: Table) -> frozenset[str] | None:
+def _read_metrics(table: TomlTable) -> frozenset[str] | None:
     raw = table.take("metrics")
     if raw is None:
         return None
     if not isinstance(raw, list) or not raw or not all(isinstance(name, str) for name in raw):
-        table.mistake("metrics", 'must be a list of names, such as ["os", "dark_mode"]; without it all are read')
+        table.mistake("metrics", 'must be a list of names, such as ["os", "dark_mode"]; without it the key reads all')
         return None
     return frozenset(raw)

@@ -1,4 +1,4 @@
-"""A file that is there whole or not at all: written beside its place, put on disk, and renamed."""
+"""Writes a file completely or not at all: beside its place, then to disk, then renamed."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from collector.errors import ConfigError
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that takes its place, and is on disk, when the context ends without an error.
+    """Open a file that replaces `path`, on disk, when the context ends without an error.
 
-    Only its owner can read it. A link is followed to what it names.
+    Only its owner can read the file. A link is followed, and its target is replaced.
 
     Raises:
         ConfigError: if it cannot be written.
 
     """
     target = path.resolve()
-    if target.exists() and not target.is_file():  # a rename would put a file in the place of a device
+    if target.exists() and not target.is_file():  # a rename would replace a device by a file
         raise ConfigError(f"{path} is no file; name one that may be replaced")
     try:
         with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}-", delete=False) as file:
@@ -37,11 +37,11 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
                 raise
         _put_on_disk(target.parent)
     except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror}; what stood there before still does") from error
+        raise ConfigError(f"{path} cannot be written: {error.strerror}; its previous content is unchanged") from error
 
 
 def _put_on_disk(folder: Path) -> None:
-    """Make a renaming last."""
+    """Write a renaming in a folder to disk."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)

@@ -1,4 +1,4 @@
-"""What a server must be set to, so that an acknowledgement means what it says. Pure: settings in, refusal out."""
+"""The settings that a server needs to keep what it acknowledges. Pure: settings in, refusal out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from collector.errors import ConfigError
+from collector.errors import ConfigError, require
 
 OLDEST_VERSION = (7, 0)
 """EXPIREAT with NX and GT came with Redis 7.0."""
@@ -15,16 +15,16 @@ OLDEST_VERSION_WITH_COPIES = (7, 2)
 """WAITAOF came with Redis 7.2: acknowledgements by replicas need it, and on a cluster tallies that stay true."""
 
 NO_EVICTION = {"maxmemory-policy": "noeviction"}
-"""A store that is full must say so: an evicted tally is lost, an evicted id is counted twice."""
+"""A full store must refuse writes: an evicted tally is lost, an evicted id is counted twice."""
 
 WRITE_THROUGH = {"appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": "no"}
-"""What makes an acknowledgement mean that the write is on disk."""
+"""With these settings an acknowledged write is on disk."""
 
 PART_COVERAGE = {"cluster-require-full-coverage": "no"}
-"""On a cluster: else one lost node stops every upload, not those of its slots alone."""
+"""Needed on a cluster. Otherwise one lost node stops all uploads, not only those of its slots."""
 
 SETTINGS = (*NO_EVICTION, *WRITE_THROUGH, *PART_COVERAGE)
-"""The settings to ask for."""
+"""The settings to ask the server for."""
 
 
 def require_promise(
@@ -33,13 +33,14 @@ def require_promise(
     """Refuse a server that would not keep what it acknowledges.
 
     Args:
-        version: the Redis version that it is compatible with, such as ``7.2.4``.
-        settings: the values of SETTINGS, where the server has them.
-        promise: what is promised.
+        version: the Redis version that the server is compatible with, such as ``7.2.4``.
+        settings: the value of each of SETTINGS, or None for a setting that the server does not
+            have.
+        promise: what an acknowledgement promises.
         is_cluster: whether the server is a node of a cluster.
 
     Raises:
-        ConfigError: naming what to set, and to what.
+        ConfigError: if so; it names the settings to change, and their values.
 
     """
     parts = tuple(map(int, version.split(".")[:2]))
@@ -64,20 +65,20 @@ def _why(wrong: Mapping[str, str]) -> str:
     why = ""
     if wrong.keys() & WRITE_THROUGH.keys():
         why += (
-            ". With --durability memory it may write through later than it answers, and a crash of it loses what "
+            ". With --durability memory it may answer before it writes to disk, and a crash of it loses what "
             "it acknowledged last"
         )
     if wrong.keys() & PART_COVERAGE.keys():
-        why += ". With full coverage required, one lost node of the cluster stops every upload, not its own alone"
+        why += ". With full coverage required, one lost node of the cluster stops all uploads, not only its own"
     return why
 
 
 class Durability(StrEnum):
-    """What an acknowledgement promises.
+    """Where the counted reports are when an upload is acknowledged.
 
-    ``fsync``: the counted reports are on the store's disk. ``replicated``: they are on the disks of replicas too, so
-    that the loss of a server loses none. ``memory``: they are in the store's memory, and a crash of the store may lose
-    what it acknowledged last.
+    ``fsync``: on the store's disk. ``replicated``: on the disks of replicas too, so that no report
+    is lost with a server. ``memory``: in the store's memory. If the store crashes, it may lose what
+    it acknowledged last.
     """
 
     FSYNC = "fsync"
@@ -89,8 +90,8 @@ class Promise(NamedTuple):
     """What an acknowledgement promises.
 
     Attributes:
-        durability: where the counted reports are by then.
-        copies: how many replicas have them on disk by then; 0 unless ``replicated``.
+        durability: where the counted reports are.
+        copies: how many replicas have them on disk; 0 unless ``replicated``.
 
     """
 
@@ -100,30 +101,29 @@ class Promise(NamedTuple):
 
 ON_DISK = Promise(Durability.FSYNC)
 
-
 IN_MEMORY = Promise(Durability.MEMORY)
 
 
 def promised(durability: Durability, copies: int, redis_url: str | None) -> Promise:
-    """Return what is promised of a store of one's own, or of the embedded one.
+    """Return the promise that these options make.
+
+    Args:
+        durability: where the counted reports are when they are acknowledged.
+        copies: how many replicas have them then, if it is ``replicated``.
+        redis_url: the server of the store, or None for the embedded store.
 
     Raises:
-        ConfigError: if it cannot be.
+        ConfigError: if the options contradict each other.
 
     """
-    _require(
+    require(
         durability is not Durability.REPLICATED or redis_url is not None,
         "--durability replicated needs replicas, and the embedded store has none: name a server that has some, or "
         "a cluster, with --redis URL",
     )
-    _require(1 <= copies <= 5, f"--copies must be from 1 to 5, not {copies}")  # noqa: PLR2004 said at CollectorConfig
-    _require(
+    require(1 <= copies <= 5, f"--copies must be from 1 to 5, not {copies}")  # noqa: PLR2004 said at CollectorConfig
+    require(
         copies == 1 or durability is Durability.REPLICATED,
         "--copies is for --durability replicated: give both, or neither",
     )
     return Promise(durability, copies if durability is Durability.REPLICATED else 0)
-
-
-def _require(holds: bool, problem: str) -> None:  # noqa: FBT001 reads as a sentence
-    if not holds:
-        raise ConfigError(problem)

@@ -1,4 +1,4 @@
-"""What goes wrong in the collector, for people."""
+"""The collector's errors. Their texts are for people."""
 
 from __future__ import annotations
 
@@ -6,12 +6,34 @@ from client_sdk.protocol import HearsayError
 
 
 class ConfigError(HearsayError):
-    """A setting that cannot be used; its text says which and what would be right."""
+    """A setting that cannot be used. The text says which one, and what would be right."""
 
 
 class StoreUnavailableError(HearsayError):
-    """The store did not answer, or could not do as asked; nothing was half counted, and asking again is safe."""
+    """The store did not answer or failed. Nothing was counted in part, and a retry is safe."""
+
+
+class StoreFullError(StoreUnavailableError):
+    """The store's memory is full.
+
+    The upload was not counted, and everything acknowledged is kept.
+    """
 
 
 class QuotaExceededError(HearsayError):
-    """An upload would exceed its allowance of the day; nothing of it was counted, and its id is not remembered."""
+    """The upload would exceed its daily allowance. It was not counted, nor its id remembered."""
+
+
+def require(holds: bool, problem: str) -> None:  # noqa: FBT001 reads as a sentence
+    """Refuse a setting.
+
+    Args:
+        holds: whether it can be used.
+        problem: the text of the error if not.
+
+    Raises:
+        ConfigError: if it cannot be used.
+
+    """
+    if not holds:
+        raise ConfigError(problem)

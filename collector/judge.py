@@ -1,7 +1,9 @@
-"""Judges an upload: which reports count, where, and why the others do not. Pure: the clock is an argument.
+"""Judges an upload: which reports count, where, and why the others do not.
 
-What holds of a metric, an edition and a window holds for a whole second, for windows and graces begin and end at whole
-ones. So it is looked up once a second, not once a report.
+Pure: the clock is an argument.
+
+Windows and grace periods begin and end at whole seconds. So the ruling on a metric, edition and
+window holds for a whole second, and is made once a second instead of once a report.
 """
 
 from __future__ import annotations
@@ -13,26 +15,27 @@ from typing import NamedTuple
 from client_sdk.protocol import CLOCK_SKEW_S, Metric, Refusal, Registry, Upload, Window
 
 IDS_OUTLIVE_S = 86_400
-"""Seconds that an upload id is remembered beyond the close of its last window.
+"""Seconds that an upload id is remembered beyond the close of its last window: a day.
 
-A day: a client that saw its window close just before the acknowledgement was lost still gets its first answer.
+If an acknowledgement is lost just before the window closes, the client can still get its first
+answer.
 """
 
-
 CLOCKS_APART_S = 7 * 86_400
-"""How far the clocks that judge two attempts of an upload may be apart: an id is looked for where such a one left it.
+"""How far apart, in seconds, the clocks may be that judge two attempts of an upload: a week.
 
-A week: collectors whose clocks are wrong by hours, or for days, count nothing twice. And of the 256 windows that an
-upload may name no more than some thirty are looked under, for each takes the store as long as counting a report.
+An id is looked for wherever such a clock would have left it. So collectors whose clocks are wrong
+by hours or days count nothing twice. Of the 256 windows that an upload may name, only about thirty
+are looked under, because each takes the store as long as counting a report.
 """
 
 
 class Label(NamedTuple):
-    """What a report speaks of, and so which tally it is added to.
+    """The tally that a report is added to.
 
     Attributes:
         tally: the tally's name, METRIC:EDITION:WINDOW.
-        symbols: how many symbols the alphabet has; 0 of an unknown metric.
+        symbols: the number of symbols in the alphabet; 0 for an unknown metric.
 
     """
 
@@ -46,10 +49,10 @@ class Label(NamedTuple):
 
 
 class Allowance(NamedTuple):
-    """How many reports may be counted for one name until a day ends.
+    """How many reports may be counted for one name until the end of a day.
 
     Attributes:
-        name: whose allowance it is, such as the name of an upload key; never an address.
+        name: the owner of the allowance, such as the name of an upload key; never an address.
         limit: how many reports may be counted, from 1.
         expires_at: Unix seconds of the end of the UTC day, when the next allowance begins.
 
@@ -61,19 +64,21 @@ class Allowance(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What is to become of an upload, if the store has not seen it before.
+    """What happens to an upload that the store has not seen before.
 
     Attributes:
         upload: the upload's id.
         reports: how many reports it has.
-        additions: the reports that count: the symbol of each by its label and its index in the upload.
-        refused: index and reason of the others, by rising index.
-        ends: Unix seconds of the ends of those windows in the upload, each once, the latest first, under which another
-            attempt may have left the id, whatever registry judged it, and a clock up to CLOCKS_APART_S from this one.
-        latest_end: Unix seconds of the latest end among windows of the reports that count, under which the id is left;
-            0 where none counts, for then nothing needs remembering.
-        remember_until: Unix seconds until which it is; 0 likewise.
-        allowance: what the reports that count are charged to, if anything.
+        additions: for each label the reports that count: their symbols by their index in the
+            upload.
+        refused: index and reason of the other reports, by rising index.
+        ends: Unix seconds, the latest first: the ends of the upload's windows under which another
+            attempt may have left the id. Another registry may have judged that attempt, and a clock
+            up to CLOCKS_APART_S from this one.
+        latest_end: Unix seconds: the latest end of a window with a report that counts. The id is
+            put under it. It is 0 if no report counts, for then nothing needs to be remembered.
+        remember_until: Unix seconds until which the id is remembered; 0 if no report counts.
+        allowance: the allowance that the counted reports are charged to, or None.
 
     """
 
@@ -87,7 +92,7 @@ class Judgement(NamedTuple):
     allowance: Allowance | None = None
 
     def without(self, closed: Collection[str]) -> Judgement:
-        """Return the same judgement where some windows, by name, take no reports any more."""
+        """Return the judgement as it is if some windows, given by name, no longer take reports."""
         kept = {label: reported for label, reported in self.additions.items() if label.window not in closed}
         late = (index for label in self.additions.keys() - kept.keys() for index in self.additions[label])
         refused = sorted((*self.refused, *((index, Refusal.WINDOW_CLOSED) for index in late)))
@@ -99,15 +104,16 @@ class Judgement(NamedTuple):
 
 
 class _Ruling(NamedTuple):
-    """What holds of every report of a metric, edition and window.
+    """The ruling on all reports of a metric, edition and window.
 
     Attributes:
-        refusal: why none of them counts, whenever it comes, or none.
-        out_of_time: why none of them counts now, or none.
-        label: theirs.
+        refusal: why such reports never count, or None.
+        out_of_time: why such reports do not count now, or None.
+        label: the label of such reports.
         ends_at: Unix seconds of the window's end.
-        may_have_id: whether the id may have been left under it by another attempt.
-        remember_until: Unix seconds until which the id of an upload is remembered of which one is counted.
+        may_have_id: whether another attempt may have left an upload's id under this window.
+        remember_until: Unix seconds until which the id of an upload is remembered if such a report
+            counts.
 
     """
 
@@ -123,17 +129,17 @@ _Rule = Callable[[str, str, str], _Ruling]
 """Returns the ruling on a metric, an edition and a window."""
 
 RULINGS = 4096
-"""How many rulings of a second are kept: those on what an app asks, in every window that takes reports."""
+"""How many rulings are kept for a second: enough for all metrics of an app in every open window."""
 
 
 class _Second(NamedTuple):
-    """The rules of one second.
+    """The rule for one second.
 
     Attributes:
-        registry: the definitions.
-        now_s: Unix seconds, whole ones.
+        registry: the definitions of the metrics.
+        now_s: Unix seconds, a whole number.
         grace_s: seconds after its end during which a window still takes reports.
-        rule: the rules.
+        rule: the rule.
 
     """
 
@@ -144,7 +150,7 @@ class _Second(NamedTuple):
 
 
 def judge(upload: Upload, registry: Registry, *, now_s: float, grace_s: int) -> Judgement:
-    """Judge every report of an upload by itself: a refused one does not take the others with it."""
+    """Judge each report of an upload on its own: refusing one does not affect the others."""
     return _judge(upload, _rules(registry, now_s, grace_s))
 
 
@@ -157,7 +163,7 @@ def judge_all(
 
 
 def is_due_to_close(window: Window, *, now_s: float, grace_s: int) -> bool:
-    """Whether a window's grace is over."""
+    """Return whether a window's grace period is over."""
     return now_s >= window.ends_at + grace_s
 
 
@@ -189,9 +195,15 @@ def _judge(upload: Upload, rule: _Rule, allowance: Allowance | None = None) -> J
             additions[label][index] = symbol
         else:
             additions[label] = {index: symbol}
-    latest_first = tuple(sorted(ends, reverse=True))
     return Judgement(
-        upload.id, len(upload.reports), additions, tuple(refused), latest_first, latest_end, latest_memory, allowance
+        upload=upload.id,
+        reports=len(upload.reports),
+        additions=additions,
+        refused=tuple(refused),
+        ends=tuple(sorted(ends, reverse=True)),
+        latest_end=latest_end,
+        remember_until=latest_memory,
+        allowance=allowance,
     )
 
 
@@ -199,8 +211,8 @@ _latest: _Second | None = None
 
 
 def _rules(registry: Registry, now_s: float, grace_s: int) -> _Rule:
-    """Return the rules of the second of an instant; those of the latest one are kept."""
-    global _latest  # noqa: PLW0603 replaced whole, and by what any thread would put there
+    """Return the rule for the second of `now_s`. The latest rule is kept."""
+    global _latest  # noqa: PLW0603 replaced as a whole; every thread would put the same there
     second_s = now_s // 1
     latest = _latest
     if latest is None or latest.registry is not registry or latest.now_s != second_s or latest.grace_s != grace_s:
@@ -218,8 +230,14 @@ def _rules_of(registry: Registry, now_s: float, grace_s: int) -> _Rule:
         label = Label(f"{name}:{edition}:{window}", metric.channel.symbols if metric else 0)
         has_begun = window.starts_at <= now_s + CLOCK_SKEW_S + CLOCKS_APART_S
         may_have_id = has_begun and remember_until + CLOCKS_APART_S > now_s
-        refusal = _refusal(metric, edition, window)
-        return _Ruling(refusal, out_of_time, label, window.ends_at, may_have_id, remember_until)
+        return _Ruling(
+            refusal=_refusal(metric, edition, window),
+            out_of_time=out_of_time,
+            label=label,
+            ends_at=window.ends_at,
+            may_have_id=may_have_id,
+            remember_until=remember_until,
+        )
 
     return rule
 

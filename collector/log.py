@@ -1,7 +1,8 @@
-"""What a collector and its workers log, and how: lines on standard error, for people or for programs.
+"""What a collector and its workers log: lines on standard error, for people or for programs.
 
-A line tells of the service, never of an upload: no address, no value, no secret, no upload id, and no time at which one
-came. What an exception says might hold any of these, so that only its kind and the places in the code are told.
+A line describes the service, never an upload: it holds no address, no value, no secret, no upload
+id, and no time at which an upload came. The message of an exception might hold any of these, so
+only the type of an exception and the places in the code are logged.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Event(StrEnum):
 
     @property
     def extra(self) -> dict[str, str]:
-        """What a line of it is logged with."""
+        """The ``extra`` argument for a log line of this event."""
         return {"event": self.value}
 
 
@@ -53,12 +54,12 @@ ExceptionInfo: TypeAlias = tuple[type[BaseException], BaseException, TracebackTy
 
 
 class _Formatter(logging.Formatter):
-    """Tells of an exception its kind and the places that it came through, and not what it says."""
+    """Writes the type of an exception and its places in the code, but not its message."""
 
     converter = staticmethod(time.gmtime)
 
     def formatException(self, info: ExceptionInfo) -> str:  # noqa: N802 the library's name
-        """Return a line a place, the innermost last."""
+        """Return one line per place, the innermost last, and then the type."""
         kind, _, trace = info
         places = [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in traceback.extract_tb(trace)]
         return "\n".join((*places, kind.__name__ if kind else "no exception"))
@@ -68,12 +69,15 @@ class TextFormatter(_Formatter):
     """A line for people."""
 
     def __init__(self) -> None:
-        """Set the form."""
+        """Set the format."""
         super().__init__("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
 
 
 class JsonFormatter(_Formatter):
-    """A line for programs: an object with time, level, event and message, and of an exception where it came from."""
+    """A line for programs: a JSON object with time, level, event and message.
+
+    For an exception it also has the places in the code.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
@@ -89,7 +93,7 @@ class JsonFormatter(_Formatter):
 
 
 class ServerFilter(logging.Filter):
-    """Gives the server's word that a worker died its event."""
+    """Adds the event to the server's line that a worker died."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Let every line pass."""
@@ -104,7 +108,7 @@ _FORMATTERS = {LogFormat.TEXT: TextFormatter, LogFormat.JSON: JsonFormatter}
 
 
 def settings(log_format: LogFormat) -> dict[str, Any]:
-    """Return the one configuration of logging in every process, as ``logging.config`` takes it."""
+    """Return the configuration of logging for every process, as ``logging.config`` takes it."""
     formatter = _FORMATTERS[log_format]
     return {
         "version": 1,
@@ -125,5 +129,5 @@ def settings(log_format: LogFormat) -> dict[str, Any]:
 
 
 def configure(log_format: LogFormat) -> None:
-    """Log so in this process from now on."""
+    """Configure logging in this process."""
     logging.config.dictConfig(settings(log_format))

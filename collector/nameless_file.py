@@ -1,4 +1,4 @@
-"""Files without a name, which processes share by holding them open: however these end, nothing is left of them."""
+"""Files without a name. Processes share them by holding them open, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from collector.errors import ConfigError
 
 
 def nameless_file() -> int:
-    """Return the descriptor of a new one, empty.
+    """Return the descriptor of a new, empty file.
 
     Raises:
-        ConfigError: if none can be made.
+        ConfigError: if no file can be created.
 
     """
     try:
         with tempfile.TemporaryFile() as file:
             return os.dup(file.fileno())
     except OSError as error:
-        raise ConfigError(f"no temporary file can be made: {error.strerror}; set TMPDIR to a folder for it") from error
+        raise ConfigError(
+            f"no temporary file can be created: {error.strerror}; set TMPDIR to a folder for it"
+        ) from error

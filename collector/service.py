@@ -1,14 +1,16 @@
-"""Runs the service: the store first, then the workers; the workers end first, then the store."""
+"""Runs the service.
+
+The store starts first, then the chores and the workers; they end in reverse order.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import signal
-import threading
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import NamedTuple
 
 from flask import Flask
 from granian.constants import Interfaces
@@ -20,18 +22,19 @@ from collector.embedded.store import EmbeddedStore
 from collector.http.app import create_app
 from collector.live.reload import Reloader
 from collector.live.shared_state import Board
-from collector.live.state import Live, Served
+from collector.live.state import Served
 from collector.log import Event, configure
-from collector.monitoring.counters import Counters, new_sheet
+from collector.monitoring.counters import WorkerCounters, new_sheet
 from collector.monitoring.sheet import Sheet
 from collector.servers.machine_memory import embedded_limit_bytes
 from collector.servers.memory import MemoryWatch
 from collector.servers.server import memory_of
 from collector.store.app_name import agree_on_app
+from collector.store.grace import agree_on_grace
 from collector.store.port import TallyStore
 from collector.store.redis_store import RedisStore
 from collector.text import plural
-from collector.upkeep.maintenance import Maintenance, Seen
+from collector.upkeep.maintenance import Maintenance, ServerState
 from collector.upkeep.redis_retirement import RedisRetirement
 from collector.upkeep.retention import Retention
 from collector.workers import announce_when_ready, begin_worker, require_free_address, resolve, run_workers
@@ -39,13 +42,42 @@ from collector.workers import announce_when_ready, begin_worker, require_free_ad
 _log = logging.getLogger(__name__)
 
 WORKER_STOP_S = 10
-"""Seconds that a worker may take to finish its requests: more than the store may take to answer one."""
+"""Seconds that a worker may take to finish its requests: more than the store may take to answer
+one."""
 
 MAX_CONNECTIONS = 512
-"""Connections that a worker holds at once, half of the files that many systems let it open; more wait in the kernel."""
+"""Connections that a worker holds at once: half of the files that many systems let it open. More
+wait in the kernel."""
 
-FOLLOW_S = 1.0
-"""Seconds between two looks of a worker at what is served."""
+
+class RunningStore(NamedTuple):
+    """A store that is ready to count.
+
+    Attributes:
+        store: the main process's own connection.
+        reopen: returns another connection; workers call it.
+        look_after: to be called every second; returns whether the embedded store's size was noted.
+
+    """
+
+    store: RedisStore
+    reopen: Callable[[], TallyStore]
+    look_after: Callable[[], bool]
+
+
+class Chores(NamedTuple):
+    """What runs besides the workers, and what it shares with them.
+
+    Attributes:
+        board: where workers read the definitions and keys.
+        counts: where workers count requests for the metrics, or None if nobody wants metrics.
+        reloader: reads the files again.
+
+    """
+
+    board: Board
+    counts: Sheet | None
+    reloader: Reloader
 
 
 def serve(config: CollectorConfig) -> None:
@@ -57,66 +89,36 @@ def serve(config: CollectorConfig) -> None:
 
     """
     configure(config.log_format)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the workers run: all files are read here anyway
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the workers run: all files are being read anyway
     served = Served(Registry.load(config.registry), load_access(config))
     address = resolve(config.host)
     require_free_address(address, config.port)
-    where = "the store of --redis" if config.redis_url else str(config.data_dir.absolute())
-    _log.info("starting on %s", where, extra=Event.STARTING.extra)
-    with contextlib.ExitStack() as running:
-        store_url, every_tick = running.enter_context(_store_url(config))
-        open_anew = partial(RedisStore, store_url, config.promise, is_cluster=config.is_cluster)
-        store = open_anew()
-        store.prepare()
-        store.agree_on_grace(config.grace_s)
-        agree_on_app(store, served.registry.app, renames=config.renames_app)
-        board = Board.with_state(served)
-        reloader = Reloader(served, config.registry, config.access_file, board.post)
-        retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)
-
-        memory_used = MemoryWatch(lambda: store.ask_servers(memory_of))
-
-        def look_after() -> Seen:
-            is_noted = every_tick()
-            retention()
-            return Seen(is_noted, memory_used())
-
-        maintenance = Maintenance(store, store.logs(), grace_s=config.grace_s, every_tick=look_after)
-        counts = running.enter_context(_metrics(config, maintenance))
-        require_free_address(address, config.port)  # metrics, or another collector, may have taken it meanwhile
-        maintenance.start()
-        reloader.start()
-        words = f"with {plural(len(served.registry.metrics), 'metric')}, on {where}, {_holds(store)}"
+    place = "the store of --redis" if config.redis_url else str(config.data_dir.absolute())
+    _log.info("starting on %s", place, extra=Event.STARTING.extra)
+    with running_store(config, served.registry.app) as running, chores(config, running, served) as background:
+        require_free_address(address, config.port)  # metrics or another collector may have taken it meanwhile
+        words = f"with {plural(len(served.registry.metrics), 'metric')}, on {place}, {_windows(running.store)}"
         announce_when_ready(config.host, config.port, words, config.log_format)
-        try:
-            run_workers(
-                partial(worker_app, config, board, partial(open_anew, layout=store.layout), counts),
-                log_format=config.log_format,
-                on_hangup=reloader.ask,
-                address=address,
-                port=config.port,
-                interface=Interfaces.WSGI,
-                workers=config.workers,
-                blocking_threads=config.threads,
-                backpressure=MAX_CONNECTIONS,
-                workers_kill_timeout=WORKER_STOP_S,
-            )
-        finally:
-            reloader.stop()
-            maintenance.stop()
+        run_workers(
+            partial(worker_app, config, background.board, running.reopen, background.counts),
+            log_format=config.log_format,
+            on_hangup=background.reloader.request,
+            address=address,
+            port=config.port,
+            interface=Interfaces.WSGI,
+            workers=config.workers,
+            blocking_threads=config.threads,
+            backpressure=MAX_CONNECTIONS,
+            workers_kill_timeout=WORKER_STOP_S,
+        )
     _log.info("stopped", extra=Event.STOPPED.extra)
-
-
-def _holds(store: TallyStore) -> str:
-    closed = store.closed_windows()
-    return f"whose windows are {len(store.tallied_windows() - closed)} open, {len(closed)} closed"
 
 
 def load_access(config: CollectorConfig) -> Access:
     """Return who may do what.
 
     Raises:
-        ConfigError: if the file of keys cannot be used.
+        ConfigError: if the access file cannot be used.
 
     """
     if config.access_file is None:
@@ -125,23 +127,66 @@ def load_access(config: CollectorConfig) -> Access:
 
 
 @contextlib.contextmanager
-def _store_url(config: CollectorConfig) -> Iterator[tuple[str, Callable[[], bool]]]:
-    """Yield where the store is, and what must be looked after while it is used."""
-    if config.redis_url is not None:
-        yield config.redis_url, lambda: True
-        return
-    memory_bytes = config.store_memory_bytes or embedded_limit_bytes()
-    with EmbeddedStore(config.data_dir, memory_bytes=memory_bytes) as embedded:
-        yield embedded.url, embedded.look_after
+def running_store(config: CollectorConfig, app: str) -> Iterator[RunningStore]:
+    """Yield the store, ready to count the reports of an app.
+
+    An embedded store runs while the context is entered.
+
+    Raises:
+        ConfigError: if the store cannot be used, or belongs to another app.
+
+    """
+    with contextlib.ExitStack() as stack:
+        url, look_after = config.redis_url, _nothing_to_note
+        if url is None:
+            memory_bytes = config.store_memory_bytes or embedded_limit_bytes()
+            embedded = stack.enter_context(EmbeddedStore(config.data_dir, memory_bytes=memory_bytes))
+            url, look_after = embedded.url, embedded.look_after
+        open_store = partial(RedisStore, url, config.promise, is_cluster=config.is_cluster)
+        store = open_store()
+        store.prepare()
+        agree_on_grace(store, config.grace_s)
+        agree_on_app(store.handle, app, renames=config.renames_app)
+        yield RunningStore(store, partial(open_store, layout=store.layout), look_after)
+
+
+@contextlib.contextmanager
+def chores(config: CollectorConfig, running: RunningStore, served: Served) -> Iterator[Chores]:
+    """Reload files, close windows, retire tallies and serve metrics while the context is entered.
+
+    Raises:
+        ConfigError: if the address of the metrics cannot be used, or no temporary file can be made.
+
+    """
+    store = running.store
+    board = Board.with_state(served)
+    reloader = Reloader(served, config.registry, config.access_file, board.post)
+    retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)
+    memory_used = MemoryWatch(lambda: store.handle.ask_servers(memory_of))
+
+    def every_tick() -> ServerState:
+        is_noted = running.look_after()
+        retention()
+        return ServerState(is_noted, memory_used())
+
+    maintenance = Maintenance(store, store.handle.logs(), grace_s=config.grace_s, every_tick=every_tick)
+    with _metrics(config, maintenance) as counts:
+        maintenance.start()
+        reloader.start()
+        try:
+            yield Chores(board, counts, reloader)
+        finally:
+            reloader.stop()
+            maintenance.stop()
 
 
 @contextlib.contextmanager
 def _metrics(config: CollectorConfig, maintenance: Maintenance) -> Iterator[Sheet | None]:
-    """Serve metrics if they are wanted, and yield the sheet on which workers count."""
+    """Serve metrics if the operator wants them, and yield the sheet on which workers count."""
     if config.metrics_bind is None:
         yield None
         return
-    from collector.monitoring.prometheus import served_metrics  # noqa: PLC0415 workers import this module too, and need no metrics
+    from collector.monitoring.prometheus import served_metrics  # noqa: PLC0415 saves each worker 150 ms
 
     host, port = config.metrics_bind
     sheet = new_sheet()
@@ -154,23 +199,25 @@ def worker_app(
 ) -> Flask:
     """Return the application of one worker process. Run in the worker.
 
-    It needs neither the files nor the store to start: a worker is replaced when all of them may be away.
+    It needs neither the files nor the store to start: they may all be away when a worker is
+    replaced.
     """
     begin_worker()
-    live = Live(board.latest())
-    threading.Thread(target=_follow, args=(board, live), daemon=True).start()
     return create_app(
-        live,
+        board.latest,
         open_store(),
         cors_origins=config.cors_origins,
         grace_s=config.grace_s,
         snapshot_interval_s=config.snapshot_interval_s,
-        counters=Counters(counts),
+        counters=WorkerCounters(counts),
     )
 
 
-def _follow(board: Board, live: Live) -> None:
-    """Serve what the main process says, for as long as the worker lives."""
-    while True:
-        time.sleep(FOLLOW_S)
-        live.now = board.latest()
+def _nothing_to_note() -> bool:
+    """Look after a store that somebody else runs."""
+    return True
+
+
+def _windows(store: TallyStore) -> str:
+    closed = store.closed_windows()
+    return f"whose windows are {len(store.tallied_windows() - closed)} open, {len(closed)} closed"

@@ -1,4 +1,4 @@
-"""The processes that serve: their address, their beginning and their end."""
+"""The processes that serve: their address, their start and their end."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ RESTART_DELAY_S = 1.0
 POLL_S = 0.05
 
 ANSWER_TIMEOUT_S = 5.0
-"""How long the service may take to say whether it is ready: as long as its store may take to answer."""
+"""How long the service may take to say whether it is ready: as long as its store may take."""
 
 HTTP1 = HTTP1Settings(header_read_timeout=15_000, max_buffer_size=MAX_UPLOAD_BYTES)
-"""What a connection may cost: 15 seconds without a whole head, also between two requests, and 64 KiB before it is read.
+"""The cost limits of a connection: 15 seconds without a complete head, also between two requests,
+and 64 KiB unread.
 
-HTTP/2 is not spoken: a single connection of it may hold hundreds of requests.
+HTTP/2 is not offered, because a single connection of it may hold hundreds of requests.
 """
 
 _log = logging.getLogger(__name__)
@@ -50,18 +51,22 @@ def run_workers(
     *,
     log_format: LogFormat,
     on_hangup: Callable[[], None] = lambda: None,
-    **settings: Any,  # noqa: ANN401 as the server takes them
+    **settings: Any,  # noqa: ANN401 the server's own types
 ) -> None:
-    """Run the workers until a signal ends them; where they die faster than they are replaced, pause and start anew.
+    """Run the workers until a signal ends them.
+
+    If they die faster than the server replaces them, pause and start all of them again.
 
     Args:
         make_app: returns the application of one worker; called in the worker.
         log_format: how the workers log.
-        on_hangup: called on SIGHUP, in the main thread and between any two of its steps, so that it must be quick.
-        settings: what the server is told beside what holds for all.
+        on_hangup: called on SIGHUP. It runs in the main thread between any two of its steps, so it
+            must be quick.
+        settings: further settings of the server.
 
     """
-    # Workers are spawned, not forked: this process has threads, and a forked copy of their locks could hang a worker.
+    # Workers are spawned, not forked: this process has threads, and a forked copy of their locks
+    # could hang a worker.
     multiprocessing.set_start_method("spawn", force=True)
     while True:
         server = Server(
@@ -75,28 +80,34 @@ def run_workers(
             http1_settings=HTTP1,
             **settings,
         )
-        # The server itself would replace all workers, and lose the connections that wait for them.
+        # On SIGHUP the server itself would replace all workers, and lose the connections that wait
+        # for them.
         server.on_startup(lambda: signal.signal(signal.SIGHUP, lambda *_: on_hangup()))
-        with contextlib.suppress(SystemExit):  # raised where a worker's end was not asked for
+        with contextlib.suppress(SystemExit):  # raised if a worker ended unexpectedly
             server.serve(target_loader=make_app, wrap_loader=False)
         if not server.interrupt_signal:
-            _log.error("the workers die faster than they can be replaced; starting them anew in %s s", RESTART_DELAY_S)
+            _log.error(
+                "the workers die faster than they can be replaced; restarting all of them in %s s", RESTART_DELAY_S
+            )
             time.sleep(RESTART_DELAY_S)
         if server.interrupt_signal:
             return
 
 
 def begin_worker() -> None:
-    """Make this process one that ends with its parent and without a trace; the server made it one that logs."""
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a whole group may get it, as when a terminal goes
+    """Make this process end with its parent, and without a traceback.
+
+    The server has set up its log.
+    """
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a whole process group may get it, for example when a terminal closes
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    # The server's idle threads do not survive the interpreter's own end (they would abort, with a trace in the log):
-    # once it has finished its requests the process may simply end.
+    # When the interpreter shuts down, the server's idle threads would abort, with a traceback in
+    # the log. The process has finished its requests by then, so it may simply end.
     atexit.register(os._exit, 0)
 
 
 def _end_with_parent() -> None:
-    """End this worker if the main process dies without saying so: a worker without a store is of no use."""
+    """End this worker if the main process dies suddenly: a worker without a store is useless."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
@@ -104,16 +115,32 @@ def _end_with_parent() -> None:
 
 
 def resolve(host: str, option: str = "--bind") -> str:
-    """Return the address of a host name: the server takes addresses only."""
+    """Return the address of a host name, because the server takes addresses only.
+
+    Args:
+        host: the name.
+        option: the option that it comes from, for the error.
+
+    Raises:
+        ConfigError: if this machine has no such address.
+
+    """
     try:
-        found: str = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0]  # type: ignore[assignment] # str for IP
+        address: str = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0]  # type: ignore[assignment] # str for IP
     except OSError as error:
-        raise ConfigError(f"{option}: {host} is no address of this machine: {error.strerror}") from error
-    return found
+        raise ConfigError(f"{option}: {host} is not an address of this machine: {error.strerror}") from error
+    return address
 
 
 def require_free_address(address: str, port: int) -> None:
-    """Refuse a port in use now: the workers' sockets are shared, and would silently share it with another service."""
+    """Refuse a port that is in use.
+
+    The workers share their sockets, and would silently share the port with another service.
+
+    Raises:
+        ConfigError: if so.
+
+    """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_STREAM) as probe:
@@ -124,13 +151,13 @@ def require_free_address(address: str, port: int) -> None:
 
 
 def announce_when_ready(host: str, port: int, words: str, log_format: LogFormat) -> None:
-    """Print one line as soon as the service answers that it is ready; for programs, log it.
+    """Print one line as soon as the service answers that it is ready. For programs, log it instead.
 
     Args:
-        host: where it listens.
-        port: where it listens.
-        words: what the line says beside the address.
-        log_format: whether it is for people or for programs.
+        host: the host that the service listens on.
+        port: its port.
+        words: what the line says after the address.
+        log_format: whether the line is for people or for programs.
 
     """
     threading.Thread(target=_announce, args=(host, port, words, log_format), daemon=True).start()

@@ -1,1 +1,1 @@
-"""The contract over HTTP, without a server: operations, bodies, problems and the OpenAPI document."""
+"""The HTTP contract, without a server: operations, bodies, problems, OpenAPI document."""

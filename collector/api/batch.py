@@ -1,7 +1,9 @@
-"""Uploads in bulk, from a relay to a collector: NDJSON, a line an upload, a line an answer, in the same order. Pure.
+"""Uploads in bulk, from a relay to a collector, as NDJSON. Pure.
 
-An answer is the verdict with the upload's id before it, or what was wrong with that line alone: its number from 1, the
-status that ``POST /v1/reports`` would have had, a code and a sentence. Nothing of a malformed line is echoed.
+A request has one upload a line. The answer has one line for each, in the same order: the verdict
+with the upload's id before it, or what was wrong with that line alone. The latter has the line's
+number from 1, the status that ``POST /v1/reports`` would have had, a code and a sentence. It echoes
+nothing.
 """
 
 from __future__ import annotations
@@ -9,19 +11,19 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from client_sdk.protocol import MAX_UPLOAD_BYTES, Malformed, MalformedError, Upload, Verdict
 from collector.api.problem import BY_CODE, Problem, ProblemError
 
 MAX_BULK_BYTES = 1_048_576
-"""Bytes of a batch's body: sixteen uploads of the largest kind, or a thousand of the usual one."""
+"""Bytes of a batch's body: sixteen of the largest uploads, or a thousand of the usual ones."""
 
 MAX_BULK_UPLOADS = 1000
-"""Uploads in a batch: some hundredths of a second of a worker's time."""
+"""Uploads in a batch: they take a worker a few hundredths of a second."""
 
 MAX_ANSWER_BYTES = 12_288 * MAX_BULK_UPLOADS
-"""Bytes of the answer to a batch: a verdict on 256 refused reports has less than 12 KiB."""
+"""Bytes of the answer to a batch: a verdict on 256 refused reports takes less than 12 KiB."""
 
 
 class LineProblem(NamedTuple):
@@ -29,8 +31,9 @@ class LineProblem(NamedTuple):
 
     Attributes:
         line: its number, from 1.
-        status: what ``POST /v1/reports`` would have answered: 503 where the same upload may be sent again.
-        code: stable, for programs.
+        status: what ``POST /v1/reports`` would have answered; 503 if the same upload may be sent
+            again.
+        code: a stable code, for programs.
         detail: what was wrong and what to do, for people.
 
     """
@@ -41,17 +44,21 @@ class LineProblem(NamedTuple):
     detail: str
 
 
-class Answered(NamedTuple):
+class UploadVerdict(NamedTuple):
     """What became of one upload of a batch.
 
     Attributes:
-        upload: its id.
-        verdict: as the store remembers it.
+        upload: the upload's id.
+        verdict: the verdict that the store remembers.
 
     """
 
     upload: str
     verdict: Verdict
+
+
+LineAnswer: TypeAlias = UploadVerdict | LineProblem
+"""The answer to one line."""
 
 
 def encode_batch(uploads: Sequence[Upload]) -> bytes:
@@ -60,7 +67,7 @@ def encode_batch(uploads: Sequence[Upload]) -> bytes:
 
 
 def decode_batch(body: bytes) -> list[Upload | LineProblem]:
-    """Read a batch, line by line: a malformed one does not take the others with it.
+    """Read a batch, line by line: a malformed line does not affect the others.
 
     Raises:
         ProblemError: 413 if there are too many lines.
@@ -72,7 +79,7 @@ def decode_batch(body: bytes) -> list[Upload | LineProblem]:
     if len(lines) > MAX_BULK_UPLOADS:
         raise ProblemError(
             Problem.TOO_MANY_UPLOADS,
-            f"send at most {MAX_BULK_UPLOADS} uploads, one a line; send the others in another batch",
+            f"send at most {MAX_BULK_UPLOADS} uploads, one per line; send the others in another batch",
         )
     return [_decode_line(number, line) for number, line in enumerate(lines, 1)]
 
@@ -90,12 +97,12 @@ def _line_problem(number: int, problem: Problem, detail: str) -> LineProblem:
     return LineProblem(number, problem.status, problem.code, detail)
 
 
-def encode_answers(answers: Sequence[Answered | LineProblem]) -> bytes:
+def encode_answers(answers: Sequence[LineAnswer]) -> bytes:
     """Return the body of the answer to a batch."""
     return b"".join(map(_encode_answer, answers))
 
 
-def _encode_answer(answer: Answered | LineProblem) -> bytes:
+def _encode_answer(answer: LineAnswer) -> bytes:
     if isinstance(answer, LineProblem):
         return json.dumps(answer._asdict(), separators=(",", ":")).encode() + b"\n"
     return _answer_head(answer.upload) + answer.verdict.encode()[1:] + b"\n"
@@ -105,11 +112,15 @@ def _answer_head(upload: str) -> bytes:
     return b'{"upload":"%s",' % upload.encode()
 
 
-def decode_answers(body: bytes, sent: Sequence[str]) -> list[Answered | LineProblem]:
-    """Read the answer to a batch of uploads with these ids.
+def decode_answers(body: bytes, sent: Sequence[str]) -> list[LineAnswer]:
+    """Read the answer to a batch.
+
+    Args:
+        body: the body of the answer.
+        sent: the ids of the uploads in the batch.
 
     Raises:
-        MalformedError: if it is not exactly one answer for each, in the same order.
+        MalformedError: if it is not exactly one line for each upload, in the same order.
 
     """
     lines = body.split(b"\n")
@@ -120,11 +131,11 @@ def decode_answers(body: bytes, sent: Sequence[str]) -> list[Answered | LineProb
     ]
 
 
-def _decode_answer(number: int, line: bytes, upload: str) -> Answered | LineProblem:
+def _decode_answer(number: int, line: bytes, upload: str) -> LineAnswer:
     head = _answer_head(upload)
     try:
         if line.startswith(head):
-            return Answered(upload, _decode_verdict(b"{" + line.removeprefix(head)))
+            return UploadVerdict(upload, _decode_verdict(b"{" + line.removeprefix(head)))
         problem = LineProblem(**json.loads(line))
         if (problem.line, type(problem.code), type(problem.detail)) == (number, str, str):
             return problem._replace(status=HTTPStatus(problem.status))
@@ -134,6 +145,9 @@ def _decode_answer(number: int, line: bytes, upload: str) -> Answered | LineProb
 
 
 def _decode_verdict(body: bytes) -> Verdict:
-    """Read a verdict on any number of reports: a remembered id has its first verdict, whatever it came with now."""
+    """Read a verdict on any number of reports.
+
+    A remembered id has its first verdict, whatever was sent this time.
+    """
     document = json.loads(body)
     return Verdict.decode(body, document["accepted"] + len(document["refused"]))

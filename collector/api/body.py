@@ -1,4 +1,4 @@
-"""Reads request bodies: the whole of them, within a limit."""
+"""Reads whole request bodies, up to a limit."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from collector.api.problem import Problem, ProblemError
 
 
 def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
-    """Return the body of a WSGI request that says it is of a media type.
+    """Return the body of a WSGI request with a given media type.
 
-    The bytes are counted while they are read, for a server hands on what came before a connection broke as if it were
-    all. What was announced is therefore asked for: WSGI does not show whether a chunked body came to its last chunk.
+    The bytes are compared with the announced length: if a connection breaks, a server passes on
+    what came before as if it were everything. A length is required because WSGI does not show
+    whether a chunked body reached its last chunk.
 
     Raises:
-        ProblemError: 415 for another media type or an encoding, 411 for a body in chunks, 413 above the
-            limit, 400 for a body cut short.
+        ProblemError: 415 for another media type or an encoding, 411 for a chunked body, 413 above
+            the limit, 400 for a body that was cut short.
 
     """
     require_type(environ.get("CONTENT_TYPE", ""), environ.get("HTTP_CONTENT_ENCODING", ""), media_type)
@@ -33,7 +34,7 @@ def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
 
 
 def require_type(content_type: str, content_encoding: str, media_type: str) -> None:
-    """Refuse a body that its headers say to be of another media type, or encoded.
+    """Refuse a body if its headers name another media type, or an encoding.
 
     Raises:
         ProblemError: 415.
@@ -46,13 +47,13 @@ def require_type(content_type: str, content_encoding: str, media_type: str) -> N
 
 
 def too_large(limit: int) -> ProblemError:
-    """Return what to say of a body above the limit."""
+    """Return the error for a body above the limit."""
     return ProblemError(Problem.BODY_TOO_LARGE, f"send at most {limit} bytes; send it in parts")
 
 
-def _read(stream: BinaryIO, most: int) -> bytes:
-    """Read to the end or to ``most`` bytes: a single read may return less than there is."""
-    body = stream.read(most)
-    while len(body) < most and (part := stream.read(most - len(body))):
+def _read(stream: BinaryIO, limit: int) -> bytes:
+    """Read up to ``limit`` bytes: a single read may return less than there is."""
+    body = stream.read(limit)
+    while len(body) < limit and (part := stream.read(limit - len(body))):
         body += part
     return body

@@ -1,4 +1,7 @@
-"""The headers of every answer: nothing served here is a page, and no browser should take it for one; and our own."""
+"""The headers of every response, and our own.
+
+Nothing served here is a page, and no browser should take it for one.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,16 @@ ALWAYS = [
     ("X-Content-Type-Options", "nosniff"),
     ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
     ("Referrer-Policy", "no-referrer"),
-    # Of requests without CORS only: pages of an allowed origin send theirs with it.
+    # It applies to requests without CORS only; pages of an allowed origin use CORS.
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Server", "hearsay"),
 ]
 
-NOT_KEPT = [*ALWAYS, ("Cache-Control", "no-store")]
-"""For answers that say nothing of caches themselves."""
-
+NOT_CACHED = [*ALWAYS, ("Cache-Control", "no-store")]
+"""For responses that have no Cache-Control of their own."""
 
 SNAPSHOT_TAKEN = "Hearsay-Snapshot"
-"""Says when the look at open windows was taken, such as 2026-11-20T12:00:00Z."""
+"""When the look at open windows was taken, such as 2026-11-20T12:00:00Z."""
 
 
 def utc_of(instant_s: int) -> str:
@@ -32,12 +34,15 @@ def utc_of(instant_s: int) -> str:
 
 
 def with_headers(application: WSGIApplication) -> WSGIApplication:
-    """Return the application with those headers: added to a list once, which costs less than a call for each."""
+    """Return the application with these headers.
+
+    Extending the list once costs less than one call for each header.
+    """
 
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         def start(status: str, headers: list[tuple[str, str]], *error: object) -> object:
-            kept = any(name == "Cache-Control" for name, _ in headers)
-            return start_response(status, headers + (ALWAYS if kept else NOT_KEPT), *error)  # type: ignore[arg-type]
+            has_own = any(name == "Cache-Control" for name, _ in headers)
+            return start_response(status, headers + (ALWAYS if has_own else NOT_CACHED), *error)  # type: ignore[arg-type]
 
         return application(environ, start)  # type: ignore[arg-type]
 

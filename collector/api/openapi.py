@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, made of the operations and schemas that the code itself uses."""
+"""The OpenAPI 3.1 document, made from the operations and schemas that the code itself uses."""
 
 from __future__ import annotations
 
@@ -8,17 +8,26 @@ from importlib.metadata import version
 from typing import Any
 
 from collector.api.headers import ALWAYS
-from collector.api.operations import NDJSON, OPERATIONS, PROBLEMS_OF_ALL, Answer, Body, Caller, Operation, Query
+from collector.api.operations import (
+    NDJSON,
+    OPERATIONS,
+    PROBLEMS_OF_ALL,
+    Caller,
+    Operation,
+    QueryParameter,
+    RequestBody,
+    Success,
+)
 from collector.api.problem import MEDIA_TYPE, Problem
 from collector.api.schemas import SCHEMAS, Schema, reference
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 _HEADERS = {
-    "Allow": "The methods that the path has.",
+    "Allow": "The methods of this path.",
     "Cache-Control": "What caches may keep.",
     "ETag": "For If-None-Match.",
-    "Retry-After": "Seconds to stay away.",
+    "Retry-After": "Seconds to wait before the next request.",
     "WWW-Authenticate": "The scheme of the token: Bearer.",
     **dict(ALWAYS),
 }
@@ -31,7 +40,7 @@ _SECURITY: dict[Caller, list[dict[str, list[str]]]] = {
     Caller.UPLOADER: [{}, {Caller.UPLOADER.token: []}],
     Caller.RELAY: [{Caller.RELAY.token: []}],
 }
-"""One of these must hold; the empty one asks for nothing."""
+"""One alternative of each list must hold; the empty alternative requires nothing."""
 
 
 def openapi_document(operations: tuple[Operation, ...] = OPERATIONS) -> dict[str, Any]:
@@ -66,40 +75,40 @@ def openapi_document(operations: tuple[Operation, ...] = OPERATIONS) -> dict[str
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
-    responses = {str(answer.status.value): _answer(answer) for answer in operation.answers}
+    responses = {str(success.status.value): _success(success) for success in operation.successes}
     problems = (*operation.problems, *operation.caller.problems, *PROBLEMS_OF_ALL)
     for status in sorted({problem.status for problem in problems}):
-        responses[str(status.value)] = _problems(status, [one for one in problems if one.status is status])
+        responses[str(status.value)] = _problems(status, [problem for problem in problems if problem.status is status])
     document = {
         "operationId": operation.name,
         "summary": operation.summary,
-        "parameters": [_query(query) for query in operation.queries],
+        "parameters": [_query(parameter) for parameter in operation.queries],
         "security": _SECURITY[operation.caller],
         "responses": responses,
     }
     return document | ({"requestBody": _body(operation.body)} if operation.body else {})
 
 
-def _query(query: Query) -> dict[str, Any]:
+def _query(parameter: QueryParameter) -> dict[str, Any]:
     return {
-        "name": query.name,
+        "name": parameter.name,
         "in": "query",
-        "description": query.description,
-        "schema": {"type": "string", "enum": list(query.values)},
+        "description": parameter.description,
+        "schema": {"type": "string", "enum": list(parameter.values)},
     }
 
 
-def _body(body: Body) -> dict[str, Any]:
+def _body(body: RequestBody) -> dict[str, Any]:
     return {
-        "description": f"At most {body.most_bytes} bytes.",
+        "description": f"At most {body.max_bytes} bytes.",
         "required": True,
         "content": _content(body.media_type, body.schema),
     }
 
 
-def _answer(answer: Answer) -> dict[str, Any]:
-    document = {"description": answer.description, "headers": _headers(answer.headers)}
-    return document | ({"content": _content(answer.media_type, answer.schema)} if answer.media_type else {})
+def _success(success: Success) -> dict[str, Any]:
+    document = {"description": success.description, "headers": _headers(success.headers)}
+    return document | ({"content": _content(success.media_type, success.schema)} if success.media_type else {})
 
 
 def _problems(status: HTTPStatus, problems: list[Problem]) -> dict[str, Any]:
@@ -119,9 +128,12 @@ def _headers(names: Iterable[str]) -> dict[str, Any]:
 
 
 def _content(media_type: str, schema: str | None) -> dict[str, Any]:
-    """Return the content of a body; OpenAPI 3.1 has no word for lines, so that NDJSON is told as an array."""
+    """Return the content of a body.
+
+    OpenAPI 3.1 cannot describe lines, so NDJSON appears as an array.
+    """
     if media_type == NDJSON and schema:
-        lines = {"type": "array", "items": reference(schema), "description": "Sent as lines: one an item."}
+        lines = {"type": "array", "items": reference(schema), "description": "Sent as lines, one per item."}
         return {NDJSON: {"schema": lines}}
     return {media_type: {"schema": _body_schema(media_type, schema)}}
 

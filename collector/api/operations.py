@@ -1,6 +1,7 @@
-"""Every operation over HTTP: the one source of the routes and of the OpenAPI document.
+"""Every operation over HTTP: the source of the OpenAPI document.
 
-To add one: a row here, and a handler of the row's name in `routes`.
+To add one, add it here and a handler of the same name to `collector.http.routes`. A test compares
+the two.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from enum import Enum
 from http import HTTPStatus
 
 from client_sdk.protocol import MAX_UPLOAD_BYTES, Malformed
-from client_sdk.protocol.wire.malformed import MALFORMED_ANSWERS
+from client_sdk.protocol.wire.malformed import MALFORMED_REPLIES
 from collector.api.batch import MAX_BULK_BYTES
 from collector.api.headers import SNAPSHOT_TAKEN
 from collector.api.problem import BY_CODE, Problem
@@ -21,7 +22,7 @@ TEXT = "text/plain"
 
 
 class Caller(Enum):
-    """Who may call an operation: the name of the token that is asked for, and whose it is."""
+    """Who may call an operation: the name of the required token, and who has it."""
 
     ANYONE = "", "Anyone."
     READER = "readKey", "Whoever has a read key, or the collector's read token."
@@ -35,34 +36,34 @@ class Caller(Enum):
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What somebody else is answered."""
+        """What everybody else gets."""
         return (Problem.UNAUTHORIZED, Problem.FORBIDDEN) if self.token else ()
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
-    """What a request brings.
+class RequestBody:
+    """The body of a request.
 
     Attributes:
-        media_type: the only one that is taken.
-        schema: of the body; of NDJSON: of each line.
-        most_bytes: the limit; a longer body is refused.
+        media_type: the only accepted one.
+        schema: name of the schema of the body; for NDJSON, of each line.
+        max_bytes: the limit; a longer body is refused.
 
     """
 
     media_type: str
     schema: str
-    most_bytes: int
+    max_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
-    """One name that the query may have.
+class QueryParameter:
+    """A parameter of the query.
 
     Attributes:
         name: before the equals sign.
-        values: all that may stand behind it.
-        description: what it is for.
+        values: all allowed values.
+        description: what it does.
 
     """
 
@@ -72,15 +73,16 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer that is no problem.
+class Success:
+    """A response that is not a problem.
 
     Attributes:
-        description: when, and what it means.
-        media_type: of its body; none where it has no body.
-        schema: of the body, of NDJSON: of each line; none where it is plain text or JSON of another standard.
+        description: when it is sent, and what it means.
+        media_type: of its body; None if it has no body.
+        schema: name of the schema of the body, for NDJSON of each line. None for plain text and for
+            JSON of another standard.
         status: the HTTP status.
-        headers: those that it has beside the ones of every answer.
+        headers: its headers besides those of every response.
 
     """
 
@@ -100,11 +102,12 @@ class Operation:
         method: GET or POST.
         path: from the root.
         summary: what it does, in a sentence.
-        caller: who may.
-        body: what the request brings, if anything.
-        queries: what the query may hold.
-        answers: what comes back if all is well.
-        problems: what else may come back, beside the problems of every operation and of those who may not.
+        caller: who may call it.
+        body: the request's body, or None.
+        queries: the parameters that the query may have.
+        successes: the responses if all is well.
+        problems: its other responses. The problems of every operation and of a missing key are not
+            repeated here.
 
     """
 
@@ -113,9 +116,9 @@ class Operation:
     path: str
     summary: str
     caller: Caller = Caller.ANYONE
-    body: Body | None = None
-    queries: tuple[Query, ...] = ()
-    answers: tuple[Answer, ...]
+    body: RequestBody | None = None
+    queries: tuple[QueryParameter, ...] = ()
+    successes: tuple[Success, ...]
     problems: tuple[Problem, ...] = ()
 
 
@@ -125,10 +128,10 @@ PROBLEMS_OF_ALL = (
     Problem.TOO_MANY_REQUESTS,
     Problem.COLLECTOR_UNAVAILABLE,
 )
-"""What any operation may answer; the last two by the proxy that stands before a collector."""
+"""Problems of any operation. The last two come from a proxy in front of the collector."""
 
 PROBLEMS_OF_NONE = (Problem.NOT_FOUND, Problem.METHOD_NOT_ALLOWED)
-"""What is answered where there is no such operation."""
+"""Problems of requests that match no operation."""
 
 _PROBLEMS_OF_A_BODY = (
     Problem.BODY_INCOMPLETE,
@@ -138,10 +141,11 @@ _PROBLEMS_OF_A_BODY = (
     Problem.UNSUPPORTED_ENCODING,
 )
 
-_PROBLEMS_OF_AN_UPLOAD = tuple(BY_CODE[code] for code in Malformed if code not in MALFORMED_ANSWERS)
+_PROBLEMS_OF_AN_UPLOAD = tuple(BY_CODE[code] for code in Malformed if code not in MALFORMED_REPLIES)
 
 _PROBLEMS_OF_A_RELAY = (Problem.BODY_TOO_SLOW, Problem.RELAY_FULL)
-"""What a relay answers too that stands in a collector's place: devices cannot tell them apart."""
+"""Further problems of a relay that stands in a collector's place: devices cannot tell the two
+apart."""
 
 OPERATIONS = (
     Operation(
@@ -150,12 +154,12 @@ OPERATIONS = (
         path="/v1/reports",
         summary="Count an upload exactly once and say what became of its reports.",
         caller=Caller.UPLOADER,
-        body=Body(JSON, "Upload", MAX_UPLOAD_BYTES),
-        answers=(
-            Answer(
-                "The verdict. However often an upload is sent of which something was counted, the same reports are "
-                "accepted, and counted once; a refusal has the code of what holds by then. An upload of which nothing "
-                "was counted is judged anew.",
+        body=RequestBody(JSON, "Upload", MAX_UPLOAD_BYTES),
+        successes=(
+            Success(
+                "The verdict. If any report of an upload was counted, the upload may be sent again any number of "
+                "times: the same reports are accepted, and counted once; a refusal has the code that applies now. An "
+                "upload of which nothing was counted is judged anew.",
                 JSON,
                 "Verdict",
             ),
@@ -173,10 +177,10 @@ OPERATIONS = (
         name="post_uploads",
         method="POST",
         path="/v1/uploads",
-        summary="Count a batch of uploads, a line each, and say of each what became of it, in the same order.",
+        summary="Count a batch of uploads, one per line, and say what became of each, in the same order.",
         caller=Caller.RELAY,
-        body=Body(NDJSON, "Upload", MAX_BULK_BYTES),
-        answers=(Answer("The batch was read: what became of each upload, a line each.", NDJSON, "LineAnswer"),),
+        body=RequestBody(NDJSON, "Upload", MAX_BULK_BYTES),
+        successes=(Success("The batch was read: what became of each upload, one per line.", NDJSON, "LineAnswer"),),
         problems=(*_PROBLEMS_OF_A_BODY, Problem.TOO_MANY_UPLOADS),
     ),
     Operation(
@@ -184,25 +188,25 @@ OPERATIONS = (
         method="GET",
         path="/v1/registry",
         summary="Show the definitions.",
-        answers=(
-            Answer("The definitions.", JSON, "Registry", headers=("ETag",)),
-            Answer("They are still those of the tag in If-None-Match.", None, status=HTTPStatus.NOT_MODIFIED),
+        successes=(
+            Success("The definitions.", JSON, "Registry", headers=("ETag",)),
+            Success("They are still those of the ETag in If-None-Match.", None, status=HTTPStatus.NOT_MODIFIED),
         ),
     ),
     Operation(
         name="get_tallies",
         method="GET",
         path="/v1/tallies",
-        summary="Show the tallies of closed windows, a line each.",
+        summary="Show the tallies of closed windows, one per line.",
         caller=Caller.READER,
         queries=(
-            Query(
+            QueryParameter(
                 "preliminary",
                 ("0", "1"),
-                f"1: add the last look at windows that are open; {SNAPSHOT_TAKEN} says when it was taken.",
+                f"1: add the last look at open windows; {SNAPSHOT_TAKEN} says when it was taken.",
             ),
         ),
-        answers=(Answer("The tallies, a line each.", NDJSON, "Tally"),),
+        successes=(Success("The tallies, one per line.", NDJSON, "Tally"),),
         problems=(Problem.PRELIMINARY_FORBIDDEN, Problem.INVALID_QUERY, Problem.STORE_UNAVAILABLE),
     ),
     Operation(
@@ -210,9 +214,9 @@ OPERATIONS = (
         method="GET",
         path="/v1/openapi.json",
         summary="Show this document.",
-        answers=(
-            Answer("This document.", JSON, headers=("ETag",)),
-            Answer("It is still that of the tag in If-None-Match.", None, status=HTTPStatus.NOT_MODIFIED),
+        successes=(
+            Success("This document.", JSON, headers=("ETag",)),
+            Success("It is still the one of the ETag in If-None-Match.", None, status=HTTPStatus.NOT_MODIFIED),
         ),
     ),
     Operation(
@@ -220,14 +224,14 @@ OPERATIONS = (
         method="GET",
         path="/healthz",
         summary="Say that the service lives.",
-        answers=(Answer("It lives.", TEXT),),
+        successes=(Success("It lives.", TEXT),),
     ),
     Operation(
         name="get_readyz",
         method="GET",
         path="/readyz",
         summary="Say whether the store takes uploads.",
-        answers=(Answer("It does.", TEXT),),
+        successes=(Success("It does.", TEXT),),
         problems=(Problem.STORE_UNAVAILABLE, Problem.STORE_FULL),
     ),
 )

@@ -1,4 +1,7 @@
-"""Errors on the wire: RFC 9457 problem documents with a stable code, and never an echo of the request."""
+"""Errors on the wire: RFC 9457 problem documents with a stable code.
+
+They never echo the request.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,19 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class Problem(Enum):
-    """Every problem that an answer can have: its stable code, its status, and a sentence for people.
+    """Every problem: its stable code, its status, and a sentence for people.
 
-    What follows the sentence are the headers that such an answer has beside those of every answer.
+    After the sentence come the names of the headers of this problem, besides those of every
+    response.
     """
 
-    INVALID_JSON = Malformed.INVALID_JSON, HTTPStatus.BAD_REQUEST, "The body must be JSON in UTF-8, no member twice."
-    INVALID_TYPE = Malformed.INVALID_TYPE, HTTPStatus.BAD_REQUEST, "Something that must be an object is none."
-    UNKNOWN_FIELD = Malformed.UNKNOWN_FIELD, HTTPStatus.BAD_REQUEST, "An object has a field that it must not have."
+    INVALID_JSON = (
+        Malformed.INVALID_JSON,
+        HTTPStatus.BAD_REQUEST,
+        "The body must be JSON in UTF-8, without duplicate members.",
+    )
+    INVALID_TYPE = Malformed.INVALID_TYPE, HTTPStatus.BAD_REQUEST, "A value that must be an object is not an object."
+    UNKNOWN_FIELD = Malformed.UNKNOWN_FIELD, HTTPStatus.BAD_REQUEST, "An object has an unknown field."
     MISSING_FIELD = Malformed.MISSING_FIELD, HTTPStatus.BAD_REQUEST, "An object lacks a field."
     INVALID_UPLOAD_ID = (
         Malformed.INVALID_UPLOAD_ID,
@@ -50,12 +58,12 @@ class Problem(Enum):
         "A report's symbol must be an integer from 0 to 2^53 - 1.",
     )
     BODY_INCOMPLETE = "body_incomplete", HTTPStatus.BAD_REQUEST, "The body ended before its announced length."
-    INVALID_QUERY = "invalid_query", HTTPStatus.BAD_REQUEST, "The query has a name or a value that means nothing here."
-    BAD_REQUEST = "bad_request", HTTPStatus.BAD_REQUEST, "The request is not one that HTTP allows."
+    INVALID_QUERY = "invalid_query", HTTPStatus.BAD_REQUEST, "The query has an unknown name or value."
+    BAD_REQUEST = "bad_request", HTTPStatus.BAD_REQUEST, "The request is not valid HTTP."
     UNAUTHORIZED = (
         "unauthorized",
         HTTPStatus.UNAUTHORIZED,
-        "This needs the header 'Authorization: Bearer TOKEN' with a token that may do it.",
+        "This needs the header 'Authorization: Bearer TOKEN' with a token that allows it.",
         "WWW-Authenticate",
     )
     FORBIDDEN = "forbidden", HTTPStatus.FORBIDDEN, "The key is for something else."
@@ -65,11 +73,11 @@ class Problem(Enum):
         "The key reads closed windows only: leave preliminary=1 out.",
     )
     NOT_FOUND = "not_found", HTTPStatus.NOT_FOUND, "Nothing is served at this path."
-    METHOD_NOT_ALLOWED = "method_not_allowed", HTTPStatus.METHOD_NOT_ALLOWED, "This path has other methods.", "Allow"
+    METHOD_NOT_ALLOWED = "method_not_allowed", HTTPStatus.METHOD_NOT_ALLOWED, "This path has no such method.", "Allow"
     LENGTH_REQUIRED = (
         "length_required",
         HTTPStatus.LENGTH_REQUIRED,
-        "The body must come with its Content-Length, and not in chunks: send it so.",
+        "Send the body with its Content-Length, not in chunks.",
     )
     BODY_TOO_LARGE = "body_too_large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is over the limit: split it."
     TOO_MANY_UPLOADS = (
@@ -80,7 +88,7 @@ class Problem(Enum):
     UNSUPPORTED_MEDIA_TYPE = (
         "unsupported_media_type",
         HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-        "The body has another media type than the one that is taken here.",
+        "The body has another media type than the one accepted here.",
     )
     UNSUPPORTED_ENCODING = (
         "unsupported_encoding",
@@ -90,7 +98,7 @@ class Problem(Enum):
     QUOTA_EXCEEDED = (
         "quota_exceeded",
         HTTPStatus.TOO_MANY_REQUESTS,
-        "The key has too little left of its reports of the day; nothing was counted; send the same upload again later.",
+        "The key has too little left of its daily quota; nothing was counted; send the same upload again later.",
         "Retry-After",
     )
     TOO_MANY_REQUESTS = (
@@ -143,11 +151,11 @@ BY_CODE = {problem.code: problem for problem in Problem}
 
 
 class ProblemError(Exception):
-    """A request that gets a problem document for an answer.
+    """A request that is answered with a problem document.
 
     Attributes:
         problem: what kind of problem.
-        detail: what was wrong and what to do, for people; the problem's sentence where nothing more is known.
+        detail: what was wrong and what to do, for people; by default the problem's sentence.
         headers: the values of the headers that the problem names.
 
     """

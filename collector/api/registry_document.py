@@ -1,4 +1,7 @@
-"""The registry as the collector shows it to anyone: exact integers, enough to derive each edition."""
+"""The registry as the collector shows it to everybody.
+
+It has exact integers, and all that is needed to derive each edition.
+"""
 
 from __future__ import annotations
 
@@ -33,5 +36,5 @@ def registry_document(registry: Registry) -> bytes:
 
 
 def _texts(integers: int | tuple[int, ...]) -> str | list[str]:
-    """Return integers as texts, which every reader of JSON reads exactly."""
+    """Return integers as strings: every JSON reader reads them exactly."""
     return [str(integer) for integer in integers] if isinstance(integers, tuple) else str(integers)

@@ -1,4 +1,4 @@
-"""What bodies look like: JSON Schemas (2020-12) made of the code's own limits and enumerations."""
+"""JSON Schemas (2020-12) of all bodies, made from the code's own limits and enumerations."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Schema = Mapping[str, Any]
 
 
 def reference(name: str) -> Schema:
-    """Return a schema that stands for one of SCHEMAS."""
+    """Return a reference to one of SCHEMAS."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 def _object(description: str, **properties: Schema) -> Schema:
-    """Return the schema of an object that has exactly these fields: the wire is closed."""
+    """Return the schema of an object that has exactly these fields; others are refused."""
     return {
         "type": "object",
         "description": description,
@@ -30,25 +30,23 @@ def _object(description: str, **properties: Schema) -> Schema:
 
 
 def _tally() -> dict[str, object]:
-    told = {
-        "metric": _whole(METRIC_NAME.pattern),
-        "edition": _whole(EDITION.pattern),
+    fields = {
+        "metric": _pattern(METRIC_NAME.pattern),
+        "edition": _pattern(EDITION.pattern),
         "window": _WINDOW,
         "closed": {"type": "boolean", "description": "Whether it can no longer change."},
         "reports": _COUNT,
         "counts": _list(_COUNT, minItems=1),
     }
-    reported = (
-        "Of a large alphabet the symbols that were reported, rising, each with its count; else every symbol has one."
-    )
+    sparse = "For a large alphabet, the symbols with a count, ascending. Without this field every symbol has a count."
     return {
-        **_object("The histogram of the symbols that were reported of one metric, edition and window."),
-        "properties": {**told, "symbols": {**_list(_COUNT, minItems=1), "description": reported}},
-        "required": list(told),
+        **_object("The histogram of the reported symbols of one metric, edition and window."),
+        "properties": {**fields, "symbols": {**_list(_COUNT, minItems=1), "description": sparse}},
+        "required": list(fields),
     }
 
 
-def _whole(pattern: str) -> Schema:
+def _pattern(pattern: str) -> Schema:
     return {"type": "string", "pattern": f"^{pattern}$"}
 
 
@@ -62,17 +60,17 @@ _YEAR = "(19[7-9][0-9]|[2-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])"
 
 _WINDOW: Schema = {
     "type": "string",
-    "description": "A UTC day, an ISO week that its year has, or a month, from 1970 to 9998.",
+    "description": "A UTC day, an ISO week that exists in its year, or a month, from 1970 to 9998.",
     "anyOf": [
-        {"format": "date", **_whole(f"{_YEAR}-[0-9]{{2}}-[0-9]{{2}}")},
-        _whole(f"{_YEAR}-W(0[1-9]|[1-4][0-9]|5[0-3])"),
-        _whole(f"{_YEAR}-(0[1-9]|1[0-2])"),
+        {"format": "date", **_pattern(f"{_YEAR}-[0-9]{{2}}-[0-9]{{2}}")},
+        _pattern(f"{_YEAR}-W(0[1-9]|[1-4][0-9]|5[0-3])"),
+        _pattern(f"{_YEAR}-(0[1-9]|1[0-2])"),
     ],
 }
 
 _SYMBOL: Schema = {"type": "integer", "minimum": 0, "maximum": MAX_SYMBOL}
 
-_TEXT_OF_INTEGER = _whole("-?[0-9]+")
+_TEXT_OF_INTEGER = _pattern("-?[0-9]+")
 
 _VERDICT: Schema = {
     "accepted": _COUNT,
@@ -88,14 +86,14 @@ _VERDICT: Schema = {
 
 SCHEMAS: Mapping[str, Schema] = {
     "Upload": _object(
-        "Reports that travel, and are counted, together.",
-        upload={**_whole(UPLOAD_ID.pattern), "description": "Random; the same for every attempt to deliver."},
+        "Reports that are sent and counted together.",
+        upload={**_pattern(UPLOAD_ID.pattern), "description": "Random; the same in every attempt to deliver."},
         reports=_list(reference("Report"), minItems=1, maxItems=MAX_REPORTS),
     ),
     "Report": _object(
         "One perturbed answer.",
-        metric=_whole(METRIC_NAME.pattern),
-        edition=_whole(EDITION.pattern),
+        metric=_pattern(METRIC_NAME.pattern),
+        edition=_pattern(EDITION.pattern),
         window=_WINDOW,
         symbol=_SYMBOL,
     ),
@@ -103,9 +101,9 @@ SCHEMAS: Mapping[str, Schema] = {
     "LineAnswer": {
         "description": "What became of one upload of a batch.",
         "oneOf": [
-            _object("Its verdict.", upload=_whole(UPLOAD_ID.pattern), **_VERDICT),
+            _object("Its verdict.", upload=_pattern(UPLOAD_ID.pattern), **_VERDICT),
             _object(
-                "Why this line has none. With status 503 the same upload may be sent again, with others never.",
+                "Why this line has no verdict. With status 503 the same upload may be sent again, with others never.",
                 line={"type": "integer", "minimum": 1, "maximum": MAX_BULK_UPLOADS},
                 status={"type": "integer"},
                 code=reference("ProblemCode"),
@@ -120,9 +118,9 @@ SCHEMAS: Mapping[str, Schema] = {
     },
     "Registry": _object("The definitions.", metrics=_list(reference("Metric"))),
     "Metric": _object(
-        "One question: everything that its edition is derived from, and what people are told of it.",
-        metric=_whole(METRIC_NAME.pattern),
-        edition=_whole(EDITION.pattern),
+        "One question: everything that its edition is derived from, and what people are told about it.",
+        metric=_pattern(METRIC_NAME.pattern),
+        edition=_pattern(EDITION.pattern),
         symbols=_COUNT,
         kind={"type": "string"},
         domain={"type": "object"},
@@ -130,7 +128,7 @@ SCHEMAS: Mapping[str, Schema] = {
         mechanism={"type": "string"},
         integers={
             "type": "object",
-            "description": "The mechanism's integers, as texts: some are larger than every reader of JSON keeps.",
+            "description": "The mechanism's integers, as strings: some are larger than every JSON reader can hold.",
             "additionalProperties": {"anyOf": [_TEXT_OF_INTEGER, _list(_TEXT_OF_INTEGER)]},
         },
         epsilon={"type": "number"},

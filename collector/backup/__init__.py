@@ -1,13 +1,14 @@
-"""A backup of a store: what it holds of each line, how it is written from a store, and put into an empty one.
+"""A backup of a store: its format, how it is written, and how it is put into an empty store.
 
-A backup is NDJSON. `lines` says what a line may be, `archive` what is needed of a store. What a backup of a store that
-is counting means:
+A backup is NDJSON. `format` defines its lines; `redis_archive` reads and fills a store. A backup of
+a store that is counting has these properties:
 
-* Of every shard it is the store at one instant, the shard's cut: an upload is in it with its id and all its counts, or
-  not at all. An upload lies on one shard.
-* Different shards have different cuts, all between the beginning of the export and its end. A window is closed in the
-  backup if it was closed at every cut: then its tallies are final.
-* Uploads that were acknowledged after the cut are not in it: restoring loses them.
-* Of an upload that comes again at the restored store the same reports are accepted as the first time if it was in the
-  backup; it is judged anew if it was not: never counted twice.
+* It holds every shard as it was at one instant, the shard's cut. An upload lies on one shard, so
+  the backup holds it with its id and all its counts, or not at all.
+* Different shards have different cuts, all between the beginning and the end of the export. A
+  window is closed in the backup if it was closed at every cut; then its tallies are final.
+* Uploads that were acknowledged after the cut are missing: restoring loses them.
+* If an upload comes again at the restored store, and it is in the backup, the same reports are
+  accepted as the first time. If it is not in the backup, it is judged anew. It is never counted
+  twice.
 """

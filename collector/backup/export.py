@@ -5,28 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 
-from collector.backup.format import BackupError, Bucket, Closed, Counts, End, Header, Line, encode
-from collector.backup.ports import Cut, Facts, Source
+from collector.backup.cut import ShardCut, StoreProperties
+from collector.backup.format import BackupError, BackupLine, Bucket, ClosedWindows, Counts, End, Header, encode
+from collector.backup.redis_archive import RedisArchive
 
 
 def backup(
-    source: Source, app: str | None, on_ids: Callable[[int], None], on_line: Callable[[Line], None] = lambda _: None
+    archive: RedisArchive,
+    app: str | None,
+    on_ids: Callable[[int], None],
+    on_line: Callable[[BackupLine], None] = lambda _: None,
 ) -> Iterator[bytes]:
     """Yield the lines of a backup, the header first and the end last.
 
     Args:
-        source: the store.
+        archive: the store.
         app: the app's name, if it is known.
-        on_ids: told of so many more uploads whenever some are written.
-        on_line: told of every line but the end.
+        on_ids: called with the number of uploads whenever some are written.
+        on_line: called with every line but the end.
 
     Raises:
-        BackupError: if what was written is no backup, because the store did not stand still enough.
-        ConfigError: if a cluster is being changed.
+        BackupError: if a server of the store was replaced meanwhile, so that the lines are no
+            backup.
+        ConfigError: if the slots of a cluster are moving.
 
     """
     digest, lines = sha256(), 0
-    for line in _lines(source, app, on_ids):
+    for line in _lines(archive, app, on_ids):
         encoded = encode(line)
         digest.update(encoded)
         lines += 1
@@ -35,46 +40,50 @@ def backup(
     yield encode(End(lines, digest.hexdigest()))
 
 
-def _lines(source: Source, app: str | None, on_ids: Callable[[int], None]) -> Iterator[Line]:
-    facts, standing = source.facts(), source.standing()
-    yield Header(facts.schema, facts.shards, facts.grace_s, app)
+def _lines(archive: RedisArchive, app: str | None, on_ids: Callable[[int], None]) -> Iterator[BackupLine]:
+    properties, servers = archive.properties(), archive.servers()
+    yield Header(properties.schema, properties.shards, properties.grace_s, app)
     cuts = []
-    for shard in range(facts.shards):
+    for shard in range(properties.shards):
         known = {}
-        for found in source.buckets(shard):
-            known[found.key] = found.state
-            yield from _told([found.bucket], on_ids)
-        cut = source.cut(shard, known)
-        yield from _told((found.bucket for found in cut.changed), on_ids)
+        for stored in archive.buckets(shard):
+            known[stored.key] = stored.state
+            yield from _reported([stored.bucket], on_ids)
+        cut = archive.cut(shard, known)
+        yield from _reported((stored.bucket for stored in cut.changed), on_ids)
         cuts.append(cut)
-    yield Closed(tuple(sorted(frozenset.intersection(*(cut.closed for cut in cuts)))))
-    yield from _tallies(source, facts, cuts)
-    if source.standing() != standing:
+    yield ClosedWindows(tuple(sorted(frozenset.intersection(*(cut.closed for cut in cuts)))))
+    yield from _tallies(archive, properties, cuts)
+    if archive.servers() != servers:
         raise BackupError("a server of the store has started anew or changed meanwhile: take the backup again")
 
 
-def _told(buckets: Iterable[Bucket], on_ids: Callable[[int], None]) -> Iterator[Bucket]:
+def _reported(buckets: Iterable[Bucket], on_ids: Callable[[int], None]) -> Iterator[Bucket]:
     for bucket in buckets:
         on_ids(len(bucket.members))
         yield bucket
 
 
-def _tallies(source: Source, facts: Facts, cuts: list[Cut]) -> Iterator[Counts]:
-    """Yield the sums of all shards' parts: open ones as of the cut; closed ones, which do not change, are read now."""
-    symbols_of: dict[str, int] = {}
+def _tallies(archive: RedisArchive, properties: StoreProperties, cuts: list[ShardCut]) -> Iterator[Counts]:
+    """Yield each tally, summed over all shards.
+
+    The parts of open windows come from the cuts. The parts of closed windows do not change, and are
+    read now.
+    """
+    symbols_by_name: dict[str, int] = {}
     for cut in cuts:
-        symbols_of |= cut.index
-    for name, symbols in sorted(symbols_of.items()):
+        symbols_by_name |= cut.index
+    for name, symbols in sorted(symbols_by_name.items()):
         total, is_read_now = [0] * symbols, False
-        for shard in range(facts.shards):
+        for shard in range(properties.shards):
             cut = cuts[shard]
             if name not in cut.index:
                 continue
             part = cut.open_counts.get(name)
             if part is None:
-                part, is_read_now = source.counts(shard, name, symbols), True
+                part, is_read_now = archive.counts(shard, name, symbols), True
             total = [sum(pair) for pair in zip(total, part, strict=True)]
-        if not is_read_now or source.is_indexed(name):  # else it is being retired, and may have been half gone
+        if not is_read_now or archive.is_indexed(name):  # otherwise it is being retired, and a part may be gone
             metric, edition, window = name.split(":")
             counts = {symbol: count for symbol, count in enumerate(total) if count}
             yield Counts(metric, edition, window, symbols, counts)

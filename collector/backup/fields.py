@@ -1,4 +1,4 @@
-"""The fields of a line of a backup while it is read: each is taken once, and leftovers are refused. Pure."""
+"""Reads the fields of a line of a backup: takes each once, and refuses leftovers. Pure."""
 
 from __future__ import annotations
 
@@ -22,59 +22,59 @@ class LineError(ValueError):
 class Fields:
     """The fields of a line while it is read.
 
-    Every method raises LineError for what must not be there.
+    Every method raises LineError for a field that is missing or invalid.
 
     Attributes:
-        raw: those that were not taken yet.
+        raw: the fields that have not been taken yet.
 
     """
 
     raw: dict[str, Any]
 
     def whole(self, name: str, least: int = 0, most: int = MAX_COUNT) -> int:
-        """Return a whole number between two bounds."""
+        """Take a whole number between two bounds."""
         return whole(self.take(name), name, least, most)
 
     def texts(self, name: str, pattern: re.Pattern[str]) -> list[str]:
-        """Return a list of texts of a form."""
-        found = self.take(name)
-        if not isinstance(found, list):
+        """Take a list of strings that match a pattern."""
+        values = self.take(name)
+        if not isinstance(values, list):
             raise LineError(f"{name} is no list")
-        return [text(one, name, pattern) for one in found]
+        return [text(value, name, pattern) for value in values]
 
     def text(self, name: str, pattern: re.Pattern[str]) -> str:
-        """Return a text of a form."""
+        """Take a string that matches a pattern."""
         return text(self.take(name), name, pattern)
 
     def take(self, name: str) -> Any:  # noqa: ANN401 what JSON holds
-        """Return what a field holds."""
+        """Take the value of a field."""
         if name not in self.raw:
             raise LineError(f"has no {name}")
         return self.raw.pop(name)
 
     def nothing_else(self) -> None:
-        """Refuse every field that was not taken."""
+        """Refuse every field that has not been taken."""
         if self.raw:
             raise LineError("has unknown fields")
 
 
-def whole(found: object, name: str, least: int, most: int) -> int:
-    """Return what was found under a name if it is a whole number between two bounds; else raise LineError."""
-    if type(found) is not int or not least <= found <= most:
+def whole(value: object, name: str, least: int, most: int) -> int:
+    """Return a field's value if it is a whole number in a range, or raise LineError."""
+    if type(value) is not int or not least <= value <= most:
         raise LineError(f"{name} is no whole number from {least} to {most}")
-    return found
+    return value
 
 
-def text(found: object, name: str, pattern: re.Pattern[str]) -> str:
-    """Return what was found under a name if it is a text of a form; else raise LineError."""
-    if not isinstance(found, str) or not pattern.fullmatch(found):
-        raise LineError(f"{name} is not of the form that it must have")
-    return found
+def text(value: object, name: str, pattern: re.Pattern[str]) -> str:
+    """Return a field's value if it is a string that matches a pattern, or raise LineError."""
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise LineError(f"{name} has an invalid form")
+    return value
 
 
-def window(found: object) -> str:
-    """Return what was found if it names a window; else raise LineError."""
+def window(value: object) -> str:
+    """Return a field's value if it names a window; otherwise raise LineError."""
     try:
-        return Window.parse(text(found, "window", ANYTHING)).text
+        return Window.parse(text(value, "window", ANYTHING)).text
     except WindowError:
-        raise LineError("names a window that is none") from None
+        raise LineError("names a window that does not exist") from None

@@ -1,6 +1,6 @@
-"""The lines of a backup, read strictly: header, buckets of upload ids, closed windows, tallies, and the end. Pure.
+"""The lines of a backup, read strictly. Pure.
 
-A meaning never changes within a format number; a file of another format is refused.
+Within a format number no meaning ever changes. A file of another format is refused.
 """
 
 from __future__ import annotations
@@ -21,19 +21,21 @@ FORMAT = 1
 ID_BYTES = 16
 
 MOST_SYMBOLS = MAX_GEOMETRY_SYMBOLS
-"""No channel has more."""
+"""No channel has more symbols."""
 
 MOST_SHARDS = 2**14
-"""A shard lies on one slot of a cluster, and there are so many."""
+"""A cluster has this many slots, and a shard lies on one slot."""
 
 LATEST_S = 2**38
-"""Unix seconds: beyond the year 9999, the last that a window can be of, and all its grace."""
+"""Unix seconds: after the year 9999, the last year of a window, and after every grace."""
 
 LONGEST_LINE = 22 * MOST_SYMBOLS
-"""Bytes: each symbol with a count of 19 digits, their marks and, for them all, whatever else the line holds."""
+"""Bytes: a count of 19 digits and its punctuation for each symbol, which leaves room for the rest
+of the line."""
 
 MOST_MEMBER_BYTES = ID_BYTES + 1 + RUN_BYTES * MAX_REPORTS
-"""Of an id and its verdict: each report refused, and none as the one before it."""
+"""Bytes of an id and the longest verdict: every report refused, each for another reason than the
+one before."""
 
 _HEX = re.compile(rf"(?:[0-9a-f]{{2}}){{1,{MOST_MEMBER_BYTES}}}")
 
@@ -41,17 +43,18 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class BackupError(HearsayError):
-    """A backup that cannot be used; its text says which line is wrong, and what is wrong with it."""
+    """A backup that cannot be used. The text says which line is wrong, and why."""
 
 
 class Header(NamedTuple):
-    """The first line: of what store.
+    """The first line: the properties of the store.
 
     Attributes:
         schema: the store's schema.
         shards: how many shards it had.
-        grace_s: seconds after its end during which a window took reports; none if it never served.
-        app: the app's name, if the export was told.
+        grace_s: seconds after its end during which a window took reports, or None if the store has
+            never served.
+        app: the app's name, or None if it was unknown.
 
     """
 
@@ -65,9 +68,10 @@ class Bucket(NamedTuple):
     """Remembered uploads.
 
     Attributes:
-        latest_end: Unix seconds of the window's end under which each upload is remembered.
+        latest_end: Unix seconds of the end of the window under which the uploads are remembered.
         expires_at: Unix seconds until which they are remembered.
-        members: id (16 bytes) of each, and which of its reports were counted, packed (see `collector.store.packed_verdict`).
+        members: for each upload its id (16 bytes) and which of its reports were counted (see
+            `collector.store.packed_verdict`).
 
     """
 
@@ -76,21 +80,22 @@ class Bucket(NamedTuple):
     members: tuple[bytes, ...]
 
 
-class Closed(NamedTuple):
-    """The names of all closed windows, those whose tallies have gone included."""
+class ClosedWindows(NamedTuple):
+    """The names of all closed windows, including those whose tallies were retired."""
 
     windows: tuple[str, ...]
 
 
 class Counts(NamedTuple):
-    """A tally.
+    """A tally, summed over all shards.
 
     Attributes:
         metric: the metric's name.
-        edition: what the reports mean.
+        edition: the edition of the metric.
         window: the window's name.
-        symbols: how many there are.
-        counts: how often a symbol was reported, where it ever was: what a line holds, and not what it claims, is kept.
+        symbols: the number of symbols of the alphabet.
+        counts: how often each symbol was reported, without zeros. So memory depends on what a line
+            holds, not on the alphabet that it claims.
 
     """
 
@@ -102,12 +107,12 @@ class Counts(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name in the store."""
+        """The tally's name in the store."""
         return f"{self.metric}:{self.edition}:{self.window}"
 
 
 class End(NamedTuple):
-    """The last line, without which the file was cut.
+    """The last line. A file without it was cut.
 
     Attributes:
         lines: how many lines stand before it.
@@ -119,15 +124,15 @@ class End(NamedTuple):
     sha256: str
 
 
-Line: TypeAlias = Header | Bucket | Closed | Counts | End
+BackupLine: TypeAlias = Header | Bucket | ClosedWindows | Counts | End
 
 
-def encode(line: Line) -> bytes:
-    """Return a line as it stands in the file."""
+def encode(line: BackupLine) -> bytes:
+    """Return the bytes of a line, with its line end."""
     return json.dumps(_document(line), separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
 
 
-def decode(raw: bytes) -> Line:
+def decode(raw: bytes) -> BackupLine:
     """Read a line.
 
     Raises:
@@ -149,7 +154,7 @@ def decode(raw: bytes) -> Line:
     raise LineError("is of no known kind")
 
 
-def _document(line: Line) -> Mapping[str, object]:
+def _document(line: BackupLine) -> Mapping[str, object]:
     if isinstance(line, Header):
         return {
             "hearsay_backup": FORMAT,
@@ -161,15 +166,15 @@ def _document(line: Line) -> Mapping[str, object]:
     if isinstance(line, Bucket):
         ids = [member.hex() for member in line.members]
         return {"ids": ids, "latest_end": line.latest_end, "expires": line.expires_at}
-    if isinstance(line, Closed):
+    if isinstance(line, ClosedWindows):
         return {"closed": line.windows}
     if isinstance(line, End):
         return {"end": line.lines, "sha256": line.sha256}
-    return {"tally": line.metric, "edition": line.edition, "window": line.window, **_counted(line)}
+    return {"tally": line.metric, "edition": line.edition, "window": line.window, **_count_fields(line)}
 
 
-def _counted(line: Counts) -> Mapping[str, object]:
-    """Return all counts, or those that are not 0 with their symbols, whichever is shorter."""
+def _count_fields(line: Counts) -> Mapping[str, object]:
+    """Return all counts, or the counts above 0 with their symbols, whichever is shorter."""
     if 2 * len(line.counts) < line.symbols:
         return {"symbols": line.symbols, "pairs": sorted(line.counts.items())}
     return {"counts": [line.counts.get(symbol, 0) for symbol in range(line.symbols)]}
@@ -193,29 +198,29 @@ def _read_bucket(fields: Fields) -> Bucket:
         try:
             unpack(member[ID_BYTES:])
         except (ValueError, LookupError):
-            raise LineError("ids has one with what this version does not know") from None
+            raise LineError("ids has an id without a valid verdict") from None
     return Bucket(fields.whole("latest_end", 0, LATEST_S), fields.whole("expires", 0, LATEST_S), members)
 
 
-def _read_closed(fields: Fields) -> Closed:
-    return Closed(tuple(window(text) for text in fields.texts("closed", ANYTHING)))
+def _read_closed(fields: Fields) -> ClosedWindows:
+    return ClosedWindows(tuple(window(text) for text in fields.texts("closed", ANYTHING)))
 
 
 def _read_counts(fields: Fields) -> Counts:
     name = fields.text("tally", METRIC_NAME), fields.text("edition", EDITION), window(fields.take("window"))
     if "pairs" not in fields.raw:
-        found = fields.take("counts")
-        if not isinstance(found, list) or len(found) > MOST_SYMBOLS:
+        values = fields.take("counts")
+        if not isinstance(values, list) or len(values) > MOST_SYMBOLS:
             raise LineError("counts is no list of counts")
-        counts = {symbol: count for symbol, count in enumerate(found) if whole(count, "counts", 0, MAX_COUNT)}
-        return Counts(*name, len(found), counts)
+        counts = {symbol: count for symbol, count in enumerate(values) if whole(count, "counts", 0, MAX_COUNT)}
+        return Counts(*name, len(values), counts)
     symbols, pairs = fields.whole("symbols", 1, MOST_SYMBOLS), fields.take("pairs")
     if not isinstance(pairs, list):
         raise LineError("pairs is no list")
     counts = {}
     for pair in pairs:
         if not isinstance(pair, list) or len(pair) != 2:  # noqa: PLR2004 a pair
-            raise LineError("pairs has what is no pair")
+            raise LineError("pairs has an entry that is no pair")
         counts[whole(pair[0], "pairs", 0, symbols - 1)] = whole(pair[1], "pairs", 1, MAX_COUNT)
     return Counts(*name, symbols, counts)
 
@@ -224,7 +229,7 @@ def _read_end(fields: Fields) -> End:
     return End(fields.whole("end"), fields.text("sha256", _SHA256))
 
 
-_READERS: Mapping[str, Callable[[Fields], Line]] = {
+_READERS: Mapping[str, Callable[[Fields], BackupLine]] = {
     "hearsay_backup": _read_header,
     "ids": _read_bucket,
     "closed": _read_closed,

@@ -1,4 +1,7 @@
-"""Steps on the server by which a store is read for a backup, and filled from one; each is atomic."""
+"""Scripts that read a store for a backup and fill a store from one.
+
+Each is one atomic step on the server.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collector.store.count_script import BUCKET_ENTRIES, BUCKET_LEVELS, ID_BYTES
 
 READ_BUCKETS = """
 -- KEYS: the shard's prefix, which itself is no key
--- ARGV: where to go on; what the names of buckets begin with
+-- ARGV: the cursor; the prefix of the buckets' names
 local found, visited, cursor = {}, 0, ARGV[1]
 repeat
   local page = redis.call('SCAN', cursor, 'MATCH', KEYS[1] .. ARGV[2] .. ':*', 'COUNT', 100)
@@ -18,11 +21,11 @@ repeat
 until cursor == '0' or #found >= 50 or visited >= 10000
 return {cursor, found}
 """
-"""A page at a time holds up uploads for a few milliseconds."""
+"""Reads one page, so that uploads wait for a few milliseconds only."""
 
 CUT = f"""
 -- KEYS: the shard's prefix, which itself is no key
--- ARGV: the known buckets, a line each: key, expiry, number of uploads
+-- ARGV: the known buckets, one per line: key, expiry, number of uploads
 local known = {{}}
 for key, state in string.gmatch(ARGV[1], '(%S+) (%S+ %S+)\\n') do known[key] = state end
 local changed, cursor = {{}}, '0'
@@ -49,8 +52,8 @@ return {{changed, closed, index, open}}
 
 REMEMBER = f"""
 -- KEYS: base of the id buckets
--- ARGV: the store's name; expiry (Unix seconds); then ids, each with what is remembered of it
--- The tree of buckets is that of uploads that are counted: a bucket is filled before those below it are.
+-- ARGV: the store's name; expiry (Unix seconds); then ids, each with its packed verdict
+-- The buckets form the same tree as those of counted uploads: a bucket is filled before those below it.
 {PATH}
 
 local function put(path, level, members)

@@ -1,4 +1,7 @@
-"""Puts a backup into an empty store. An import that broke off is started again, and goes over what it finds."""
+"""Puts a backup into an empty store.
+
+An import that was interrupted is started again from the beginning.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +11,32 @@ from pathlib import Path
 from typing import NamedTuple
 
 from collector.backup.fields import LineError
-from collector.backup.format import LONGEST_LINE, BackupError, Bucket, Closed, Counts, End, Header, Line, decode
-from collector.backup.ports import Target
+from collector.backup.format import (
+    LONGEST_LINE,
+    BackupError,
+    BackupLine,
+    Bucket,
+    ClosedWindows,
+    Counts,
+    End,
+    Header,
+    decode,
+)
+from collector.backup.redis_archive import RedisArchive
 
 IDS_AT_ONCE = 2**19
-"""So many remembered uploads are sorted by shard together, so that few steps put many of them."""
+"""Remembered uploads that are sorted by shard together, so that few steps put many of them."""
 
 
 class Backup(NamedTuple):
-    """What is in a backup that was read to its end.
+    """The contents of a backup that was read to its end.
 
     Attributes:
-        header: of what store it is.
-        ids: how many remembered uploads it holds; one that came while it was made may be counted twice here.
-        tallies: how many tallies it holds.
-        digest: names it.
+        header: the properties of its store.
+        ids: the number of remembered uploads. An upload that came during the export may be counted
+            twice.
+        tallies: the number of tallies.
+        digest: the SHA-256 digest that identifies the backup, in hex.
 
     """
 
@@ -32,11 +46,11 @@ class Backup(NamedTuple):
     digest: str
 
 
-def read_backup(path: Path) -> Iterator[Line]:
-    """Yield the lines of a backup, each once it is known to be sound.
+def read_backup(path: Path) -> Iterator[BackupLine]:
+    """Yield the lines of a backup, each after it was checked.
 
     Raises:
-        BackupError: naming the line that is damaged, or saying that the file is cut or cannot be read.
+        BackupError: if a line is damaged, or the file is cut or cannot be read.
 
     """
     reading = _Reading()
@@ -56,21 +70,21 @@ class _Reading:
     """A backup while it is read.
 
     Attributes:
-        number: of the line that was read last, from 1.
-        line: that line, if it is sound.
+        number: the number of the last line, from 1.
+        line: the last line, or None if it is damaged.
 
     """
 
     def __init__(self) -> None:
         self.number = 0
-        self.line: Line | None = None
+        self.line: BackupLine | None = None
         self._digest = sha256()
 
-    def take(self, raw: bytes) -> Line:
+    def take(self, raw: bytes) -> BackupLine:
         """Return the next line.
 
         Raises:
-            LineError: if it is damaged, or must not stand here.
+            LineError: if the line is damaged, or is in the wrong place.
 
         """
         before, self.line, self.number = self.line, None, self.number + 1
@@ -87,10 +101,10 @@ class _Reading:
 
 
 def check(path: Path) -> Backup:
-    """Read a backup to its end, and say what is in it.
+    """Read a backup to its end, and return a description of its contents.
 
     Raises:
-        BackupError: as `read_backup`.
+        BackupError: if a line is damaged, or the file is cut or cannot be read.
 
     """
     header, digest, ids, tallies = Header(0, 1, None, None), "", 0, 0
@@ -106,24 +120,24 @@ def check(path: Path) -> Backup:
     return Backup(header, ids, tallies, digest)
 
 
-def restore(path: Path, backup: Backup, target: Target, on_ids: Callable[[int], None]) -> bool:
+def restore(path: Path, backup: Backup, archive: RedisArchive, on_ids: Callable[[int], None]) -> bool:
     """Put a backup into a store.
 
     Args:
         path: the file.
-        backup: what `check` found in it.
-        target: an empty store, or one into which the import of the same backup was begun.
-        on_ids: told of so many more uploads whenever some are put.
+        backup: what `check` returned for the file.
+        archive: an empty store, or one into which the import of the same backup was begun.
+        on_ids: called with the number of uploads whenever some are put.
 
     Returns:
-        Whether anything was to be done: false if the store had the whole of it before.
+        Whether the store was changed: False if it held the whole backup before.
 
     Raises:
         ConfigError: if the store holds anything else, or a collector counts in it.
         BackupError: if the file has changed since it was checked.
 
     """
-    if not target.begin(backup.digest):
+    if not archive.begin(backup.digest):
         return False
     waiting: list[Bucket] = []
     ids = 0
@@ -132,16 +146,16 @@ def restore(path: Path, backup: Backup, target: Target, on_ids: Callable[[int], 
         if isinstance(line, Bucket):
             waiting.append(line)
             ids += len(line.members)
-        if ids >= IDS_AT_ONCE or not isinstance(line, Bucket):  # tallies come when all ids are there
-            target.remember(waiting)
+        if ids >= IDS_AT_ONCE or not isinstance(line, Bucket):  # all ids must be there before the tallies
+            archive.remember(waiting)
             on_ids(ids)
             waiting, ids = [], 0
-        if isinstance(line, Closed):
-            target.close_all(line.windows)
+        if isinstance(line, ClosedWindows):
+            archive.close_all(line.windows)
         elif isinstance(line, Counts):
-            target.put(line)
+            archive.put(line)
             tallies.add(line.name)
         elif isinstance(line, End) and line.sha256 != backup.digest:
-            raise BackupError(f"{path} has changed while it was imported; import the first one again")
-    target.finish(backup.digest, backup.header.grace_s, tallies)
+            raise BackupError(f"{path} has changed while it was imported; import the first version again")
+    archive.finish(backup.digest, backup.header.grace_s, tallies)
     return True

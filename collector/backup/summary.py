@@ -1,29 +1,32 @@
-"""What a backup holds, in one line for people."""
+"""Sums up a backup in one line for people."""
 
 from __future__ import annotations
 
-from collector.backup.format import Bucket, Closed, Counts, Line
+from collector.backup.format import BackupLine, Bucket, ClosedWindows, Counts
 from collector.text import plural
 
 
 class Summary:
-    """Counts what is in the lines of a backup; an upload that came while it was made may be counted twice."""
+    """Counts the contents of a backup.
+
+    An upload that came during the export may be counted twice.
+    """
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Start with an empty backup."""
         self._ids = self._tallies = self._windows = 0
 
-    def add(self, line: Line) -> None:
-        """Count what a line holds."""
+    def add(self, line: BackupLine) -> None:
+        """Count the contents of a line."""
         match line:
             case Bucket(members=members):
                 self._ids += len(members)
             case Counts():
                 self._tallies += 1
-            case Closed(windows=windows):
+            case ClosedWindows(windows=windows):
                 self._windows += len(windows)
 
     def __str__(self) -> str:
-        """Say it."""
+        """Return the summary."""
         ids, tallies = plural(self._ids, "remembered upload"), plural(self._tallies, "tally", "tallies")
         return f"{ids}, {tallies} and {plural(self._windows, 'closed window')}"

@@ -1,1 +1,1 @@
-"""The checks before a deployment, a line each."""
+"""Checks before a deployment. Each yields results of one line; nothing is changed."""

@@ -1,1 +1,4 @@
-"""The commands of ``hearsay-collector``: options in, exit status out."""
+"""The commands of ``hearsay-collector``.
+
+Each parses its options, calls what does the work, prints, and exits.
+"""

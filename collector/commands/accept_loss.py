@@ -1,4 +1,4 @@
-"""The command that goes on with what is left of a store."""
+"""``hearsay-collector accept-loss``: goes on with what is left of a store."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from collector.commands.open_store import require_embedded
-from collector.commands.options import ErrorsForPeople, cluster_option, data_dir_option, redis_option
+from collector.commands.options import cluster_option, data_dir_option, redis_option
 from collector.durability import IN_MEMORY
 from collector.embedded.store import EmbeddedStore
+from collector.store.handle import StoreHandle
 from collector.store.lost_shards import accept_lost_shards
-from collector.store.redis_store import RedisStore
 
 
 @click.command("accept-loss")
@@ -20,19 +20,19 @@ from collector.store.redis_store import RedisStore
 @redis_option
 @cluster_option
 def accept_loss(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> None:
-    """Go on with what is left of a store, where a collector refused to: what is missing stays lost.
+    """Go on with what is left of a store that a collector refused; the missing part stays lost.
 
-    Of an embedded store what cannot be read is cut off: copy the directory before if somebody is to look at it. Of a
-    cluster, shards whose servers came back empty begin anew.
+    The unreadable part of an embedded store is cut off: copy the directory first if somebody is to
+    examine it. In a cluster, shards whose servers came back empty start again from nothing.
     """
-    with ErrorsForPeople(), contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         losses, url = [], redis_url
         if url is None:
             require_embedded(data_dir)
             embedded = stack.enter_context(EmbeddedStore(data_dir, accepts_losses=True))
             losses, url = embedded.losses, embedded.url
-        losses = [*losses, *accept_lost_shards(RedisStore(url, IN_MEMORY, is_cluster=is_cluster))]
+        losses = [*losses, *accept_lost_shards(StoreHandle(url, IN_MEMORY, is_cluster=is_cluster))]
         for loss in losses:
             click.echo(f"accepted: {loss}")
-        where = "the store" if redis_url else data_dir
-        click.echo(f"a collector starts on {where} again" if losses else "nothing is missing that was noted")
+        place = "the store" if redis_url else data_dir
+        click.echo(f"a collector starts on {place} again" if losses else "nothing is missing that was noted")

@@ -1,4 +1,4 @@
-"""``hearsay-collector check``: whether a deployment will work, a line a check."""
+"""``hearsay-collector check``: whether a deployment will work, one line per check."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ import click
 from client_sdk.protocol import Registry
 from collector.access import new_secret
 from collector.check.access import check_access
-from collector.check.store import Finding, Level, check_data_dir, check_disk, check_registry, check_store
+from collector.check.result import CheckResult, Level
+from collector.check.store import check_data_dir, check_disk, check_registry, check_store
+from collector.commands.open_store import embedded_url
 from collector.commands.options import (
-    ErrorsForPeople,
     cluster_option,
     copies_option,
     data_dir_option,
@@ -26,9 +27,9 @@ from collector.commands.options import (
 )
 from collector.config import CollectorConfig
 from collector.embedded.aof import STORE_DIR
-from collector.embedded.store import EmbeddedStore, running_store_url, server_program
+from collector.embedded.program import server_program
 from collector.errors import ConfigError
-from collector.store.redis_store import RedisStore
+from collector.store.handle import StoreHandle
 
 
 @click.command()
@@ -40,53 +41,50 @@ from collector.store.redis_store import RedisStore
 @durability_option
 @copies_option
 def check(access_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by CollectorConfig
-    """Look at registry, keys and store before a deployment, and change nothing: a line a check, with what to do.
+    """Look at registry, keys and store before a deployment, and change nothing.
 
-    The exit status is 1 if any check failed. A collector may be running.
+    It prints one line per check.     The exit status is 1 if any check failed. A collector may be
+    running.
     """
-    with ErrorsForPeople():
-        config = CollectorConfig(host="127.0.0.1", port=8080, read_token=new_secret(), **settings)
-        registry, found = check_registry(config.registry, datetime.now(UTC).date())
-        failed = False
-        keys = () if access_file is None else check_access(access_file, registry)
-        for finding in chain(found, keys, _store(config, registry)):
-            click.echo(f"{finding.level:<8}{finding.what}: {finding.text}")
-            failed = failed or finding.level is Level.FAILED
+    config = CollectorConfig(host="127.0.0.1", port=8080, read_token=new_secret(), **settings)
+    registry, registry_results = check_registry(config.registry, datetime.now(UTC).date())
+    access_results = () if access_file is None else check_access(access_file, registry)
+    failed = False
+    for result in chain(registry_results, access_results, _store(config, registry)):
+        click.echo(f"{result.level:<8}{result.subject}: {result.text}")
+        failed = failed or result.level is Level.FAILED
     sys.exit(int(failed))
 
 
-def _store(config: CollectorConfig, registry: Registry | None) -> Iterator[Finding]:
-    """Yield the findings on the store, which is started for the time being where it does not run."""
+def _store(config: CollectorConfig, registry: Registry | None) -> Iterator[CheckResult]:
+    """Yield the results for the store.
+
+    An embedded store that does not run is started for the check.
+    """
     if config.redis_url is None:
         yield check_disk(config.data_dir)
-        usable = check_data_dir(config.data_dir)
-        yield usable
-        if usable.level is Level.FAILED:
+        data_dir_result = check_data_dir(config.data_dir)
+        yield data_dir_result
+        if data_dir_result.level is Level.FAILED:
             return
         if not (config.data_dir / STORE_DIR).is_dir():
-            yield _embeddable(config.data_dir)
+            yield _new_store(config.data_dir)
             return
     with contextlib.ExitStack() as stack:
         try:
-            url = config.redis_url or _url_on(config.data_dir, stack)
-            store = RedisStore(url, config.promise, is_cluster=config.is_cluster)
+            url = config.redis_url or embedded_url(config.data_dir, stack)
+            store = StoreHandle(url, config.promise, is_cluster=config.is_cluster)
         except ConfigError as error:
-            yield Finding(Level.FAILED, "store", str(error))
+            yield CheckResult(Level.FAILED, "store", str(error))
             return
         stack.callback(store.disconnect)
         yield from check_store(store, config.promise, registry)
 
 
-def _url_on(data_dir: Path, stack: contextlib.ExitStack) -> str:
-    try:
-        return running_store_url(data_dir)
-    except ConfigError:
-        return stack.enter_context(EmbeddedStore(data_dir)).url
-
-
-def _embeddable(data_dir: Path) -> Finding:
+def _new_store(data_dir: Path) -> CheckResult:
     try:
         program = server_program()
     except ConfigError as error:
-        return Finding(Level.FAILED, "store", str(error))
-    return Finding(Level.OK, "store", f"there is none in {data_dir} yet; it will be made with {Path(program).name}")
+        return CheckResult(Level.FAILED, "store", str(error))
+    text = f"there is none in {data_dir} yet; it will be made with {Path(program).name}"
+    return CheckResult(Level.OK, "store", text)

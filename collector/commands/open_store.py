@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from collector.durability import Durability, promised
+from collector.embedded.address import running_store_url
 from collector.embedded.aof import STORE_DIR
-from collector.embedded.store import running_store_url
+from collector.embedded.store import EmbeddedStore
 from collector.errors import ConfigError
 from collector.store.redis_store import RedisStore
 
@@ -14,17 +16,19 @@ from collector.store.redis_store import RedisStore
 def open_store(
     data_dir: Path, redis_url: str | None, *, is_cluster: bool, durability: Durability, copies: int
 ) -> RedisStore:
-    """Return the store, ready: what it is told is kept as the service's acknowledgements are.
+    """Return a store that is being served. What a command writes is kept as safely as reports are.
 
     Args:
-        data_dir: directory of a running collector's embedded store, unless ``redis_url`` names another store.
-        redis_url: a server, or any node of a cluster; or none.
-        is_cluster: whether it is a cluster.
-        durability: where a write is when it is answered.
-        copies: how many replicas have it then, if it is ``replicated``.
+        data_dir: directory of a running collector's embedded store; ignored if there is a
+            ``redis_url``.
+        redis_url: a server, or any node of a cluster; or None.
+        is_cluster: whether ``redis_url`` names a cluster.
+        durability: where a write must have arrived when it is answered.
+        copies: how many replicas must have it then, with ``replicated``.
 
     Raises:
-        ConfigError: if no collector runs on the directory, or the store cannot be used, or not keep that promise.
+        ConfigError: if no collector runs on the directory, or the store cannot be used or cannot
+            keep that promise.
         StoreUnavailableError: if the store does not answer.
 
     """
@@ -34,11 +38,27 @@ def open_store(
     return store
 
 
-def require_embedded(data_dir: Path) -> None:
-    """Refuse a directory in which there never was an embedded store.
+def embedded_url(data_dir: Path, stack: contextlib.ExitStack) -> str:
+    """Return where an embedded store listens.
+
+    If no collector runs it, start it until the stack is left.
 
     Raises:
-        ConfigError: if it is one.
+        ConfigError: if there is no embedded store in the directory, or it cannot be used.
+
+    """
+    try:
+        return running_store_url(data_dir)
+    except ConfigError:
+        require_embedded(data_dir)
+        return stack.enter_context(EmbeddedStore(data_dir)).url
+
+
+def require_embedded(data_dir: Path) -> None:
+    """Refuse a directory that has never held an embedded store.
+
+    Raises:
+        ConfigError: if it has not.
 
     """
     if not (data_dir / STORE_DIR).is_dir():

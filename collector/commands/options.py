@@ -1,23 +1,24 @@
-"""What every command of the collector shares: where the store is, and errors for people."""
+"""Options that several commands share: where the store is, and what it promises."""
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import click
 
-from client_sdk.protocol import HearsayError
 from collector.commands.secret import read_secret
 from collector.durability import Durability
 from collector.errors import ConfigError
 from collector.log import LogFormat
 
 
-def one_of(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:
-    """Return what an option needs that takes a member by its value: given the enumeration, click would take names."""
+def member_option(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:
+    """Return the settings of an option that takes a member of an enumeration by its value.
+
+    Given the enumeration itself, click would take the members' names.
+    """
     return {
         "type": click.Choice([member.value for member in members], case_sensitive=False),
         "default": default.value,
@@ -36,7 +37,7 @@ data_dir_option = click.option(
 
 
 def _redis_url(context: click.Context, _: click.Parameter, url: str | None) -> str | None:
-    """Return the URL; one that holds a secret may not stand on the command line."""
+    """Return the URL; one that holds a secret is refused on the command line."""
     if url is None:
         try:
             return read_secret("HEARSAY_REDIS_URL")
@@ -63,7 +64,7 @@ cluster_option = click.option("--cluster", "is_cluster", is_flag=True, help="The
 
 durability_option = click.option(
     "--durability",
-    **one_of(Durability, Durability.FSYNC),
+    **member_option(Durability, Durability.FSYNC),
     help="What an acknowledgement promises: on the store's disk, on its replicas' disks too, or in its memory.",
 )
 
@@ -72,29 +73,11 @@ copies_option = click.option(
     type=int,
     default=1,
     show_default=True,
-    help="Replicas that have it, with --durability replicated.",
+    help="Replicas that must have a report, with --durability replicated.",
 )
 
 log_format_option = click.option(
     "--log-format",
-    **one_of(LogFormat, LogFormat.TEXT),
-    help="How lines on standard error are written: for people, or an object a line.",
+    **member_option(LogFormat, LogFormat.TEXT),
+    help="How lines on standard error are written: as text for people, or as one JSON object per line.",
 )
-
-
-class ErrorsForPeople:
-    """Turns what is wrong into a sentence on standard error and exit code 1."""
-
-    def __enter__(self) -> None:
-        """Nothing to set up."""
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        """Say what was wrong and end."""
-        said = None
-        if isinstance(error, HearsayError):
-            said = str(error)
-        elif isinstance(error, OSError) and error.filename is not None:  # such as a folder that may not be entered
-            said = f"{error.filename} cannot be used: {error.strerror}"
-        if said is not None:
-            click.echo(f"hearsay-collector: {said}", err=True)
-            sys.exit(1)

@@ -1,4 +1,4 @@
-"""``hearsay-collector retire``: tallies of old closed windows go for good."""
+"""``hearsay-collector retire``: removes the tallies of old closed windows for good."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import click
 from client_sdk.protocol import Window
 from collector.commands.open_store import open_store
 from collector.commands.options import (
-    ErrorsForPeople,
     cluster_option,
     copies_option,
     data_dir_option,
@@ -25,7 +24,7 @@ from collector.upkeep.retention import TallyName, before
 
 @click.command()
 @click.option("--before", "first_kept", required=True, metavar="WINDOW", help="The first window that stays.")
-@click.option("--dry-run", is_flag=True, help="Say what would go, and remove nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would go, and remove nothing.")
 @data_dir_option
 @redis_option
 @cluster_option
@@ -34,21 +33,21 @@ from collector.upkeep.retention import TallyName, before
 def retire(first_kept: str, *, dry_run: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
     """Remove the tallies of all closed windows that ended before a window, for good.
 
-    They stay closed: a report of one that comes later is refused. Windows that are open are left alone, however old.
-    --durability and --copies are those of the service: tallies are gone where, and as often as, reports are kept.
+    The windows stay closed: late reports of them are refused. Open windows are left alone, however
+    old they are. Give the --durability and --copies of the service: the removal is kept as safely
+    as reports are.
     """
-    with ErrorsForPeople():
-        window = Window.parse(first_kept)
-        retirement = RedisRetirement(open_store(**store))
-        names = before(retirement, window)
-        if not dry_run:
-            retirement.retire(names)
-        for line in _said(names, "would remove" if dry_run else "removed"):
-            click.echo(line)
+    window = Window.parse(first_kept)
+    retirement = RedisRetirement(open_store(**store))
+    names = before(retirement, window)
+    if not dry_run:
+        retirement.retire(names)
+    for line in _lines(names, "would remove" if dry_run else "removed"):
+        click.echo(line)
 
 
-def _said(names: Sequence[TallyName], what: str) -> list[str]:
+def _lines(names: Sequence[TallyName], action: str) -> list[str]:
     windows = Counter(name.window for name in names)
     lines = sorted(f"{window}: {plural(count, 'tally', 'tallies')}" for window, count in windows.items())
     tallies = plural(len(names), "tally", "tallies")
-    return [*lines, f"{what} {tallies} of {plural(len(windows), 'closed window')}"]
+    return [*lines, f"{action} {tallies} of {plural(len(windows), 'closed window')}"]

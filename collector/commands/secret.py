@@ -1,4 +1,7 @@
-"""Secrets come from the environment or from files: a command line can be read by every user of the machine."""
+"""Reads secrets from the environment or from files.
+
+Every user of the machine can read a command line, so no secret may stand there.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,23 @@ from collector.errors import ConfigError
 
 
 def read_secret(variable: str, file: Path | None = None) -> str | None:
-    """Return a secret: what a variable holds, or the file that is given or named by ``VARIABLE_FILE``; or none.
+    """Return a secret, or None if there is none.
+
+    Args:
+        variable: the environment variable that may hold it. ``VARIABLE_FILE`` may name a file
+            instead.
+        file: a file that holds it, or None.
 
     Raises:
-        ConfigError: if there are both, or the file cannot be read.
+        ConfigError: if there are both a value and a file, or the file cannot be read.
 
     """
-    value, named = os.environ.get(variable), os.environ.get(f"{variable}_FILE")
-    if file is None and named is not None:
-        file = Path(named)
+    secret, file_name = os.environ.get(variable), os.environ.get(f"{variable}_FILE")
+    if file is None and file_name is not None:
+        file = Path(file_name)
     if file is None:
-        return value
-    if value is not None:
+        return secret
+    if secret is not None:
         raise ConfigError(f"{variable} is set, and a file is named for the same secret: keep one of them")
     try:
         return file.read_text(encoding="utf-8").rstrip("\r\n")

@@ -1,1 +1,4 @@
-"""The Valkey server that the collector starts for itself on a data directory."""
+"""The embedded store: a Valkey server that the collector runs for itself on a data directory.
+
+It may import `collector.servers`, which sends commands, and the ground below it.
+"""

@@ -1,6 +1,6 @@
-"""The embedded store's directory: whose it may be, and its lock.
+"""The embedded store's directory: who may own it, and its lock.
 
-One collector at a time has it, for as long as anything may write there.
+One collector at a time has the lock, for as long as anything of it may write there.
 """
 
 from __future__ import annotations
@@ -18,23 +18,24 @@ LOCK_FILE = "store.lock"
 
 ROOT = 0
 
-AS_SERVED = "run this as the user that serves, and name a directory that it can write with --data-dir"
+AS_SERVED = "run this as the user that serves, and use --data-dir to name a directory that it can write"
 
 LOCK_TIMEOUT_S = 3.0
-"""A collector that was just killed leaves its store to end within moments: wait for that, not longer."""
-
+"""The store of a collector that was just killed ends within moments. Wait for that, and no
+longer."""
 
 PROBE_BYTES = 4096
-"""A block: what a full disk has no room for."""
+"""One block, for which a full disk has no room."""
 
 
 def require_trusted(data_dir: Path) -> None:
-    """Refuse a directory in which others may put files in the place of the store's, or may have.
+    """Refuse a directory in which others can replace the store's files, or could have done so.
 
-    Root may use a directory of anybody's; and whoever is in the directory's group is trusted by whoever chose it.
+    Root may use anybody's directory. The members of the directory's group are trusted by whoever
+    chose it.
 
     Raises:
-        ConfigError: saying what to do.
+        ConfigError: if so; it says what to do.
 
     """
     status = data_dir.stat()
@@ -45,19 +46,20 @@ def require_trusted(data_dir: Path) -> None:
         )
     if status.st_mode & stat.S_IWOTH:
         raise ConfigError(
-            f"every user of this machine may write in the data directory {data_dir} (mode "
-            f"{stat.S_IMODE(status.st_mode):04o}): see that nothing in it is somebody else's, then run: "
+            f"every user of this machine may write to the data directory {data_dir} (mode "
+            f"{stat.S_IMODE(status.st_mode):04o}): make sure that nothing in it belongs to somebody else, then run: "
             f"chmod 700 {data_dir}"
         )
 
 
 def require_writable(data_dir: Path) -> None:
-    """Refuse a directory in which no store could write, by writing there; nothing of that is left behind.
+    """Refuse a directory in which the store could not write.
 
-    Of one that is not there yet the nearest directory that is there is taken.
+    This writes to temporary files and leaves nothing behind. If the directory does not exist yet,
+    the nearest one above it is tried instead.
 
     Raises:
-        ConfigError: saying what cannot be written, and why.
+        ConfigError: if so; it says what cannot be written, and why.
 
     """
     nearest = next(folder for folder in (data_dir, *data_dir.absolute().parents) if folder.is_dir())
@@ -75,7 +77,11 @@ def require_writable(data_dir: Path) -> None:
 
 
 def locked(data_dir: Path) -> int:
-    """Make a data directory if need be, and return the open file that locks it until every copy of it is closed.
+    """Create a data directory if there is none, and lock it.
+
+    Returns:
+        The descriptor of an open file. The directory is locked until every copy of the descriptor
+        is closed.
 
     Raises:
         ConfigError: if the directory cannot be used, or is in use.

@@ -1,9 +1,10 @@
-"""Guards the embedded store: starts it, starts it again if it dies, and ends it when the collector is gone.
+"""Guards the embedded store: starts it, restarts it, and ends it when the collector is gone.
 
-Run as a program of its own, with the standard library only, in a session of its own. The collector holds the other end
-of the lifeline, a pipe: a byte on it says that the store was seen ready, its end says that the collector has ended,
-however that died. The lock on the data directory is an open file that the store inherits: it is held for as long as
-anything may still write there.
+It runs as a program of its own, in a session of its own, with the standard library only. The
+collector holds the other end of the lifeline, a pipe. A byte on it means that the collector has
+seen the store ready. Its end means that the collector has ended, in whatever way. The lock on the
+data directory is an open file that the store inherits, so it is held for as long as anything may
+still write there.
 """
 
 from __future__ import annotations
@@ -21,19 +22,20 @@ from pathlib import Path
 
 FIRST_DELAY_S = 0.1
 LONGEST_DELAY_S = 10.0
-"""Back-off between starts: a full disk is not helped by trying a hundred times a second."""
+"""Back-off between starts: trying a hundred times a second does not help against a full disk."""
 
 STEADY_AFTER_S = 60.0
-"""A store that ran for so long did not die of its start: the next delay is the first again."""
+"""A store that has run for this many seconds did not fail to start: the next delay is the first
+again."""
 
 STOP_TIMEOUT_S = 10.0
-"""A store that does not end in that time is killed: what it acknowledged is on disk already."""
+"""A store that does not end in this time is killed. What it acknowledged is on disk already."""
 
 PR_SET_PDEATHSIG = 1
 
 
 class Guardian:
-    """Keeps one store process alive for as long as the lifeline holds."""
+    """Keeps one store process alive until the lifeline ends."""
 
     def __init__(self, lifeline: int, lock: int, command: list[str]) -> None:
         """Take the lifeline's reading end, the lock's descriptor and the store's command line."""
@@ -45,7 +47,12 @@ class Guardian:
         self._store: subprocess.Popen[bytes] | None = None
 
     def run(self) -> int:
-        """Guard until the lifeline ends; return 0 then, or the store's status if it never became ready."""
+        """Guard the store until the lifeline ends.
+
+        Returns:
+            0, or the store's exit status if it never became ready.
+
+        """
         threading.Thread(target=self._watch_lifeline, daemon=True).start()
         delay_s = FIRST_DELAY_S
         while not self._ended.is_set():
@@ -64,7 +71,7 @@ class Guardian:
             self._command,
             stdin=subprocess.DEVNULL,
             pass_fds=(self._lock,),
-            preexec_fn=_end_with_parent,  # noqa: PLW1509 one system call, made ready before the fork
+            preexec_fn=_end_with_parent,  # noqa: PLW1509 one system call, prepared before the fork
         ) as store:
             self._store = store
             if self._ended.is_set():
@@ -88,15 +95,18 @@ _libc = ctypes.CDLL(None)
 
 
 def _end_with_parent() -> None:
-    """Have the kernel end the store if the guardian itself is killed (Linux only; elsewhere the lock still tells)."""
+    """Have the kernel end the store if the guardian itself is killed.
+
+    This works on Linux only. Elsewhere the store lives on, and the lock stays held.
+    """
     if sys.platform == "linux":
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def main() -> int:
-    """Read ``LIFELINE LOCK RUNTIME_DIR COMMAND...`` and guard."""
+    """Guard as the arguments say: ``LIFELINE LOCK RUNTIME_DIR COMMAND...``."""
     lifeline, lock, runtime_dir, *command = sys.argv[1:]
-    os.umask(0o077)  # the append-only file holds uploads in order: nobody else may read it
+    os.umask(0o077)  # the append-only file holds uploads in order, so nobody else may read it
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)
     try:

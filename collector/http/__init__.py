@@ -1,1 +1,4 @@
-"""The service over HTTP: bytes in, status out. The only folder that imports Flask beside the relay."""
+"""The service over HTTP: bytes in, status out.
+
+Besides the relay and the problem documents of `api`, this is the only folder that imports Flask.
+"""

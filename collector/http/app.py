@@ -14,82 +14,89 @@ from client_sdk.protocol import GRACE_S, MalformedError
 from collector.api.headers import with_headers
 from collector.api.problem import BY_CODE, Problem, ProblemError
 from collector.config import DAY_S, HOUR_S
-from collector.errors import QuotaExceededError, StoreUnavailableError
+from collector.errors import QuotaExceededError, StoreFullError, StoreUnavailableError
 from collector.http.latency import with_latency
-from collector.http.routes import Service, create_blueprint
-from collector.live.state import Live
+from collector.http.routes import Service, install
+from collector.live.state import Served
 from collector.log import Event
-from collector.monitoring.counters import PROBLEMS, STORE_ERRORS, Counters
-from collector.store.port import StoreFullError, TallyStore
+from collector.monitoring.counters import PROBLEMS, STORE_ERRORS, WorkerCounters
+from collector.store.port import TallyStore
 
 RETRY_AFTER_S = 5
 """Seconds to stay away while the store is down: about as long as it takes to start again."""
 
 FULL_RETRY_AFTER_S = 600
-"""Seconds to stay away while its memory is full: until ids expire, or somebody gives it more."""
+"""Seconds to stay away while the store's memory is full: until ids expire, or it gets more
+memory."""
 
 MAX_RETRY_AFTER_S = HOUR_S
-"""The most that is asked of a client whose key has used up its day, for the file of keys may grant more any time."""
+"""Longest wait for a client whose key has used up its daily quota: the access file may raise it at
+any time."""
 
 PREFLIGHT_MAX_AGE_S = 86_400
-"""Seconds that a browser may remember what a page of an allowed origin may send."""
+"""Seconds for which a browser may cache the answer to a preflight request."""
 
 _log = logging.getLogger(__name__)
 
 
 def create_app(  # noqa: PLR0913 the collector's settings, by name
-    live: Live,
+    served: Callable[[], Served],
     store: TallyStore,
     *,
     cors_origins: tuple[str, ...] = (),
     grace_s: int = GRACE_S,
     snapshot_interval_s: int = HOUR_S,
     clock: Callable[[], float] = time.time,
-    counters: Counters | None = None,
+    counters: WorkerCounters | None = None,
 ) -> Flask:
     """Return the WSGI application of a collector.
 
     Args:
-        live: the definitions, and who may do what; both may change while it runs.
-        store: where to count.
+        served: returns the present definitions and keys, which may change while the service runs.
+        store: where uploads are counted.
         cors_origins: origins of web pages that may report.
         grace_s: seconds after its end during which a window still takes reports.
-        snapshot_interval_s: least seconds between two looks at open windows.
+        snapshot_interval_s: minimum number of seconds between two looks at open windows.
         clock: Unix seconds.
-        counters: what is counted of requests, for those who run the service; of its own by default.
+        counters: counts requests for the metrics; by default, new counters that nobody reads.
 
     """
     app = Flask(__name__, static_folder=None)
-    counters = counters or Counters()
+    counters = counters or WorkerCounters()
     app.url_map.merge_slashes = False  # its redirects would echo the Host header
-    service = Service(live, store, grace_s, snapshot_interval_s, clock, counters)
-    app.register_blueprint(create_blueprint(service))
+    service = Service(
+        served=served,
+        store=store,
+        grace_s=grace_s,
+        snapshot_interval_s=snapshot_interval_s,
+        clock=clock,
+        counters=counters,
+    )
+    install(app, service)
     _handle_errors(app, clock, counters)
 
-    app.wsgi_app = with_latency(with_headers(app.wsgi_app), counters)  # type: ignore[method-assign, assignment] # as Flask's own documentation does it
+    app.wsgi_app = with_latency(with_headers(app.wsgi_app), counters)  # type: ignore[method-assign, assignment] # as in Flask's own documentation
     if cors_origins:
-
-        @app.after_request
-        def allow_origin(response: Response) -> Response:
-            _allow_origin(response, cors_origins)
-            return response
-
+        _allow_origins(app, cors_origins)
     return app
 
 
-def _allow_origin(response: Response, origins: tuple[str, ...]) -> None:
-    response.headers.add("Vary", "Origin")
-    origin = request.headers.get("Origin")
-    if origin not in origins:
-        return
-    response.headers["Access-Control-Allow-Origin"] = origin
-    if request.method == "OPTIONS":
-        response.headers["Access-Control-Allow-Methods"] = "POST"
-        response.headers["Access-Control-Allow-Headers"] = "Authorization, Content-Type"
-        response.headers["Access-Control-Max-Age"] = str(PREFLIGHT_MAX_AGE_S)
+def _allow_origins(app: Flask, origins: tuple[str, ...]) -> None:
+    @app.after_request
+    def allow_origin(response: Response) -> Response:
+        response.headers.add("Vary", "Origin")
+        origin = request.headers.get("Origin")
+        if origin not in origins:
+            return response
+        response.headers["Access-Control-Allow-Origin"] = origin
+        if request.method == "OPTIONS":
+            response.headers["Access-Control-Allow-Methods"] = "POST"
+            response.headers["Access-Control-Allow-Headers"] = "Authorization, Content-Type"
+            response.headers["Access-Control-Max-Age"] = str(PREFLIGHT_MAX_AGE_S)
+        return response
 
 
-def _handle_errors(app: Flask, clock: Callable[[], float], counters: Counters) -> None:
+def _handle_errors(app: Flask, clock: Callable[[], float], counters: WorkerCounters) -> None:
     @app.errorhandler(ProblemError)
     def on_problem(error: ProblemError) -> Response:
         counters.add(PROBLEMS, error.problem.code)
@@ -101,7 +108,8 @@ def _handle_errors(app: Flask, clock: Callable[[], float], counters: Counters) -
 
     @app.errorhandler(StoreUnavailableError)
     def on_store_down(_: StoreUnavailableError) -> Response:
-        # No line in the log: it would tell when uploads came. Maintenance says once that the store is down.
+        # Nothing is logged: a line would tell when uploads came. Maintenance logs once that the
+        # store is down.
         counters.add(STORE_ERRORS)
         return on_problem(ProblemError(Problem.STORE_UNAVAILABLE, headers={"Retry-After": str(RETRY_AFTER_S)}))
 
@@ -122,7 +130,8 @@ def _handle_errors(app: Flask, clock: Callable[[], float], counters: Counters) -
 
     @app.errorhandler(Exception)
     def on_bug(error: Exception) -> Response:
-        # What is logged names our code; the request, its address and its body are not in it (see log_lines).
+        # The log line names our code. It never holds the request, its address or its body (see
+        # collector.log).
         _log.error("a request failed: %s", type(error).__name__, exc_info=error, extra=Event.REQUEST_FAILED.extra)
         return on_problem(ProblemError(Problem.INTERNAL_ERROR))
 
@@ -131,4 +140,4 @@ _HTTP_PROBLEMS: dict[int | None, Problem] = {
     HTTPStatus.NOT_FOUND: Problem.NOT_FOUND,
     HTTPStatus.METHOD_NOT_ALLOWED: Problem.METHOD_NOT_ALLOWED,
 }
-"""What the framework refuses by itself."""
+"""Problems that the framework itself finds, by status."""

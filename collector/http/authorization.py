@@ -1,4 +1,4 @@
-"""Asks a request for its key: the header ``Authorization: Bearer SECRET``."""
+"""Requires a key of a request: the header ``Authorization: Bearer SECRET``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def require_key(environ: Mapping[str, Any], access: Access, role: Role) -> Key:
     """Return the key that a WSGI request bears.
 
     Raises:
-        ProblemError: 401 if it bears none that is known, 403 if that is for something else.
+        ProblemError: 401 if the request bears no known key, 403 if its key has another role.
 
     """
     scheme, _, secret = environ.get("HTTP_AUTHORIZATION", "").partition(" ")

@@ -1,20 +1,23 @@
-"""Counts a batch of uploads: read, judge, count, answer; what is wrong with one does not take the others with it."""
+"""Counts a batch of uploads: read, judge, count, answer.
+
+A bad upload does not affect the others.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from client_sdk.protocol import Upload
-from collector.api.batch import Answered, LineProblem, decode_batch, encode_answers
+from collector.api.batch import LineProblem, UploadVerdict, decode_batch, encode_answers
 from collector.api.problem import Problem
-from collector.errors import QuotaExceededError, StoreUnavailableError
+from collector.errors import QuotaExceededError, StoreFullError, StoreUnavailableError
 from collector.judge import Judgement
-from collector.monitoring.counters import PROBLEMS, STORE_ERRORS, Counters
-from collector.store.port import Counted, Outcome, StoreFullError, TallyStore
+from collector.monitoring.counters import PROBLEMS, STORE_ERRORS, WorkerCounters
+from collector.store.port import CountedUpload, Outcome, TallyStore
 
 
 def count_batch(
-    body: bytes, judge: Callable[[Sequence[Upload]], list[Judgement]], store: TallyStore, counters: Counters
+    body: bytes, judge: Callable[[Sequence[Upload]], list[Judgement]], store: TallyStore, counters: WorkerCounters
 ) -> bytes:
     """Count every upload of a batch and return the body of the answer.
 
@@ -24,11 +27,11 @@ def count_batch(
     """
     lines = decode_batch(body)
     outcomes = store.count_all(judge([line for line in lines if isinstance(line, Upload)]))
-    counters.add_counted(*(outcome for outcome in outcomes if isinstance(outcome, Counted)))
+    counters.add_counted(*(outcome for outcome in outcomes if isinstance(outcome, CountedUpload)))
     counters.add(STORE_ERRORS, amount=sum(isinstance(outcome, StoreUnavailableError) for outcome in outcomes))
-    coming = iter(outcomes)
+    remaining = iter(outcomes)
     answers = [
-        _answer(number, line.id, next(coming)) if isinstance(line, Upload) else line
+        _answer(number, line.id, next(remaining)) if isinstance(line, Upload) else line
         for number, line in enumerate(lines, 1)
     ]
     for answer in answers:
@@ -37,9 +40,9 @@ def count_batch(
     return encode_answers(answers)
 
 
-def _answer(number: int, upload: str, outcome: Outcome) -> Answered | LineProblem:
-    if isinstance(outcome, Counted):
-        return Answered(upload, outcome.verdict)
+def _answer(number: int, upload: str, outcome: Outcome) -> UploadVerdict | LineProblem:
+    if isinstance(outcome, CountedUpload):
+        return UploadVerdict(upload, outcome.verdict)
     problem = _problem(outcome)
     return LineProblem(number, problem.status, problem.code, problem.sentence)
 

@@ -1,15 +1,15 @@
-"""HTTP only: bytes in, status out."""
+"""The handlers: one function for each operation of the API."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
 from itertools import chain
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Flask, Response, current_app, request
 
 from client_sdk.protocol import MAX_UPLOAD_BYTES, Upload
 from collector.access import Key, Role
@@ -17,112 +17,143 @@ from collector.api.batch import MAX_BULK_BYTES
 from collector.api.body import read_body
 from collector.api.headers import SNAPSHOT_TAKEN, utc_of
 from collector.api.openapi import openapi_document
-from collector.api.operations import NDJSON, OPERATIONS
+from collector.api.operations import JSON, NDJSON, TEXT
 from collector.api.problem import Problem, ProblemError
 from collector.http.authorization import require_key
 from collector.http.batches import count_batch
 from collector.judge import judge, judge_all
-from collector.live.state import Live
-from collector.monitoring.counters import Counters
+from collector.live.state import Served
+from collector.monitoring.counters import WorkerCounters
 from collector.store.port import Snapshot, Tally, TallyStore
 from collector.store.windows import close_due_windows, due_windows
 
 SPARSE_FROM = 1024
-"""Symbols of an alphabet that is worth the trouble: a tally of fewer is some kilobytes at most."""
+"""Symbols from which a sparse tally is worth the trouble: a smaller one is a few kilobytes at
+most."""
+
+_EXTENSION = "hearsay"
+
+routes = Blueprint("collector", __name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What the routes serve.
+    """What the handlers work with.
 
     Attributes:
-        live: the definitions, and who may do what.
+        served: returns the present definitions and keys. A request calls it once, so that it meets
+            one state from beginning to end.
         store: the tallies.
         grace_s: seconds after its end during which a window still takes reports.
-        snapshot_interval_s: least seconds between two looks at open windows.
+        snapshot_interval_s: minimum number of seconds between two looks at open windows.
         clock: Unix seconds.
-        counters: what is counted of requests.
+        counters: counts requests for the metrics.
 
     """
 
-    live: Live
+    served: Callable[[], Served]
     store: TallyStore
     grace_s: int
     snapshot_interval_s: int
     clock: Callable[[], float]
-    counters: Counters
+    counters: WorkerCounters
 
 
-def create_blueprint(service: Service) -> Blueprint:
-    """Return the routes: a handler for each of OPERATIONS, by its name."""
-    openapi_body = json.dumps(openapi_document(), separators=(",", ":")).encode()
-
-    def post_reports() -> Response:
-        served = service.live.now
-        key = None if served.access.uploads_are_open else require_key(request.environ, served.access, Role.UPLOAD)
-        upload = Upload.decode(read_body(request.environ, "application/json", MAX_UPLOAD_BYTES))
-        now_s = service.clock()
-        judgement = judge(upload, served.registry, now_s=now_s, grace_s=service.grace_s)
-        if key is not None:
-            judgement = judgement._replace(allowance=key.allowance(now_s))
-        counted = service.store.count(judgement)
-        service.counters.add_counted(counted)
-        return Response(counted.verdict.encode(), mimetype="application/json")
-
-    def post_uploads() -> Response:
-        served = service.live.now
-        key = require_key(request.environ, served.access, Role.RELAY)
-        body = read_body(request.environ, NDJSON, MAX_BULK_BYTES)
-        now_s = service.clock()
-        judge_them = partial(
-            judge_all, registry=served.registry, now_s=now_s, grace_s=service.grace_s, allowance=key.allowance(now_s)
-        )
-        return Response(count_batch(body, judge_them, service.store, service.counters), mimetype=NDJSON)
-
-    def get_registry() -> Response:
-        return _tagged(service.live.now.document)
-
-    def get_openapi() -> Response:
-        return _tagged(openapi_body)
-
-    def get_tallies() -> Response:
-        key = require_key(request.environ, service.live.now.access, Role.READ)
-        preliminary = _wants_preliminary(key)
-        close_due_windows(service.store, now_s=service.clock(), grace_s=service.grace_s)
-        closed = service.store.closed_windows()
-        tallies, headers = service.store.closed_tallies(closed), dict[str, str]()
-        if preliminary:
-            snapshot = _look(service, closed)
-            tallies, headers = chain(tallies, snapshot), {SNAPSHOT_TAKEN: utc_of(snapshot.taken_s)}
-        # Whole before the first byte: a store that dies in between must give an error, not a shorter answer.
-        return Response(
-            "".join(_lines(tally for tally in tallies if key.may_read(tally.metric))), mimetype=NDJSON, headers=headers
-        )
-
-    def get_healthz() -> Response:
-        return Response("alive\n", mimetype="text/plain")
-
-    def get_readyz() -> Response:
-        service.store.require_writable()
-        return Response("ready\n", mimetype="text/plain")
-
-    return _blueprint(post_reports, post_uploads, get_registry, get_tallies, get_openapi, get_healthz, get_readyz)
+def install(app: Flask, service: Service) -> None:
+    """Add the handlers to an application and give them a service to work with."""
+    app.extensions[_EXTENSION] = service
+    app.register_blueprint(routes)
 
 
-def _blueprint(*handlers: Callable[[], Response]) -> Blueprint:
-    routes = Blueprint("collector", __name__)
-    by_name = {handler.__name__: handler for handler in handlers}
-    for operation in OPERATIONS:
-        routes.add_url_rule(operation.path, operation.name, by_name.pop(operation.name), methods=[operation.method])
-    if by_name:
-        raise LookupError(f"these handlers are no operations: {', '.join(by_name)}")
-    return routes
+def _service() -> Service:
+    service: Service = current_app.extensions[_EXTENSION]
+    return service
 
 
-def _look(service: Service, closed: frozenset[str]) -> Snapshot:
-    """Return the last look at open windows, without those that close before another one may be taken.
+@routes.post("/v1/reports")
+def post_reports() -> Response:
+    """Count one upload."""
+    service = _service()
+    served = service.served()
+    key = None if served.access.uploads_are_open else require_key(request.environ, served.access, Role.UPLOAD)
+    upload = Upload.decode(read_body(request.environ, JSON, MAX_UPLOAD_BYTES))
+    now_s = service.clock()
+    judgement = judge(upload, served.registry, now_s=now_s, grace_s=service.grace_s)
+    if key is not None:
+        judgement = judgement._replace(allowance=key.allowance(now_s))
+    counted = service.store.count(judgement)
+    service.counters.add_counted(counted)
+    return Response(counted.verdict.encode(), mimetype=JSON)
 
-    A closed tally is a look as well: too soon after one at the same window, the two would show what came in between.
+
+@routes.post("/v1/uploads")
+def post_uploads() -> Response:
+    """Count a batch of uploads that a relay hands on."""
+    service = _service()
+    served = service.served()
+    key = require_key(request.environ, served.access, Role.RELAY)
+    body = read_body(request.environ, NDJSON, MAX_BULK_BYTES)
+    now_s = service.clock()
+    judge_batch = partial(
+        judge_all, registry=served.registry, now_s=now_s, grace_s=service.grace_s, allowance=key.allowance(now_s)
+    )
+    return Response(count_batch(body, judge_batch, service.store, service.counters), mimetype=NDJSON)
+
+
+@routes.get("/v1/registry")
+def get_registry() -> Response:
+    """Show the definitions."""
+    return _tagged(_service().served().document)
+
+
+@routes.get("/v1/openapi.json")
+def get_openapi() -> Response:
+    """Show the OpenAPI document."""
+    return _tagged(_openapi_body())
+
+
+@routes.get("/v1/tallies")
+def get_tallies() -> Response:
+    """Show the tallies of closed windows; on request, also the last look at open ones."""
+    service = _service()
+    key = require_key(request.environ, service.served().access, Role.READ)
+    preliminary = _wants_preliminary(key)
+    close_due_windows(service.store, now_s=service.clock(), grace_s=service.grace_s)
+    closed = service.store.closed_windows()
+    tallies, headers = service.store.closed_tallies(closed), dict[str, str]()
+    if preliminary:
+        snapshot = _snapshot(service, closed)
+        tallies, headers = chain(tallies, snapshot), {SNAPSHOT_TAKEN: utc_of(snapshot.taken_s)}
+    # Complete before the first byte: a store that dies meanwhile must cause an error, not a shorter
+    # answer.
+    body = "".join(_lines(tally for tally in tallies if key.may_read(tally.metric)))
+    return Response(body, mimetype=NDJSON, headers=headers)
+
+
+@routes.get("/healthz")
+def get_healthz() -> Response:
+    """Say that the process lives."""
+    return Response("alive\n", mimetype=TEXT)
+
+
+@routes.get("/readyz")
+def get_readyz() -> Response:
+    """Say whether the store takes uploads."""
+    _service().store.require_writable()
+    return Response("ready\n", mimetype=TEXT)
+
+
+@cache
+def _openapi_body() -> bytes:
+    return json.dumps(openapi_document(), separators=(",", ":")).encode()
+
+
+def _snapshot(service: Service, closed: frozenset[str]) -> Snapshot:
+    """Return the last look at open windows.
+
+    Windows that close before the next look is allowed are left out.     A closed tally is a look as
+    well. If it came too soon after a look at the same window, the difference of the two would show
+    what arrived in between.
     """
     now_s, interval_s = service.clock(), service.snapshot_interval_s
     closing = due_windows(service.store, now_s=now_s + interval_s, grace_s=service.grace_s)
@@ -130,8 +161,8 @@ def _look(service: Service, closed: frozenset[str]) -> Snapshot:
 
 
 def _tagged(body: bytes) -> Response:
-    """Return a JSON document that a client asks for anew each time, but need not fetch again."""
-    response = Response(body, mimetype="application/json", headers={"Cache-Control": "no-cache"})
+    """Return a JSON document with an ETag: clients fetch it only if it is new."""
+    response = Response(body, mimetype=JSON, headers={"Cache-Control": "no-cache"})
     response.set_etag(sha256(body).hexdigest()[:32])
     response.make_conditional(request)
     return response
@@ -140,14 +171,14 @@ def _tagged(body: bytes) -> Response:
 def _wants_preliminary(key: Key) -> bool:
     if set(request.args) - {"preliminary"} or request.args.get("preliminary", "0") not in ("0", "1"):
         raise ProblemError(Problem.INVALID_QUERY, "the only query is preliminary=1")
-    wanted = request.args.get("preliminary") == "1"
-    if wanted and not key.preliminary:
+    preliminary = request.args.get("preliminary") == "1"
+    if preliminary and not key.preliminary:
         raise ProblemError(Problem.PRELIMINARY_FORBIDDEN)
-    return wanted
+    return preliminary
 
 
-def _counted(counts: tuple[int, ...]) -> dict[str, Sequence[int]]:
-    """Return all counts, or of a large alphabet of which most symbols were never reported, the others with them."""
+def _counts(counts: tuple[int, ...]) -> dict[str, Sequence[int]]:
+    """Return all counts, or only those above 0 if a large alphabet has few of them."""
     symbols = [symbol for symbol, count in enumerate(counts) if count] if len(counts) >= SPARSE_FROM else ()
     if not symbols or 2 * len(symbols) >= len(counts):
         return {"counts": counts}
@@ -162,6 +193,6 @@ def _lines(tallies: Iterator[Tally]) -> Iterator[str]:
             "window": tally.window,
             "closed": tally.closed,
             "reports": sum(tally.counts),
-            **_counted(tally.counts),
+            **_counts(tally.counts),
         }
         yield json.dumps(line, separators=(",", ":")) + "\n"

@@ -1,1 +1,1 @@
-"""The registry and the keys, which may change while the service runs."""
+"""The definitions and keys that are served, and how they change while the service runs."""

@@ -1,4 +1,4 @@
-"""Reads the files again while the collector runs: the keys when their file changes, all of them on a signal."""
+"""Reads files again while the collector runs: a changed access file, all files on a signal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from collector.live.state import Served
 from collector.log import Event
 
 LOOK_S = 1.0
-"""Seconds between two looks at the file of keys: a key that was taken out of it opens nothing soon after."""
+"""Seconds between two looks at the access file: a key that is removed from it opens nothing soon
+after."""
 
 _log = logging.getLogger(__name__)
 
@@ -41,10 +42,12 @@ def require_additive(served: Registry, new: Registry) -> None:
 
 
 def require_as_closed(served: Access, new: Access) -> None:
-    """Refuse keys that would open uploads to all: who means that can restart, and a slip is seen before it counts.
+    """Refuse keys that would open uploads to everybody.
+
+    An operator who means that can restart. A slip is noticed before it has an effect.
 
     Raises:
-        ConfigError: saying how to open them on purpose.
+        ConfigError: saying how to open uploads on purpose.
 
     """
     if new.uploads_are_open and not served.uploads_are_open:
@@ -55,103 +58,109 @@ def require_as_closed(served: Access, new: Access) -> None:
 
 
 class Reloader:
-    """Keeps what is served up to date, in a thread, until stopped. What cannot be used changes nothing.
+    """Keeps what is served up to date, in a thread, until stopped.
+
+    A file that cannot be used changes nothing.
 
     Attributes:
         served: the present state.
 
     """
 
-    def __init__(self, served: Served, registry: Path, access: Path | None, tell: Callable[[Served], None]) -> None:
-        """Take what is served now; nothing happens before ``start``.
+    def __init__(self, served: Served, registry: Path, access: Path | None, publish: Callable[[Served], None]) -> None:
+        """Take the present state; nothing happens before ``start``.
 
         Args:
             served: the present state, as read from the files.
             registry: the file of definitions.
-            access: the file of keys, if there is one.
-            tell: called with each new state.
+            access: the access file, or None.
+            publish: called with each new state.
 
         """
         self.served = served
         self._registry = registry
         self._access = access
-        self._tell = tell
+        self._publish = publish
         self._stamp = _stamp(access)
-        self._asked = 0
+        self._requests = 0
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="reloader", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End, and wait for the end."""
+        """Stop the thread and wait for its end."""
         self._stopped.set()
         self._thread.join()
 
-    def ask(self) -> None:
+    def request(self) -> None:
         """Have all files read again at the next look.
 
-        For a signal's handler, which may interrupt itself: it takes no lock, and counts so that no call is lost.
+        A signal handler calls this, and may interrupt itself. So it takes no lock, and counts, so
+        that no request is lost.
         """
-        self._asked += 1
+        self._requests += 1
 
-    def look(self, *, asked: bool) -> None:
-        """Read what is due: all files if asked, else the file of keys if it has changed."""
-        stamp = _stamp(self._access)  # before it is read: what changes meanwhile is seen the next time
+    def look(self, *, requested: bool) -> None:
+        """Read all files if that was requested, otherwise the access file if it has changed."""
+        stamp = _stamp(self._access)  # before it is read: a change meanwhile is noticed the next time
         new = self.served
-        if asked:
+        if requested:
             new = _attempt("registry", self._read_registry, new)
-        if self._access is not None and (asked or stamp != self._stamp):
+        if self._access is not None and (requested or stamp != self._stamp):
             new = _attempt("file of keys", partial(_read_access, self._access), new)
         if new is not self.served:
-            self._tell(new)
+            self._publish(new)
             self.served = new
         self._stamp = stamp
 
     def _read_registry(self, served: Served) -> Served:
         new = Registry.load(self._registry)
         require_additive(served.registry, new)
-        _say_reloaded("the registry", "metrics", len(new.metrics), len(served.registry.metrics))
+        _log_reload("the registry", "metrics", len(new.metrics), len(served.registry.metrics))
         return replace(served, registry=new)
 
     def _run(self) -> None:
         answered, failing = 0, False
         while not self._stopped.wait(LOOK_S):
-            asked = self._asked
+            requests = self._requests
             try:
-                self.look(asked=asked != answered)
-            except Exception:  # noqa: BLE001 whatever it is, the next look may fare better
+                self.look(requested=requests != answered)
+            except Exception:  # noqa: BLE001 whatever it is, the next look may succeed
                 if not failing:
                     _log.exception("what is served stays as it is", extra=Event.RELOAD_REFUSED.extra)
                 failing = True
             else:
-                answered, failing = asked, False
+                answered, failing = requests, False
 
 
 def _read_access(file: Path, served: Served) -> Served:
     access = Access.load(file)
     require_as_closed(served.access, access)
-    _say_reloaded("the file of keys", "keys", len(access.keys), len(served.access.keys))
+    _log_reload("the file of keys", "keys", len(access.keys), len(served.access.keys))
     return replace(served, access=access)
 
 
-def _say_reloaded(what: str, of: str, now: int, before: int) -> None:
-    _log.info("%s has been read again: %d %s, %d before", what, now, of, before, extra=Event.RELOADED.extra)
+def _log_reload(file: str, entries: str, now: int, before: int) -> None:
+    _log.info("%s has been read again: %d %s, %d before", file, now, entries, before, extra=Event.RELOADED.extra)
 
 
-def _attempt(what: str, read: Callable[[Served], Served], served: Served) -> Served:
-    """Return what is served after reading; what cannot be read is said once, and changes nothing."""
+def _attempt(file: str, read: Callable[[Served], Served], served: Served) -> Served:
+    """Return the state after reading a file.
+
+    If the file cannot be used, log that and return the same state.
+    """
     try:
         return read(served)
     except HearsayError as error:
-        _log.warning("the %s that is served stays as it is: %s", what, error, extra=Event.RELOAD_REFUSED.extra)
+        _log.warning("the %s that is served stays as it is: %s", file, error, extra=Event.RELOAD_REFUSED.extra)
         return served
 
 
 def _stamp(path: Path | None) -> tuple[int, int, int] | None:
-    """Return what changes with a file; none where there is no such file."""
+    """Return values that change with a file, or None if there is no such file."""
     try:
         status = path.stat() if path is not None else None
     except OSError:

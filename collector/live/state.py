@@ -1,4 +1,4 @@
-"""What a collector serves, which may change while it runs: the definitions, and who may do what."""
+"""What a collector serves: the definitions, and who may do what."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collector.api.registry_document import registry_document
 
 @dataclass(frozen=True)
 class Served:
-    """One state of it.
+    """One state. It is replaced as a whole, never changed.
 
     Attributes:
         registry: the definitions.
@@ -25,18 +25,5 @@ class Served:
 
     @cached_property
     def document(self) -> bytes:
-        """The registry as anybody may read it."""
+        """The registry as a JSON document that anybody may read."""
         return registry_document(self.registry)
-
-
-class Live:
-    """The present state. It is replaced whole: a request that takes it once meets one state from beginning to end.
-
-    Attributes:
-        now: that state.
-
-    """
-
-    def __init__(self, served: Served) -> None:
-        """Begin with a state."""
-        self.now = served

@@ -1,1 +1,1 @@
-"""What the service counts of itself, and whether it is healthy."""
+"""What the service counts about itself, and whether it is healthy."""

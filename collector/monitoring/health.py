@@ -1,4 +1,4 @@
-"""Whether the service is alive and its store takes uploads."""
+"""Whether the store is alive and healthy."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from typing import NamedTuple
 
 
 class Health(NamedTuple):
-    """What was last seen of the store.
+    """The store's health when it was last looked at.
 
     Attributes:
-        is_up: whether it answered, and had lost nothing that was acknowledged.
-        is_noted: whether a loss in the embedded store's file would be seen; of another store always.
+        is_up: whether it answered and had lost nothing that was acknowledged.
+        is_noted: whether a loss in the embedded store's file would be noticed; always true for
+            other stores.
         open_windows: how many windows with a tally take reports.
-        closed_windows: how many are closed.
-        memory_used: the used part of its memory, of the fullest server of several; 0 if nobody has looked.
+        closed_windows: how many windows are closed.
+        memory_used: the fraction of its memory in use, on the fullest server; 0 if nobody has
+            looked yet.
 
     """
 

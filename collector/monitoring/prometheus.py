@@ -1,7 +1,9 @@
-"""Prometheus metrics of all workers, on an address of their own. The only importer of prometheus_client.
+"""Prometheus metrics of all workers, on an address of their own.
 
-They are for whoever runs the service: counts of uploads, perturbed reports and requests, and nothing of any one of
-them.
+The only importer of prometheus_client.
+
+They are for the operator of the service: counts of uploads, perturbed reports and requests, and
+nothing about a single one.
 """
 
 from __future__ import annotations
@@ -32,9 +34,14 @@ from collector.monitoring.health import Health
 from collector.monitoring.sheet import Sheet
 
 _COUNTERS = (
-    (UPLOADS, "hearsay_uploads", "Uploads that got a verdict: counted, or a duplicate of one that was.", "outcome"),
-    (REPORTS, "hearsay_reports", "Perturbed reports of the uploads counted: accepted, or why refused.", "verdict"),
-    (PROBLEMS, "hearsay_problems", "Answers that were a problem, of lines of batches too, by its code.", "code"),
+    (UPLOADS, "hearsay_uploads", "Uploads with a verdict: counted, or a duplicate of a counted one.", "outcome"),
+    (
+        REPORTS,
+        "hearsay_reports",
+        "Perturbed reports of counted uploads: accepted, or why they were refused.",
+        "verdict",
+    ),
+    (PROBLEMS, "hearsay_problems", "Answers with a problem, including those to lines of batches, by code.", "code"),
 )
 
 
@@ -64,14 +71,14 @@ def served_metrics(address: str, port: int, sheet: Sheet, health: Callable[[], H
 
 
 class _Exposition(Collector):
-    """All metrics, gathered when they are asked for."""
+    """All metrics, gathered on request."""
 
     def __init__(self, sheet: Sheet, health: Callable[[], Health]) -> None:
         self._sheet = sheet
         self._health = health
 
     def describe(self) -> Iterable[Metric]:
-        """Say nothing beforehand: there is one collector, whose names cannot clash."""
+        """Describe nothing in advance: this is the only collector, so its names cannot clash."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
@@ -80,16 +87,20 @@ class _Exposition(Collector):
 
 
 def families(sheet: Sheet, health: Health) -> Iterator[Metric]:
-    """Yield every metric: of all processes that counted on a sheet, and of the store as it was last seen."""
+    """Yield every metric.
+
+    Args:
+        sheet: the sheet on which all processes have counted.
+        health: the store's health when it was last looked at.
+
+    """
     totals = Totals(sheet)
     for name, exposed, description, label in _COUNTERS:
         counter = CounterMetricFamily(exposed, description, labels=(label,))
         for value in LABELS[name]:
             counter.add_metric((value,), totals.of(name, value))
         yield counter
-    yield CounterMetricFamily(
-        "hearsay_store_errors", "Times that the store did not do as asked.", totals.of(STORE_ERRORS)
-    )
+    yield CounterMetricFamily("hearsay_store_errors", "Errors of the store.", totals.of(STORE_ERRORS))
     yield _latency(totals)
     yield from _gauges(health)
 
@@ -97,7 +108,7 @@ def families(sheet: Sheet, health: Health) -> Iterator[Metric]:
 def _latency(totals: Totals) -> Metric:
     latency = HistogramMetricFamily(
         "hearsay_request_seconds",
-        "From a request's head to its answer, its body's arrival included.",
+        "From a request's head to its answer, including the arrival of its body.",
         labels=("operation",),
     )
     for operation in OPERATION_NAMES:
@@ -110,11 +121,11 @@ def _latency(totals: Totals) -> Metric:
 def _gauges(health: Health) -> Iterator[Metric]:
     yield GaugeMetricFamily("hearsay_store_up", "Whether the store answered within the last second.", health.is_up)
     yield GaugeMetricFamily(
-        "hearsay_store_noted", "Whether a loss in the embedded store's file would be seen.", health.is_noted
+        "hearsay_store_noted", "Whether a loss in the embedded store's file would be noticed.", health.is_noted
     )
     yield GaugeMetricFamily(
         "hearsay_store_memory_used_ratio",
-        "The used part of the memory that the store may use, of the fullest server of several.",
+        "The fraction of its memory that the store uses, on the fullest server.",
         health.memory_used,
     )
     windows = GaugeMetricFamily("hearsay_windows", "Windows that have a tally.", labels=("state",))

@@ -1,8 +1,9 @@
-"""The rows in which processes count: a file without a name that all of them hold open.
+"""The rows in which processes count: a nameless file that all of them hold open.
 
-A process locks its row until it ends, however it ends, and the next one goes on in the row of one that died. The lock
-is that of the process, not of the open file, which all of them inherit; it ends with the first of the process's
-descriptors of the file that is closed, so that a row must be kept for good.
+A process locks its row until it ends, in whatever way, and the next process continues in the row of
+one that died. The lock belongs to the process, not to the open file, which all of them inherit. It
+ends as soon as the process closes any of its descriptors of the file, so a process must keep its
+row for good.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from collector.nameless_file import nameless_file
 
 
 class Sheet:
-    """Rows of so many bytes each, all 0 at first."""
+    """Rows of equal length, all zeros at first."""
 
     def __init__(self, row_bytes: int, descriptor: int | None = None) -> None:
-        """Take over a file, or make one.
+        """Take over a file, or create one.
 
         Args:
-            row_bytes: of a row; it takes whole pages of memory.
-            descriptor: the file's; none for a new one.
+            row_bytes: the bytes of a row; a row takes whole pages of memory.
+            descriptor: the file's descriptor, or None for a new file.
 
         Raises:
-            ConfigError: if no file can be made.
+            ConfigError: if no file can be created.
 
         """
         self._row_bytes = row_bytes
@@ -38,30 +39,34 @@ class Sheet:
         self._descriptor = nameless_file() if descriptor is None else descriptor
 
     def __reduce__(self) -> tuple[Callable[..., Sheet], tuple[Any, ...]]:
-        """Travel to a process that is being started."""
+        """Pass the sheet to a process that is being started."""
         return _adopt, (self._row_bytes, DupFd(self._descriptor))
 
     def row(self) -> mmap.mmap:
-        """Return a row in memory that this process alone has until it ends.
+        """Return a row in shared memory that belongs to this process until it ends.
 
         Raises:
-            OSError: if there is no room for one.
+            OSError: if there is no room for a row.
 
         """
         for start in count(0, self._stride):
-            with suppress(BlockingIOError, PermissionError):  # as systems say that another process has it
+            with suppress(
+                BlockingIOError, PermissionError
+            ):  # systems differ in how they say that another process has it
                 fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, self._stride, start)
                 missing = start + self._stride - os.fstat(self._descriptor).st_size
-                if missing > 0:  # written, not left as a hole: one that the disk had no room for would kill the process
+                if (
+                    missing > 0
+                ):  # written, not left as a hole: if the disk had no room for it, it would kill the process
                     os.pwrite(self._descriptor, bytes(missing), start + self._stride - missing)
                 return mmap.mmap(self._descriptor, self._stride, offset=start)
         raise AssertionError("unreachable: the rows do not end")
 
     def rows(self) -> Iterator[bytes]:
-        """Yield every row as it is now, of processes living and dead."""
+        """Yield the present content of every row, of living and dead processes."""
         for start in range(0, os.fstat(self._descriptor).st_size - self._stride + 1, self._stride):
             yield os.pread(self._descriptor, self._row_bytes, start)
 
 
-def _adopt(row_bytes: int, descriptor: Any) -> Sheet:  # noqa: ANN401 what multiprocessing makes of a descriptor
+def _adopt(row_bytes: int, descriptor: Any) -> Sheet:  # noqa: ANN401 multiprocessing's own type
     return Sheet(row_bytes, descriptor.detach())

@@ -1,5 +1,6 @@
-"""A relay: takes uploads from devices, mixes them, and hands them on to a collector that sees no device's address.
+"""A relay: takes uploads from devices, mixes them, and hands them on to a collector.
 
-It keeps nothing on disk: a device is answered when the collector has answered, so that an acknowledgement is always the
-collector's own. If the relay dies, its devices send the same uploads again, and the collector counts each once.
+The collector sees no device's address. It keeps nothing on disk. A device is answered after the
+collector has answered, so an acknowledgement is always the collector's own. If the relay dies, its
+devices send the same uploads again, and the collector counts each once.
 """

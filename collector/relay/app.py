@@ -1,7 +1,8 @@
 """The relay over HTTP, as an ASGI application: it speaks to devices as a collector does.
 
-Of a request only the body is used, and of that only the upload that it holds: it is written anew, so that white space
-and the order of members tell nothing about a device. No address and no other header is looked at, kept or sent on.
+Only the upload in the body of a request is used. It is encoded again, so that white space and the
+order of members reveal nothing about a device. No address and no other header is read, kept or sent
+on.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from flask import Response
 from client_sdk.protocol import MAX_UPLOAD_BYTES, MalformedError, Upload
 from collector.api.batch import LineProblem
 from collector.api.body import require_type, too_large
-from collector.api.headers import NOT_KEPT
+from collector.api.headers import NOT_CACHED
 from collector.api.operations import JSON
 from collector.api.problem import BY_CODE, Problem, ProblemError, problem_response
 from collector.relay.arrivals import Arrivals
@@ -25,10 +26,10 @@ from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import Mixer
 
 MAX_HELD_BYTES = 67_108_864
-"""Bytes of all uploads that are held: a thousand of the largest, a hundred thousand of the usual ones."""
+"""Bytes of all held uploads: a thousand of the largest, a hundred thousand of the usual ones."""
 
 RETRY_AFTER_S = {HTTPStatus.SERVICE_UNAVAILABLE: 5, HTTPStatus.TOO_MANY_REQUESTS: 3600}
-"""Seconds to stay away: while something starts again, or the relay's key has used up its day."""
+"""Seconds to wait: until something has started again, or until the relay's key has a new quota."""
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -38,21 +39,22 @@ _log = logging.getLogger(__name__)
 
 
 class Room:
-    """How much may be held at once, so that memory is bounded however many devices come.
+    """Limits how much is held at once, so that memory is bounded however many devices come.
 
-    It is taken by uploads that are here whole: what is only announced takes none (see `arrivals`).
+    Only complete uploads take room. Bodies that are still arriving have a limit of their own (see
+    `arrivals`).
     """
 
-    def __init__(self, most_uploads: int, most_bytes: int = MAX_HELD_BYTES) -> None:
-        """Take the bounds."""
-        self._uploads = most_uploads
-        self._bytes = most_bytes
+    def __init__(self, max_uploads: int, max_bytes: int = MAX_HELD_BYTES) -> None:
+        """Take the limits."""
+        self._uploads = max_uploads
+        self._bytes = max_bytes
 
     def require(self, size: int = 0) -> None:
-        """Refuse what does not fit in.
+        """Check that an upload fits in.
 
         Raises:
-            ProblemError: 503.
+            ProblemError: 503 if it does not.
 
         """
         if self._uploads < 1 or self._bytes < size:
@@ -60,7 +62,7 @@ class Room:
 
     @contextmanager
     def taken(self, size: int) -> Iterator[None]:
-        """Take the room of one upload of so many bytes.
+        """Take the room of an upload of a given size in bytes while the context is entered.
 
         Raises:
             ProblemError: 503 if there is none.
@@ -80,7 +82,7 @@ class RelayApp:
     """The ASGI application."""
 
     def __init__(self, mixer: Mixer, room: Room, arrivals: Arrivals | None = None) -> None:
-        """Take who delivers uploads, how many are held, and how many more are waited for."""
+        """Take what delivers uploads, and the limits of held uploads and of arriving bodies."""
         self._mixer = mixer
         self._room = room
         self._arrivals = arrivals or Arrivals()
@@ -101,10 +103,10 @@ class RelayApp:
         except CollectorUnavailableError:
             response = _retryable(Problem.COLLECTOR_UNAVAILABLE).response()
         except Exception as error:  # noqa: BLE001 whatever it is, the device gets an answer
-            # The traceback's lines name our code; the request, its address and its body are not in it.
+            # The log line names our code. It never holds the request, its address or its body.
             _log.exception("a request failed: %s", type(error).__name__)
             response = ProblemError(Problem.INTERNAL_ERROR).response()
-        headers = [(name.lower().encode(), value.encode()) for name, value in (*response.headers, *NOT_KEPT)]
+        headers = [(name.lower().encode(), value.encode()) for name, value in (*response.headers, *NOT_CACHED)]
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
         await send({"type": "http.response.body", "body": response.get_data()})
 
@@ -119,12 +121,12 @@ class RelayApp:
     async def _post_reports(self, scope: Scope, receive: Receive) -> Response:
         headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
         require_type(headers.get(b"content-type", ""), headers.get(b"content-encoding", ""), JSON)
-        announced = headers.get(b"content-length", "")
-        length = int(announced) if announced.isdecimal() else None
+        content_length = headers.get(b"content-length", "")
+        length = int(content_length) if content_length.isdecimal() else None
         if length is not None and length > MAX_UPLOAD_BYTES:
             raise too_large(MAX_UPLOAD_BYTES)
         self._room.require()
-        async with self._arrivals.waited_for():
+        async with self._arrivals.receiving():
             upload = Upload.decode(await _read_body(receive, length))
         line = upload.encode()  # nothing else of the request is held
         with self._room.taken(len(line)):
@@ -142,7 +144,7 @@ class RelayApp:
 
 
 async def _read_body(receive: Receive, length: int | None) -> bytes:
-    """Return a whole body. In chunks it may come here: this server shows whether the last one came."""
+    """Return a whole body. It may be chunked: this server shows whether the last chunk came."""
     body = bytearray()
     more = True
     while more:

@@ -1,8 +1,9 @@
-"""The bodies that are on their way. Lives in one event loop.
+"""Limits the bodies that are arriving. Lives in one event loop.
 
-A device sends head and body together, so that its body is here within moments. Who announces a body and keeps it back
-costs a connection and, at most, the largest body: so they are waited for only so long, and so many at once. Where one
-more comes, the one that was waited for longest goes, which whoever means to block the others is sooner than a device.
+A device sends head and body together, so its body arrives within moments. A client that announces a
+body and keeps it back costs a connection and up to the largest body. So there is a limit of time
+and a limit of bodies. If there is one body too many, the oldest wait ends. An attacker who blocks
+the others is more likely to be the oldest than a device.
 """
 
 from __future__ import annotations
@@ -14,31 +15,33 @@ from contextlib import asynccontextmanager
 from collector.api.problem import Problem, ProblemError
 
 BODY_DEADLINE_S = 15.0
-"""How long the body of an upload may take: 64 KiB over the slowest of lines."""
+"""How long the body of an upload may take: 64 KiB over a very slow line."""
 
 MAX_ARRIVING = 512
-"""Bodies on their way at once: 32 MiB of the largest. Half of the connections that a relay has beside held uploads, so
-that there is always one more for it to hear of whoever comes next."""
+"""Bodies that may arrive at once: 32 MiB of the largest. This is half of the connections that a
+relay has besides those of held uploads, so there is always a connection left for the next
+client."""
 
 
 class Arrivals:
-    """How many bodies are waited for, and how long."""
+    """Limits how many bodies may arrive at once, and how long each may take."""
 
-    def __init__(self, most: int = MAX_ARRIVING, deadline_s: float = BODY_DEADLINE_S) -> None:
-        """Take the bounds: bodies at once, and seconds for each."""
-        self._most = most
+    def __init__(self, max_bodies: int = MAX_ARRIVING, deadline_s: float = BODY_DEADLINE_S) -> None:
+        """Take the limits: bodies at once, and seconds for each."""
+        self._max_bodies = max_bodies
         self._deadline_s = deadline_s
         self._waits: dict[asyncio.Timeout, None] = {}  # the oldest first
 
     @asynccontextmanager
-    async def waited_for(self) -> AsyncIterator[None]:
-        """Wait for one body while the context is entered.
+    async def receiving(self) -> AsyncIterator[None]:
+        """Receive one body while the context is entered.
 
         Raises:
-            ProblemError: 408 if it took too long, or longer than all others when there was one too many.
+            ProblemError: 408 if it takes too long, or if it is the oldest when there is one too
+                many.
 
         """
-        if len(self._waits) == self._most:
+        if len(self._waits) == self._max_bodies:
             oldest = next(iter(self._waits))
             del self._waits[oldest]
             oldest.reschedule(asyncio.get_running_loop().time())

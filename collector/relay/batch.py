@@ -1,4 +1,4 @@
-"""Uploads that wait to leave together. Pure: instants and randomness are arguments."""
+"""Uploads that gather to leave together. Pure: instants and randomness are arguments."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from typing import Generic, NamedTuple, TypeVar
 from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS
 
 Waiter = TypeVar("Waiter")
-"""Whoever waits for the answer to an upload."""
+"""What waits for the answer to an upload."""
 
 Permute = Callable[[int], list[int]]
 """A source of random permutations of 0 to n-1."""
 
 SHORTEST = 0.5
-"""A batch gathers for a random time from this part of the longest to all of it: never so short that nothing mixes."""
+"""The shortest random time for which a batch gathers, as a part of the longest: short times would
+mix nothing."""
 
 
-class Line(NamedTuple, Generic[Waiter]):
+class HeldUpload(NamedTuple, Generic[Waiter]):
     """An upload of a batch.
 
     Attributes:
-        upload: its id.
-        body: what is sent.
-        waiters: who waits for its answer: several where a device sent it again in the meantime.
+        upload: the upload's id.
+        body: the encoded upload, in one line.
+        waiters: what waits for its answer; more than one if a device sent the upload again
+            meanwhile.
 
     """
 
@@ -37,35 +39,37 @@ class Line(NamedTuple, Generic[Waiter]):
 class Batch(Generic[Waiter]):
     """Uploads that gather."""
 
-    _lines: dict[str, Line[Waiter]] = field(default_factory=dict)
+    _uploads: dict[str, HeldUpload[Waiter]] = field(default_factory=dict)
     _bytes: int = 0
 
     def add(self, upload: str, body: bytes, waiter: Waiter) -> bool:
-        """Add an upload, or a waiter where its id is in the batch already; return false if there is no room for it.
+        """Add an upload, or only a waiter if its id is in the batch already.
 
-        An id names one upload: of two bodies the first is sent, as the collector would count the first.
+        Returns False if there is no room.
+
+        If two bodies have one id, the first is sent: the collector would count the first, too.
         """
-        if upload in self._lines:
-            self._lines[upload].waiters.append(waiter)
+        if upload in self._uploads:
+            self._uploads[upload].waiters.append(waiter)
             return True
         size = self._bytes + len(body) + 1
-        if size > MAX_BULK_BYTES or len(self._lines) == MAX_BULK_UPLOADS:
+        if size > MAX_BULK_BYTES or len(self._uploads) == MAX_BULK_UPLOADS:
             return False
-        self._lines[upload] = Line(upload, body, [waiter])
+        self._uploads[upload] = HeldUpload(upload, body, [waiter])
         self._bytes = size
         return True
 
     @property
     def is_full(self) -> bool:
-        """Whether no further upload fits in, however small."""
-        return len(self._lines) == MAX_BULK_UPLOADS
+        """Whether there is no room for another upload, however small."""
+        return len(self._uploads) == MAX_BULK_UPLOADS
 
-    def permuted(self, permute: Permute) -> list[Line[Waiter]]:
-        """Return the lines in a random order: theirs tells nothing of when they came."""
-        lines = list(self._lines.values())
-        return [lines[place] for place in permute(len(lines))]
+    def permuted(self, permute: Permute) -> list[HeldUpload[Waiter]]:
+        """Return the uploads in a random order, which reveals nothing about when they came."""
+        uploads = list(self._uploads.values())
+        return [uploads[index] for index in permute(len(uploads))]
 
 
 def gather_time_s(longest_s: float, uniform: Callable[[float, float], float]) -> float:
-    """Return for how many seconds a batch gathers, from its first upload on, unless it is full before."""
+    """Return for how many seconds after its first upload a batch gathers, unless it fills."""
     return uniform(SHORTEST * longest_s, longest_s)

@@ -1,4 +1,4 @@
-"""What the operator of a relay decides, validated once at the edge."""
+"""The settings of a relay, validated once at the edge."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from collector.log import LogFormat
 DEFAULT_GATHER_S = 5.0
 
 MAX_GATHER_S = 10.0
-"""With the time that the collector takes it stays well under the half minute that a device waits for its answer."""
+"""A device waits half a minute for its answer; gathering and the collector's own time stay well
+below that."""
 
 DEFAULT_HELD = 4096
-"""Some four hundred uploads a second at ten seconds each."""
+"""About four hundred uploads a second, if each is held for ten seconds."""
 
 MAX_HELD = 60_000
-"""A connection each: about as many as one address has ports."""
+"""Each needs a connection, and an address has about this many ports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +31,10 @@ class RelayConfig:
         key: the relay key that the collector knows.
         host: the address to listen on.
         port: the TCP port to listen on, from 1 to 65535.
-        gather_s: seconds for which a batch gathers at most, above 0.
-        held: uploads that are held at once, at most.
+        gather_s: maximum number of seconds for which a batch gathers, above 0.
+        held: maximum number of uploads that are held at once.
         log_format: how lines on standard error are written.
-        allow_plain_http: whether the collector's URL may be of http and of another machine.
+        allow_plain_http: whether the collector's URL may be an http URL of another machine.
 
     """
 
@@ -47,7 +48,12 @@ class RelayConfig:
     allow_plain_http: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work."""
+        """Refuse settings that cannot work.
+
+        Raises:
+            ConfigError: naming the setting.
+
+        """
         if not is_base_url(self.collector):  # not shown: it may hold a password
             raise ConfigError("--to must be a URL such as https://telemetry.example.com, without user, query or blanks")
         if is_readable_on_the_way(self.collector) and not self.allow_plain_http:

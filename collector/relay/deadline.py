@@ -1,6 +1,7 @@
-"""How long an exchange over HTTP may take altogether; the SDK has the same, for neither imports the other.
+"""Limits how long an exchange over HTTP may take altogether.
 
-A socket's own timeout begins anew with every byte that comes, so that an answer which drips would never end.
+A socket's own timeout starts again with every byte, so an answer that arrives byte by byte would
+never end. The SDK has the same limit; collector and SDK do not import each other.
 """
 
 from __future__ import annotations
@@ -13,22 +14,26 @@ from collections.abc import Iterator
 from typing import Any
 
 
-class Deadline:
-    """Cuts the connection of an exchange that takes too long. For one thread, and one connection at a time."""
+class ForwardDeadline:
+    """Cuts the connection of an exchange that takes too long.
+
+    For one thread, and one connection at a time.
+    """
 
     def __init__(self, limit_s: float) -> None:
-        """Take how many seconds an exchange may last."""
+        """Take the number of seconds that an exchange may last."""
         self._limit_s = limit_s
         self._lock = threading.Lock()
         self._connection: socket.socket | None = None
         self._is_over = False
 
     @contextlib.contextmanager
-    def kept(self) -> Iterator[None]:
-        """Hold the exchange that the context is to its time; the connection may stay open for the next.
+    def enforced(self) -> Iterator[None]:
+        """Limit the exchange inside the context. The connection may stay open for the next one.
 
         Raises:
-            TimeoutError: if it took longer, whatever else came of it: an answer that was cut short may look whole.
+            TimeoutError: if it took longer, whatever its result: an answer that was cut short may
+                look complete.
 
         """
         self._is_over = False
@@ -39,14 +44,14 @@ class Deadline:
             yield
         finally:
             timer.cancel()
-            timer.join()  # or it might cut the next exchange
-            self._let_go()
+            timer.join()  # otherwise it might cut the next exchange
+            self._release()
             if self._is_over:
                 raise TimeoutError
 
     def watching(self, pool: Any) -> Any:  # noqa: ANN401 a pool of urllib3's, which is not imported here
-        """Return a pool of connections, whose new ones this deadline holds."""
-        if "ConnectionCls" in vars(pool):  # as it was returned for the exchange before
+        """Return a pool of connections. The deadline applies to each of its new connections."""
+        if "ConnectionCls" in vars(pool):  # prepared for an earlier exchange
             return pool
         watch = self._watch
 
@@ -57,7 +62,7 @@ class Deadline:
                 return connection
 
             def request(self, *args: Any, **settings: Any) -> None:  # noqa: ANN401 as in the base
-                if self.sock is not None:  # it is open since the exchange before
+                if self.sock is not None:  # open since an earlier exchange
                     watch(self.sock)
                 super().request(*args, **settings)
 
@@ -65,14 +70,17 @@ class Deadline:
         return pool
 
     def _watch(self, connection: socket.socket) -> None:
-        """Hold a connection by a handle of our own: TLS takes the first one over, and urllib3 may close it early."""
-        self._let_go()
+        """Keep our own handle of a connection.
+
+        TLS takes over the first handle, and urllib3 may close it early.
+        """
+        self._release()
         with self._lock:
             self._connection = socket.socket(fileno=os.dup(connection.fileno()))
         if self._is_over:
             self._cut()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
@@ -82,5 +90,5 @@ class Deadline:
         with self._lock:
             self._is_over = True
             if self._connection is not None:
-                with contextlib.suppress(OSError):  # it may have ended by itself
+                with contextlib.suppress(OSError):  # the connection may have ended already
                     self._connection.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""How a batch travels from relay to collector. The only importer of requests in the collector."""
+"""Sends a batch from relay to collector. The only module of the collector that imports requests."""
 
 from __future__ import annotations
 
@@ -13,28 +13,31 @@ from requests.adapters import HTTPAdapter
 from client_sdk.protocol import HearsayError
 from collector.api.batch import MAX_ANSWER_BYTES
 from collector.api.operations import NDJSON
-from collector.relay.deadline import Deadline
+from collector.relay.deadline import ForwardDeadline
 
 UPLOADS_PATH = "/v1/uploads"
 
 CONNECT_TIMEOUT_S = 3.0
 READ_TIMEOUT_S = 10.0
-"""Twice what the collector gives its store to answer; a device gives its relay half a minute altogether."""
+"""Twice the time in which the store must answer the collector. A device waits half a minute
+altogether."""
 
 DEADLINE_S = 14.0
-"""For the whole exchange, connecting included: one that drips holds a forwarder little longer than none."""
+"""For the whole exchange, including connecting: a dripping answer occupies a forwarder little
+longer than no answer."""
 
 _CHUNK_BYTES = 65_536
 
 REFUSING_STATUSES = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
-"""The key is wrong, or this is no collector: waiting does not help."""
+"""The key is wrong, or the server is no collector: waiting does not help."""
 
 
 class CollectorUnavailableError(HearsayError):
-    """The collector did not answer a batch as agreed; sending the same uploads again is safe.
+    """The collector gave no valid answer to a batch; sending the same uploads again is safe.
 
     Attributes:
-        is_refusal: whether the collector will not take batches from this relay until somebody mends its settings.
+        is_refusal: whether the collector refuses all batches of this relay until its settings are
+            mended.
 
     """
 
@@ -45,7 +48,7 @@ class CollectorUnavailableError(HearsayError):
 
 
 class Forwarder:
-    """Brings batches to a collector over HTTP; used by several threads, each with connections of its own."""
+    """Sends batches to a collector over HTTP. Each thread that uses it has its own connections."""
 
     def __init__(self, collector: str, key: str) -> None:
         """Take the collector's base URL and the relay key."""
@@ -60,23 +63,23 @@ class Forwarder:
         self._thread = threading.local()
 
     def post(self, body: bytes) -> bytes:
-        """Deliver a batch once and return the body of the answer.
+        """Send a batch once and return the body of the answer.
 
-        Redirects are not followed (the uploads are for this collector), and no cookie is kept.
+        Redirects are not followed, because the uploads are for this collector. No cookie is kept.
 
         Raises:
-            CollectorUnavailableError: if there is no answer, or one that speaks of no upload.
+            CollectorUnavailableError: if there is no answer, or its status is not 200.
 
         """
         session = self._session()
         try:
             with (
-                session.deadline.kept(),
+                session.deadline.enforced(),
                 session.post(
                     self._url,
                     data=body,
                     headers=self._headers,
-                    auth=lambda request: request,  # the key alone: requests would look into ~/.netrc
+                    auth=lambda request: request,  # otherwise requests would look into ~/.netrc
                     timeout=(CONNECT_TIMEOUT_S, READ_TIMEOUT_S),
                     allow_redirects=False,
                     stream=True,
@@ -98,21 +101,21 @@ class Forwarder:
 
 
 class _Session(requests.Session):
-    """The connections of one thread, without headers and cookies of its own, and with a deadline for each exchange."""
+    """The connections of one thread: no default headers, no cookies, a deadline per exchange."""
 
     def __init__(self) -> None:
         super().__init__()
         self.headers.clear()
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-        self.deadline = Deadline(DEADLINE_S)
+        self.deadline = ForwardDeadline(DEADLINE_S)
         for scheme in ("https://", "http://"):
             self.mount(scheme, _Adapter(self.deadline))
 
 
 class _Adapter(HTTPAdapter):
-    """Has a deadline watch every connection that is made."""
+    """Applies a deadline to every new connection."""
 
-    def __init__(self, deadline: Deadline) -> None:
+    def __init__(self, deadline: ForwardDeadline) -> None:
         self._deadline = deadline
         super().__init__()
 

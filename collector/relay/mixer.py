@@ -1,4 +1,7 @@
-"""Holds uploads until the batch that they leave with is answered. Lives in one event loop; nothing touches the disk."""
+"""Holds uploads until their batch is answered.
+
+Lives in one event loop, and writes nothing to disk.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +9,26 @@ import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeAlias
 
 from client_sdk.protocol import MalformedError
-from collector.api.batch import Answered, LineProblem, decode_answers
-from collector.relay.batch import Batch, Line, Permute, gather_time_s
+from collector.api.batch import LineAnswer, decode_answers
+from collector.relay.batch import Batch, HeldUpload, Permute, gather_time_s
 from collector.relay.forward import CollectorUnavailableError
 
 FORWARDERS = 4
-"""Batches under way at once: more than one, so that a slow one does not hold up the others."""
+"""Batches that are sent at once: more than one, so that a slow batch does not delay the others."""
 
 ANSWER_DEADLINE_S = 25.0
-"""How long a device waits for its answer at most: the SDK gives up after 30 seconds."""
+"""The longest time that a device waits for its answer: the SDK gives up after 30 seconds."""
 
-LineAnswer = Answered | LineProblem
-_Held = Line["asyncio.Future[LineAnswer]"]
+_Held: TypeAlias = HeldUpload["asyncio.Future[LineAnswer]"]
 
 _log = logging.getLogger(__name__)
 
 
 class Mixer:
-    """Gathers uploads, sends them in batches in a random order, and answers each."""
+    """Gathers uploads, sends them in batches in random order, and answers each."""
 
     def __init__(
         self,
@@ -35,13 +38,13 @@ class Mixer:
         uniform: Callable[[float, float], float],
         permute: Permute,
     ) -> None:
-        """Take what it works with; nothing is sent before the first upload.
+        """Prepare; nothing is sent before the first upload.
 
         Args:
-            post: delivers the body of a batch and returns the answer; called in threads; raises
-                CollectorUnavailableError.
-            gather_s: seconds for which a batch gathers at most.
-            uniform: the source of random times: a float between two others.
+            post: sends the body of a batch and returns the body of the answer, or raises
+                CollectorUnavailableError. Called in threads.
+            gather_s: maximum number of seconds for which a batch gathers.
+            uniform: the source of random times: returns a float between two others.
             permute: the source of random orders.
 
         """
@@ -57,14 +60,15 @@ class Mixer:
         self._is_failing = False
 
     async def deliver(self, upload: str, body: bytes) -> LineAnswer:
-        """Hold an upload until the collector has answered it.
+        """Hold an upload until the collector has answered it, and return the answer.
 
         Args:
-            upload: its id.
-            body: it, on one line.
+            upload: the upload's id.
+            body: the encoded upload, in one line.
 
         Raises:
-            CollectorUnavailableError: if the collector did not answer, or not in time; sending it again is safe.
+            CollectorUnavailableError: if the collector did not answer in time; sending the upload
+                again is safe.
 
         """
         loop = asyncio.get_running_loop()
@@ -83,7 +87,7 @@ class Mixer:
             raise CollectorUnavailableError("it does not answer in time") from None
 
     def _leave(self) -> None:
-        """Send the batch that gathers, and begin another."""
+        """Send the present batch, and begin another."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -92,46 +96,50 @@ class Mixer:
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
-    async def _send(self, lines: list[_Held]) -> None:
-        """Send a batch when its turn comes, and tell everybody who waits.
+    async def _send(self, uploads: list[_Held]) -> None:
+        """Send a batch when its turn comes, and pass the answers to all waiters.
 
-        Of one that comes too late nothing is sent: its devices were told to send theirs again. Or else a collector
-        that hangs would be brought ever older batches, and ever more of them would be held for it.
+        Uploads whose devices have stopped waiting are left out: those devices were told to send
+        them again. Otherwise a collector that hangs would get ever older batches, and the relay
+        would hold ever more.
         """
         async with self._idle_threads:
-            lines = [line for line in lines if _waiters([line])]
-            if lines:
-                await self._send_now(lines)
+            uploads = [upload for upload in uploads if _waiters([upload])]
+            if uploads:
+                await self._send_now(uploads)
 
-    async def _send_now(self, lines: list[_Held]) -> None:
+    async def _send_now(self, uploads: list[_Held]) -> None:
         loop = asyncio.get_running_loop()
         try:
-            answers = await loop.run_in_executor(self._threads, self._exchange, lines)
+            answers = await loop.run_in_executor(self._threads, self._exchange, uploads)
         except CollectorUnavailableError as error:
             self._note_failure(error)
-            for waiter in _waiters(lines):
+            for waiter in _waiters(uploads):
                 waiter.set_exception(error)
         else:
             self._is_failing = False
-            for line, answer in zip(lines, answers, strict=True):
-                for waiter in _waiters([line]):
+            for upload, answer in zip(uploads, answers, strict=True):
+                for waiter in _waiters([upload]):
                     waiter.set_result(answer)
 
-    def _exchange(self, lines: list[_Held]) -> list[LineAnswer]:
+    def _exchange(self, uploads: list[_Held]) -> list[LineAnswer]:
         """Send a batch and return the answers in the same order. Runs in a thread."""
         try:
-            answer = self._post(b"".join(line.body + b"\n" for line in lines))
-            return decode_answers(answer, [line.upload for line in lines])
+            answer = self._post(b"".join(upload.body + b"\n" for upload in uploads))
+            return decode_answers(answer, [upload.upload for upload in uploads])
         except MalformedError as error:
-            raise CollectorUnavailableError(f"its answer is not one to what was sent: {error}") from error
+            raise CollectorUnavailableError(f"its answer does not match what was sent: {error}") from error
 
     def _note_failure(self, error: CollectorUnavailableError) -> None:
-        """Log the first failure of a row: a line each would tell when uploads came."""
+        """Log the first of consecutive failures.
+
+        A line for every failure would reveal when uploads came.
+        """
         if not self._is_failing:
             _log.warning("the collector does not take uploads: %s; devices will send theirs again", error)
         self._is_failing = True
 
 
-def _waiters(lines: list[_Held]) -> list[asyncio.Future[LineAnswer]]:
-    """Return whoever still waits."""
-    return [waiter for line in lines for waiter in line.waiters if not waiter.done()]
+def _waiters(uploads: list[_Held]) -> list[asyncio.Future[LineAnswer]]:
+    """Return the futures of all devices that still wait."""
+    return [waiter for upload in uploads for waiter in upload.waiters if not waiter.done()]

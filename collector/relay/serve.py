@@ -1,4 +1,4 @@
-"""Runs the relay: one process that mixes, which is replaced if it dies."""
+"""Runs the relay: one process that mixes. It is replaced if it dies."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from collector.workers import announce_when_ready, begin_worker, require_free_ad
 _log = logging.getLogger(__name__)
 
 SPARE_CONNECTIONS = 1024
-"""Beyond those of uploads that are held: for bodies on their way (see `arrivals`), to answer that there is no room, and
-to be asked for health."""
+"""Connections besides those of held uploads: for arriving bodies (see `arrivals`), for answers that
+there is no room, and for health checks."""
 
 SPARE_FILES = 128
-"""Beyond connections: what the process itself has open, and its connections to the collector."""
+"""Files besides connections: those that the process itself has open, and its connections to the
+collector."""
 
 
 def serve(config: RelayConfig) -> None:
-    """Serve until a signal ends it; uploads that are held then are sent and answered first.
+    """Serve until a signal ends it; held uploads are sent and answered first.
 
     Raises:
         ConfigError: if the address cannot be used, or the collector refuses the relay key.
@@ -65,20 +66,23 @@ def relay_app(config: RelayConfig) -> RelayApp:
     return RelayApp(mixer, Room(config.held))
 
 
-def _allow_files(wanted: int) -> None:
-    """Let this process and its children have so many open files: a connection is one."""
+def _allow_files(needed: int) -> None:
+    """Let this process and its children open enough files: a connection is a file, too."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < wanted:
+    if hard != resource.RLIM_INFINITY and hard < needed:
         raise ConfigError(
-            f"{wanted} files must be open at once, this system allows {hard}: raise its limit (ulimit -Hn), or lower "
-            f"--held by {wanted - hard}"
+            f"{needed} files must be open at once, this system allows {hard}: raise its limit (ulimit -Hn), or lower "
+            f"--held by {needed - hard}"
         )
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
 def _check_collector(config: RelayConfig) -> None:
-    """Send a batch of none: a wrong key shows at once; a collector that is down may come up later."""
+    """Send an empty batch, which reveals a wrong key.
+
+    A collector that is down may come up later.
+    """
     try:
         Forwarder(config.collector, config.key).post(b"")
     except CollectorUnavailableError as error:

@@ -1,4 +1,4 @@
-"""One command for the server of one slot."""
+"""A command, packed for the server of its slot."""
 
 from __future__ import annotations
 
@@ -13,19 +13,26 @@ return redis.call(unpack(ARGV))
 
 
 def even_when_full(name: str, key: str, *arguments: str | bytes | int) -> tuple[str | bytes | int, ...]:
-    """Return a command that is also done where memory is full: it closes, or says of a store what it is.
+    """Return a command that is carried out even if the server's memory is full.
 
-    So a store that takes no uploads can be started on, read, closed and emptied of what is old.
+    It is for commands that close a window or record a fact. With them a full store can still be
+    started, read, closed and cleared of old tallies.
+
+    Args:
+        name: the command's name.
+        key: its only key.
+        arguments: its other arguments.
+
     """
     return "EVAL", EVEN_WHEN_FULL, 1, key, name, key, *arguments
 
 
 class Request(NamedTuple):
-    """A command as it is sent.
+    """A command in the form in which it is sent.
 
     Attributes:
-        tag: what decides the slot: a shard's prefix, or a key that stands alone.
-        command: its bytes; safe to be sent again.
+        tag: decides the slot: a shard's prefix, or a key that belongs to no shard.
+        command: its bytes. Sending it twice must be safe.
 
     """
 
@@ -34,5 +41,5 @@ class Request(NamedTuple):
 
     @classmethod
     def of(cls, tag: str, *command: str | bytes | int) -> Request:
-        """Return the request of a command in words."""
+        """Pack a command that is given in words."""
         return cls(tag, hiredis.pack_command(command))  # type: ignore[arg-type] # its stub takes one element

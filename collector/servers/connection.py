@@ -1,9 +1,15 @@
 """One connection to a server: commands out, answers back, each within a time limit.
 
-redis connects, speaks TLS and logs in; from there on this is the shorter way. A plain socket never waits: what is sent
-fits into the kernel's buffer, and an answer is read when `poll` says that it is there. A socket with a time limit would
-call `poll` before each command too. A blocking one needs none, but a Unix socket's reader is woken in vain when the
-server takes the command in. TLS waits within its own calls, by the socket's time limit.
+redis-py connects, speaks TLS and logs in. After that this module takes over the socket, because it
+is cheaper: with `redis.Connection.send_packed_command` and `read_response` a call over a Unix
+socket took 6.0 to 6.7 us of processor time in the median, here 4.8 to 5.2 (range 3.9 to 6.0; 25
+rounds of 4,000 calls of PING, GET and a 600-byte ECHO each, in turns, redis-py 8.1 with hiredis
+3.5). And `redis.Connection` reconnects by itself, to a server that nobody has checked.
+
+A plain socket never blocks. What is sent fits into the kernel's buffer, and an answer is read when
+`poll` reports it. A socket with a time limit would call `poll` before each command too. A blocking
+socket would not, but the reader of a Unix socket is woken for nothing when the server takes the
+command in. TLS waits within its own calls, limited by the socket's timeout.
 """
 
 from __future__ import annotations
@@ -20,31 +26,32 @@ from redis.exceptions import InvalidResponse, RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 MOST_BYTES = 65_536
-"""The most that is received at a time."""
+"""The largest number of bytes that is received at a time."""
 
 _INCOMPLETE = object()
-"""What the reader has of an answer of which not all is there."""
+"""Returned by the reader while an answer is incomplete."""
 
 
 class Connection:
-    """A connection that redis has opened.
+    """A connection that redis-py has opened.
 
-    Commands may be sent before earlier ones are answered; answers come in order. Whatever is raised, but for an answer
-    that is an error, closes the connection: an answer that was not read would be taken for another's.
+    Commands may be sent before earlier ones are answered; answers come in order. Every exception
+    closes the connection, because an unread answer would be taken for the answer to a later
+    command. Only an answer that is itself an error leaves it open.
     """
 
     def __init__(self, opened: AbstractConnection, timeout_s: float) -> None:
         """Take a connection over.
 
         Args:
-            opened: connected, and with no answer due.
-            timeout_s: how long sending, and each part of an answer, may take.
+            opened: a connected connection with no answer due.
+            timeout_s: seconds that sending, or any part of an answer, may take.
 
         """
         self._opened = opened
         self._timeout_s = timeout_s
         inner: Any = opened
-        self._socket: socket.socket = inner._sock  # noqa: SLF001 redis shows it in no other way
+        self._socket: socket.socket = inner._sock  # noqa: SLF001 redis-py has no public name for it
         self._by_tls = isinstance(self._socket, ssl.SSLSocket)
         self._socket.settimeout(timeout_s if self._by_tls else 0)
         self._answer = select.poll()
@@ -52,19 +59,19 @@ class Connection:
         self._buffer = bytearray(MOST_BYTES)
         self._reader: Any = hiredis.Reader(
             protocolError=InvalidResponse,
-            replyError=inner._parser.parse_error,  # noqa: SLF001 as above: an error by its class
+            replyError=inner._parser.parse_error,  # noqa: SLF001 as above; it picks the class of an error
             notEnoughData=_INCOMPLETE,
         )
 
     def close(self) -> None:
-        """Close the connection, if it is not."""
-        self._opened.disconnect()  # type: ignore[no-untyped-call] # as redis has it
+        """Close the connection. Closing it twice does no harm."""
+        self._opened.disconnect()  # type: ignore[no-untyped-call] # redis-py's
 
     def send(self, packed: bytes) -> None:
         """Send packed commands.
 
         Raises:
-            RedisError: if they cannot be sent, or not in time.
+            RedisError: if they cannot be sent in time.
 
         """
         try:
@@ -79,11 +86,11 @@ class Connection:
             self.close()
             raise
 
-    def receive(self) -> Any:  # noqa: ANN401 as redis answers
+    def receive(self) -> Any:  # noqa: ANN401 the server decides
         """Return the next answer.
 
         Raises:
-            RedisError: if the answer is an error, or there is none, or none in time.
+            RedisError: if the answer is an error, or does not come in time.
 
         """
         try:
@@ -100,7 +107,7 @@ class Connection:
         return answer
 
     def _send(self, packed: bytes) -> None:
-        """Send what the kernel takes at once, nearly always all; wait only for the rest to be taken."""
+        """Send what the kernel takes at once, nearly always everything, and wait for the rest."""
         try:
             rest = packed[self._socket.send(packed) :]
         except BlockingIOError:

@@ -1,7 +1,9 @@
-"""Connections to the servers of a store, each known to keep the promise. All that redis is told of servers is here.
+"""Connections to the servers of a store, each checked to keep the promise.
 
-A thread has a connection of its own to each server that it counts on: that spares each upload a pool's bookkeeping,
-about a third of a worker's time.
+All settings of redis-py are here.
+
+Each thread has a connection of its own to each server. Without a pool's bookkeeping an upload takes
+about a third less of a worker's time.
 """
 
 from __future__ import annotations
@@ -10,37 +12,35 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
 
 import redis
 from redis.crc import key_slot
-from redis.exceptions import AskError, ClusterDownError, RedisError
+from redis.exceptions import AskError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from collector.durability import IN_MEMORY, Durability, Promise
+from collector.durability import Durability, Promise
 from collector.errors import ConfigError
 from collector.servers import server
 from collector.servers.connection import Connection
 from collector.servers.server import Address, Replicas
-from collector.store import keys
-from collector.store.count_script import COUNT_UPLOAD
-from collector.store.schema import NAME_FIELD
 from collector.text import plural
 
 CONNECT_TIMEOUT_S = 2.0
 ANSWER_TIMEOUT_S = 5.0
-"""A write that is not on disk within five seconds is a sick disk: better a 503 and another try."""
+"""If a write is not on disk within five seconds, the disk is failing: a 503 and a retry are
+better."""
 
 AVOIDED_S = 2.0
-"""Seconds for which a server that did not answer in time is asked by one thread only: the others have better to do."""
-
-
-Measured = TypeVar("Measured")
+"""Seconds for which only one thread at a time tries a server that did not answer in time. The
+others fail at once."""
 
 
 class _OfAThread(dict[Address, Connection]):
-    """The connections of one thread, which end with it, and not when they happen to be collected."""
+    """The connections of one thread.
+
+    They close when the thread ends, not when they happen to be collected.
+    """
 
     def __del__(self) -> None:
         """Close them."""
@@ -49,47 +49,41 @@ class _OfAThread(dict[Address, Connection]):
 
 
 class Connections:
-    """Opens connections to a store's servers, and keeps one a thread and server."""
+    """Opens connections to a store's servers, and keeps one for each thread and server."""
 
-    def __init__(self, url: str, promise: Promise, *, is_cluster: bool) -> None:
+    def __init__(
+        self,
+        url: str,
+        promise: Promise,
+        *,
+        is_cluster: bool,
+        set_up: Callable[[Connection], None] = lambda _: None,
+    ) -> None:
         """Name a server; nothing is sent before the first use.
 
         Args:
-            url: where the server listens; the others of a cluster take the same user, password and certificates.
+            url: where the server listens. The other nodes of a cluster take the same user, password
+                and certificates.
             promise: what every server must keep.
-            is_cluster: whether it is a node of a cluster.
+            is_cluster: whether the server is a node of a cluster.
+            set_up: prepares a connection that was just opened; the connection is closed if it
+                raises.
 
         Raises:
-            ConfigError: if the URL is none.
+            ConfigError: if the URL is not valid.
 
         """
-        try:
-            pool = redis.ConnectionPool.from_url(
-                url,
-                socket_connect_timeout=CONNECT_TIMEOUT_S,
-                socket_timeout=ANSWER_TIMEOUT_S,
-                client_name=None,
-                protocol=2,
-            )
-        except ValueError:  # not shown: a URL that is cut in the wrong places may show a password
-            raise ConfigError(
-                "--redis must be a URL such as redis://HOST:6379/0, rediss://HOST:6379/0 or unix:///PATH; write "
-                "special characters of a password as %XX"
-            ) from None
+        pool = _pool_of(url)
         self._class = pool.connection_class
         self._settings = pool.connection_kwargs
         self._promise = promise
         self._is_cluster = is_cluster
-        self._expected = ""
+        self._set_up = set_up
         self._thread = threading.local()
         self._avoided_until: dict[Address, float] = {}
 
-    def expect(self, name: str) -> None:
-        """Refuse, from now on, servers that hold a store of another name, or an empty one."""
-        self._expected = name
-
     def own(self, address: Address) -> Connection:
-        """Return this thread's connection to a server, opened if need be.
+        """Return this thread's connection to a server; open it first if there is none.
 
         Raises:
             RedisError: if the server does not answer.
@@ -109,11 +103,11 @@ class Connections:
         return connection
 
     def opened(self, address: Address) -> Connection | None:
-        """Return this thread's connection to a server if there is one."""
+        """Return this thread's open connection to a server, or None."""
         return self._own().get(address)
 
     def drop(self, address: Address) -> None:
-        """Close this thread's connection to a server; another use opens and checks it again."""
+        """Close this thread's connection to a server. The next use opens and checks a new one."""
         connection = self._own().pop(address, None)
         if connection is not None:
             connection.close()
@@ -124,18 +118,18 @@ class Connections:
             self.drop(address)
 
     def avoid(self, address: Address) -> None:
-        """Have a server that did not answer in time asked by one thread at a time until it answers."""
+        """Let one thread at a time try a server that did not answer in time, until it answers."""
         self._avoided_until[address] = time.monotonic() + AVOIDED_S
 
     def connect(self, address: Address) -> Connection:
-        """Return a new connection to a server, whatever it promises."""
+        """Return a new connection to a server, without any check."""
         place = {} if address is None else {"host": address[0], "port": address[1]}
         opened = self._class(**self._settings | place)
         opened.connect()
         return Connection(opened, ANSWER_TIMEOUT_S)
 
     def open(self, address: Address) -> Connection:
-        """Return a new connection to a server that keeps the promise and knows the script.
+        """Return a new connection, set up, to a server that keeps the promise.
 
         Raises:
             RedisError: if the server does not answer.
@@ -147,9 +141,7 @@ class Connections:
             server.require_kept(connection, self._promise, is_cluster=self._is_cluster)
             if self._promise.copies:
                 self._require_copies(connection, address)
-            if self._expected:
-                self._require_expected(connection)
-            server.ask(connection, "SCRIPT", "LOAD", COUNT_UPLOAD)
+            self._set_up(connection)
         except BaseException:
             connection.close()
             raise
@@ -157,7 +149,10 @@ class Connections:
 
     @property
     def is_replicated(self) -> bool:
-        """Whether replicas may take over that must have what is read; where memory is enough, nobody counts on them."""
+        """Whether replicas may take over that must have what is read.
+
+        Under ``memory`` nobody counts on replicas.
+        """
         return bool(self._promise.copies) or (self._is_cluster and self._promise.durability is not Durability.MEMORY)
 
     def replicas_to_confirm(self, connection: Connection, tag: str) -> Replicas:
@@ -170,13 +165,19 @@ class Connections:
         listed = server.replicas_of_slot(connection, key_slot(tag.encode()))
         return listed._replace(number=max(self._promise.copies, listed.number))
 
-    def redirected(self, asked: Address, error: AskError) -> Address:
-        """Return where a server says that a slot is, or is going to; an empty host is its own."""
+    def redirected(self, source: Address, error: AskError) -> Address:
+        """Return the address to which a server redirects.
+
+        An empty host stands for that server's own.
+        """
         host, port = error.node_addr
-        return host or self._host_of(asked), port
+        return host or self._host_of(source), port
 
     def servers(self, known: Sequence[Address]) -> list[Address]:
-        """Return all servers of the store, replicas too; any that is known is asked.
+        """Return the addresses of all servers of the store, replicas included.
+
+        Args:
+            known: nodes to ask, in this order; the server of the URL comes last.
 
         Raises:
             RedisError: if none of them answers.
@@ -195,7 +196,7 @@ class Connections:
 
     @contextlib.contextmanager
     def briefly(self, address: Address) -> Iterator[Connection]:
-        """Connect to a server while the context is entered, whatever it promises."""
+        """Connect to a server, without any check, while the context is entered."""
         connection = self.connect(address)
         try:
             yield connection
@@ -218,22 +219,10 @@ class Connections:
             return
         if time.monotonic() < until:
             raise RedisConnectionError("it has just not answered in time")
-        self.avoid(address)  # by the other threads, while this one tries
-
-    def _require_expected(self, connection: Connection) -> None:
-        """Refuse a server whose store is not the one that was agreed on; elsewhere its shards tell."""
-        try:
-            found = server.ask(connection, "HGET", keys.STORE, NAME_FIELD)
-        except (AskError, ClusterDownError):  # another node would have to tell, or one that is lost
-            return
-        if found != self._expected.encode():
-            raise ConfigError(
-                "the store is not the one that this collector began with: it is empty, or another was put in its "
-                "place; bring the first one back, or start the collector anew if it is meant to use this one"
-            )
+        self.avoid(address)  # holds the other threads off while this one tries
 
     def _require_copies(self, connection: Connection, address: Address) -> None:
-        """Refuse a server of which too few replicas can be asked, or any would not keep the promise."""
+        """Refuse a server with too few replicas, or with one that would not keep the promise."""
         replicas = server.replicas(connection)
         if replicas is None:
             return
@@ -250,22 +239,23 @@ class Connections:
             )
 
 
-def answers(url: str) -> bool:
-    """Whether a server answers, whatever it promises."""
-    return before_an_answer(url, lambda: True) is not None
+def _pool_of(url: str) -> redis.ConnectionPool:
+    """Read a URL into a pool, of which only the class and the arguments of connections are used.
 
+    Raises:
+        ConfigError: if the URL is not valid.
 
-def before_an_answer(url: str, measure: Callable[[], Measured]) -> Measured | None:
-    """Return what is measured while one server process runs that answers afterwards; none if it does not.
-
-    What it wrote before it was measured it has by then written whole, and to disk where it writes through.
     """
-    connections = Connections(url, IN_MEMORY, is_cluster=False)
     try:
-        with connections.briefly(None) as connection:
-            server.ask(connection, "PING")
-            measured = measure()
-            server.ask(connection, "PING")
-    except RedisError:
-        return None
-    return measured
+        return redis.ConnectionPool.from_url(
+            url,
+            socket_connect_timeout=CONNECT_TIMEOUT_S,
+            socket_timeout=ANSWER_TIMEOUT_S,
+            client_name=None,
+            protocol=2,
+        )
+    except ValueError:  # not shown: a URL that was split in the wrong places may reveal a password
+        raise ConfigError(
+            "--redis must be a URL such as redis://HOST:6379/0, rediss://HOST:6379/0 or unix:///PATH; write "
+            "special characters of a password as %XX"
+        ) from None

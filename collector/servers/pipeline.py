@@ -1,4 +1,7 @@
-"""Commands to one server over one connection, and their answers: written where, and as often as, promised."""
+"""Commands to one server over one connection, and their answers.
+
+Answers wait until the promised copies are on disk.
+"""
 
 from __future__ import annotations
 
@@ -16,34 +19,32 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from collector.errors import ConfigError, StoreUnavailableError
+from collector.errors import ConfigError, StoreFullError, StoreUnavailableError
 from collector.servers.command import Request, even_when_full
 from collector.servers.connection import Connection
 from collector.servers.server import Replicas
-from collector.store import keys
-from collector.store.port import StoreFullError
 from collector.text import plural
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
-"""Milliseconds of each wait for copies, two seconds together.
+"""Milliseconds of the successive waits for copies, two seconds in all.
 
-A wait asks the replicas once how far they are; what they write to disk after that they tell by themselves only once a
-second. So ask again, soon at first.
+A wait asks the replicas once how far they are. What they write to disk after that, they report by
+themselves only once a second. So ask again, soon at first.
 """
 
 ASKING = Request.of("", "ASKING").command
 
 
 class TooFewCopiesError(RedisError):
-    """A write was made and is not yet where it was promised to be."""
+    """A write was made, but too few replicas have it on disk yet."""
 
 
 class Sent(NamedTuple):
-    """A command that goes to a server.
+    """A command in the batch for one server.
 
     Attributes:
-        place: which of a call's requests it is.
-        is_asking: whether its slot is still on its way to that server.
+        place: index of the request in its call.
+        is_asking: whether its slot is still moving to that server.
 
     """
 
@@ -52,7 +53,7 @@ class Sent(NamedTuple):
 
 
 def send(connection: Connection, requests: Sequence[Request], batch: Sequence[Sent]) -> None:
-    """Send commands in a row."""
+    """Send a batch of commands in a row."""
     commands = []
     for place, is_asking in batch:
         commands += [ASKING] * is_asking
@@ -61,12 +62,12 @@ def send(connection: Connection, requests: Sequence[Request], batch: Sequence[Se
 
 
 def receive(connection: Connection, batch: Sequence[Sent], copies: int) -> list[Any]:
-    """Return the answers; an error that is one command's alone is an answer too.
+    """Return the answers to a batch. An error that concerns one command only is an answer too.
 
     Args:
-        connection: over which the batch was sent.
-        batch: what was sent.
-        copies: how many replicas must have on disk what was written.
+        connection: the connection over which the batch was sent.
+        batch: the commands that were sent.
+        copies: the number of replicas that must have the writes on disk.
 
     """
     answers = []
@@ -76,16 +77,17 @@ def receive(connection: Connection, batch: Sequence[Sent], copies: int) -> list[
         answers.append(_answer(connection))
     if not copies or _has_copies(connection, copies):
         return answers
-    error = TooFewCopiesError(f"a write is not yet on the disks of {plural(copies, 'replica')}")
+    error = TooFewCopiesError(f"a write is not yet on disk on {plural(copies, 'replica')}")
     return [answer if isinstance(answer, RedisError) else error for answer in answers]
 
 
-def write_after_reading(connection: Connection, tags: Sequence[str]) -> str:
+def write_after_reading(connection: Connection, tags: Sequence[str], name: str) -> str:
     """Have a server write something on one of its shards, and return which: what it answered before came before that.
 
     Args:
         connection: over which it answered.
         tags: prefixes of the shards that it answered for; some of them may be on their way to another server.
+        name: of the key to write, without the prefix.
 
     Raises:
         RedisError: if it does not take writes for any of them.
@@ -93,7 +95,7 @@ def write_after_reading(connection: Connection, tags: Sequence[str]) -> str:
     """
     answer: Any = None
     for tag in tags:
-        connection.send(Request.of(tag, *even_when_full("SET", tag + keys.READ, "")).command)
+        connection.send(Request.of(tag, *even_when_full("SET", tag + name, "")).command)
         answer = _answer(connection)
         if not isinstance(answer, RedisError):
             return tag
@@ -122,18 +124,21 @@ def require_copies(connection: Connection, replicas: Replicas) -> None:
 
 
 def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:
-    """Return an error of this project's own for one of a server."""
+    """Translate an error of a server into one of the collector's own."""
     if isinstance(error, (RedisConnectionError, RedisTimeoutError)):
         return StoreUnavailableError(f"the store cannot be reached: {error}; is it running?")
     if isinstance(error, (ConfigError, TooFewCopiesError)):
         return StoreUnavailableError(str(error))
     if isinstance(error, OutOfMemoryError):
-        return StoreFullError("the memory of the store is full: give it more, or retire tallies")
-    return StoreUnavailableError(f"the store did not do as asked: {error}")
+        return StoreFullError("the store's memory is full: give it more, or retire tallies")
+    return StoreUnavailableError(f"the store returned an error: {error}")
 
 
 def _has_copies(connection: Connection, copies: int) -> bool:
-    """Wait until what this connection wrote is on disk here and on so many replicas."""
+    """Wait for this connection's writes to be on disk here and on enough replicas.
+
+    Return whether they are.
+    """
     for wait_ms in COPIES_WAITS_MS:
         connection.send(Request.of("", "WAITAOF", 1, copies, wait_ms).command)
         answer = _answer(connection)
@@ -146,10 +151,10 @@ def _has_copies(connection: Connection, copies: int) -> bool:
 
 
 def _answer(connection: Connection) -> Any:  # noqa: ANN401 as redis answers
-    """Return the next answer; an error that is one command's alone is an answer too."""
+    """Return the next answer. An error that concerns one command only is an answer too."""
     try:
         return connection.receive()
     except (NoScriptError, ReadOnlyError):
-        raise  # a server that was restarted or is no longer the master: connect again
+        raise  # the server was restarted or is no longer the master: connect again
     except ResponseError as error:
         return error

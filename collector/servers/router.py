@@ -1,7 +1,8 @@
 """Sends commands to the servers that hold their keys: one server, or the nodes of a cluster.
 
-Where keys live is learned from the cluster's own redirections, and forgotten when a node is lost. While a slot moves,
-its commands are tried again for about a second; then, and while a node is down, they alone fail.
+The router learns from the cluster's redirections where keys live, and forgets it when a node is
+lost. While a slot moves, its commands are retried for about a second. After that, and while a node
+is down, only the commands for its keys fail.
 """
 
 from __future__ import annotations
@@ -36,27 +37,29 @@ from collector.servers.pipeline import (
 from collector.servers.server import Address
 
 ROUNDS = 9
-"""How often a command is sent at most: pauses while its slot moves, and redirections, are a round each."""
+"""The most times that a command is sent. Each redirection, and each pause while a slot moves, takes
+one round."""
 
 FIRST_PAUSE_S = 0.005
-"""The first pause while a slot moves; each is twice as long as the one before, all together are about a second."""
+"""The first pause while a slot moves. Each pause is twice as long as the one before; all are about
+a second."""
 
 TRIES = 2
-"""How often a server is tried whose connection broke: it may have been stale."""
+"""How often a server is tried whose connection broke, for the connection may have been stale."""
 
 Answered: TypeAlias = dict[tuple[Address, Connection], set[str]]
 """Who has answered, over which connection, and the tags that this was about."""
 
 
 class Router:
-    """Asks the servers of a store."""
+    """Sends commands to the servers of a store."""
 
     def __init__(self, connections: Connections, copies: int) -> None:
-        """Take the connections; nothing is sent before the first use.
+        """Start without knowing where keys live; nothing is sent before the first use.
 
         Args:
-            connections: opens them.
-            copies: how many replicas must have a write on disk before it is acknowledged.
+            connections: opens the connections.
+            copies: the number of replicas that must have a write on disk before it is acknowledged.
 
         """
         self._connections = connections
@@ -65,14 +68,16 @@ class Router:
         self._copies = copies
 
     def learn(self, nodes: tuple[Address, ...]) -> None:
-        """Take nodes of the cluster, to ask where keys live when others are lost."""
+        """Remember nodes of the cluster, which are asked where keys live when others are lost."""
         self._nodes = nodes
 
-    def ask(self, request: Request) -> Any:  # noqa: ANN401 as redis answers
-        """Send one command and return its answer: what `ask_all` does, in few steps where all is as it was.
+    def ask(self, request: Request) -> Any:  # noqa: ANN401 the server decides
+        """Send one command and return its answer.
+
+        It does the same as `ask_all`, in fewer steps as long as nothing has changed.
 
         Raises:
-            StoreUnavailableError: if there is none.
+            StoreUnavailableError: if there is no answer.
 
         """
         home = self._homes.get(request.tag)
@@ -81,11 +86,11 @@ class Router:
             try:
                 connection.send(request.command)
                 return connection.receive()
-            except RedisTimeoutError as error:  # another wait as long would be one too many for who waits for us
+            except RedisTimeoutError as error:  # the caller cannot wait as long a second time
                 self._connections.drop(home)
                 self._connections.avoid(home)
                 raise unavailable(error) from error
-            except RedisError as error:  # try again: a command is always safe to be sent twice
+            except RedisError as error:  # try again: sending a command twice is always safe
                 if not isinstance(error, ResponseError):
                     self._connections.drop(home)
             except BaseException:
@@ -97,13 +102,15 @@ class Router:
         return answer
 
     def ask_all(self, requests: Sequence[Request], answered: Answered | None = None) -> list[Any]:
-        """Send commands, all of a server in a row, and return their answers or StoreUnavailableErrors in order.
-
-        An answer to a write means that it is on disk where, and as often as, promised.
+        """Send commands, those for one server in a row.
 
         Args:
             requests: the commands.
-            answered: is told who has answered; for `confirm`.
+            answered: collects the servers that answered, for `confirm`.
+
+        Returns:
+            For each request, in order, its answer or a StoreUnavailableError. The answer to a write
+            means that the write is on disk, on as many servers as promised.
 
         """
         call = _Call(requests, {} if answered is None else answered)
@@ -116,16 +123,17 @@ class Router:
                 time.sleep(pause_s)
                 pause_s *= 2
         for index in call.pending:
-            call.answers[index] = StoreUnavailableError("a slot of the store is on the move; ask again later")
+            call.answers[index] = StoreUnavailableError("a slot of the store is moving; try again later")
         return call.answers
 
-    def confirm(self, address: Address, connection: Connection, tags: Sequence[str]) -> None:
+    def confirm(self, address: Address, connection: Connection, tags: Sequence[str], name: str) -> None:
         """Wait until every replica that could take over from a server has what it answered.
 
         Args:
             address: the server.
             connection: over which it answered.
             tags: what it answered about.
+            name: of the key to write for that, without a prefix.
 
         Raises:
             StoreUnavailableError: if the connection is not there any more, or replicas do not have it in time.
@@ -136,7 +144,7 @@ class Router:
         if self._connections.opened(address) is not connection:
             raise StoreUnavailableError("a connection to the store broke while it was read; ask again")
         try:
-            tag = write_after_reading(connection, tags)
+            tag = write_after_reading(connection, tags, name)
             require_copies(connection, self._connections.replicas_to_confirm(connection, tag))
         except RedisError as error:
             self._connections.drop(address)
@@ -146,7 +154,7 @@ class Router:
             raise
 
     def _exchange(self, call: _Call) -> None:
-        """Send what is pending and settle what is answered."""
+        """Send the pending requests and settle those that are answered."""
         batches = self._batches(call)
         sent: list[tuple[Address, Connection]] = []
         try:
@@ -168,11 +176,11 @@ class Router:
                         self._settle(call, address, index, answer)
                     call.note_answered(address, connection, batch)
         except BaseException:
-            self._connections.drop_all()  # an answer that was not read would be taken for another's
+            self._connections.drop_all()  # an unread answer would be taken for the answer to a later command
             raise
 
     def _batches(self, call: _Call) -> dict[Address, list[Sent]]:
-        """Return what goes where: indexes of requests, and whether their slot is still on its way there."""
+        """Return each server's batch: its requests, and whether their slot is still moving."""
         batches: dict[Address, list[Sent]] = {}
         for index in call.pending:
             is_asking = index in call.asking
@@ -182,13 +190,13 @@ class Router:
         return batches
 
     def _home(self, call: _Call, tag: str) -> Address:
-        """Return where a tag's keys live, or some server that may know."""
+        """Return the server that has a tag's keys, or else a server that may know."""
         if tag in self._homes:
             return self._homes[tag]
         return min((*self._nodes, *self._homes.values(), None), key=call.lost.count)
 
     def _lose(self, call: _Call, address: Address, batch: list[Sent], error: RedisError | ConfigError) -> None:
-        """Forget a server that could not be asked, and try once more, perhaps elsewhere."""
+        """Forget a server that failed, and retry its requests once, perhaps elsewhere."""
         self._forget(call, address)
         if isinstance(error, RedisTimeoutError):
             self._connections.avoid(address)
@@ -199,8 +207,8 @@ class Router:
             else:
                 call.pending.append(index)
 
-    def _settle(self, call: _Call, address: Address, index: int, answer: Any) -> None:  # noqa: ANN401 as redis answers
-        """Take an answer, or see to it that the question is asked again."""
+    def _settle(self, call: _Call, address: Address, index: int, answer: Any) -> None:  # noqa: ANN401 the server decides
+        """Record an answer, or put its request back among the pending ones."""
         call.answers[index] = answer
         if not isinstance(answer, RedisError):
             return
@@ -212,9 +220,9 @@ class Router:
         elif isinstance(answer, TryAgainError):
             call.is_moving = True
         elif isinstance(answer, ClusterDownError) and address not in call.lost:
-            self._forget(call, address)  # another node may know better
+            self._forget(call, address)  # another node may know where the slot is
         elif isinstance(answer, TooFewCopiesError):
-            self._forget(call, address)  # its replicas are looked at when it is connected to again
+            self._forget(call, address)  # the next connection checks its replicas
             return
         else:
             return
@@ -227,16 +235,16 @@ class Router:
 
 
 class _Call:
-    """How far a call has come.
+    """The progress of one call.
 
     Attributes:
-        requests: what is asked.
-        answered: who has answered.
-        answers: what is known of it by now.
-        pending: indexes of what is to be sent in the next round.
-        asking: where to send some of that: servers to which the slot is still on its way.
-        lost: servers that could not be asked, one entry a time.
-        is_moving: whether a slot was seen to move in this round.
+        requests: the requests of the call.
+        answered: the servers that answered, their connections, and the tags they answered about.
+        answers: for each request, the answer or error so far.
+        pending: indexes of the requests to send in the next round.
+        asking: for some pending requests, the server to which their slot is still moving.
+        lost: the servers that failed, with one entry for each failure.
+        is_moving: whether a slot was moving in this round.
 
     """
 

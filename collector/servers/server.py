@@ -1,4 +1,4 @@
-"""What is asked of one server over one connection: its settings, its replicas, its cluster."""
+"""Questions to one server over one connection: its settings, its replicas, its cluster."""
 
 from __future__ import annotations
 
@@ -30,40 +30,40 @@ class Replicas(NamedTuple):
     failed: tuple[str, ...] = ()
 
 
-def ask(connection: Connection, *command: str | int) -> Any:  # noqa: ANN401 as redis answers
+def ask(connection: Connection, *command: str | int) -> Any:  # noqa: ANN401 the server decides
     """Send one command and return the answer."""
     connection.send(Request.of("", *command).command)
     return connection.receive()
 
 
 def info(connection: Connection, section: str) -> dict[str, str]:
-    """Return the facts of a section of INFO."""
+    """Return the names and values of a section of INFO."""
     lines = ask(connection, "INFO", section).decode().splitlines()
     return dict(line.split(":", 1) for line in lines if ":" in line)
 
 
 def memory_of(connection: Connection) -> Memory:
-    """Return how much memory the server uses, and how much it may."""
+    """Return how much memory the server uses and may use."""
     return Memory.of(info(connection, "memory"))
 
 
 def setting(connection: Connection, name: str) -> str | None:
-    """Return the value of a setting; None where the server has no such."""
-    found = ask(connection, "CONFIG", "GET", name)
-    return found[1].decode() if found else None
+    """Return the value of a setting, or None if the server does not have it."""
+    answer = ask(connection, "CONFIG", "GET", name)
+    return answer[1].decode() if answer else None
 
 
 def require_kept(connection: Connection, promise: Promise, *, is_cluster: bool) -> None:
-    """Refuse the server if it would not keep a promise, or is not what it was said to be.
+    """Refuse a server that would not keep a promise, or is a cluster node when it should not be.
 
     Raises:
-        ConfigError: naming what to set.
+        ConfigError: if so; it names the setting to change.
 
     """
     version = info(connection, "server")["redis_version"]
     if (info(connection, "cluster").get("cluster_enabled") == "1") is not is_cluster:
         raise ConfigError(
-            "the store is no node of a cluster: leave out --cluster"
+            "the store is not a node of a cluster: omit --cluster"
             if is_cluster
             else "the store is a node of a cluster: add --cluster"
         )
@@ -72,7 +72,7 @@ def require_kept(connection: Connection, promise: Promise, *, is_cluster: bool) 
 
 
 def replicas(connection: Connection) -> list[Address] | None:
-    """Return where the replicas listen that are in step; None if the server is a replica itself."""
+    """Return the addresses of the replicas in step, or None if the server is itself a replica."""
     facts = info(connection, "replication")
     if facts["role"] != "master":
         return None
@@ -82,7 +82,7 @@ def replicas(connection: Connection) -> list[Address] | None:
 
 
 def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Address]:
-    """Return where the nodes of the cluster listen, replicas too, but for those that are known to have failed."""
+    """Return the addresses of the cluster's nodes, replicas included, but not failed ones."""
     port = b"tls-port" if by_tls else b"port"
     described = [_facts(node) for shard in ask(connection, "CLUSTER", "SHARDS") for node in _facts(shard)[b"nodes"]]
     return [
@@ -115,5 +115,5 @@ def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
 
 
 def _facts(flat: list[Any]) -> dict[bytes, Any]:
-    """Return names and values that stand in turn."""
+    """Return a dictionary from a list in which names and values alternate."""
     return dict(zip(flat[::2], flat[1::2], strict=True))

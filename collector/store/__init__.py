@@ -1,4 +1,4 @@
-"""The tally store on Redis or Valkey: its protocol, keys, the counting script, shards and windows.
+"""The tally store on Redis or Valkey: its protocol, keys, counting script, shards and windows.
 
-Imports `collector.servers` for sending commands.
+It imports `collector.servers`, which sends the commands.
 """

@@ -1,7 +1,11 @@
-"""The one atomic step: look an upload id up; if it is new, count the reports and remember the id, or do none of it.
+"""The script that counts an upload in one atomic step.
 
-An id is remembered only where something is counted, and for no longer than a window of what was counted can be open: so
-what an upload leaves behind is bounded by what it adds to tallies, whatever else it holds.
+It looks the upload id up. If the id is new, it counts the reports and remembers the id, or does
+neither.
+
+An id is remembered only if a report is counted, and only while a window of the counted reports can
+be open. So what an upload leaves behind is bounded by what it adds to tallies, whatever else it
+holds.
 """
 
 from __future__ import annotations
@@ -16,58 +20,66 @@ from collector.judge import Judgement
 from collector.servers.command import Request
 from collector.store import keys
 from collector.store.packed_verdict import pack, unpack
-from collector.store.port import Counted
+from collector.store.port import CountedUpload
 
 BUCKET_ENTRIES = 128
-"""Entries of a small sorted set: 22 to 25 bytes an upload id; a larger one would cost four times that an entry."""
+"""Entries of a small sorted set, at 22 to 25 bytes for each upload id. In a larger set each would
+cost four times that."""
 
 BUCKET_LEVELS = 8
-"""Levels of the tree of buckets, 8 branches each: room for 128 * 8**8 = 2 * 10**9 ids before a bucket outgrows it."""
+"""Levels of the tree of buckets. Each has 8 branches: room for 128 * 8**8 = 2 * 10**9 ids before a
+bucket grows too large."""
 
 ID_BYTES = 16
 
 FIRST_ADDITION = 11
-"""Index in the script's arguments of what it must know of the first tally that gets reports."""
+"""Index in the script's arguments of the first tally that gets reports."""
 
 ARGUMENTS_AN_ADDITION = 3
 
-NOT_THE_STORE = "a shard is not one of the store that this collector began with"
-"""What the script says of one that was emptied, or put in the place of another."""
+NOT_THE_STORE = "a shard does not belong to the store that this collector started with"
+"""The script's error for a shard that was emptied or replaced by another."""
 
 COUNTED, DUPLICATE, OVER_QUOTA, LATE = b"cdql"
-"""First byte of the script's answer. What is remembered follows the second, the names of closed windows the last."""
+"""First byte of the script's answer. After DUPLICATE comes what is remembered, after LATE the names
+of closed windows."""
 
 COUNTABLE_NOW = Refusal.UNKNOWN_EDITION
-"""Said of a report that was refused when its upload was first counted, and would not be now, such as after a registry
-was deployed: its id is remembered, so that it has to come in another upload, and this refusal has a device do that."""
+"""The refusal of a report that was refused when its upload was first counted, but would not be now,
+for example because a new registry was deployed since. As the upload's id is remembered, the report
+must come in another upload. This refusal makes a device send it again."""
 
 PATH = f"""
--- The way of an id through a tree of buckets, an octal digit a level. Who sends uploads chooses their ids, but does not
--- know the store's name: so nobody can have many ids go one way, or make many buckets that are nearly empty.
+-- The path of an id through a tree of buckets: one octal digit for each level. A sender chooses its
+-- upload ids but does not know the store's name. So nobody can send many ids down one path or
+-- create many buckets that are nearly empty.
 local function path_of(name, id)
   return string.format('%0{BUCKET_LEVELS}o', tonumber(string.sub(redis.sha1hex(name .. id), 1, 6), 16))
 end
 """
 
 COUNT_UPLOAD = f"""
--- KEYS: the shard's prefix, which itself is no key; the name that it bears. While a cluster moves the slot key by key,
---       a script of which not every key is there is told to try again: as the first never is, no upload is judged by
---       half of what the store remembers
--- ARGV: the store's name; id; what to remember with it; ends of the upload's windows, the latest first; which of them
---       to leave the id under, and until when (Unix seconds; 0: nowhere, for nothing counts); name and expiry (Unix
---       seconds) of the allowance, its size, what the upload is charged; all four empty where there is none; then for
---       each tally that gets reports: its name, its number of symbols, and the symbol of each report by its index in
---       the upload, such as {{0: 3, 4: 1}}
+-- KEYS: the shard's prefix, which is not a key itself; the key of the name that the shard carries.
+--       While a cluster moves the slot key by key, a script whose keys are not all there gets
+--       TRYAGAIN. As the first key never exists, no upload is judged by half of what the store
+--       remembers.
+-- ARGV: the store's name; the upload id; what to remember with it; the ends of the upload's
+--       windows, the latest first; the end under which to put the id, and when it expires (Unix
+--       seconds; 0 if nothing counts, for then the id is put nowhere); name and expiry (Unix
+--       seconds) of the allowance, its size, and the upload's charge, all four empty if there is no
+--       allowance; then for each tally that gets reports: its name, its number of symbols, and the
+--       symbol of each report by its index in the upload, such as {{0: 3, 4: 1}}
 local shard = KEYS[1]
 local name, id, remembered, ends, place, expiry, allowance, allowance_expiry, allowed, charge =
   unpack(ARGV, 1, {FIRST_ADDITION - 1})
 {PATH}
--- A shard that was lost forgot what it counted: it must not begin anew while somebody counts on what it held.
+-- A shard that was lost has forgotten what it counted. It must not start again while anybody relies
+-- on what it held.
 if redis.call('GET', KEYS[2]) ~= name then
   return redis.error_reply('{NOT_THE_STORE}: nothing was counted')
 end
 
-local is_closed, closed = {{}}, {{}}  -- an upload has reports of few windows, and perhaps many of each
+local is_closed, closed = {{}}, {{}}  -- an upload has few windows, perhaps with many reports each
 for i = {FIRST_ADDITION}, #ARGV, {ARGUMENTS_AN_ADDITION} do
   local window = string.match(ARGV[i], '.*:(.*)')
   if is_closed[window] == nil then
@@ -75,20 +87,21 @@ for i = {FIRST_ADDITION}, #ARGV, {ARGUMENTS_AN_ADDITION} do
     if is_closed[window] then table.insert(closed, window) end
   end
 end
-if #closed > 0 then return '{chr(LATE)}' .. table.concat(closed, ' ') end  -- to be judged again, by that
+if #closed > 0 then return '{chr(LATE)}' .. table.concat(closed, ' ') end  -- the collector judges it again with these
 
--- A bucket that is full hands on to one of eight below it: a bucket's ids are never more than a small set holds, and
--- few buckets are nearly empty, whether there are a hundred ids or a billion. Its members, an id and what is remembered
--- with it, are sorted by their bytes: a hash would keep the order in which they came.
+-- A full bucket passes ids on to one of eight buckets below it. So no bucket outgrows a small set,
+-- and few buckets are nearly empty, whether there are a hundred ids or a billion. A member is an id
+-- with what is remembered of it. Members are sorted by their bytes: a hash would keep the order in
+-- which they came.
 local path, bucket, level
 for latest in string.gmatch(ends, '%d+') do
   local base = shard .. '{keys.IDS}:' .. latest .. ':'
   local there, depth = base, 0
   while true do
-    local found = redis.call('ZRANGEBYLEX', there, '[' .. id, '+', 'LIMIT', 0, 1)[1]
-    if found and string.sub(found, 1, {ID_BYTES}) == id then
-      redis.call('INCR', shard .. 'duplicates')  -- a write, for a wait for copies to cover the first attempt by
-      return '{chr(DUPLICATE)}' .. string.sub(found, {ID_BYTES + 1})
+    local member = redis.call('ZRANGEBYLEX', there, '[' .. id, '+', 'LIMIT', 0, 1)[1]
+    if member and string.sub(member, 1, {ID_BYTES}) == id then
+      redis.call('INCR', shard .. 'duplicates')  -- a write, so that a wait for copies covers the first attempt too
+      return '{chr(DUPLICATE)}' .. string.sub(member, {ID_BYTES + 1})
     end
     if depth == {BUCKET_LEVELS} or redis.call('ZCARD', there) < {BUCKET_ENTRIES} then break end
     path = path or path_of(name, id)
@@ -99,7 +112,8 @@ for latest in string.gmatch(ends, '%d+') do
 end
 if place == '0' then return '{chr(COUNTED)}' end
 
--- By a clock that is days ahead of the collector's the id would expire at once, and its upload count again.
+-- If the server's clock were days ahead of the collector's, the id would expire at once, and its
+-- upload could count again.
 if tonumber(expiry) <= tonumber(redis.call('TIME')[1]) then
   return redis.error_reply('the clocks of store and collector are days apart: nothing was counted')
 end
@@ -123,7 +137,8 @@ for i = {FIRST_ADDITION}, #ARGV, {ARGUMENTS_AN_ADDITION} do
 end
 
 redis.call('ZADD', bucket, 0, id .. remembered)
--- A bucket must outlive those below it, or the way down to them is lost: so all on the path live at least as long.
+-- A bucket must outlive those below it, or the path to them is lost. So all buckets on the path
+-- live at least as long.
 for above = 0, level do
   local key = shard .. '{keys.IDS}:' .. place .. ':' .. string.sub(path or '', 1, above)
   redis.call('EXPIREAT', key, expiry, 'NX')
@@ -136,7 +151,7 @@ COUNT_UPLOAD_SHA = sha1(COUNT_UPLOAD.encode()).hexdigest()  # noqa: S324 the pro
 
 
 def count_request(judgement: Judgement, shards: int, name: str) -> Request:
-    """Return the command that counts an upload on its shard, if that bears the store's name."""
+    """Return the command that counts an upload, if its shard carries the store's name."""
     number = keys.shard_of(judgement.upload, shards)
     shard = keys.prefix(number)
     arguments: list[bytes | str | int] = [
@@ -153,19 +168,26 @@ def count_request(judgement: Judgement, shards: int, name: str) -> Request:
     return Request.of(shard, "EVALSHA", COUNT_UPLOAD_SHA, 2, shard, keys.of_shard(number, keys.NAME), *arguments)
 
 
-def read_answer(answer: bytes, judgement: Judgement) -> Counted | QuotaExceededError | frozenset[str]:
-    """Return what the script said of an upload: what became of it, or which of its windows were closed early."""
+def read_answer(answer: bytes, judgement: Judgement) -> CountedUpload | QuotaExceededError | frozenset[str]:
+    """Read the script's answer: an outcome, or the names of windows that were closed early."""
     if answer[0] == OVER_QUOTA:
         return QuotaExceededError("the upload would exceed its allowance of the day; nothing of it was counted")
     if answer[0] == LATE:
         return frozenset(answer[1:].decode().split(" "))
     if answer[0] == DUPLICATE:
-        return Counted(verdict_again(judgement, *unpack(answer[1:])), is_duplicate=True)
-    return Counted(Verdict(judgement.reports, judgement.refused), is_duplicate=False)
+        return CountedUpload(verdict_again(judgement, *unpack(answer[1:])), is_duplicate=True)
+    return CountedUpload(Verdict(judgement.reports, judgement.refused), is_duplicate=False)
 
 
 def verdict_again(judgement: Judgement, reports: int, counted: Collection[int]) -> Verdict:
-    """Return the verdict on an upload that comes again, by what is remembered of it and by how it is judged now."""
+    """Return the verdict on an upload that comes again.
+
+    Args:
+        judgement: how it is judged now.
+        reports: how many reports it had when it was counted.
+        counted: indexes of the reports that were counted.
+
+    """
     refused = dict(judgement.refused)
     return Verdict(
         reports,
@@ -174,7 +196,7 @@ def verdict_again(judgement: Judgement, reports: int, counted: Collection[int]) 
 
 
 def _remembered(judgement: Judgement) -> bytes:
-    """Return what is to be remembered with the id; nothing where nothing counts."""
+    """Return what to remember with the id: empty if no report counts."""
     if not judgement.additions:
         return b""
     refused = {index for index, _ in judgement.refused}
@@ -182,10 +204,10 @@ def _remembered(judgement: Judgement) -> bytes:
 
 
 def _allowance(judgement: Judgement, shards: int) -> tuple[str | int, ...]:
-    """Return what a shard must know of an allowance.
+    """Return the script's four arguments on the allowance.
 
-    Uploads fall evenly on the shards, so each allows its part; but never less than the largest upload needs, for an
-    upload lies on one shard.
+    Uploads fall evenly on the shards, so each shard allows its part. It never allows less than the
+    largest upload needs, because an upload lies on one shard.
     """
     allowance = judgement.allowance
     if allowance is None:

@@ -1,47 +1,54 @@
-"""Goes on with what is left of a store that has lost shards."""
+"""Continues with what is left of a store that has lost shards."""
 
 from __future__ import annotations
 
 from collector.servers.command import even_when_full
 from collector.store import keys
-from collector.store.redis_store import RedisStore
+from collector.store.handle import StoreHandle
 from collector.store.schema import NAME_FIELD, NAMED, NAMED_FIELD, SCHEMA, SCHEMA_FIELD, SHARDS_FIELD
 from collector.store.shard_identity import name_to_go_on_with, numbered
 
 
-def accept_lost_shards(store: RedisStore) -> list[str]:
-    """Have the shards that are lost begin anew as the store's own, and return what stays lost.
+def accept_lost_shards(store: StoreHandle) -> list[str]:
+    """Make lost shards empty shards of the store again.
 
-    The name comes last: until then nothing is counted there. Collectors that run go on by themselves.
+    Their names are written last, and nothing is counted there before. Running collectors go on by
+    themselves.
+
+    Returns:
+        Descriptions of what stays lost, for people.
 
     Raises:
-        ConfigError: if servers hold parts of several stores.
-        StoreUnavailableError: if a server does not answer; do it again.
+        ConfigError: if the servers hold parts of several stores.
+        StoreUnavailableError: if a server does not answer; call this again.
 
     """
     store.require_promise()
     facts = store.facts()
     shards = int(facts.get(SHARDS_FIELD, store.shards_of_new))
-    borne = store.shard_names(shards)
-    name = name_to_go_on_with(facts, borne)
-    if name is None or (NAMED_FIELD not in facts and facts.get(NAME_FIELD) == name):  # naming them is not finished
+    shard_names = store.shard_names(shards)
+    name = name_to_go_on_with(facts, shard_names)
+    if name is None or (NAMED_FIELD not in facts and facts.get(NAME_FIELD) == name):  # naming is not finished
         return []
-    lost = [shard for shard in range(shards) if borne[shard] is None]
+    lost = [shard for shard in range(shards) if shard_names[shard] is None]
     losses = []
     if lost:
         _close_where_lost(store, lost, [shard for shard in range(shards) if shard not in lost])
         store.name_shards(lost, name)
         losses.append(f"{numbered(lost)} of {shards}, with the tallies and remembered uploads on them")
     if NAMED_FIELD not in facts:
-        store.tell(*even_when_full("HSETNX", keys.STORE, SCHEMA_FIELD, SCHEMA))
-        store.tell(*even_when_full("HSETNX", keys.STORE, SHARDS_FIELD, shards))
-        store.tell(*even_when_full("HSET", keys.STORE, NAME_FIELD, name, NAMED_FIELD, NAMED))
-        losses.append("what the store said of itself: start collectors with the --grace that they had")
+        store.run_on_facts(*even_when_full("HSETNX", keys.STORE, SCHEMA_FIELD, SCHEMA))
+        store.run_on_facts(*even_when_full("HSETNX", keys.STORE, SHARDS_FIELD, shards))
+        store.run_on_facts(*even_when_full("HSET", keys.STORE, NAME_FIELD, name, NAMED_FIELD, NAMED))
+        losses.append("the store's facts: start collectors with the same --grace as before")
     return losses
 
 
-def _close_where_lost(store: RedisStore, lost: list[int], left: list[int]) -> None:
-    """Close on shards what the others have closed: a window that was closed early would take reports again."""
+def _close_where_lost(store: StoreHandle, lost: list[int], left: list[int]) -> None:
+    """Close on lost shards what the others have closed.
+
+    Otherwise windows closed early would take reports again.
+    """
     closed = [store.run(shard, "SMEMBERS", keys.of_shard(shard, keys.CLOSED)) for shard in left]
     windows = set.intersection(*map(set, closed)) if closed else set()
     for shard in lost if windows else ():

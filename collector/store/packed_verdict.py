@@ -1,7 +1,8 @@
-"""What the store remembers of an upload: which of its reports were counted. Why others were refused is judged anew.
+"""The bytes that the store remembers of an upload: which of its reports were counted.
 
-So it takes at most MOST_BYTES, whatever an upload holds, and one byte where all of its reports were counted. The
-meaning of a byte never changes: what is remembered by one version is read by the next.
+Why the others were refused is judged again, so it takes at most MOST_BYTES, whatever an upload
+holds, and one byte if all of its reports were counted. The meaning of a byte never changes: the
+next version reads what this one has written.
 """
 
 from __future__ import annotations
@@ -20,25 +21,27 @@ REFUSAL_BYTES = {
     Refusal.METRIC_EXPIRED: 6,
     Refusal.SYMBOL_OUT_OF_RANGE: 7,
 }
-"""How schema 1 named refusals."""
+"""The bytes of refusals in schema 1."""
 
 RUN_BYTES = 3
-"""What schema 1 kept of a run of equal refusals: its first index, its last one, and the byte of its refusal."""
+"""Bytes that schema 1 kept of a run of equal refusals: its first index, its last index, the byte of
+the refusal."""
 
 BITMAP_BYTES = MAX_REPORTS // 8
 
 MOST_BYTES = 1 + BITMAP_BYTES
-"""With the id less than 64 bytes, beyond which a bucket would cost four times as much (see count_upload)."""
+"""Less than 64 bytes together with the id. Beyond that, a bucket would cost four times as much (see
+count_script)."""
 
 UNKNOWN = "nothing that a store remembers of an upload"
 
 
 class Remembered(NamedTuple):
-    """What is known of an upload of which something was counted.
+    """The memory of an upload with a counted report.
 
     Attributes:
         reports: how many reports it had.
-        counted: indexes of those that were counted.
+        counted: indexes of the reports that were counted.
 
     """
 
@@ -47,27 +50,32 @@ class Remembered(NamedTuple):
 
 
 def pack(reports: int, counted: Sequence[int]) -> bytes:
-    """Return the bytes for an upload of 1 to 256 reports of which some were counted, by rising index.
+    """Return the bytes for an upload.
 
-    The first is the number of reports, less one. Nothing follows it where all were counted; else their indexes where
-    these are shorter than a bitmap, or the bitmap.
+    The first byte is the number of reports, minus one. Nothing follows if all were counted.
+    Otherwise the indexes of the counted reports follow, or a bitmap of them, whichever is shorter.
+
+    Args:
+        reports: the number of reports in the upload, from 1 to 256.
+        counted: indexes of the reports that were counted, rising; at least one.
+
     """
     head = bytes((reports - 1,))
     if len(counted) == reports:
         return head
     if len(counted) >= BITMAP_BYTES:
         return head + sum(1 << index for index in counted).to_bytes(BITMAP_BYTES, "little")
-    # By its length a list is told from the runs of schema 1: where it would have one of theirs, its last index is twice
-    # in it.
+    # The length of a list distinguishes it from the runs of schema 1: a list that would have the
+    # length of a run has its last index twice.
     listed = counted if len(counted) % RUN_BYTES else (*counted, counted[-1])
     return head + bytes(listed)
 
 
 def unpack(packed: bytes) -> Remembered:
-    """Read what `pack` returned, or schema 1 remembered.
+    """Read bytes from `pack` or from schema 1.
 
     Raises:
-        ValueError: if it is neither.
+        ValueError: if they are neither.
 
     """
     reports, rest = packed[0] + 1, packed[1:]

@@ -1,4 +1,4 @@
-"""What the collector needs of a store: the port; `redis_store` is its adapter."""
+"""The port: what the collector needs from a store. `redis_store` is its adapter."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from collector.errors import QuotaExceededError, StoreUnavailableError
 from collector.judge import Judgement
 
 
-class StoreFullError(StoreUnavailableError):
-    """The memory of the store is full: nothing of the upload was counted, and everything acknowledged is kept."""
-
-
-class Counted(NamedTuple):
-    """An upload that has its verdict: counted now or before, as far as it can be.
+class CountedUpload(NamedTuple):
+    """An upload that has its verdict, whether it was counted now or before.
 
     Attributes:
-        verdict: what became of each report: the same ones are accepted every time that the upload comes.
-        is_duplicate: whether its id was remembered, so that nothing was counted this time. An upload that was sent
-            again within the collector, because a connection broke, counts as a duplicate too.
+        verdict: the verdict on each report. The same reports are accepted every time the upload
+            comes.
+        is_duplicate: whether its id was remembered, so that nothing was counted this time. An
+            upload that the collector itself sent twice, because a connection broke, counts as a
+            duplicate too.
 
     """
 
@@ -29,19 +27,19 @@ class Counted(NamedTuple):
     is_duplicate: bool
 
 
-Outcome: TypeAlias = Counted | QuotaExceededError | StoreUnavailableError
-"""What became of one upload of several: an error here speaks of this upload only."""
+Outcome: TypeAlias = CountedUpload | QuotaExceededError | StoreUnavailableError
+"""The outcome of one upload among several. An error concerns this upload only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The histogram of the symbols that were reported for one question, edition and window.
+    """The histogram of the symbols that were reported for one metric, edition and window.
 
     Attributes:
         metric: the metric's name.
-        edition: what the reports mean.
+        edition: the metric's edition, which says what the reports mean.
         window: the window's name.
-        closed: whether it can no longer change.
+        closed: whether the tally can no longer change.
         counts: how often each symbol was reported: m integers.
 
     """
@@ -55,11 +53,11 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A look at windows that are open.
+    """The tallies of open windows at one time.
 
     Attributes:
         taken_s: Unix seconds.
-        tallies: by metric, edition and window.
+        tallies: the tallies, sorted by metric, edition and window.
 
     """
 
@@ -71,65 +69,70 @@ class Snapshot:
         return iter(self.tallies)
 
     def without(self, left_out: frozenset[str]) -> Snapshot:
-        """Return the same look without some windows, such as those that were closed since."""
+        """Return the snapshot without some windows, such as those that were closed since."""
         return Snapshot(self.taken_s, tuple(tally for tally in self.tallies if tally.window not in left_out))
 
 
 class TallyStore(Protocol):
     """Counts uploads exactly once and keeps the tallies.
 
-    Every method but ``count_all`` raises StoreUnavailableError where the store does not answer.
+    Every method raises StoreUnavailableError if the store does not answer. Only ``count_all`` does
+    not.
     """
 
-    def count(self, judgement: Judgement) -> Counted:
+    def count(self, judgement: Judgement) -> CountedUpload:
         """Count an upload in one atomic step, unless its id is remembered, and return its verdict.
 
-        An id is remembered where a report was counted. However often its upload comes, the reports that were counted
-        are accepted and the others refused, for what the judgement says now (or, if it has nothing against one by now,
-        for a reason that has it sent again in another upload), and it is charged to no allowance. An upload of which
-        nothing was counted leaves nothing behind: it is judged anew. Reports of a window that was closed early are
-        refused here, in the same step.
+        The store remembers the id if a report was counted. However often that upload comes again,
+        the reports that were counted are accepted, the others are refused, and no allowance is
+        charged. The reason of a refusal is the judgement's. If the judgement no longer refuses a
+        report, the reason is one that makes the device send the report in another upload. An upload
+        without a counted report leaves nothing behind and is judged again. Reports of a window that
+        was closed early are refused in the same step.
 
         Raises:
-            QuotaExceededError: if its allowance has too little left for the reports that count.
+            QuotaExceededError: if the allowance has too little left for the reports that count.
 
         """
 
     def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:
-        """Count uploads, each in an atomic step of its own, and return their outcomes in the same order.
+        """Count uploads, each in its own atomic step, and return their outcomes in order.
 
-        An upload that cannot be counted now does not take the others with it: its outcome is the error.
+        If an upload cannot be counted now, its outcome is the error; the others are counted all the
+        same.
         """
 
     def close(self, window: Window) -> None:
-        """Close a window for good: from now on it takes no report, and its tallies are final."""
+        """Close a window for good. From now on it takes no reports, and its tallies are final."""
 
     def closed_windows(self) -> frozenset[str]:
-        """Return the names of the windows that were closed.
+        """Return the names of the closed windows.
 
-        It is asked for every second, so nothing is done to make sure that it stays so; ``closed_tallies`` does.
+        This is asked every second and is not confirmed by replicas; ``closed_tallies`` is.
         """
 
     def tallied_windows(self) -> frozenset[str]:
-        """Return the names of the windows that have any tally."""
+        """Return the names of the windows that have a tally."""
 
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[Tally]:
-        """Yield the tallies of windows, of those that are closed, by metric, edition and window.
+        """Yield the tallies of closed windows, sorted by metric, edition and window.
 
-        They are whole, and final, if the end was reached: the error that the store lost a part of them may come last.
+        They are complete and final only if the iterator reaches its end. An error that the store
+        has lost a part of them may come last.
         """
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
-        """Return the tallies of windows that are open as of the last look, which is renewed every ``interval_s``.
+        """Return the latest look at open windows; a new one is taken every ``interval_s``.
 
-        Looking more often would let a reader subtract two looks and see single reports (differencing).
+        If looks were more frequent, a reader could subtract two of them and see single reports
+        (differencing).
 
         Args:
-            interval_s: seconds for which a look is the last one.
-            left_out: the windows that are closed, and others that are not to be looked at.
-            now_s: Unix seconds, when a look that is taken now is taken.
+            interval_s: seconds until the next look may be taken.
+            left_out: the windows to leave out: those that are closed, and any others.
+            now_s: Unix seconds, the time of a look that is taken now.
 
         """
 
     def require_writable(self) -> None:
-        """Return if uploads can be counted now, of a store of several servers those of any; and change nothing."""
+        """Make sure that at least one server can count uploads now, without changing anything."""

@@ -15,6 +15,7 @@ from collector.servers.command import Request
 from collector.servers.connection import Connection
 from collector.servers.router import Router
 from collector.servers.server import Address
+from collector.store import keys
 
 
 class Reading:
@@ -50,4 +51,4 @@ class Reading:
 
         """
         for (address, connection), tags in self._answered.items():
-            self._router.confirm(address, connection, sorted(tags))
+            self._router.confirm(address, connection, sorted(tags), keys.READ)

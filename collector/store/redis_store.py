@@ -1,200 +1,82 @@
 """The tally store on a Redis or Valkey server, or on a cluster of them.
 
-One upload is one script on one hash slot: it looks the upload id up, counts every report and remembers which, or does
-none of it. `keys` says what is kept where, `router` which server has it, `connections` what each must promise.
+One upload is one script on one hash slot. The script looks the upload id up, counts every report
+and remembers which ones counted, or does none of it. `keys` lists what is kept where, `handle`
+sends the commands, `servers.router` finds the server.
 """
 
 from __future__ import annotations
 
 import json
-import secrets
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
-
-from redis.exceptions import RedisError
+from collections.abc import Callable, Iterator, Sequence
 
 from client_sdk.protocol import Window
 from collector.durability import ON_DISK, Promise
-from collector.errors import ConfigError, QuotaExceededError, StoreUnavailableError
+from collector.errors import QuotaExceededError, StoreUnavailableError
 from collector.judge import Judgement
-from collector.store.reading import Reading
 from collector.servers.command import Request, even_when_full
-from collector.servers.connection import Connection
-from collector.servers.connections import Connections
-from collector.servers.pipeline import unavailable
-from collector.servers.router import Router
 from collector.store import keys
 from collector.store.count_script import count_request, read_answer
-from collector.store.log_rewrite import Logs
-from collector.store.port import Counted, Outcome, Snapshot, Tally
-from collector.store.schema import (
-    GRACE_FIELD,
-    NAME_FIELD,
-    NAMED,
-    NAMED_FIELD,
-    SCHEMA,
-    SCHEMA_FIELD,
-    SHARDS_FIELD,
-    Purpose,
-    require_usable,
-)
-from collector.store.shard_identity import require_facts, shards_to_name
-from collector.store.shards import CLUSTER_SHARDS, ONE_SERVER, SHARDS, Layout, Shards
-
-NAME_BYTES = 8
-"""Enough that no two stores have the same name."""
-
-Asked = TypeVar("Asked")
+from collector.store.handle import StoreHandle
+from collector.store.port import CountedUpload, Outcome, Snapshot, Tally
+from collector.store.preparation import prepare
+from collector.store.reading import Reading
+from collector.store.schema import Purpose
+from collector.store.shards import ONE_SERVER, Layout, Shards
 
 
 class RedisStore:
-    """A TallyStore on a Redis or Valkey server or cluster."""
+    """A TallyStore on a Redis or Valkey server or cluster.
+
+    Attributes:
+        handle: sends commands to the store.
+
+    """
 
     def __init__(
         self, url: str, promise: Promise = ON_DISK, *, is_cluster: bool = False, layout: Layout = ONE_SERVER
     ) -> None:
         """Name the server; nothing is sent before the first use.
 
-        Args:
-            url: where the server listens, or any node of the cluster.
-            promise: what an acknowledgement promises.
-            is_cluster: whether the server is a node of a cluster.
-            layout: what is known of the store; ``prepare`` finds out.
+        See `StoreHandle` for the arguments.
 
         Raises:
-            ConfigError: if the URL is none.
+            ConfigError: if the URL is not valid.
 
         """
-        self._connections = Connections(url, promise, is_cluster=is_cluster)
-        self._router = Router(self._connections, promise.copies)
-        self._router.learn(layout.nodes)
+        self.handle = StoreHandle(url, promise, is_cluster=is_cluster, layout=layout)
+        self._router = self.handle.router
         self._shards = Shards(self._router)
-        self._connections.expect(layout.name)
-        self._is_cluster = is_cluster
-        self.layout = layout
+
+    @property
+    def layout(self) -> Layout:
+        """What is known of the store."""
+        return self.handle.layout
 
     @property
     def shards(self) -> int:
-        """How many shards the store was made with."""
-        return self.layout.shards
+        """The number of shards that the store was created with."""
+        return self.handle.shards
 
     def disconnect(self) -> None:
-        """Close this thread's connections; another use opens them again."""
-        self._connections.drop_all()
+        """Close this thread's connections; the next use opens them again."""
+        self.handle.disconnect()
 
     def prepare(self, purpose: Purpose = Purpose.USE) -> None:
-        """Make the store ready: agree on schema and shards, and make sure that every server keeps the promise.
+        """Make the store ready; see `preparation.prepare`."""
+        prepare(self.handle, purpose)
 
-        Raises:
-            ConfigError: if the store is of another schema, too old, cannot keep the promise, has a part of a backup, or
-                has lost shards.
-            StoreUnavailableError: if it does not answer.
-
-        """
-        self._connections.expect("")
-        self.require_promise()
-        borne = self.shard_names(self.shards_of_new)
-        require_facts(self.facts(), borne)
-        for field, value in (
-            (SCHEMA_FIELD, SCHEMA),
-            (SHARDS_FIELD, self.shards_of_new),
-            (NAME_FIELD, secrets.token_hex(NAME_BYTES)),
-        ):
-            self.tell(*even_when_full("HSETNX", keys.STORE, field, value))
-        facts = self.facts()
-        require_usable(facts, purpose)
-        self._have_shards_named(facts)
-        self.adopt({**facts, NAMED_FIELD: NAMED})
-
-    @property
-    def shards_of_new(self) -> int:
-        """How many shards a store gets here that is new."""
-        return CLUSTER_SHARDS if self._is_cluster else SHARDS
-
-    def _have_shards_named(self, facts: Mapping[str, str]) -> None:
-        """Have every shard bear the store's name, unless that was done before and some have lost it since.
-
-        Another collector may do the same at the same time: both write the same name.
-        """
-        unnamed = shards_to_name(facts, self.shard_names(int(facts[SHARDS_FIELD])))
-        self.name_shards(unnamed, facts[NAME_FIELD])
-        self.tell(*even_when_full("HSET", keys.STORE, NAMED_FIELD, NAMED))
-
-    def adopt(self, facts: Mapping[str, str]) -> None:
-        """Take a store as what it says of itself, and nothing else from now on."""
-        name = facts[NAME_FIELD] if NAMED_FIELD in facts else ""
-        self.layout = self.layout._replace(shards=int(facts[SHARDS_FIELD]), name=name)
-        self._connections.expect(name)
-
-    def shard_names(self, shards: int) -> list[str | None]:
-        """Return the name of a store that each shard bears, if any."""
-        return self._shards.names(shards)
-
-    def name_shards(self, shards: Sequence[int], name: str) -> None:
-        """Have those of some shards that bear no name bear one from now on."""
-        self._shards.name(shards, name)
-
-    def require_own(self) -> None:
-        """Make sure that every shard is still the store's own: what was read before was then whole.
-
-        Raises:
-            StoreUnavailableError: if any is not.
-
-        """
-        self._shards.require_own(self.layout)
-
-    def facts(self) -> dict[str, str]:
-        """Return what the store says of itself; nothing if it was never used."""
-        flat = self._ask(keys.STORE, "HGETALL", keys.STORE)
-        return {name.decode(): value.decode() for name, value in zip(flat[::2], flat[1::2], strict=True)}
-
-    def require_promise(self) -> None:
-        """Make sure that every server keeps the promise, and learn where they are.
-
-        Raises:
-            ConfigError: if one is too old, or cannot keep it.
-            StoreUnavailableError: if one does not answer.
-
-        """
-        try:
-            self._connections.open(None).close()
-            servers = self._connections.servers(self.layout.nodes)
-            if self._is_cluster:
-                for address in servers:
-                    self._connections.open(address).close()
-        except RedisError as error:
-            raise unavailable(error) from error
-        self.layout = self.layout._replace(nodes=tuple(servers) if self._is_cluster else ())
-        self._router.learn(self.layout.nodes)
-
-    def agree_on_grace(self, grace_s: int) -> None:
-        """Keep the grace with which ids are remembered.
-
-        Raises:
-            ConfigError: if it is longer than before while windows are open: their ids would be forgotten before they
-                close, and an upload that comes again could be counted twice.
-
-        """
-        before = self._ask(keys.STORE, "HGET", keys.STORE, GRACE_FIELD)
-        open_windows = self.tallied_windows() - self.closed_windows()
-        if before is not None and int(before) < grace_s and open_windows:
-            raise ConfigError(
-                f"--grace can grow from {int(before)} seconds only when no window with reports is open; "
-                f"open are: {', '.join(sorted(open_windows))}"
-            )
-        self.tell(*even_when_full("HSET", keys.STORE, GRACE_FIELD, grace_s))
-
-    def count(self, judgement: Judgement) -> Counted:
+    def count(self, judgement: Judgement) -> CountedUpload:
         """See TallyStore."""
         while True:
             request = count_request(judgement, self.layout.shards, self.layout.name)
             outcome = read_answer(self._router.ask(request), judgement)
             if isinstance(outcome, QuotaExceededError):
                 raise outcome
-            if isinstance(outcome, Counted):
+            if isinstance(outcome, CountedUpload):
                 return outcome
-            judgement = judgement.without(outcome)  # of fewer windows each time, for none opens again
+            judgement = judgement.without(outcome)  # fewer windows each time, for a closed window never reopens
 
     def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:
         """See TallyStore."""
@@ -213,7 +95,10 @@ class RedisStore:
         return [outcomes[index] for index in range(len(judgements))]
 
     def close(self, window: Window) -> None:
-        """See TallyStore; where a shard cannot be reached, the others close it, and it is not closed yet."""
+        """See TallyStore.
+
+        If a shard cannot be reached, the other shards close the window; it is not closed yet.
+        """
         closing = Reading(self._router)  # who closed it before may not have waited until replicas knew
         Shards(closing).ask_own(
             self.layout, lambda shard: even_when_full("SADD", keys.of_shard(shard, keys.CLOSED), window.text)
@@ -221,7 +106,7 @@ class RedisStore:
         closing.confirm()
 
     def closed_windows(self) -> frozenset[str]:
-        """See TallyStore; a window is closed when every shard has closed it."""
+        """See TallyStore. A window is closed when every shard has closed it."""
         return frozenset.intersection(*self._members(self._shards, keys.CLOSED))
 
     def tallied_windows(self) -> frozenset[str]:
@@ -236,10 +121,9 @@ class RedisStore:
         reading.confirm()
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
-        """See TallyStore; every collector on the store shares one look."""
-        tag = keys.prefix(0)
+        """See TallyStore. All collectors on a store share one look."""
         reading = Reading(self._router)
-        look_up = Request.of(tag, "GET", keys.SNAPSHOT)
+        look_up = Request.of(keys.prefix(0), "GET", keys.SNAPSHOT)
         kept = reading.ask(look_up)
         if kept is None:
             tallies = [
@@ -247,7 +131,7 @@ class RedisStore:
                 for tally in self._tallies(lambda window: window not in left_out, closed=False)
             ]
             fresh = json.dumps({"taken_s": int(now_s), "tallies": tallies})
-            self._ask(tag, *even_when_full("SET", keys.SNAPSHOT, fresh, "NX", "EX", interval_s))
+            self.handle.run(0, *even_when_full("SET", keys.SNAPSHOT, fresh, "NX", "EX", interval_s))
             kept = reading.ask(look_up) or fresh
         reading.confirm()
         look = json.loads(kept)
@@ -258,69 +142,22 @@ class RedisStore:
         return Snapshot(look["taken_s"], tuple(tallies_of_look)).without(left_out)
 
     def require_writable(self) -> None:
-        """See TallyStore; a write that changes nothing is refused as any other is."""
+        """See TallyStore. A write that changes nothing is refused like any other write."""
         self._shards.require_any_writable(self.layout)
 
-    def logs(self) -> Logs:
-        """Return the append-only files of the store's servers."""
-        return Logs(self._connections, self.layout.nodes)
-
-    def run(self, shard: int, *command: str | bytes | int) -> Any:  # noqa: ANN401 as redis answers
-        """Return the answer to a command on a shard's keys: for what is done to a store in modules beside this one.
-
-        Raises:
-            StoreUnavailableError: if there is none, or an error.
-
-        """
-        return self._ask(keys.prefix(shard), *command)
-
-    def tell(self, *command: str | bytes | int) -> Any:  # noqa: ANN401 as redis answers
-        """Return the answer to a command on the store's facts, as `run` does."""
-        return self._ask(keys.STORE, *command)
-
-    def ask_servers(self, question: Callable[[Connection], Asked]) -> list[Asked]:
-        """Return what every server of the store answers to a question, replicas too; each is connected to anew.
-
-        Raises:
-            StoreUnavailableError: if any does not.
-
-        """
-        answers = []
-        try:
-            for address in self._connections.servers(self.layout.nodes):
-                with self._connections.briefly(address) as connection:
-                    answers.append(question(connection))
-        except RedisError as error:
-            raise unavailable(error) from error
-        return answers
-
-    def index(self) -> dict[str, int]:
-        """Return every tally's name, METRIC:EDITION:WINDOW, and its number of symbols."""
-        return self._index(self._shards)
-
-    def _index(self, shards: Shards) -> dict[str, int]:
-        index: dict[str, int] = {}
-        for flat in shards.ask_own(self.layout, lambda shard: ("HGETALL", keys.of_shard(shard, keys.TALLIES))):
-            index |= {name.decode(): int(symbols) for name, symbols in zip(flat[::2], flat[1::2], strict=True)}
-        return index
-
-    def _tallies(self, wanted: Callable[[str], bool], *, closed: bool) -> Iterator[Tally]:
+    def _tallies(self, is_included: Callable[[str], bool], *, closed: bool) -> Iterator[Tally]:
         reading = Reading(self._router)
         shards = Shards(reading)
-        for name, symbols in sorted(self._index(shards).items()):
+        for name, symbols in sorted(self.handle.index(shards).items()):
             metric, edition, window = name.split(":")
-            if wanted(window):
+            if is_included(window):
                 tally = Tally(metric, edition, window, closed, self._counts(shards, name, symbols))
-                if self.is_indexed(name):  # or it is being retired, and these may be half its counts
+                if self.handle.is_indexed(name):  # else it is being retired, and the counts may be incomplete
                     yield tally
-        shards.require_own(self.layout)  # or one may have been lost meanwhile
-        reading.confirm()  # who reads to the end knows that all was whole, and stays so
-
-    def is_indexed(self, name: str) -> bool:
-        """Whether a tally, METRIC:EDITION:WINDOW, is there; if so, its counts were whole when they were read before."""
-        return any(
-            self._shards.ask(range(self.shards), lambda shard: ("HEXISTS", keys.of_shard(shard, keys.TALLIES), name))
-        )
+        # Only a reader who reaches the end knows that all was complete, and stays so: a shard may
+        # have been lost meanwhile, or a replica may not have what its master answered.
+        shards.require_own(self.layout)
+        reading.confirm()
 
     def _counts(self, shards: Shards, name: str, symbols: int) -> tuple[int, ...]:
         counts = [0] * symbols
@@ -333,6 +170,3 @@ class RedisStore:
         """Yield the members of a set, shard by shard."""
         for members in shards.ask_own(self.layout, lambda shard: ("SMEMBERS", keys.of_shard(shard, name))):
             yield frozenset(member.decode() for member in members)
-
-    def _ask(self, tag: str, *command: str | bytes | int) -> Any:  # noqa: ANN401 as redis answers
-        return self._router.ask(Request.of(tag, *command))

@@ -1,7 +1,8 @@
-"""Whether the shards of a store are still its own. Pure: what they bear in, what is missing out.
+"""Whether the shards of a store are still its own. Pure: names of shards in, missing shards out.
 
-Every shard bears the store's name, so that one that was emptied, or put in the place of another, is known wherever it
-lies. The names are written once: a shard without one is lost as soon as the store's facts say that all had it.
+Every shard carries the store's name. That shows when a shard was emptied or replaced, wherever it
+lies. The names are written once. After the store's facts say that all shards have it, a shard
+without it is lost.
 """
 
 from __future__ import annotations
@@ -18,62 +19,65 @@ WAY_OUT = (
 )
 
 
-def shards_to_name(facts: Mapping[str, str], borne: Sequence[str | None]) -> list[int]:
-    """Return the shards of a store that are yet to get its name: of one that is new, or was last used before names.
+def shards_to_name(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> list[int]:
+    """Return the shards that do not have the store's name yet.
+
+    There are some if the store is new, or was last used by a version that knew no names.
 
     Args:
-        facts: what the store says of itself.
-        borne: the name that each shard bears, if any.
+        facts: the store's facts.
+        shard_names: the name that each shard carries, or None.
 
     Raises:
-        ConfigError: if any shard is lost, or another store's.
+        ConfigError: if a shard is lost or belongs to another store.
 
     """
-    others = [shard for shard, name in enumerate(borne) if name not in (None, facts.get(NAME_FIELD))]
+    others = [shard for shard, name in enumerate(shard_names) if name not in (None, facts.get(NAME_FIELD))]
     if others:
-        raise ConfigError(f"another store's name is borne by {numbered(others)}: {WAY_OUT}")
-    lost = [shard for shard, name in enumerate(borne) if name is None]
+        raise ConfigError(f"another store's name is on {numbered(others)}: {WAY_OUT}")
+    lost = [shard for shard, name in enumerate(shard_names) if name is None]
     if lost and NAMED_FIELD in facts:
         raise ConfigError(f"the store has lost {numbered(lost)}, with what was acknowledged there: {WAY_OUT}")
     return lost
 
 
-def require_facts(facts: Mapping[str, str], borne: Sequence[str | None]) -> None:
-    """Refuse a store that says nothing of itself though shards of one are there.
+def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> None:
+    """Refuse a store that has shards but no facts.
 
     Args:
-        facts: what the store says of itself; asked for after the names, which are written later.
-        borne: the name that each shard bears, if any.
+        facts: the store's facts, read after the names, because they are written before them.
+        shard_names: the name that each shard carries, or None.
 
     Raises:
-        ConfigError: saying which shards are lost too.
+        ConfigError: if so; it says which shards are lost too.
 
     """
-    if facts or not any(borne):
+    if facts or not any(shard_names):
         return
-    lost = [shard for shard, name in enumerate(borne) if name is None]
+    lost = [shard for shard, name in enumerate(shard_names) if name is None]
     raise ConfigError(f"the store has lost the key hearsay:store, and {numbered(lost)}: {WAY_OUT}")
 
 
-def name_to_go_on_with(facts: Mapping[str, str], borne: Sequence[str | None]) -> str | None:
-    """Return the name of the store of which parts are left; none where no shard has ever borne one.
+def name_to_go_on_with(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> str | None:
+    """Return the name of the store that has parts left, or None if no shard has ever had a name.
 
-    Facts that no shard bears out are those of a collector that took the place of the lost ones for a new store.
+    Facts that no shard confirms come from a collector that mistook the lost store's place for a new
+    store.
 
     Raises:
         ConfigError: if parts of several stores are left.
 
     """
-    left = {name for name in borne if name is not None}
+    left = {name for name in shard_names if name is not None}
     if NAMED_FIELD in facts:
         left.add(facts[NAME_FIELD])
     if len(left) > 1:
-        raise ConfigError("the servers hold parts of several stores: only you can tell which is the one to go on with")
+        raise ConfigError("the servers hold parts of several stores: only you can tell which one to continue with")
     return next(iter(left), None)
 
 
 def numbered(shards: Iterable[int]) -> str:
-    """Return numbers of shards for people, in order: shards 3, 5-7; no shard, if there is none."""
+    """Return the numbers of shards for people, in order, such as "shards 3, 5-7", or "no shard"."""
     numbers = sorted(shards)
     if not numbers:
         return "no shard"

@@ -1,4 +1,4 @@
-"""Questions to all shards of a store, each of which must still be the store's own."""
+"""Questions to all shards of a store, each of which must still belong to the store."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ from collector.store import keys
 from collector.store.shard_identity import numbered
 
 Command: TypeAlias = Callable[[int], tuple[str | bytes | int, ...]]
-"""What a shard is asked, by its number."""
+"""Returns the command for a shard, given the shard's number."""
 
 SHARDS = 1
-"""Shards of a new store on a single server; an existing store keeps the number that it was made with."""
+"""Shards of a new store on a single server. An existing store keeps the number that it was created
+with."""
 
 CLUSTER_SHARDS = 64
-"""Shards of a new store on a cluster: it can grow to as many nodes, and reading sums as many parts."""
+"""Shards of a new store on a cluster. It can grow to as many nodes; reading a tally adds up as many
+parts."""
 
 
 class Layout(NamedTuple):
-    """What `prepare` found of a store, for the workers to start with.
+    """What `prepare` learned about a store; workers start with it.
 
     Attributes:
-        shards: how many shards the store was made with.
-        nodes: where the nodes of the cluster listen.
-        name: the store's own, drawn when it was first used; empty if it is not known, or if shards do not bear it yet.
+        shards: the number of shards that the store was created with.
+        nodes: the addresses of the cluster's nodes.
+        name: the store's name, drawn at random when it was first used. It is empty if it is not
+            known, or if shards do not carry it yet.
 
     """
 
@@ -47,14 +50,20 @@ class Asks(Protocol):
 
 
 class Shards:
-    """Asks the shards of a store. Every method raises StoreUnavailableError if any does not answer."""
+    """Asks the shards of a store.
+
+    Every method raises StoreUnavailableError if a shard does not answer.
+    """
 
     def __init__(self, router: Asks) -> None:
-        """Take what finds them."""
+        """Take what finds the shards."""
         self._router = router
 
     def ask(self, shards: Iterable[int], command: Command) -> list[Any]:
-        """Return the answers of shards, whatever store they are of; all were asked, even if one does not answer."""
+        """Return the answers of some shards, of whatever store.
+
+        All are asked, even if one does not answer.
+        """
         requests = [Request.of(keys.prefix(shard), *command(shard)) for shard in shards]
         return self._answers(requests)
 
@@ -62,15 +71,15 @@ class Shards:
         """Return every shard's answer.
 
         Raises:
-            StoreUnavailableError: also if any shard is no longer the store's own.
+            StoreUnavailableError: also if a shard no longer belongs to the store.
 
         """
         answers = self._answers(_with_names(layout, command))
-        _require_own(layout, answers[1::2])  # a shard that bears its name now bore it when it answered before
+        _require_own(layout, answers[1::2])  # a shard that has its name now had it when it answered before
         return answers[::2]
 
     def require_any_writable(self, layout: Layout) -> None:
-        """Make sure that some shard takes writes, and is still the store's own."""
+        """Make sure that at least one shard takes writes and still belongs to the store."""
         answers = self._router.ask_all(
             _with_names(layout, lambda shard: ("SET", keys.of_shard(shard, keys.NEVER), "", "XX"))
         )
@@ -84,15 +93,15 @@ class Shards:
         _require_own(layout, answers[1::2])
 
     def require_own(self, layout: Layout) -> None:
-        """Make sure that every shard is still the store's own: what was read before was then whole."""
+        """Make sure that every shard still is the store's; then earlier reads were complete."""
         _require_own(layout, self.ask(range(layout.shards), _name_of))
 
     def names(self, shards: int) -> list[str | None]:
-        """Return the name of a store that each shard bears, if any."""
+        """Return the store name that each shard carries, or None for a shard without a name."""
         return [None if name is None else name.decode() for name in self.ask(range(shards), _name_of)]
 
     def name(self, shards: Sequence[int], name: str) -> None:
-        """Have those of some shards that bear no name bear one from now on."""
+        """Write a name to those of the given shards that carry none."""
         self.ask(shards, lambda shard: even_when_full("SET", keys.of_shard(shard, keys.NAME), name, "NX"))
 
     def _answers(self, requests: Sequence[Request]) -> list[Any]:
@@ -108,7 +117,7 @@ def _name_of(shard: int) -> tuple[str, str]:
 
 
 def _with_names(layout: Layout, command: Command) -> list[Request]:
-    """Return a command for each shard, and after each of them the question for the shard's name."""
+    """Return a command for each shard, each followed by a question for the shard's name."""
     return [
         Request.of(keys.prefix(shard), *words)
         for shard in range(layout.shards)
@@ -116,16 +125,19 @@ def _with_names(layout: Layout, command: Command) -> list[Request]:
     ]
 
 
-def _lost(layout: Layout, borne: Sequence[bytes | None]) -> list[int]:
-    """Return the shards that are not the store's own; none where its name is not known."""
-    name = layout.name.encode()
-    return [shard for shard, found in enumerate(borne) if name and found != name]
+def _lost(layout: Layout, shard_names: Sequence[bytes | None]) -> list[int]:
+    """Return the shards that do not belong to the store.
+
+    If the store's name is not known, there are none.
+    """
+    expected = layout.name.encode()
+    return [shard for shard, name in enumerate(shard_names) if expected and name != expected]
 
 
-def _require_own(layout: Layout, borne: Sequence[bytes | None]) -> None:
-    lost = _lost(layout, borne)
+def _require_own(layout: Layout, shard_names: Sequence[bytes | None]) -> None:
+    lost = _lost(layout, shard_names)
     if lost:
         raise StoreUnavailableError(
-            f"the store that this collector began with has lost {numbered(lost)}: emptied, or replaced by others; "
-            "bring the first ones back, or start the collector anew, which then says what there is to do"
+            f"the store that this collector started with has lost {numbered(lost)}: they were emptied or replaced; "
+            "bring the original ones back, or restart the collector, which then says what to do"
         )

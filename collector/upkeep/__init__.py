@@ -1,1 +1,1 @@
-"""What the service does by the clock: it closes windows, and deletes tallies that have been kept long enough."""
+"""Keeps a store in order: closes windows and retires tallies in time, upgrades on command."""

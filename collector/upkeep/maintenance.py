@@ -1,4 +1,7 @@
-"""What happens by the clock: windows close, and the append-only file is rewritten. Run once a deployment, or more."""
+"""What happens by the clock: windows close, and the append-only file is rewritten.
+
+It runs in every collector; several may run it on one store.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,12 @@ from collector.store.port import TallyStore
 from collector.store.windows import close_due_windows
 
 REWRITE_INTERVAL_S = 840.0
-"""14 minutes: with a tick of delay, uploads stay in order on disk for less than a quarter of an hour."""
+"""14 minutes. Even one tick late, uploads stay in order on disk for less than a quarter of an
+hour."""
 
 RETRY_INTERVAL_S = 30.0
-"""Seconds until a rewrite that failed is asked for again: a full disk is not helped by trying every second."""
+"""Seconds until a failed rewrite is tried again: trying every second does not help against a full
+disk."""
 
 TICK_S = 1.0
 
@@ -29,24 +34,24 @@ class Log(Protocol):
     """The store's append-only file, which holds uploads in order until it is rewritten."""
 
     def rewrite_log(self) -> bool:
-        """Begin a rewrite; return false if it could not begin now."""
+        """Begin a rewrite, and return whether it has begun."""
 
     def log_rewrite_failed(self) -> bool:
-        """Whether the last rewrite that began came to nothing."""
+        """Return whether the last rewrite failed."""
 
 
-class Seen(NamedTuple):
-    """What a look at the servers showed, as Health has it by these names."""
+class ServerState(NamedTuple):
+    """What a look at the servers showed. The fields have the names that they have in Health."""
 
     is_noted: bool = True
     memory_used: float = 0.0
 
 
 class Maintenance:
-    """Does the store's chores in a thread, until stopped.
+    """Does the store's chores in a thread, until it is stopped.
 
     Attributes:
-        health: what was last seen of the store.
+        health: the store's health when it was last looked at.
 
     """
 
@@ -56,17 +61,17 @@ class Maintenance:
         log: Log,
         *,
         grace_s: int,
-        every_tick: Callable[[], Seen] = Seen,
+        every_tick: Callable[[], ServerState] = ServerState,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Take what to look after; nothing happens before ``start``.
+        """Prepare the chores; nothing happens before ``start``.
 
         Args:
-            store: whose windows to close.
-            log: what to rewrite.
+            store: the store whose windows are closed.
+            log: the append-only file that is rewritten.
             grace_s: seconds after its end during which a window still takes reports.
-            every_tick: what else to look after, once a second; returns what it saw of the servers.
-            clock: Unix seconds.
+            every_tick: does further chores once a second, and returns the state of the servers.
+            clock: returns Unix seconds.
 
         """
         self._store = store
@@ -82,23 +87,24 @@ class Maintenance:
         self.health = Health(is_up=True, is_noted=True, open_windows=0, closed_windows=0)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End, and wait for the end."""
+        """Stop the thread, and wait until it has ended."""
         self._stopped.set()
         self._thread.join()
 
     def tick(self, monotonic_s: float) -> None:
         """Do what is due now.
 
-        A window that was closed by anybody (the clock, the command line, another collector) is a reason to rewrite.
+        The file is also rewritten after a window was closed, whoever closed it: the clock, the
+        command line or another collector.
         """
         try:
             self.health = self.health._replace(**self._every_tick()._asdict())
             self._look_after_windows()
-        finally:  # while a node of a cluster is away no window can close, but the files of the others must not wait
+        finally:  # no window can close while a cluster node is away, but the other nodes' files must not wait
             self._rewrite_when_due(monotonic_s)
 
     def _look_after_windows(self) -> None:
@@ -126,13 +132,13 @@ class Maintenance:
             try:
                 self.tick(time.monotonic())
             except Exception as error:  # noqa: BLE001 whatever it is, the next second may be better
-                # The embedded store is refused where it has lost something: it may not even run then.
+                # A ConfigError means that the embedded store has lost data, and may not even run.
                 is_up = not isinstance(error, (StoreUnavailableError, ConfigError))
                 if not failing:
-                    _log.warning("maintenance waits: %s", error, extra={} if is_up else Event.STORE_DOWN.extra)
+                    _log.warning("maintenance is suspended: %s", error, extra={} if is_up else Event.STORE_DOWN.extra)
                 failing = True
                 self.health = self.health._replace(is_up=is_up)
             else:
                 if failing:
-                    _log.info("maintenance goes on: the store answers", extra=Event.STORE_UP.extra)
+                    _log.info("maintenance continues: the store answers", extra=Event.STORE_UP.extra)
                 failing = False

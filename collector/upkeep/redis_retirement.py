@@ -1,8 +1,9 @@
-"""Tallies that go, on Redis or Valkey.
+"""Retires tallies on Redis or Valkey.
 
-Two steps, so that a reader never adds up what is half gone: first the names leave the index of every shard, then the
-counts go. A reader looks into the index again after it has read: what is still there was whole. A retirement that
-breaks off is finished by the next one, for the names of those that are going are kept until their counts have gone.
+It takes two steps, so that a reader never adds up half a tally. First the names leave the index of
+every shard; then the counts are deleted. A reader looks at the index again after reading: a tally
+that is still in it was complete. If a retirement breaks off, the next one finishes it, because
+names are kept until their counts are deleted.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collector.store.redis_store import RedisStore
 from collector.upkeep.retention import TallyName
 
 TAKE_OUT_OF_INDEX = """
--- KEYS: the shard's closed windows; its index of tallies; its windows with a tally; names that are going
+-- KEYS: the shard's closed windows; its index of tallies; its windows with a tally; names of tallies being retired
 -- ARGV: names of tallies
 for _, name in ipairs(ARGV) do
   local is_closed = redis.call('SISMEMBER', KEYS[1], string.match(name, '[^:]+$')) == 1
@@ -28,14 +29,14 @@ end
 """
 
 NAMES_A_SCRIPT = 1000
-"""A script holds up every upload meanwhile: a thousand names take about a millisecond."""
+"""A script holds up all uploads while it runs. A thousand names take about a millisecond."""
 
 
 class RedisRetirement:
     """Retires the tallies of a store; see Retirable."""
 
     def __init__(self, store: RedisStore) -> None:
-        """Take the store, which must be prepared."""
+        """Take a store that is prepared."""
         self._store = store
 
     def closed_windows(self) -> frozenset[str]:
@@ -44,7 +45,7 @@ class RedisRetirement:
 
     def tally_names(self) -> frozenset[TallyName]:
         """See Retirable."""
-        return frozenset(TallyName(*name.split(":")) for name in self._store.index())
+        return frozenset(TallyName(*name.split(":")) for name in self._store.handle.index())
 
     def retire(self, names: Collection[TallyName]) -> None:
         """See Retirable."""
@@ -58,14 +59,14 @@ class RedisRetirement:
         touched = [keys.of_shard(shard, name) for name in (keys.CLOSED, keys.TALLIES, keys.WINDOWS, keys.GOING)]
         for start in range(0, len(names), NAMES_A_SCRIPT):
             part = names[start : start + NAMES_A_SCRIPT]
-            self._store.run(shard, "EVAL", TAKE_OUT_OF_INDEX, len(touched), *touched, *part)
+            self._store.handle.run(shard, "EVAL", TAKE_OUT_OF_INDEX, len(touched), *touched, *part)
 
     def _forget_counts(self, shard: int) -> None:
         names = sorted(self._going(shard))
         for start in range(0, len(names), NAMES_A_SCRIPT):
             part = names[start : start + NAMES_A_SCRIPT]
-            self._store.run(shard, "UNLINK", *(keys.tally(shard, name) for name in part))
-            self._store.run(shard, "SREM", keys.of_shard(shard, keys.GOING), *part)
+            self._store.handle.run(shard, "UNLINK", *(keys.tally(shard, name) for name in part))
+            self._store.handle.run(shard, "SREM", keys.of_shard(shard, keys.GOING), *part)
 
     def _going(self, shard: int) -> set[str]:
-        return {name.decode() for name in self._store.run(shard, "SMEMBERS", keys.of_shard(shard, keys.GOING))}
+        return {name.decode() for name in self._store.handle.run(shard, "SMEMBERS", keys.of_shard(shard, keys.GOING))}

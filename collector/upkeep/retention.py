@@ -1,7 +1,8 @@
-"""How long tallies are kept: which are to go, by a metric's retention or by an operator's word. A port does it.
+"""How long tallies are kept, by their metrics' retention or an operator's command.
 
-Only closed windows can go. They stay closed: a report of one is refused for ever after, and cannot bring it back.
-Upload ids need no care: they expire by themselves, a day after their last window closed by the clock.
+Only tallies of closed windows are retired. The windows stay closed, so later reports of them are
+refused and cannot bring a tally back. Upload ids expire by themselves, a day after their last
+window closed by the clock.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from collector.config import DAY_S, HOUR_S
 from collector.errors import StoreUnavailableError
 
 RETRY_INTERVAL_S = 60.0
-"""Seconds until it is tried again: nobody waits for it."""
+"""Seconds until a failed retirement is tried again. Nobody waits for it."""
 
 _log = logging.getLogger(__name__)
 
 
 class TallyName(NamedTuple):
-    """Which tally.
+    """Identifies a tally.
 
     Attributes:
         metric: the metric's name.
-        edition: what the reports mean.
+        edition: the metric's edition, which says what the reports mean.
         window: the window's name.
 
     """
@@ -37,20 +38,26 @@ class TallyName(NamedTuple):
 
 
 class Retirable(Protocol):
-    """A store of which tallies can go; every method raises StoreUnavailableError where the store does not answer."""
+    """A store whose tallies can be retired.
+
+    Every method raises StoreUnavailableError if the store does not answer.
+    """
 
     def closed_windows(self) -> frozenset[str]:
-        """Return the names of the windows that were closed."""
+        """Return the names of the closed windows."""
 
     def tally_names(self) -> frozenset[TallyName]:
         """Return the names of all tallies."""
 
     def retire(self, names: Collection[TallyName]) -> None:
-        """Remove tallies of closed windows for good; whoever reads meanwhile sees a tally whole or not at all."""
+        """Delete tallies of closed windows for good.
+
+        A reader sees a tally complete or not at all.
+        """
 
 
 def before(store: Retirable, first_kept: Window) -> list[TallyName]:
-    """Return the tallies of closed windows that ended when a window began, or earlier."""
+    """Return the tallies of closed windows that ended before the first window to keep begins."""
     closed = store.closed_windows()
     return sorted(
         name
@@ -60,7 +67,7 @@ def before(store: Retirable, first_kept: Window) -> list[TallyName]:
 
 
 def expired(store: Retirable, registry: Registry, *, now_s: float, grace_s: int) -> list[TallyName]:
-    """Return the tallies of closed windows that are kept no longer, by what the registry says of their metrics."""
+    """Return the tallies of closed windows whose retention, as their metrics define it, is over."""
     days = {name: metric.retention_days for name, metric in registry.metrics.items() if metric.retention_days}
     closed = store.closed_windows() if days else frozenset()
     return sorted(
@@ -73,7 +80,7 @@ def expired(store: Retirable, registry: Registry, *, now_s: float, grace_s: int)
 
 
 class Retention:
-    """Retires what is kept no longer: a chore, called often, done at the start and hourly."""
+    """Retires tallies whose retention is over, once an hour however often it is called."""
 
     def __init__(
         self,
@@ -83,13 +90,13 @@ class Retention:
         grace_s: int,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Take what to look after.
+        """Prepare the chore.
 
         Args:
-            store: whose tallies.
-            registry: returns the definitions as they are now.
+            store: the store whose tallies are retired.
+            registry: returns the current registry.
             grace_s: seconds after its end during which a window still takes reports.
-            clock: Unix seconds.
+            clock: returns Unix seconds.
 
         """
         self._store = store
@@ -99,7 +106,7 @@ class Retention:
         self._next_s = float("-inf")
 
     def __call__(self) -> None:
-        """Retire what is due, unless that was done within the hour; try again soon where the store does not answer."""
+        """Retire what is due, once an hour; try again soon if the store does not answer."""
         now_s = self._clock()
         if now_s < self._next_s:
             return
@@ -108,7 +115,7 @@ class Retention:
             names = expired(self._store, self._registry(), now_s=now_s, grace_s=self._grace_s)
             if names:
                 self._store.retire(names)
-                _log.info("retired %s tallies that are kept no longer", len(names))
-        except StoreUnavailableError as error:  # the other chores, which close windows, must not wait for this one
-            _log.warning("tallies that are kept no longer stay for now: %s", error)
+                _log.info("retired %s tallies whose retention is over", len(names))
+        except StoreUnavailableError as error:  # the other chores close windows, and must not wait for this one
+            _log.warning("tallies whose retention is over stay for now: %s", error)
             self._next_s = now_s + RETRY_INTERVAL_S

@@ -1,0 +1,109 @@
+"""``hearsay-collector serve``: its options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from client_sdk.protocol import GRACE_S
+from collector.access import new_secret
+from collector.commands.options import (
+    cluster_option,
+    copies_option,
+    data_dir_option,
+    durability_option,
+    log_format_option,
+    redis_option,
+)
+from collector.commands.secret import read_secret
+from collector.config import DEFAULT_THREADS, HOUR_S, CollectorConfig, parse_bind, parse_size
+
+TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
+
+
+@click.command()
+@click.option("--registry", type=click.Path(path_type=Path), required=True, help="The file of definitions.")
+@click.option("--access", "access_file", type=click.Path(path_type=Path), help="The file of keys: who may do what.")
+@click.option("--read-token-file", type=click.Path(path_type=Path), help="A file that holds the read token.")
+@click.option("--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="Where to listen.")
+@data_dir_option
+@redis_option
+@cluster_option
+@durability_option
+@copies_option
+@click.option(
+    "--grace",
+    "grace_s",
+    type=int,
+    default=GRACE_S,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long after its end a window still takes reports.",
+)
+@click.option(
+    "--snapshot-interval",
+    "snapshot_interval_s",
+    type=int,
+    default=HOUR_S,
+    show_default=True,
+    metavar="SECONDS",
+    help="Minimum time between two looks at open windows.",
+)
+@click.option(
+    "--cors-origin",
+    "cors_origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Origin of web pages that may report; may be repeated.",
+)
+@click.option("--workers", type=int, default=1, show_default=True, help="Worker processes.")
+@click.option(
+    "--threads", type=int, default=DEFAULT_THREADS, show_default=True, help="Threads per worker that handle requests."
+)
+@click.option(
+    "--rename-app",
+    "renames_app",
+    is_flag=True,
+    help="Take over the store of an app that has a new name: the registry's.",
+)
+@log_format_option
+@click.option(
+    "--store-memory",
+    metavar="SIZE",
+    help="Memory that the embedded store may use, such as 2G; by default half of the machine's.",
+)
+@click.option("--metrics-bind", metavar="HOST:PORT", help="Where to serve Prometheus metrics; nowhere by default.")
+def serve(
+    bind: str,
+    metrics_bind: str | None,
+    store_memory: str | None,
+    read_token_file: Path | None,
+    **settings: Any,  # noqa: ANN401 each is typed by its option and by CollectorConfig
+) -> None:
+    """Run the service; it prints one line when it is ready.
+
+    Without --access anybody may report, and tallies are read with the token in the environment
+    variable HEARSAY_READ_TOKEN or in a file that --read-token-file or HEARSAY_READ_TOKEN_FILE
+    names. If there is no token, one is made and shown once.
+    """
+    from collector.service import serve as run  # noqa: PLC0415 saves the other commands 600 ms
+
+    host, port = parse_bind(bind)
+    metrics = None if metrics_bind is None else parse_bind(metrics_bind, "--metrics-bind")
+    memory_bytes = None if store_memory is None else parse_size(store_memory, "--store-memory")
+    token = read_secret(TOKEN_VARIABLE, read_token_file)
+    is_new = token is None and settings["access_file"] is None
+    token = new_secret() if is_new else token
+    config = CollectorConfig(
+        host=host,
+        port=port,
+        read_token=token,
+        metrics_bind=metrics,
+        store_memory_bytes=memory_bytes,
+        **settings,
+    )
+    if is_new:
+        click.echo(f"{TOKEN_VARIABLE} is not set; the read token of this run is: {token}", err=True)
+    run(config)

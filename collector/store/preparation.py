@@ -1,0 +1,59 @@
+"""Makes a store ready for use: its promise, its schema, its number of shards and its name."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+
+from collector.servers.command import even_when_full
+from collector.store import keys
+from collector.store.handle import StoreHandle
+from collector.store.schema import (
+    NAME_FIELD,
+    NAMED,
+    NAMED_FIELD,
+    SCHEMA,
+    SCHEMA_FIELD,
+    SHARDS_FIELD,
+    Purpose,
+    require_usable,
+)
+from collector.store.shard_identity import require_facts, shards_to_name
+
+NAME_BYTES = 8
+"""Enough that no two stores have the same name."""
+
+
+def prepare(store: StoreHandle, purpose: Purpose = Purpose.USE) -> None:
+    """Agree on schema and shards, and make sure that every server keeps the promise.
+
+    Raises:
+        ConfigError: if the store has another schema, is too old, cannot keep the promise, holds
+            part of a backup, or has lost shards.
+        StoreUnavailableError: if the store does not answer.
+
+    """
+    store.expect_any()
+    store.require_promise()
+    shard_names = store.shard_names(store.shards_of_new)
+    require_facts(store.facts(), shard_names)
+    for field, value in (
+        (SCHEMA_FIELD, SCHEMA),
+        (SHARDS_FIELD, store.shards_of_new),
+        (NAME_FIELD, secrets.token_hex(NAME_BYTES)),
+    ):
+        store.run_on_facts(*even_when_full("HSETNX", keys.STORE, field, value))
+    facts = store.facts()
+    require_usable(facts, purpose)
+    _name_all_shards(store, facts)
+    store.adopt({**facts, NAMED_FIELD: NAMED})
+
+
+def _name_all_shards(store: StoreHandle, facts: Mapping[str, str]) -> None:
+    """Write the store's name to every shard, unless some have had it and lost it.
+
+    Another collector may do the same at the same time: both write the same name.
+    """
+    unnamed = shards_to_name(facts, store.shard_names(int(facts[SHARDS_FIELD])))
+    store.name_shards(unnamed, facts[NAME_FIELD])
+    store.run_on_facts(*even_when_full("HSET", keys.STORE, NAMED_FIELD, NAMED))
