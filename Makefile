@@ -4,7 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test lint bench faults programs assets screenshots clean
+# Tests start hundreds of processes: each would compile this project's modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: setup demo check test lint architecture bench faults programs assets screenshots clean
 
 setup: $(READY)
 
@@ -23,6 +26,10 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The daily loop: what most mistakes are seen by, within 90 seconds.
+check: lint
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile tests/unit tests/architecture
+
 test: lint programs
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
@@ -33,6 +40,9 @@ programs:
 	@for name in $(PROGRAMS); do command -v $$name >/dev/null || missing="$$missing $$name"; done; \
 	test -z "$$missing" || test "$$(id -u)" != 0 || \
 	{ apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing; }
+
+architecture: setup
+	$(BIN)/python -m tools.architecture
 
 assets: setup
 	$(BIN)/python -m tools.fetch_assets

@@ -44,9 +44,9 @@ def measure_hostile() -> str:
 def _left(server: Any, store: RedisStore, kind: Kind) -> float:
     server.flushall()
     store.prepare()
-    store.count_all([judged(HONEST.made(0))])
+    store.count_all([judged(HONEST.make(0))])
     before = held_bytes(server)
     numbers = iter(range(UPLOADS))
     while batch := list(islice(numbers, MAX_BULK_UPLOADS)):
-        store.count_all([judged(kind.made(number)) for number in batch])
+        store.count_all([judged(kind.make(number)) for number in batch])
     return (held_bytes(server) - before) / UPLOADS

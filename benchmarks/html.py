@@ -8,21 +8,21 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from statistics import median
 from typing import Final
 
+from msgspec.structs import replace
 from playwright.sync_api import Browser
 
 from benchmarks import many_windows
 from benchmarks.results import spread, table, verdict
-from client_sdk.protocol import Registry, Window
+from client_sdk.protocol import Registry
 from estimator.estimates.metric import estimate
-from estimator.render.html import as_html
+from estimator.render.html.document import as_html
+from estimator.report.highlights import highlights_of
 from estimator.report.report import make_report
-from estimator.results.report import Report
 from estimator.tallies.tally import Tally, decode
 from tests.support.devices.definitions import (
     BOOLEAN,
@@ -157,11 +157,12 @@ def write_every_kind(page: Path) -> tuple[float, float]:
     Every question is estimated in one window, which stands for all of them: what is measured is the page.
     """
     registry = Registry.parse(every_kind())
-    one = make_report(registry, decode(tallies(registry, range(1)).splitlines()))
-    windows = [Window.parse((date(2026, 8, 1) + timedelta(day)).isoformat()) for day in range(many_windows.WINDOWS)]
-    metrics = tuple(replace(found, window=window) for found in one.metrics for window in windows)
+    report = make_report(registry, decode(tallies(registry, range(1)).splitlines()))
+    windows = [(date(2026, 8, 1) + timedelta(day)).isoformat() for day in range(many_windows.WINDOWS)]
+    metrics = tuple(replace(estimated, window=window) for estimated in report.metrics for window in windows)
     started = time.perf_counter()
-    page.write_text(as_html(Report(one.confidence, metrics, ()), registry), encoding="utf-8")
+    of_all = replace(report, metrics=metrics, highlights=highlights_of(metrics, registry.metrics))
+    page.write_text(as_html(of_all, registry), encoding="utf-8")
     written = time.perf_counter() - started
     return median(histogram_seconds(registry)), written
 

@@ -12,8 +12,8 @@ from benchmarks.collector import ROUNDS
 from benchmarks.results import spread, table, verdict
 from client_sdk.protocol import Verdict
 from collector.http.latency import with_latency
-from collector.monitoring.counters import Counters, new_sheet
-from collector.store.port import Counted
+from collector.monitoring.counters import WorkerCounters, new_sheet
+from collector.store.port import CountedUpload
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CALLS = 200_000
 GOAL_US = 5.0
 
-COUNTED = Counted(Verdict(4), is_duplicate=False)
+COUNTED = CountedUpload(Verdict(4), is_duplicate=False)
 REQUEST = {"REQUEST_METHOD": "POST", "PATH_INFO": "/v1/reports"}
 
 
@@ -31,7 +31,7 @@ def measure_metrics() -> str:
     def bare(_: object, __: object) -> Iterable[bytes]:
         return []
 
-    counters = Counters(new_sheet())
+    counters = WorkerCounters(new_sheet())
 
     def counting(_: object, __: object) -> Iterable[bytes]:
         counters.add_counted(COUNTED)

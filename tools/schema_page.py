@@ -1,28 +1,59 @@
-"""The page on what a report holds, from its JSON Schema and its columns: ``python -m tools.schema_page``."""
+"""The JSON Schema of a report, and the page on it, from the code's own records: ``python -m tools.schema_page``."""
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
-from estimator.formats import rows
-from estimator.formats.row import SCHEMA
+import msgspec
+
+from estimator.results import central, changes, clusters, distribution, estimate, joint, metric, poisoning, pooled, row
+from estimator.results import report as whole
+from estimator.results.report import SCHEMA, Report
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "report-schema.md"
-SCHEMA_FILE: Final = ROOT / "estimator" / "render" / "report.schema.json"
+SCHEMA_FILE: Final = ROOT / "estimator" / "formats" / "report.schema.json"
+
+MODULES: Final = (whole, metric, estimate, distribution, joint, changes, pooled, clusters, central, poisoning)
+"""The modules of what a report holds."""
+
+NOT_IN_JSON: Final = "highlights"
 
 TYPE_WORDS: Final = {str: "text", bool: "truth value", int: "whole number", float: "number"}
+
+OF_A_REHEARSAL: Final[dict[str, Any]] = {
+    "truth": {"type": ["number", "null"], "description": "of a rehearsal: what is true; null without any device"},
+    "holds": {"type": ["boolean", "null"], "description": "of a rehearsal: whether the interval holds the truth"},
+}
+COVERAGES: Final = ("coverage", "resampled_coverage")
+COVERAGE: Final[dict[str, Any]] = {
+    "title": "Coverage",
+    "description": "How often intervals held the truth in a rehearsal.",
+    "type": "object",
+    "properties": {
+        "rounds": {"type": "integer", "description": "how many times everything was drawn anew"},
+        "population": {"type": "number", "description": "of the population: what an interval promises"},
+        "noise_alone": {"type": "number", "description": "of the same devices each time"},
+    },
+    "required": ["rounds", "population", "noise_alone"],
+    "additionalProperties": False,
+}
 
 HEAD: Final = f"""\
 # What a report holds
 
 Schema {SCHEMA}. A field that is added, removed or changes its meaning makes another number; readers refuse numbers and
-fields that they do not know. This page is made from [`report.schema.json`](../estimator/render/report.schema.json), a
-JSON Schema that every report is tested against, and from the columns of the code:
-`python -m tools.schema_page`.
+fields that they do not know. `estimator.load_report` also reads the two schemas before it. This page and
+[`report.schema.json`](../estimator/formats/report.schema.json), a JSON Schema that every report is tested against, are
+made from the code's own records: `python -m tools.schema_page`.
+
+Every figure has the same names: `estimate` is unbiased, `standard_error` is its own, `low` and `high` are the ends of
+its interval, `maximum_likelihood` is the likeliest value among those that are possible.
 
 ## JSON
 
@@ -33,40 +64,108 @@ TABLE_HEAD: Final = """\
 
 ## CSV, Parquet, frames
 
-`report --format csv`, `report --format parquet`, `to_pandas()` and `to_polars()` have the same columns, a row for each
-thing that was estimated. What is missing is an empty field in CSV, null in Parquet and polars, NaN or NA in pandas.
-Truth values are `true` and `false` in CSV; a pair stands as `first, second`. The metadata of a Parquet file hold the
-schema's number as `hearsay.schema`.
+`report --format csv`, `report --format parquet`, `estimator.to_pandas(report)` and `estimator.to_polars(report)` have
+the same columns, a row for each thing that was estimated. What is missing is an empty field in CSV, null in Parquet and
+polars, NaN or NA in pandas. Truth values are `true` and `false` in CSV; a pair stands as `first, second`. The metadata
+of a Parquet file hold the schema's number as `hearsay.schema`.
 
 | column | holds | |
 | --- | --- | --- |
 """
 
 STATISTICS_HEAD: Final = """
-| statistic | is the estimate of |
+| statistic | what it is |
 | --- | --- |
 """
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a report."""
-    read: dict[str, Any] = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
-    return read
+    """Return the JSON Schema of a report, and of a rehearsal, which adds what is said to be of a rehearsal."""
+    shares = {"type": "array", "items": {"$ref": "#/$defs/Share"}}
+    (made,), definitions = msgspec.json.schema_components((Report,), schema_hook=lambda _: shares)
+    del made
+    definitions.pop("Highlight")
+    definitions.pop("Precision")
+    for name, definition in definitions.items():
+        _describe(definition, _record(name))
+    report = definitions.pop("Report")
+    del report["properties"][NOT_IN_JSON]
+    report["properties"] = {
+        "schema": {"const": SCHEMA, "description": "the number of this schema"},
+        "seed": {"type": "integer", "description": "of a rehearsal: of everything random in it"},
+    } | report["properties"]
+    report["required"].insert(0, "schema")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **report,
+        "title": "A report of hearsay-estimator",
+        "$defs": _with_rehearsals(definitions),
+    }
+
+
+def _with_rehearsals(definitions: dict[str, Any]) -> dict[str, Any]:
+    for name in ("Estimate", "Share", "Resampled", "Quantile", "Bin"):
+        definitions[name]["properties"] |= OF_A_REHEARSAL
+    for name in ("MetricEstimate", "Skipped"):
+        definitions[name]["properties"]["window"]["type"] = ["string", "null"]
+        definitions[name]["properties"]["window"]["description"] += " Null in a rehearsal, which has none."
+    described = {"description": "of a rehearsal with rounds: how often intervals held the truth; else null"}
+    coverage = {"anyOf": [{"$ref": "#/$defs/Coverage"}, {"type": "null"}]} | described
+    definitions["MetricEstimate"]["properties"] |= dict.fromkeys(COVERAGES, coverage)
+    return definitions | {"Coverage": COVERAGE}
+
+
+def _record(name: str) -> type:
+    (record, *_) = (getattr(module, name) for module in MODULES if hasattr(module, name))
+    assert isinstance(record, type)  # noqa: S101 the schema names classes
+    return record
+
+
+def _describe(definition: dict[str, Any], record: type) -> None:
+    """Put the words of a record's docstring beside its fields, which may be named otherwise in JSON."""
+    words: dict[str, str] = {}
+    for parent in reversed(record.__mro__):
+        words |= _attributes(inspect.getdoc(parent) or "")
+    encoded = dict(zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True))  # type: ignore[attr-defined]
+    definition["description"] = (inspect.getdoc(record) or "").partition("\n")[0]
+    for field, name in encoded.items():
+        if field in words:
+            definition["properties"][name]["description"] = words[field]
+        definition["properties"][name].pop("default", None)
+
+
+def _attributes(docstring: str) -> dict[str, str]:
+    """Return what the section of attributes says of each."""
+    _, _, section = docstring.partition("Attributes:\n")
+    found: dict[str, str] = {}
+    name = ""
+    for line in section.splitlines():
+        match = re.fullmatch(r"    (\w+): (.*)", line)
+        if match:
+            name = match[1]
+            found[name] = match[2]
+        elif name and line.startswith("        "):
+            found[name] += f" {line.strip()}"
+    return found
 
 
 def page() -> str:
     """Return the page in Markdown."""
     document = schema()
     sections = [_section("the report", document)]
-    sections += [_section(name, one) for name, one in document["$defs"].items()]
+    sections += [_section(name, definition) for name, definition in document["$defs"].items()]
     return HEAD + "".join(sections) + TABLE_HEAD + "".join(_columns()) + STATISTICS_HEAD + "".join(_statistics())
 
 
-def _section(name: str, one: Mapping[str, Any]) -> str:
-    lines = [f"\n### {name.replace('_', ' ')}\n", f"\n{one['description']}\n"]
-    if "properties" in one:
-        lines += ["\n| field | holds | |\n| --- | --- | --- |\n"]
-        lines += [_field(field, says, one["required"]) for field, says in one["properties"].items()]
+def schema_text() -> str:
+    """Return the JSON Schema as a file."""
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _section(name: str, definition: Mapping[str, Any]) -> str:
+    lines = [f"\n### {name}\n", f"\n{definition['description']}\n"]
+    lines += ["\n| field | holds | |\n| --- | --- | --- |\n"]
+    lines += [_field(field, says, definition["required"]) for field, says in definition["properties"].items()]
     return "".join(lines)
 
 
@@ -77,28 +176,28 @@ def _field(name: str, says: Mapping[str, Any], required: list[str]) -> str:
 
 def _type(says: Mapping[str, Any]) -> str:
     if "$ref" in says:
-        name = says["$ref"].rpartition("/")[2].replace("_", " ")
-        return f"[{name}](#{name.replace(' ', '-')})"
+        name = says["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
     if "anyOf" in says:
-        return " or ".join(_type(one) for one in says["anyOf"])
+        return " or ".join(dict.fromkeys(_type(each) for each in says["anyOf"]))
     if "const" in says:
         return f"`{json.dumps(says['const'])}`"
     if "enum" in says:
-        return ", ".join(f"`{one}`" for one in says["enum"])
+        return ", ".join(f"`{each}`" for each in says["enum"])
     if says["type"] == "array":
-        return f"list of {_type(says['items'])}"
+        return f"list of {_type(says['items'])}" if says.get("items") else "list"
     return " or ".join([says["type"]] if isinstance(says["type"], str) else says["type"])
 
 
 def _columns() -> Iterator[str]:
-    for name, hint in get_type_hints(rows.Row, include_extras=True).items():
-        yield f"| `{name}` | {TYPE_WORDS[rows.TYPES[name]]} | {hint.__metadata__[0]} |\n"
+    for name, hint in get_type_hints(row.Row, include_extras=True).items():
+        yield f"| `{name}` | {TYPE_WORDS[row.TYPES[name]]} | {hint.__metadata__[0]} |\n"
 
 
 def _statistics() -> Iterator[str]:
-    yield from (f"| `{name}` | {says} |\n" for name, says in rows.STATISTICS.items())
+    yield from (f"| `{name}` | {says} |\n" for name, says in row.STATISTICS.items())
 
 
 if __name__ == "__main__":
-    PAGE.parent.mkdir(exist_ok=True)
+    SCHEMA_FILE.write_text(schema_text(), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")

@@ -159,7 +159,7 @@ def rows(metric: Mapping[str, Any], truths: list[Any]) -> Iterator[tuple[str, fl
     for entry in metric["estimates"]:
         if entry["value"] is not False:  # the share of no is one less the share of yes: one interval, not two
             label = "yes" if entry["value"] is True else entry["value"]
-            yield label, truths.count(entry["value"]) / len(truths), entry["share"], entry
+            yield label, truths.count(entry["value"]) / len(truths), entry["estimate"], entry
 
 
 if __name__ == "__main__":

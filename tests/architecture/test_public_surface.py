@@ -37,7 +37,7 @@ def test_the_public_names_of_the_estimator_are_there_and_say_what_they_are() -> 
 
 def test_the_example_of_the_estimator_uses_public_names() -> None:
     used = set(re.findall(r"estimator\.(\w+)\(", estimator.__doc__ or ""))
-    assert used == {"estimate", "load_report"} <= set(estimator.__all__)
+    assert used == {"estimate", "load_report", "to_pandas"} <= set(estimator.__all__)
 
 
 def test_importing_the_estimator_imports_nothing_heavy() -> None:

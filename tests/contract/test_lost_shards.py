@@ -1,4 +1,4 @@
-"""A shard that was emptied or replaced is noticed wherever it lies: nothing is counted there, and no zeros are read."""
+"""A shard that was emptied or replaced is noticed: nothing is counted there or read as zero."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from client_sdk.protocol import Verdict, Window
 from collector.backup.export import backup
 from collector.backup.redis_archive import RedisArchive
 from collector.backup.restore import check, restore
-from collector.check.store import Finding, Level, check_store
+from collector.check.result import CheckResult, Level
+from collector.check.store import check_store
 from collector.durability import ON_DISK
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.store import keys
@@ -32,7 +33,7 @@ WINDOW = Window.parse(TODAY)
 
 @dataclass
 class Emptied:
-    """A store that is emptied behind its back.
+    """A store that is emptied while it is used.
 
     Attributes:
         store: ready.
@@ -66,7 +67,7 @@ def emptied(request: pytest.FixtureRequest) -> Iterator[Emptied]:
 
 @dataclass
 class Halved:
-    """A store on a cluster that one master is emptied of.
+    """A store on a cluster, one master of which is emptied.
 
     Attributes:
         store: in which every shard has counted an upload, and one window was closed early.
@@ -104,19 +105,20 @@ def halved(request: pytest.FixtureRequest, cluster: Cluster) -> Iterator[Halved]
 
 
 def said(store: RedisStore, level: Level) -> list[str]:
-    return [finding.text for finding in findings(store) if finding.level is level]
+    return [result.text for result in results(store) if result.level is level]
 
 
-def findings(store: RedisStore) -> list[Finding]:
-    return [one for one in check_store(store, ON_DISK, REGISTRY) if one.what in ("schema", "shards", "editions")]
+def results(store: RedisStore) -> list[CheckResult]:
+    subjects = ("schema", "shards", "editions")
+    return [result for result in check_store(store.handle, ON_DISK, REGISTRY) if result.subject in subjects]
 
 
 def read_all(store: RedisStore) -> list[Callable[[], Any]]:
-    """Return everything that is read of a store, and its end."""
+    """Return every way to read a store, and one to close a window."""
     return [
         store.closed_windows,
         store.tallied_windows,
-        store.index,
+        store.handle.index,
         lambda: list(store.closed_tallies(frozenset({TODAY}))),
         lambda: store.open_snapshot(60, frozenset(), NOON),
         lambda: b"".join(backup(RedisArchive(store), None, lambda _: None)),
@@ -128,9 +130,9 @@ def test_a_store_that_is_emptied_under_open_connections_counts_nothing_and_shows
     first, second = judged(of_shard(0)), judged(of_shard(0))
     assert emptied.store.count(first).verdict == Verdict(1)
     emptied.empty()
-    for one in (first, second):
+    for judgement in (first, second):
         with pytest.raises(StoreUnavailableError, match=NOT_THE_STORE):
-            emptied.store.count(one)
+            emptied.store.count(judgement)
     assert {type(outcome) for outcome in emptied.store.count_all([first, second])} == {StoreUnavailableError}
     for read in (emptied.store.require_writable, *read_all(emptied.store)[:-1]):
         with pytest.raises(StoreUnavailableError, match="has lost shard"):
@@ -177,7 +179,7 @@ def test_a_store_that_was_emptied_on_purpose_is_a_new_one_for_who_starts_then(em
     emptied.empty()
     store = emptied.anew()
     assert said(store, Level.OK) == ["the store is new"]
-    assert store.facts() == {}
+    assert store.handle.facts() == {}
     store.prepare()
     assert store.layout.name != emptied.store.layout.name
     assert store.count(judged(of_shard(0))).verdict == Verdict(1)
@@ -187,7 +189,7 @@ def test_a_store_that_was_emptied_on_purpose_is_a_new_one_for_who_starts_then(em
 def test_a_store_whose_first_start_was_broken_off_is_new(emptied: Emptied) -> None:
     emptied.empty()
     store = emptied.anew()
-    store.tell("HSET", keys.STORE, "schema", SCHEMA)
+    store.handle.run_on_facts("HSET", keys.STORE, "schema", SCHEMA)
     assert said(store, Level.OK) == ["the store is new"]
     store.prepare()
     assert said(store, Level.FAILED) == []
@@ -196,13 +198,13 @@ def test_a_store_whose_first_start_was_broken_off_is_new(emptied: Emptied) -> No
 
 def test_shards_of_a_store_from_before_names_get_them_at_the_next_start(emptied: Emptied) -> None:
     emptied.store.count(judged(of_shard(0)))
-    emptied.store.tell("HDEL", keys.STORE, "named")
+    emptied.store.handle.run_on_facts("HDEL", keys.STORE, "named")
     for shard in range(emptied.store.shards):
-        emptied.store.run(shard, "UNLINK", keys.of_shard(shard, keys.NAME))
+        emptied.store.handle.run(shard, "UNLINK", keys.of_shard(shard, keys.NAME))
     store = emptied.anew()
     (warning,) = said(store, Level.WARNING)
     assert "would not be noticed yet" in warning
-    assert store.shard_names(store.shards) == [None] * store.shards
+    assert store.handle.shard_names(store.shards) == [None] * store.shards
     store.prepare()
     assert said(store, Level.WARNING) == []
     assert store.count(judged(of_shard(0))).verdict == Verdict(1)
@@ -212,12 +214,12 @@ def test_shards_of_a_store_from_before_names_get_them_at_the_next_start(emptied:
 
 def test_naming_that_was_broken_off_is_finished_and_hides_no_loss_afterwards(emptied: Emptied) -> None:
     store = emptied.anew()
-    store.tell("HDEL", keys.STORE, "named")
-    store.run(0, "UNLINK", keys.of_shard(0, keys.NAME))
-    assert accept_lost_shards(store) == []
+    store.handle.run_on_facts("HDEL", keys.STORE, "named")
+    store.handle.run(0, "UNLINK", keys.of_shard(0, keys.NAME))
+    assert accept_lost_shards(store.handle) == []
     store.prepare()
-    assert set(store.shard_names(store.shards)) == {store.layout.name}
-    store.run(0, "UNLINK", keys.of_shard(0, keys.NAME))
+    assert set(store.handle.shard_names(store.shards)) == {store.layout.name}
+    store.handle.run(0, "UNLINK", keys.of_shard(0, keys.NAME))
     with pytest.raises(ConfigError, match=r"lost shard 0, with.*accept-loss"):
         store.prepare()
     assert "lost shard 0, with" in said(store, Level.FAILED)[0]
@@ -246,9 +248,9 @@ def test_a_part_of_a_cluster_that_was_lost_is_named_at_the_start_and_can_be_give
         assert numbered(halved.lost) in said(started, Level.FAILED)[0]
         started.disconnect()
     giving_up = halved.anew()
-    accepted = accept_lost_shards(giving_up)
+    accepted = accept_lost_shards(giving_up.handle)
     assert numbered(halved.lost) in accepted[0]
-    assert accept_lost_shards(giving_up) == []
+    assert accept_lost_shards(giving_up.handle) == []
     giving_up.prepare()
     giving_up.disconnect()
     assert halved.store.closed_windows() == {"2026-11-19"}
@@ -262,11 +264,11 @@ def test_a_part_of_a_cluster_that_was_lost_is_named_at_the_start_and_can_be_give
 def test_facts_that_an_older_collector_wrote_in_the_place_of_lost_ones_are_put_right(halved: Halved) -> None:
     halved.empty()
     started = halved.anew()
-    started.tell("UNLINK", keys.STORE)
-    started.tell("HSET", keys.STORE, "schema", SCHEMA, "shards", 64, "name", "drawn anew")
-    with pytest.raises(ConfigError, match=f"another store's name is borne by {numbered(halved.kept)}"):
+    started.handle.run_on_facts("UNLINK", keys.STORE)
+    started.handle.run_on_facts("HSET", keys.STORE, "schema", SCHEMA, "shards", 64, "name", "drawn anew")
+    with pytest.raises(ConfigError, match=f"another store's name is on {numbered(halved.kept)}"):
         started.prepare()
-    assert len(accept_lost_shards(started)) == 2
+    assert len(accept_lost_shards(started.handle)) == 2
     started.prepare()
     assert started.layout.name == halved.store.layout.name
     started.disconnect()

@@ -1,4 +1,4 @@
-"""A store behind TLS: it is used if it and the collector show the right certificates, and not otherwise."""
+"""A store behind TLS is used only if it and the collector show the right certificates."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_store_is_used_by_tls_only_with_the_right_certificates(
 
 
 def require_unreachable(url: str, reason: str = "") -> None:
-    """Fail unless the store cannot be reached for that reason, and the password is not told."""
+    """Fail unless the store is unreachable for that reason, and the password stays hidden."""
     store = RedisStore(url)
     with pytest.raises(StoreUnavailableError, match=f"cannot be reached.*{reason}") as caught:
         store.require_writable()

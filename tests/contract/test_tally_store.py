@@ -19,7 +19,7 @@ from collector.errors import QuotaExceededError
 from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S, Allowance
 from collector.store import keys
 from collector.store.count_script import COUNTABLE_NOW
-from collector.store.port import Counted, TallyStore
+from collector.store.port import CountedUpload, TallyStore
 from collector.store.redis_store import RedisStore
 from collector.store.schema import SCHEMA
 from tests.support.services.cluster import Cluster
@@ -123,7 +123,7 @@ def test_an_upload_of_which_a_window_lay_in_the_future_is_counted_once_when_that
 
 
 OLDER = replace(REGISTRY, metrics={name: metric for name, metric in REGISTRY.metrics.items() if name != "os"})
-"""A registry from before a question was asked."""
+"""A registry from before a metric was added."""
 
 
 def test_an_upload_of_which_nothing_was_counted_is_judged_anew(store: TallyStore) -> None:
@@ -132,8 +132,10 @@ def test_an_upload_of_which_nothing_was_counted_is_judged_anew(store: TallyStore
         early = store.count(judged(sent, registry=OLDER))
         assert early.verdict == Verdict(2, ((0, Refusal.UNKNOWN_METRIC), (1, Refusal.UNKNOWN_METRIC)))
         assert not early.is_duplicate
-    assert [store.count(judged(sent)) for _ in range(2)] == [Counted(Verdict(2), again) for again in (False, True)]
-    assert store.count(judged(sent, registry=OLDER)) == Counted(Verdict(2), is_duplicate=True)
+    assert [store.count(judged(sent)) for _ in range(2)] == [
+        CountedUpload(Verdict(2), is_duplicate) for is_duplicate in (False, True)
+    ]
+    assert store.count(judged(sent, registry=OLDER)) == CountedUpload(Verdict(2), is_duplicate=True)
     assert counts(store) == {("os", TODAY): (0, 0, 1, 1)}
 
 
@@ -143,8 +145,10 @@ def test_what_was_refused_of_an_upload_is_refused_for_what_holds_now_and_never_c
     sent = upload(report("os", 2), report(), report("os", 9))
     first = store.count(judged(sent, registry=OLDER)).verdict
     assert first == Verdict(3, ((0, Refusal.UNKNOWN_METRIC), (2, Refusal.UNKNOWN_METRIC)))
-    again = store.count(judged(sent))
-    assert again == Counted(Verdict(3, ((0, COUNTABLE_NOW), (2, Refusal.SYMBOL_OUT_OF_RANGE))), is_duplicate=True)
+    second = store.count(judged(sent))
+    assert second == CountedUpload(
+        Verdict(3, ((0, COUNTABLE_NOW), (2, Refusal.SYMBOL_OUT_OF_RANGE))), is_duplicate=True
+    )
     assert COUNTABLE_NOW.retryable
     assert counts(store) == {("dark_mode", TODAY): (0, 1)}
 
@@ -158,7 +162,7 @@ ATTEMPTS = 6
 def test_whatever_clocks_and_registries_judge_its_attempts_each_report_of_an_upload_is_counted_once_at_most(
     store: TallyStore, seed: int
 ) -> None:
-    """Clocks go back by a week, registries differ, windows begin and end: what is accepted first is ever after."""
+    """Clocks go back a week, registries differ, windows end: the first verdict stands."""
     seeded = Random(seed)  # noqa: S311 clocks are no secret
     expected: Counter[tuple[str, str]] = Counter()
     for _ in range(40):
@@ -195,7 +199,10 @@ def test_windows_that_were_closed_early_are_refused_in_many_uploads_at_once(stor
     store.close(Window.parse("2026-W46"))
     late = Verdict(3, ((0, Refusal.WINDOW_CLOSED), (2, Refusal.SYMBOL_OUT_OF_RANGE)))
     first = Verdict(3, ((2, Refusal.SYMBOL_OUT_OF_RANGE),))
-    assert store.count_all(sent) == [Counted(first, is_duplicate=True), *[Counted(late, is_duplicate=False)] * 2]
+    assert store.count_all(sent) == [
+        CountedUpload(first, is_duplicate=True),
+        *[CountedUpload(late, is_duplicate=False)] * 2,
+    ]
     store.close(Window.parse("2026-W47"))
     assert [counted.verdict for counted in store.count_all(sent)] == [first, late, late]  # type: ignore[union-attr]
     assert counts(store) == {("dark_mode", TODAY): (0, 1), ("plan", "2026-W47"): (3, 0)}
@@ -204,7 +211,7 @@ def test_windows_that_were_closed_early_are_refused_in_many_uploads_at_once(stor
 def test_sixteen_threads_with_the_same_upload_count_it_once(store: TallyStore) -> None:
     sent = [upload(report(symbol=1), report("os", 2)) for _ in range(20)]
     with ThreadPoolExecutor(16) as pool:
-        outcomes = list(pool.map(store.count, [judged(one) for one in sent for _ in range(16)]))
+        outcomes = list(pool.map(store.count, [judged(each) for each in sent for _ in range(16)]))
     assert {counted.verdict for counted in outcomes} == {Verdict(2)}
     assert sum(not counted.is_duplicate for counted in outcomes) == len(sent)
     assert counts(store) == {("dark_mode", TODAY): (0, 20), ("os", TODAY): (0, 0, 20, 0)}
@@ -282,9 +289,11 @@ def test_an_upload_that_comes_again_is_told_from_the_first(store: TallyStore) ->
 
 def test_many_uploads_have_their_outcomes_in_order(store: TallyStore) -> None:
     uploads = [judged(upload(*[report("os", 2)] * (1 + index % 5))) for index in range(100)]
-    assert store.count_all(uploads) == [Counted(Verdict(1 + index % 5), is_duplicate=False) for index in range(100)]
+    assert store.count_all(uploads) == [
+        CountedUpload(Verdict(1 + index % 5), is_duplicate=False) for index in range(100)
+    ]
     assert store.count_all(uploads[::-1]) == [
-        Counted(Verdict(1 + index % 5), is_duplicate=True) for index in reversed(range(100))
+        CountedUpload(Verdict(1 + index % 5), is_duplicate=True) for index in reversed(range(100))
     ]
     assert store.count_all([]) == []
     assert counts(store) == {("os", TODAY): (0, 0, 300, 0)}
@@ -292,7 +301,9 @@ def test_many_uploads_have_their_outcomes_in_order(store: TallyStore) -> None:
 
 def test_an_upload_that_comes_twice_at_once_is_counted_once(store: TallyStore) -> None:
     sent = judged(upload())
-    assert store.count_all([sent, sent]) == [Counted(Verdict(1), is_duplicate=again) for again in (False, True)]
+    assert store.count_all([sent, sent]) == [
+        CountedUpload(Verdict(1), is_duplicate=is_second) for is_second in (False, True)
+    ]
     assert counts(store) == {("dark_mode", TODAY): (0, 1)}
 
 
@@ -305,7 +316,7 @@ def test_an_allowance_is_used_up_by_the_reports_that_count(store: TallyStore) ->
     full = upload(*[report()] * 64, *[report("os", 9)] * 5)
     sent = [judged(full._replace(id=f"{index:032x}"))._replace(allowance=own) for index in range(512)]
     outcomes = store.count_all(sent)
-    assert [type(outcome) for outcome in outcomes] == [Counted] * 256 + [QuotaExceededError] * 256
+    assert [type(outcome) for outcome in outcomes] == [CountedUpload] * 256 + [QuotaExceededError] * 256
     assert counts(store) == {("dark_mode", TODAY): (0, own.limit)}
 
 
@@ -314,12 +325,12 @@ def test_an_upload_over_its_allowance_is_not_remembered_and_one_that_comes_again
 ) -> None:
     own, tomorrow, other = Allowance("app", 1, LATER), Allowance("app", 1, LATER + 86_400), Allowance("b", 1, LATER)
     first, second, third = [judged(upload(upload_id=f"{index:032x}")) for index in (0, 64, 128)]
-    assert store.count(first._replace(allowance=own)) == Counted(Verdict(1), is_duplicate=False)
-    assert store.count(first._replace(allowance=own)) == Counted(Verdict(1), is_duplicate=True)
+    assert store.count(first._replace(allowance=own)) == CountedUpload(Verdict(1), is_duplicate=False)
+    assert store.count(first._replace(allowance=own)) == CountedUpload(Verdict(1), is_duplicate=True)
     with pytest.raises(QuotaExceededError):
         store.count(second._replace(allowance=own))
-    assert store.count(second._replace(allowance=tomorrow)) == Counted(Verdict(1), is_duplicate=False)
-    assert store.count(third._replace(allowance=other)) == Counted(Verdict(1), is_duplicate=False)
+    assert store.count(second._replace(allowance=tomorrow)) == CountedUpload(Verdict(1), is_duplicate=False)
+    assert store.count(third._replace(allowance=other)) == CountedUpload(Verdict(1), is_duplicate=False)
     assert counts(store) == {("dark_mode", TODAY): (0, 3)}
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from client_sdk.protocol import Upload, Window, WindowKind
-from collector.backup.format import Bucket, Closed, End, Header, decode, encode
+from collector.backup.format import Bucket, ClosedWindows, End, Header, decode, encode
 from collector.backup.redis_archive import RedisArchive
-from collector.embedded.store import running_store_url
+from collector.embedded.address import running_store_url
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.store.redis_store import RedisStore
 from tests.support.services.collecting import report, upload
@@ -100,7 +100,7 @@ def large_backup(path: Path, ids: int) -> None:
     members = [secrets.token_bytes(16) + b"\0" for _ in range(ids)]
     lines = [encode(Header(1, 1, 259_200, None))]
     lines += [encode(Bucket(end, end + 400_000, tuple(members[at : at + 100]))) for at in range(0, ids, 100)]
-    lines.append(encode(Closed(())))
+    lines.append(encode(ClosedWindows(())))
     content = b"".join(lines)
     path.write_bytes(content + encode(End(len(lines), sha256(content).hexdigest())))
 

@@ -25,7 +25,7 @@ def test_a_line_a_check_and_a_status_for_scripts(registry_file: Path, tmp_path: 
     stopped = run_command(local)
     for done in (running, stopped):
         assert (done.returncode, done.stderr) == (0, "")
-        assert "ok      editions: the registry holds all 1 that have tallies" in done.stdout
+        assert "ok      editions: the registry holds all editions that have tallies: 1" in done.stdout
         assert "ok      keys: 0 upload, 1 read, 0 relay" in done.stdout
         assert "warning registry: metric.old expired on 2026-11-10" in done.stdout
         assert {line.split()[0] for line in done.stdout.splitlines()} == {"ok", "warning"}

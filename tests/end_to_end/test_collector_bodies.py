@@ -60,7 +60,8 @@ def test_nothing_in_chunks_is_counted_for_the_server_hides_whether_the_last_one_
     if path == b"/v1/uploads":
         head = f"application/x-ndjson\r\nAuthorization: Bearer {RELAY_KEY}"
         request = request.replace(b"application/json", head.encode())
-    status, body = raw_answer(collector.url, request, half_close=True)
+    # A server that closes while bytes are on their way resets the connection, and may take its answer along.
+    status, body = next(filter(any, (raw_answer(collector.url, request, half_close=True) for _ in range(100))))
     assert (status, json.loads(body)["code"]) == (411, "length_required")
 
 

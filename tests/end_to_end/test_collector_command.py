@@ -106,7 +106,7 @@ def test_it_ends_with_status_0_leaving_no_process_and_keeping_what_it_counted(
 ) -> None:
     with running_collector(registry_file, tmp_path / "data") as collector:
         assert post(collector.url, upload(report(window=today())))[0] == 200
-        started = [collector.pid, collector.guardian_pid(), collector.store_pid(), *collector.worker_pids()]
+        started = [collector.pid, collector.supervisor_pid(), collector.store_pid(), *collector.worker_pids()]
         assert len(started) == 4
         assert collector.stop() == 0
         assert [pid for pid in started if is_running(pid)] == []
@@ -116,7 +116,7 @@ def test_it_ends_with_status_0_leaving_no_process_and_keeping_what_it_counted(
 
 def test_everything_ends_when_the_main_process_is_killed(registry_file: Path, tmp_path: Path) -> None:
     with running_collector(registry_file, tmp_path / "data") as collector:
-        left_behind = [collector.guardian_pid(), collector.store_pid(), *collector.worker_pids()]
+        left_behind = [collector.supervisor_pid(), collector.store_pid(), *collector.worker_pids()]
         kill(collector.pid)
         collector.process.wait()
         wait_until(lambda: not any(map(is_running, left_behind)), what="the others to end")
@@ -124,7 +124,7 @@ def test_everything_ends_when_the_main_process_is_killed(registry_file: Path, tm
 
 def test_the_store_has_a_session_of_its_own(registry_file: Path, tmp_path: Path) -> None:
     with running_collector(registry_file, tmp_path / "data") as collector:
-        assert os.getsid(collector.store_pid()) == collector.guardian_pid() != os.getsid(collector.pid)
+        assert os.getsid(collector.store_pid()) == collector.supervisor_pid() != os.getsid(collector.pid)
 
 
 def test_a_random_read_token_is_made_and_shown_once_where_none_is_configured(
@@ -142,7 +142,7 @@ def test_a_random_read_token_is_made_and_shown_once_where_none_is_configured(
 def test_a_configured_token_is_shown_nowhere(registry_file: Path, tmp_path: Path) -> None:
     with running_collector(registry_file, tmp_path / "data") as collector:
         assert READ_TOKEN not in collector.output.read_text()
-        processes = [collector.pid, collector.guardian_pid(), collector.store_pid(), *collector.worker_pids()]
+        processes = [collector.pid, collector.supervisor_pid(), collector.store_pid(), *collector.worker_pids()]
         assert not any(READ_TOKEN in command_line(pid) for pid in processes)
 
 
@@ -178,7 +178,7 @@ def test_a_host_name_can_be_bound_and_an_unknown_one_is_named(registry_file: Pat
     with running_collector(registry_file, tmp_path / "data", host="localhost") as collector:
         assert "is ready on http://localhost:" in collector.output.read_text()
     refused = serve(registry_file, "--bind", "no.such.host.invalid:8080", "--data-dir", tmp_path / "data")
-    assert (refused.returncode, "no.such.host.invalid is no address" in refused.stderr) == (1, True)
+    assert (refused.returncode, "no.such.host.invalid is not an address" in refused.stderr) == (1, True)
     assert "Traceback" not in refused.stderr
 
 

@@ -15,7 +15,8 @@ import pytest
 import redis
 
 from client_sdk.protocol import Verdict, Window, WindowKind
-from collector.embedded.store import server_program
+from collector.embedded.program import server_program
+from collector.store.grace import agree_on_grace
 from collector.store.redis_store import RedisStore
 from tests.support.services.collecting import OPEN, judged, key_entry, report, upload
 from tests.support.services.composed import FOLDER, project
@@ -111,7 +112,7 @@ def test_the_backup_of_the_compose_file_is_taken_and_put_into_an_empty_store(
         url.write_text(f"redis://backup:backup-secret@127.0.0.1:{port}\n", encoding="utf-8")
         counting = RedisStore(f"redis://hearsay:collector-secret@127.0.0.1:{port}")
         counting.prepare()
-        counting.agree_on_grace(60)
+        agree_on_grace(counting, 60)
         assert counting.count(judged(upload())).verdict == Verdict(1)
         taken = collector_command(url, *export)
         file.write_text(taken.stdout, encoding="utf-8")

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from client_sdk.protocol import Boolean, Category, Cross, Registry
 from estimator.commands.cli import command
-from estimator.render.html import as_html
+from estimator.render.html.document import as_html
 from estimator.report.report import make_report
 from estimator.tallies.tally import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, CROSS, registry_text
@@ -95,10 +95,9 @@ def article(page: Page, name: str) -> Locator:
 
 def figures_of(entry: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what the table of a question shows, in its order."""
-    shares = [{"estimate": one["share"], **one} for one in entry.get("estimates", [])]
-    answered = [{"estimate": one["share"], **one} for one in entry.get("answered", [])]
     mean = [entry["mean"]] if "mean" in entry else []
-    return [*shares, *answered, *mean, *entry.get("quantiles", [])]
+    quantiles = entry.get("distribution", {}).get("quantiles", [])
+    return [*entry.get("estimates", []), *entry.get("answered", []), *mean, *quantiles]
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
@@ -158,13 +157,12 @@ def test_any_window_can_be_chosen_by_keyboard_and_all_of_them_together(browser: 
         table = shown.locator(".numbers tbody data")
         shares = [float(one.get_attribute("value") or "nan") for one in table.all()]
         for share, entry in zip(shares, written.metric("os", chosen)["estimates"], strict=True):
-            assert abs(share - entry["share"]) <= (entry["high"] - entry["low"]) / 100
+            assert abs(share - entry["estimate"]) <= (entry["high"] - entry["low"]) / 100
         chooser.select_option("all windows together")
         pooled = next(one for one in written.report["pooled"] if one["metric"] == "os")
         for one, entry in zip(table.all(), pooled["estimates"], strict=True):
-            assert (
-                abs(float(one.get_attribute("value") or "nan") - entry["share"]) <= (entry["high"] - entry["low"]) / 100
-            )
+            value = float(one.get_attribute("value") or "nan")
+            assert abs(value - entry["estimate"]) <= (entry["high"] - entry["low"]) / 100
         assert found.complaints == []
 
 
@@ -191,32 +189,32 @@ def test_the_table_over_time_has_every_window_with_gaps_where_there_is_none(brow
 
 
 def test_the_histogram_has_the_bins_of_the_json(whole: Page, written: Written) -> None:
-    bins = written.metric("steps")["bins"]
+    bins = written.metric("steps")["distribution"]["bins"]
     shown = article(whole, "steps")
     values = shown.locator("details.made data").all()
     shares = [float(one.get_attribute("value") or "nan") for one in values[: len(bins)]]
     for share, entry in zip(shares, bins, strict=True):
-        assert abs(share - entry["share"]) <= (entry["share_high"] - entry["share_low"]) / 100
+        assert abs(share - entry["estimate"]) <= (entry["high"] - entry["low"]) / 100
     assert shown.locator("svg.chart[aria-label^=Histogram]").count() == 1
 
 
 def test_the_heat_map_and_its_table_have_the_shares_within_groups(whole: Page, written: Written) -> None:
-    groups = written.metric("both")["groups"]
-    shares = [one for group in groups for one in group["shares"]]
+    groups = written.metric("both")["joint"]["groups"]
+    shares = [one for group in groups for one in group["estimates"]]
     shown = article(whole, "both")
     cells = shown.locator("[data-label=cell] rect").all()
     values = shown.locator(".joint data").all()
     assert len(cells) == len(shares)
     for cell, value, entry in zip(cells, values, shares, strict=True):
         share = float(value.get_attribute("value") or "nan")
-        assert abs(share - entry["share"]) <= (entry["high"] - entry["low"]) / 100
+        assert abs(share - entry["estimate"]) <= (entry["high"] - entry["low"]) / 100
         text = re.findall(NUMBER, (cell.get_attribute("data-label") or "").rpartition(": ")[2])[0]
         assert abs(text_number(text) - 100 * share) <= half_a_digit(text)
     assert "chi-square" in shown.inner_text()
 
 
 def test_the_table_of_differences_has_those_of_the_json_and_says_what_they_mean(whole: Page, written: Written) -> None:
-    differences = {abs(one["difference"]): one for one in written.metric("both")["differences"]}
+    differences = {abs(entry["estimate"]): entry for entry in written.metric("both")["joint"]["differences"]}
     lines = article(whole, "both").locator("table.differences tbody tr").all()
     assert len(lines) == len(differences)
     for line in lines:

@@ -28,13 +28,13 @@ def test_the_collector_runs_as_nobody_in_particular_on_a_read_only_root_and_is_f
     image = Image.built("collector.Dockerfile", folder)
     shutil.copy(registry_file, folder / "metrics.toml")
     places = {"/etc/hearsay/metrics.toml": f"{folder}/metrics.toml", "/var/lib/hearsay": f"{folder}/data"}
-    words = [places.get(word, word) for word in image.one("CMD").words]
+    words = [places.get(word, word) for word in image.last("CMD").words]
     with image.started(words) as collector:
-        check = image.one("HEALTHCHECK").words
+        check = image.last("HEALTHCHECK").words
         wait_until(lambda: image.run_beside(collector, check) == 0 or collector.poll() is not None, what="its health")
         assert image.run_beside(collector, ["touch", str(folder / "tmp" / "may-write")]) == 0
         assert image.run_beside(collector, ["touch", str(folder / "hearsay" / "may-not-write")]) == 1
-        collector.send_signal(signal.Signals[image.one("STOPSIGNAL").text])
+        collector.send_signal(signal.Signals[image.last("STOPSIGNAL").text])
         assert collector.wait() == 0
     assert (folder / "data" / "appendonlydir").is_dir()
 

@@ -12,7 +12,7 @@ import requests
 
 from client_sdk import Recorded, Registry, Telemetry
 from client_sdk.protocol import Window, WindowKind
-from collector.api.headers import NOT_KEPT
+from collector.api.headers import NOT_CACHED
 from tests.support.services.collecting import key_entry, report, upload
 from tests.support.services.processes import (
     READ_TOKEN,
@@ -51,7 +51,7 @@ def test_a_key_that_the_command_made_opens_what_it_is_for_and_is_shown_nowhere_e
         assert requests.post(url, data=body(), headers=JSON, timeout=30).status_code == 401
         answer = requests.post(url, data=body(), headers=JSON | bearer(secret), timeout=30)
         assert answer.status_code == 200
-        assert dict(NOT_KEPT).items() <= answer.headers.items()
+        assert dict(NOT_CACHED).items() <= answer.headers.items()
         assert requests.get(f"{run.url}/v1/tallies", headers=bearer(READ_TOKEN), timeout=30).status_code == 200
         shown = [command_line(pid) for pid in (run.pid, *run.worker_pids())] + [run.output.read_text()]
         shown += [path.read_text(errors="replace") for path in (tmp_path / "data").rglob("*.aof")]

@@ -10,7 +10,7 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families
 
 from client_sdk.protocol import Window, WindowKind
-from collector.api.headers import NOT_KEPT
+from collector.api.headers import NOT_CACHED
 from tests.support.services.collecting import report, upload
 from tests.support.services.processes import free_port, kill, run_command, running_collector, wait_until
 from tests.support.services.wire import ANSWER_TIMEOUT_S, post, raw_answer, tallies, with_length
@@ -22,7 +22,7 @@ def scrape(port: int) -> Samples:
     """Return every sample by its name and the values of its labels."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=ANSWER_TIMEOUT_S) as answer:
         text = answer.read().decode()
-        assert [answer.headers.get_all(name) for name, _ in NOT_KEPT] == [[value] for _, value in NOT_KEPT]
+        assert [answer.headers.get_all(name) for name, _ in NOT_CACHED] == [[value] for _, value in NOT_CACHED]
     families = text_string_to_metric_families(text)
     return {(one.name, tuple(one.labels.values())): one.value for family in families for one in family.samples}
 

@@ -12,8 +12,8 @@ import pytest
 import redis
 
 from client_sdk.protocol import Window, WindowKind
-from collector.embedded.store import server_program
-from collector.servers.connections import answers
+from collector.embedded.program import server_program
+from collector.servers.probe import answers
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import of_shard, report, upload
 from tests.support.services.processes import command_line, free_port, run_command, running_collector, wait_until

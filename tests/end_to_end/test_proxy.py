@@ -21,7 +21,7 @@ import pytest
 from client_sdk import Recorded, Registry, Telemetry
 from client_sdk.protocol import MAX_UPLOAD_BYTES, Upload, Window, WindowKind
 from client_sdk.sending.retry import Reply, Transient, judge
-from collector.api.headers import NOT_KEPT
+from collector.api.headers import NOT_CACHED
 from collector.api.problem import Problem, ProblemError
 from tests.support.services.collecting import REGISTRY_TEXT, report, upload
 from tests.support.services.processes import RunningCollector, running_collector, wait_until
@@ -164,14 +164,14 @@ def test_what_nginx_answers_by_itself_is_as_the_collector_would_say_it_and_any_p
     for problem, (status, headers, body) in zip(own, answers, strict=True):
         expected = ProblemError(problem).response()
         assert (status, json.loads(body)) == (expected.status_code, expected.json)
-        assert {name: headers[name] for name, _ in NOT_KEPT if name != "Server"} == {
-            name: value for name, value in NOT_KEPT if name != "Server"
+        assert {name: headers[name] for name, _ in NOT_CACHED if name != "Server"} == {
+            name: value for name, value in NOT_CACHED if name != "Server"
         }
         assert headers["Access-Control-Allow-Origin"] == "*"
         assert ("Retry-After" in headers) is ("Retry-After" in problem.headers)
     _, headers, _ = proxy.ask("GET", "/healthz", address=another_address(), headers=asking)
     passed_on = {name.lower(): value for name, value in headers.items()}
-    assert all(passed_on[name.lower()] == value for name, value in NOT_KEPT if name != "Server")
+    assert all(passed_on[name.lower()] == value for name, value in NOT_CACHED if name != "Server")
     assert "access-control-allow-origin" not in passed_on
 
 
@@ -222,7 +222,7 @@ def test_neither_proxy_nor_collector_keeps_an_address_or_an_agent(proxy: Proxy, 
         ),
     ):
         pass
-    kept = [path for folder in (proxy.folder, collector.embedded.lock) for path in folder.rglob("*") if path.is_file()]
+    kept = [path for folder in (proxy.folder, collector.data_dir) for path in folder.rglob("*") if path.is_file()]
     for path in (*kept, collector.output):
         for canary in (CANARY_ADDRESS, CANARY_AGENT):
             assert canary.encode() not in path.read_bytes(), path

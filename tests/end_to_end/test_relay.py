@@ -14,7 +14,7 @@ import pytest
 
 from client_sdk import Recorded, Telemetry
 from client_sdk.protocol import Upload, Verdict, Window, WindowKind
-from collector.api.batch import Answered, decode_batch, encode_answers
+from collector.api.batch import UploadVerdict, decode_batch, encode_answers
 from tests.support.services.collecting import REGISTRY, REGISTRY_TEXT, report, upload
 from tests.support.services.processes import RunningCollector, free_port, wait_until
 from tests.support.services.relaying import RELAY_KEY, RunningRelay, collector_with_key, running_relay
@@ -83,7 +83,7 @@ class Recorder(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.seen += str(self.headers).encode() + body
         uploads = [line for line in decode_batch(body) if isinstance(line, Upload)]
-        answer = encode_answers([Answered(sent.id, Verdict(len(sent.reports))) for sent in uploads])
+        answer = encode_answers([UploadVerdict(sent.id, Verdict(len(sent.reports))) for sent in uploads])
         self.send_response(200)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()

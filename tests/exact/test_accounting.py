@@ -21,13 +21,13 @@ from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
-from estimator.privacy.composition import CELLS, CUT, Loss, bounded_epsilon, composed_epsilon
+from estimator.privacy.composition import CELLS, CUT, PrivacyLoss, bounded_epsilon, composed_epsilon
 from estimator.privacy.privacy_loss import loss_of
 from tests.support.laws.losses import Law, closed_delta, composed, exact_delta, law_of
 
 DELTAS = (1e-9, 1e-6, 1e-3, 0.1)
 
-Accountant = Callable[[Mapping[Loss, int], float], float]
+Accountant = Callable[[Mapping[PrivacyLoss, int], float], float]
 
 
 def _channel(epsilon: object, values: int) -> Channel:
@@ -47,7 +47,7 @@ def _least(law: Law, delta: float) -> float:
     return enough
 
 
-def _moved(reports: Mapping[Loss, int]) -> float:
+def _moved(reports: Mapping[PrivacyLoss, int]) -> float:
     """Return how far the grid may have moved the sum of all losses up."""
     several = {loss: number for loss, number in reports.items() if number}
     span = sum((2 * number + 1) * loss.epsilon for loss, number in several.items())
@@ -99,22 +99,22 @@ def test_wrong_accountants_are_refused(mutant: Accountant) -> None:
 @pytest.mark.parametrize("reports", [1, 2, 7, 40, 365])
 @pytest.mark.parametrize("delta", DELTAS)
 def test_many_randomised_responses_have_the_optimal_composition(epsilon: float, reports: int, delta: float) -> None:
-    found = composed_epsilon({Loss.worst(epsilon): reports}, delta)
+    found = composed_epsilon({PrivacyLoss.worst(epsilon): reports}, delta)
     assert closed_delta(epsilon, reports, found) <= delta
     assert found == 0 or closed_delta(epsilon, reports, found * (1 - 2**-20)) >= delta * (1 - 2 * CUT) - 2**-50
 
 
 def test_nothing_reveals_nothing_and_what_has_no_bound_has_none() -> None:
     assert composed_epsilon({}, 1e-6) == 0
-    assert composed_epsilon({Loss.worst(1.0, delta=1e-3): 1}, 1e-6) == math.inf
-    with_delta, without = ({Loss.worst(1.0, delta): 30} for delta in (1e-8, 0.0))
+    assert composed_epsilon({PrivacyLoss.worst(1.0, delta=1e-3): 1}, 1e-6) == math.inf
+    with_delta, without = ({PrivacyLoss.worst(1.0, delta): 30} for delta in (1e-8, 0.0))
     assert composed_epsilon(without, 1e-6) < composed_epsilon(with_delta, 1e-6)
     assert composed_epsilon(with_delta, 1e-6) <= composed_epsilon(without, 1e-6 - 31e-8)
 
 
 @pytest.mark.parametrize("delta", DELTAS)
 def test_a_ceiling_bounds_every_choice_that_it_allows(delta: float) -> None:
-    losses = [Loss.worst(1.0), Loss.worst(0.75), Loss(0.5, 0.3)]
+    losses = [PrivacyLoss.worst(1.0), PrivacyLoss.worst(0.75), PrivacyLoss(0.5, 0.3)]
     charges = dict(zip(losses, (100, 75, 50), strict=True))
     bound = bounded_epsilon(dict.fromkeys(losses, math.inf), charges, 700, {}, delta)
     tried = 0
@@ -129,7 +129,7 @@ def test_a_ceiling_bounds_every_choice_that_it_allows(delta: float) -> None:
 
 @pytest.mark.parametrize("delta", DELTAS)
 def test_reports_that_are_not_charged_are_added_to_what_a_ceiling_allows(delta: float) -> None:
-    charged, free = Loss.worst(1.0), Loss.worst(0.5)
+    charged, free = PrivacyLoss.worst(1.0), PrivacyLoss.worst(0.5)
     bound = bounded_epsilon({charged: 40}, {charged: 10}, 200, {free: 30}, delta)
     allowed = {charged: 20, free: 30}
     assert composed_epsilon(allowed, delta) <= bound + _moved(allowed)

@@ -93,6 +93,22 @@ def test_only_the_lines_of_epsilons_change() -> None:
     assert [line for line in after if line.endswith("  # two coins")]
 
 
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        '[metric.a]\n"epsilon" = 1  # quoted\nkind = "boolean"\npurpose = "Why?"\n',
+        '[metric]\na = { purpose = "Why?", epsilon = 1, kind = "boolean" }  # inline\n',
+        '[metric]\na.epsilon = 1  # dotted\na.kind = "boolean"\na.purpose = "Why?"\n',
+        '[metric."a"]\r\nepsilon = 1\r\nkind = "boolean"\r\npurpose = "Why?"\r\n',
+    ],
+)
+def test_an_epsilon_is_rewritten_in_every_form_that_toml_has(metrics: str) -> None:
+    text = registry_text(a=BOOLEAN)
+    text = text[: text.index("[metric")] + metrics
+    allocated = allocate(text, 2 * NANOS, _goals(text, {"a": 1}), 1).text
+    assert allocated == text.replace("epsilon = 1", "epsilon = 2").replace('"epsilon" = 1', '"epsilon" = 2')
+
+
 def test_permanent_answers_bound_epsilon_and_what_is_charged_once_keeps_its_own() -> None:
     permanent = {"permanent_epsilon": 1, "epsilon": 0.5}
     text = registry_text(
@@ -124,7 +140,6 @@ def test_an_allocation_is_never_worse_than_what_was_there() -> None:
             1,
             "no metric whose epsilon is charged",
         ),
-        (registry_text(a=BOOLEAN).replace("epsilon = 1", '"epsilon" = 1'), 2, "a line of its own"),
     ],
 )
 def test_what_cannot_be_allocated_is_said(text: str, total: int, sentence: str) -> None:

@@ -11,7 +11,7 @@ from client_sdk.protocol import Window
 from estimator.estimates.metric import estimate
 from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.results.metric import MetricEstimate
-from estimator.results.request import Wanted
+from estimator.results.request import Request
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, metric_of
 
@@ -28,9 +28,9 @@ def estimated(shares: list[float], devices: int, generator: np.random.Generator)
 
 
 def test_nothing_recorded_has_a_share_of_its_own() -> None:
-    shares = estimated([0.2, 0.3, 0.5], 10**6, np.random.default_rng(1)).shares
+    shares = estimated([0.2, 0.3, 0.5], 10**6, np.random.default_rng(1)).estimates
     assert shares is not None
-    assert [label for label, _ in shares] == [False, True, None]
+    assert [share.value for share in shares] == [False, True, None]
 
 
 @pytest.mark.parametrize("shares", [[0.2, 0.3, 0.5], [0.05, 0.05, 0.9], [0.5, 0.5, 0.0]])
@@ -38,20 +38,20 @@ def test_shares_among_those_who_answered_are_held_as_often_as_promised(shares: l
     generator, truth = np.random.default_rng(2), shares[1] / (shares[0] + shares[1])
     held = 0
     for _ in range(ROUNDS):
-        one = dict(estimated(shares, 20_000, generator).answered)[True]
+        (one,) = (share for share in estimated(shares, 20_000, generator).answered if share.value is True)
         held += one.low <= truth <= one.high
     assert abs(held / ROUNDS - 0.95) <= DEVIATIONS * math.sqrt(0.95 * 0.05 / ROUNDS)
 
 
 def test_the_shares_among_those_who_answered_add_up_to_one() -> None:
     answered = estimated([0.2, 0.3, 0.5], 10_000, np.random.default_rng(3)).answered
-    assert math.isclose(sum(one.unbiased or 0.0 for _, one in answered), 1.0, rel_tol=1e-12)
+    assert math.isclose(sum(one.estimate or 0.0 for one in answered), 1.0, rel_tol=1e-12)
 
 
 def test_where_nobody_may_have_answered_nothing_is_said_of_those_who_did() -> None:
     for devices, shares in ((20_000, [0.0, 0.0, 1.0]), (49, [0.5, 0.5, 0.0])):
         answered = estimated(shares, devices, np.random.default_rng(4)).answered
-        assert {(one.unbiased, one.low, one.high) for _, one in answered} == {(None, 0.0, 1.0)}
+        assert {(one.estimate, one.low, one.high) for one in answered} == {(None, 0.0, 1.0)}
 
 
 def test_a_large_category_has_no_shares_among_those_who_answered() -> None:
@@ -59,4 +59,4 @@ def test_a_large_category_has_no_shares_among_those_who_answered() -> None:
     counts = tuple([1] * metric.channel.symbols)
     window = Window.parse("2026-11-20")
     tally = Tally(metric.name, metric.edition, window, closed=True, reports=sum(counts), counts=counts)
-    assert estimate(metric, tally, Wanted(simultaneous=True)).answered == ()
+    assert estimate(metric, tally, Request(simultaneous=True)).answered == ()

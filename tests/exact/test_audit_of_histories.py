@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from client_sdk.protocol import Metric
-from estimator.audit.attack import Claim, Proof, attack, level_of
-from estimator.audit.features import Feature, Rows, Table
+from estimator.audit.attack import LowerBound, PrivacyClaim, attack, level_of
+from estimator.audit.features import Feature, ObservationTable, Rows
 from estimator.audit.games import APART, LEAST_REPORTS, MONTH, Contest, scenes
 from tests.support.devices.definitions import CATEGORY, NUMBER, Field, metric_of
 from tests.support.laws.histories import History, places, rounded
@@ -67,11 +67,11 @@ def rows_of(metric: Metric, answers: list[object], generator: np.random.Generato
     return generator.permutation(np.concatenate(parts))
 
 
-def proof_of(metric: Metric, contest: Contest, claim: Claim) -> Proof:
+def proof_of(metric: Metric, contest: Contest, claim: PrivacyClaim) -> LowerBound:
     generator = np.random.default_rng(SEED)
     first, second = (rows_of(metric, [one["m"] for one in life.answers], generator) for life in contest.lives)
     features = tuple(Feature("symbol", window) for window in range(MONTH))
-    return attack(Table(features, (True,) * MONTH, first, second), claim, level_of(1))
+    return attack(ObservationTable(features, (True,) * MONTH, first, second), claim, level_of(1))
 
 
 @pytest.mark.parametrize("kind", METRICS)
@@ -86,6 +86,6 @@ def test_what_was_promised_of_histories_that_change_at_the_same_times_is_refuted
     metric = METRICS[kind]
     contest = contest_of(metric, APART)
     assert metric.reserve_nanos == 4 * 10**9
-    proof = proof_of(metric, contest, Claim(4.0))
+    proof = proof_of(metric, contest, PrivacyClaim(4.0))
     assert proof.excess > 0
     assert proof.epsilon <= contest.claim.epsilon

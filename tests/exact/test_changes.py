@@ -16,7 +16,7 @@ from estimator.formats.to_json import document_of
 from estimator.report.changes import changes_of
 from estimator.report.report import make_report
 from estimator.results.metric import MetricEstimate
-from estimator.results.request import Wanted
+from estimator.results.request import Request
 from estimator.statistics.holm import holm
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, ORDINAL, Field, registry_text
@@ -55,18 +55,18 @@ def test_a_difference_has_the_error_of_both_windows_and_the_p_value_of_the_norma
     found = registry(yes=BOOLEAN)
     before, after = estimates(found, [tally(found, "yes", (600, 400), 1), tally(found, "yes", (550, 450), 9)])
     (changed,) = changes_of([before, after])
-    assert (changed.first.text, changed.last.text) == ("2026-11-01", "2026-11-09")
-    assert before.shares is not None
-    assert after.shares is not None
-    for position, (_, change) in enumerate(changed.shares):
-        first, last = before.shares[position][1], after.shares[position][1]
-        assert change.estimate.unbiased == pytest.approx((last.unbiased or 0) - (first.unbiased or 0))
-        assert change.estimate.standard_error == pytest.approx(
-            math.hypot(first.standard_error or 0, last.standard_error or 0)
-        )
-        z = abs(change.estimate.unbiased or 0) / (change.estimate.standard_error or 1)
+    assert (changed.first, changed.last) == ("2026-11-01", "2026-11-09")
+    assert before.estimates is not None
+    assert after.estimates is not None
+    for position, change in enumerate(changed.estimates):
+        first, last = before.estimates[position], after.estimates[position]
+        assert change.estimate == pytest.approx((last.estimate or 0) - (first.estimate or 0))
+        assert change.standard_error == pytest.approx(math.hypot(first.standard_error or 0, last.standard_error or 0))
+        z = abs(change.estimate or 0) / (change.standard_error or 1)
         assert change.p_value == pytest.approx(2 * NormalDist().cdf(-z))
-        assert change.corrected == changed.shares[0][1].p_value  # yes and no change alike: that is one comparison
+        assert (
+            change.p_value_corrected == changed.estimates[0].p_value
+        )  # yes and no change alike: that is one comparison
 
 
 def test_a_question_of_many_values_weighs_no_more_than_another() -> None:
@@ -75,17 +75,17 @@ def test_a_question_of_many_values_weighs_no_more_than_another() -> None:
     tallies = [tally(found, "yes", counts, day) for counts, day in (((600, 400), 1), ((550, 450), 2))]
     tallies += [tally(found, "letters", (500,) * size, day) for day in (1, 2)]
     of_yes, of_letters = changes_of(estimates(found, tallies))
-    of_one = of_yes.shares[0][1]
-    assert of_yes.corrected == of_one.corrected == pytest.approx(2 * (of_one.p_value or 0))
-    assert [change.corrected for _, change in of_letters.shares] == [1.0] * 3
+    of_one = of_yes.estimates[0]
+    assert of_yes.p_value_corrected == of_one.p_value_corrected == pytest.approx(2 * (of_one.p_value or 0))
+    assert [change.p_value_corrected for change in of_letters.estimates] == [1.0] * 3
 
 
 def test_too_few_reports_and_open_windows_say_nothing_of_a_change() -> None:
     found = registry(yes=BOOLEAN, level=ORDINAL, size=NUMBER)
     few = [tally(found, "yes", counts, day) for counts, day in (((30, 19), 1), ((900, 100), 2))]
     (changed,) = changes_of(estimates(found, few))
-    assert [(one.p_value, one.corrected) for _, one in changed.shares] == [(None, None)] * 2
-    assert (changed.corrected, changed.shares[0][1].estimate.low) == (None, -1.0)
+    assert [(one.p_value, one.p_value_corrected) for one in changed.estimates] == [(None, None)] * 2
+    assert (changed.p_value_corrected, changed.estimates[0].low) == (None, -1.0)
     open_ones = [tally(found, "yes", (500, 500), 1), tally(found, "yes", (900, 100), 2, closed=False)]
     assert changes_of(estimates(found, open_ones)) == ()
     assert changes_of(estimates(found, [tally(found, "yes", (0, 0), 1), tally(found, "yes", (900, 100), 2)])) == ()
@@ -96,9 +96,9 @@ def test_windows_of_too_few_reports_are_passed_over_where_two_others_are_left() 
     counts = ((20, 10), (600, 400), (10, 20), (550, 450), (3, 4))
     windows = estimates(found, [tally(found, "yes", some, day) for day, some in enumerate(counts, start=1)])
     (changed,) = changes_of(windows)
-    assert (changed.first.text, changed.last.text) == ("2026-11-02", "2026-11-04")
+    assert (changed.first, changed.last) == ("2026-11-02", "2026-11-04")
     (too_few,) = changes_of(windows[:3])
-    assert (too_few.first.text, too_few.last.text, too_few.corrected) == ("2026-11-01", "2026-11-03", None)
+    assert (too_few.first, too_few.last, too_few.p_value_corrected) == ("2026-11-01", "2026-11-03", None)
 
 
 def test_the_chance_of_a_false_alarm_is_kept_for_all_questions_together() -> None:
@@ -115,7 +115,7 @@ def test_json_holds_the_changes_where_windows_are_pooled() -> None:
     symbols = found.metric("size").channel.symbols
     tallies = [tally(found, "yes", (600, 400), day) for day in (1, 2)]
     tallies += [tally(found, "size", (100,) * symbols, day) for day in (1, 2)]
-    (of_yes, of_size) = document_of(make_report(found, tallies, wanted=Wanted(pool=True)))["changes"]
+    (of_yes, of_size) = document_of(make_report(found, tallies, request=Request(pool=True)))["changes"]
     assert (of_yes["metric"], of_yes["first"], of_yes["last"]) == ("yes", "2026-11-01", "2026-11-02")
     assert [one["value"] for one in of_yes["estimates"]] == [False, True]
     assert of_size["mean"]["p_value_corrected"] == of_size["mean"]["p_value"] == 1.0

@@ -11,7 +11,7 @@ from client_sdk.protocol import Registry, Window
 from estimator.estimates.k_means import STARTS, STRONG, Bins, Values, _apart, _silhouette, _splits, clusters_of
 from estimator.estimates.metric import estimate
 from estimator.results.clusters import Clusters
-from estimator.results.request import Wanted
+from estimator.results.request import Request
 from estimator.statistics.arrays import Floats
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import CATEGORY, COUNT, CROSS, NUMBER, ORDINAL, registry_text
@@ -138,7 +138,7 @@ def found_in(name: str, truth: Floats, reports: int = 200_000) -> Clusters | Non
     ]
     counts = tuple(np.rint(reports * np.array(law)).astype(np.int64).tolist())
     tally = Tally(name, metric.edition, Window.parse("2026-11-20"), closed=True, reports=sum(counts), counts=counts)
-    return estimate(metric, tally, Wanted(clusters=True)).clusters
+    return estimate(metric, tally, Request(clusters=True)).clusters
 
 
 def test_two_groups_of_a_number_are_found_through_the_noise() -> None:
@@ -148,11 +148,11 @@ def test_two_groups_of_a_number_are_found_through_the_noise() -> None:
     found = found_in("spent", truth)
     assert found is not None
     low, high = found.clusters
-    assert low.span is not None
-    assert high.span is not None
-    assert low.span[0] == 0
-    assert low.span[1] <= high.span[0]
-    assert high.span[1] == 9
+    assert low.end is not None
+    assert high.start is not None
+    assert low.start == 0
+    assert low.end <= high.start
+    assert high.end == 9
     assert low.share.low <= 0.4 <= low.share.high
 
 

@@ -11,7 +11,7 @@ from client_sdk.protocol import Category, Metric, Window, WindowKind
 from estimator.estimates.covariance import MOST_VALUES, covariance_of
 from estimator.estimates.metric import estimate
 from estimator.inverse import inverse_of
-from estimator.results.request import Wanted
+from estimator.results.request import Request
 from estimator.statistics.arrays import Counts
 from estimator.tallies.tally import Tally
 from tests.support.estimates.inverses import CHANNELS, matrix, scale_of, uneven
@@ -99,9 +99,9 @@ def test_a_covariance_is_given_where_it_is_wanted_and_there_are_reports() -> Non
     for counts in ((5, 6, 7), (0, 0, 0), (0, 1, 0)):
         tallied = Tally("m", metric.edition, window, closed=True, reports=sum(counts), counts=counts)
         assert estimate(metric, tallied).covariance is None
-        found = estimate(metric, tallied, Wanted(covariance=True)).covariance
+        found = estimate(metric, tallied, Request(covariance=True)).covariance
         assert (found is None) == (sum(counts) == 0)
         if found is not None:
             expected = covariance_of(inverse_of(metric.channel), np.array(counts), sum(counts))
-            assert found.tolist() == expected.tolist()
+            assert [list(row) for row in found] == expected.tolist()
     assert MOST_VALUES == 256

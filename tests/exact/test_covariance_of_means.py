@@ -17,7 +17,7 @@ from estimator.inverse import inverse_of
 from estimator.rehearsal.true_answers import encode
 from estimator.results.estimate import Shares
 from estimator.results.metric import MetricEstimate
-from estimator.results.request import Wanted
+from estimator.results.request import Request
 from estimator.statistics.confidence import Z
 from estimator.tallies.tally import Tally
 from tests.support.estimates.coverage import chances, check_held, compositions, enough, exact_coverage, promised
@@ -35,7 +35,7 @@ def estimated(asked: Metric, counts: list[int]) -> MetricEstimate:
     tally = Tally(
         "m", asked.edition, Window.parse("2026-11-20"), closed=True, reports=sum(counts), counts=tuple(counts)
     )
-    return estimate(asked, tally, Wanted())
+    return estimate(asked, tally, Request())
 
 
 METRICS = {
@@ -75,7 +75,7 @@ def tolerance(asked: Metric) -> float:
 def test_the_mean_of_one_report_is_on_average_that_of_the_answer(name: str) -> None:
     asked = METRICS[name]
     each = [estimated(asked, report) for report in np.eye(asked.channel.symbols, dtype=int).tolist()]
-    means = np.array([one.mean.unbiased for one in each if one.mean is not None], dtype=np.float64)
+    means = np.array([one.mean.estimate for one in each if one.mean is not None], dtype=np.float64)
     for answer, worth in answers(asked):
         assert abs(float(means @ law(asked, answer)) - worth) <= tolerance(asked)
 
@@ -92,7 +92,7 @@ def check_sets(asked: Metric, of_members: estimators.OfMembers) -> None:
         assert np.abs(expected - has).max() <= tolerance(asked)
     for shares in found:
         assert list(shares.labels) == list(domain.values)
-        for numbers in (shares.lows, shares.highs, shares.likeliest):
+        for numbers in (shares.lows, shares.highs, shares.maximum_likelihood):
             assert ((numbers >= 0) & (numbers <= 1)).all()
         assert (shares.lows <= shares.highs).all()
 
@@ -112,7 +112,7 @@ def test_each_member_of_a_set_is_had_as_often_as_it_is_in_the_set(name: str) -> 
     check_sets(METRICS[name], Shares.of_members)
     asked = METRICS[name]
     for report in np.eye(asked.channel.symbols, dtype=int):
-        whole, part = estimated(asked, report.tolist()).shares, drawn(asked, report)
+        whole, part = estimated(asked, report.tolist()).estimates, drawn(asked, report)
         assert whole is not None
         assert isinstance(asked.domain, Subset)
         assert whole.unbiased.tolist() == (asked.domain.max_items * part.unbiased[:-1]).tolist()

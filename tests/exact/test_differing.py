@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from estimator.estimates.covariance import covariance_of
 from estimator.estimates.ratios import SETTLED, Ratios
-from estimator.formats.document import ReportDocument
 from estimator.formats.frames import to_pandas
 from estimator.formats.to_json import document_of
 from estimator.inverse import inverse_of
-from estimator.render.conclusions import DIFFER, MAY_DIFFER, NO_DIFFERENCE, TOO_FEW, clearest_first, conclusion
 from estimator.render.html.group_differences import verdict_on
 from estimator.render.text.report import as_table
+from estimator.report.conclusions import Conclusion, clearest_first, conclusion
 from estimator.report.group_differences import corrected_differences
 from estimator.report.report import make_report
 from estimator.results.joint import Joint
@@ -55,7 +54,7 @@ def with_p_values(one: MetricEstimate, p_values: list[float | None]) -> MetricEs
 
 
 def corrected(one: MetricEstimate) -> list[float | None]:
-    return [some[0].corrected for some in joint_of(one).comparisons]
+    return [some[0].p_value_corrected for some in joint_of(one).comparisons]
 
 
 @pytest.mark.parametrize(("epsilon", "reports"), CASES)
@@ -65,8 +64,8 @@ def test_a_p_value_is_at_most_5_percent_just_where_the_interval_does_not_hold_0(
     for _ in range(60):
         for one in estimates(found, reports, generator):
             for each in joint_of(one).differences:
-                holds = each.estimate.low <= 0 <= each.estimate.high
-                assert (each.p_value is None) == (each.estimate.unbiased is None)
+                holds = each.low <= 0 <= each.high
+                assert (each.p_value is None) == (each.estimate is None)
                 assert holds == (each.p_value is None or each.p_value > LEVEL)
                 seen.add(holds)
     assert seen == {True, False}
@@ -83,7 +82,7 @@ def test_a_p_value_is_the_level_at_which_the_interval_ends_at_0(name: str) -> No
     places = [(a, b, j) for a in range(groups) for b in range(a) for j in range(answers)]
     for place, p_value in zip(places, table.p_values(*np.array(places).T), strict=True):
         one = table.difference(*place, -NormalDist().inv_cdf(p_value / 2))
-        end = one.low if (one.unbiased or 0) > 0 else one.high
+        end = one.low if (one.estimate or 0) > 0 else one.high
         assert abs(end) <= 16 * SETTLED * (one.high - one.low), "a few of the steps at which the search for it ends"
 
 
@@ -127,7 +126,7 @@ def test_differences_of_which_there_are_too_few_reports_take_no_part() -> None:
     assert corrected(found) == [pytest.approx(first), None, pytest.approx(last)]
     silent = drawn(FOUND, "pair_1", 49, np.full((3, 2), 1 / 6), np.random.default_rng(1))
     (found,) = corrected_differences([silent])
-    assert {conclusion(each) for each in joint_of(found).differences} == {TOO_FEW}
+    assert {conclusion(each) for each in joint_of(found).differences} == {Conclusion.TOO_FEW}
 
 
 @pytest.mark.parametrize(("epsilon", "reports"), [CASES[0], CASES[-1]])
@@ -144,10 +143,10 @@ def test_groups_that_differ_are_seen_among_others_that_do_not() -> None:
     within = np.array([answers, answers, answers]) + np.array([[0.1, -0.1], [0, 0], [0, 0]])
     seen = 0
     for _ in range(decided.draws):
-        others = [one for one in estimates(FOUND, 20_000, generator) if one.metric.name != "pair_1"]
+        others = [one for one in estimates(FOUND, 20_000, generator) if one.metric != "pair_1"]
         one = drawn(FOUND, "pair_1", 20_000, groups[:, None] * within, generator)
         told = joint_of(corrected_differences([one, *others])[0]).differences
-        seen += all(conclusion(each) == DIFFER for each in told if each.groups[0] == "part_1_0 0")
+        seen += all(conclusion(each) == Conclusion.DIFFER for each in told if each.groups[0] == "part_1_0 0")
     assert accepts(decided, 0.9, seen), seen / decided.draws
 
 
@@ -159,14 +158,16 @@ def test_every_form_has_the_p_values_and_says_in_words_what_they_mean() -> None:
     made = make_report(FOUND, report_of((5000, 1000, 3000, 3000, 3000, 3100)))
     (one,) = made.metrics
     clearest = clearest_first(joint_of(one))
-    assert conclusion(clearest[0]) == DIFFER
-    assert conclusion(clearest[-1]) in {MAY_DIFFER, NO_DIFFERENCE}
+    assert conclusion(clearest[0]) == Conclusion.DIFFER
+    assert conclusion(clearest[-1]) in {Conclusion.MAY_DIFFER, Conclusion.NO_DIFFERENCE}
     table = as_table(made)
     assert "differences between groups, of 3: 2 differ" in table
     assert "differ, p below 0.001" in table
-    entries = document_of(made)["metrics"][0]["differences"]
-    assert [each["p_value_corrected"] for each in entries] == [each.corrected for each in joint_of(one).differences]
-    frame = to_pandas(ReportDocument.of(made))
+    entries = document_of(made)["metrics"][0]["joint"]["differences"]
+    assert [each["p_value_corrected"] for each in entries] == [
+        each.p_value_corrected for each in joint_of(one).differences
+    ]
+    frame = to_pandas(made)
     rows = frame[frame.statistic == "difference"]
     assert rows.p_value.tolist() == [each["p_value"] for each in entries]
     assert rows.p_value_corrected.tolist() == [each["p_value_corrected"] for each in entries]
@@ -194,13 +195,13 @@ def test_a_sentence_says_whether_groups_differ(p_values: list[float | None], cod
 def test_a_comparison_is_told_from_the_group_in_which_the_answer_is_more_common() -> None:
     for one in estimates(FOUND, 5000, np.random.default_rng(2)):
         joint = joint_of(one)
-        by_groups = {(each.groups, each.label): each.estimate for each in joint.differences}
+        by_groups = {(each.groups, each.value): each for each in joint.differences}
         for told in clearest_first(joint):
-            assert (told.estimate.unbiased or 0) >= 0
-            same = by_groups.get((told.groups, told.label))
-            other = by_groups.get((told.groups[::-1], told.label))
-            assert same == told.estimate or (
+            assert (told.estimate or 0) >= 0
+            same = by_groups.get((told.groups, told.value))
+            other = by_groups.get((told.groups[::-1], told.value))
+            assert same == told or (
                 other is not None
-                and (other.low, other.high) == (-told.estimate.high, -told.estimate.low)
-                and other.standard_error == told.estimate.standard_error
+                and (other.low, other.high) == (-told.high, -told.low)
+                and other.standard_error == told.standard_error
             )

@@ -13,8 +13,9 @@ import pytest
 from client_sdk.protocol import Boolean, Category, Channel, Coins, Domain, Metric, Number, Registry, WindowKind
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.permanent import CoinsOf, Permanent
-from estimator.audit.exact import Proof, prove
-from estimator.audit.exact.request import Request, Requests
+from estimator.audit.exact.proof import Proof
+from estimator.audit.exact.prove import prove
+from estimator.audit.exact.request import RequestedLoss, RequestedLosses
 from tests.exact.test_audit_of_mutants import UNSEEN
 from tests.support.devices.definitions import BOOLEAN, registry_text
 from tests.support.laws.set_checks import SET_MUTANTS, Report, right_report
@@ -113,8 +114,8 @@ MUTANTS: dict[str, Metric] = {
 
 def proofs(name: str, metric: Metric) -> tuple[Proof, ...]:
     """Prove what a metric reveals; all channels but the hand-made Gaussian one are of one request."""
-    request = Request(EPSILON.odds)
-    requests = {} if name.startswith(("gaussian", "permanent")) else {metric.name: Requests(request)}
+    request = RequestedLoss(EPSILON.odds)
+    requests = {} if name.startswith(("gaussian", "permanent")) else {metric.name: RequestedLosses(request)}
     return prove(replace(ONE, metrics={metric.name: metric}), requests).proofs
 
 

@@ -10,7 +10,7 @@ import pytest
 from client_sdk.protocol import Channel, Count, Number
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
-from estimator.estimates.distribution import QUANTILES, distribution_of
+from estimator.estimates.distribution import QUANTILES, distribution_of, mean_of
 from estimator.likelihood.histogram import Histogram
 from estimator.likelihood.histogram_fit import fit_of, fits_of
 from tests.support.estimates.inverses import PRECISION, matrix, requested, uneven
@@ -53,11 +53,13 @@ def test_counts_that_are_all_alike_are_found(name: str) -> None:
     counts = np.rint(matrix(channel)[:, 3] * 10**9).astype(np.int64)
     histogram = Histogram.of(channel, COUNTS)
     found = distribution_of(histogram, fit_of(histogram, counts))
-    assert found.bins == tuple((count, count) for count in range(9))
-    assert found.shares_ml[3] == max(found.shares_ml)
-    assert found.mean_ml is not None
-    assert abs(found.mean_ml - 3) < 0.1
-    assert dict(found.quantiles)[0.5].estimate == 3
+    assert [(share.start, share.end) for share in found.bins] == [(count, count) for count in range(9)]
+    likeliest = [share.maximum_likelihood or 0.0 for share in found.bins]
+    assert likeliest[3] == max(likeliest)
+    mean = mean_of(histogram, fit_of(histogram, counts))
+    assert mean is not None
+    assert abs(mean - 3) < 0.1
+    assert [quantile.estimate for quantile in found.quantiles if quantile.quantile == 0.5] == [3]
 
 
 def test_other_numbers_have_bins_between_the_points_of_laplace_too() -> None:
@@ -82,7 +84,7 @@ def test_intervals_that_hold_together_hold_all_figures_more_often_than_single_on
     for together in held:
         for fit in fits:
             found = distribution_of(histogram, fit, simultaneous=together)
-            held[together] += all(one.low <= 1 / 9 <= one.high for one in found.shares)
+            held[together] += all(one.low <= 1 / 9 <= one.high for one in found.bins)
     assert held[True] > held[False]
     assert held[True] >= 0.9 * len(tallies)
-    assert [probability for probability, _ in found.quantiles] == list(QUANTILES)
+    assert [quantile.quantile for quantile in found.quantiles] == list(QUANTILES)

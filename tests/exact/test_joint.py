@@ -14,6 +14,7 @@ from estimator.estimates.joint import intervals_of, joint_of
 from estimator.estimates.ratios import Ratios
 from estimator.inverse import inverse_of
 from estimator.inverse.protocol import Inverse
+from estimator.results.estimate import Estimate
 from estimator.results.joint import Joint
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import Z
@@ -50,8 +51,8 @@ def held(cross: Cross, joint: Joint, truth: Floats) -> list[bool]:
     groups = range(cross.first.size)
     between = [within[one] - within[other] for one, other in combinations(groups, 2)]
     expected = np.concatenate([within.ravel(), *between])
-    estimates = [one for group in joint.groups for _, one in group.outcomes]
-    estimates += [one.estimate for one in joint.differences]
+    estimates: list[Estimate] = [share for group in joint.groups for share in group.estimates]
+    estimates += joint.differences
     return [one.low <= share <= one.high for one, share in zip(estimates, expected.tolist(), strict=True)]
 
 
@@ -110,13 +111,13 @@ def test_standard_errors_of_ratios_and_differences_are_those_of_their_slopes() -
         slope = (outcome == other) / totals[group] - pairs[group, outcome] / totals[group] ** 2
         slopes[group, outcome, 2 * group + other] = slope
     for group, row in zip(joint.groups, slopes, strict=True):
-        for (_, one), slope in zip(group.outcomes, row, strict=True):
+        for one, slope in zip(group.estimates, row, strict=True):
             assert one.standard_error is not None
             assert abs(one.standard_error**2 / (slope @ covariance @ slope) - 1) <= 2**10 * PRECISION
     places = [(*pair, outcome) for pair in combinations(range(3), 2) for outcome in range(2)]
     for difference, (a, b, outcome) in zip(joint.differences, places, strict=True):
         slope = slopes[a, outcome] - slopes[b, outcome]
-        error = difference.estimate.standard_error
+        error = difference.standard_error
         assert error is not None
         assert abs(error**2 / (slope @ covariance @ slope) - 1) <= 2**10 * PRECISION
 
@@ -124,10 +125,10 @@ def test_standard_errors_of_ratios_and_differences_are_those_of_their_slopes() -
 def test_outcomes_of_a_group_have_the_sum_1_and_two_outcomes_mirrored_intervals() -> None:
     inverse, counts = inverse_for(THREE, WEAK), np.array([400, 900, 300, 500, 700, 600], dtype=np.int64)
     for group in told(THREE, inverse, counts).groups:
-        (_, no), (_, yes) = group.outcomes
-        assert no.unbiased is not None
-        assert yes.unbiased is not None
-        assert abs(no.unbiased + yes.unbiased - 1) <= 4 * PRECISION
+        no, yes = group.estimates
+        assert no.estimate is not None
+        assert yes.estimate is not None
+        assert abs(no.estimate + yes.estimate - 1) <= 4 * PRECISION
         assert abs(no.low + yes.high - 1) <= 2**10 * PRECISION
         assert abs(no.high + yes.low - 1) <= 2**10 * PRECISION
 
@@ -137,12 +138,11 @@ def test_a_group_that_could_be_empty_has_no_estimate_and_everything_is_possible(
     law = inverse.symbol_law(TRUTHS["a rare group"][1].ravel())
     joint = told(TWO, inverse, np.rint(law * 1000).astype(np.int64))
     first, second = joint.groups
-    for _, one in first.outcomes:
-        assert (one.unbiased, one.standard_error, one.low, one.high) == (None, None, 0, 1)
-    assert all(one.unbiased is not None for _, one in second.outcomes)
-    for difference in joint.differences:
-        one = difference.estimate
-        assert (one.unbiased, one.standard_error, one.low, one.high) == (None, None, -1, 1)
+    for one in first.estimates:
+        assert (one.estimate, one.standard_error, one.low, one.high) == (None, None, 0, 1)
+    assert all(one.estimate is not None for one in second.estimates)
+    for each in joint.differences:
+        assert (each.estimate, each.standard_error, each.low, each.high) == (None, None, -1, 1)
     assert joint.independence is not None
 
 
@@ -151,8 +151,8 @@ def test_fewer_than_fifty_reports_tell_of_no_group(reports: int) -> None:
     inverse = inverse_for(TWO, "8")
     counts = np.array([reports - reports // 2, 0, 0, reports // 2], dtype=np.int64)
     joint = told(TWO, inverse, counts)
-    silent = [one.unbiased is None for group in joint.groups for _, one in group.outcomes]
-    silent += [one.estimate.unbiased is None for one in joint.differences]
+    silent = [one.estimate is None for group in joint.groups for one in group.estimates]
+    silent += [one.estimate is None for one in joint.differences]
     assert all(silent) == (reports < 50)
     assert (joint.independence is None) == (reports < 50)
 

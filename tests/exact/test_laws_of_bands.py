@@ -36,7 +36,7 @@ MEANS = (Piecewise, Hybrid)
 
 
 def answers_of(channel: GridChannel) -> list[Fraction]:
-    return inverse_hybrid.answers(channel) if isinstance(channel, Hybrid) else inverse_band.answers(channel)
+    return inverse_hybrid.scores(channel) if isinstance(channel, Hybrid) else inverse_band.scores(channel)
 
 
 @pytest.mark.parametrize("check", CHANNEL_CHECKS, ids=lambda check: check.__name__)

@@ -13,14 +13,13 @@ from client_sdk.protocol import Channel, Metric, Window
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
-from estimator.estimates.channel_range import CLEAR, likeliest_law, range_test
+from estimator.estimates.channel_range import CLEAR, DRAWN_AT_MOST, likeliest_law, range_test
 from estimator.estimates.metric import estimate
 from estimator.estimates.poisoning import extremes_of, reach_of
 from estimator.inverse import inverse_of
 from estimator.inverse.grid import grid_law
 from estimator.likelihood.projected_gradient import SLACK
 from estimator.likelihood.range_distance import as_far
-from estimator.results.poisoning import DRAWN_AT_MOST
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, ORDINAL, SET, parsed
@@ -163,7 +162,7 @@ def test_a_tally_within_the_range_passes_without_any_draw() -> None:
     channel = CHANNELS["pairs"]
     counts = np.full(channel.symbols, 10, dtype=np.int64)
     found = range_test(channel, counts)
-    assert (found.p_value, found.drawn, found.is_impossible) == (1.0, 0, False)
+    assert (found.p_value, found.drawn, found.impossible) == (1.0, 0, False)
 
 
 @pytest.mark.parametrize("name", ["pairs", "larger blocks", "projective space", "scale"])
@@ -172,7 +171,7 @@ def test_reports_that_are_all_one_symbol_are_what_no_population_makes(name: str)
     counts = np.zeros(channel.symbols, dtype=np.int64)
     counts[1] = 500
     found = range_test(channel, counts)
-    assert found.is_impossible
+    assert found.impossible
     assert (found.p_value, found.drawn) == (1 / (DRAWN_AT_MOST + 1), DRAWN_AT_MOST)
 
 
@@ -182,7 +181,7 @@ def test_an_honest_tally_is_not_called_impossible_and_the_test_ends_early(name: 
     law = matrix(channel) @ uneven(channel.inputs)
     counts = np.random.default_rng(20).multinomial(2000, law / law.sum())
     found = range_test(channel, counts)
-    assert not found.is_impossible
+    assert not found.impossible
     assert found.drawn <= CLEAR / found.p_value + 1
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Iterable
 from itertools import product
 
 import numpy as np
@@ -14,8 +14,9 @@ from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.estimates.metric import estimate
 from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.report.pooling import pooled
-from estimator.results.changes import Pooled
+from estimator.results.estimate import Share
 from estimator.results.metric import MetricEstimate
+from estimator.results.pooled import Pooled
 from estimator.statistics.arrays import Counts
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, metric_of
@@ -41,9 +42,14 @@ def of_day(metric: Metric, counts: Counts, day: str) -> MetricEstimate:
     return estimate(metric, tally)
 
 
-def pool(windows: list[MetricEstimate]) -> Pooled:
-    (one,) = pooled(windows)
+def pool(metric: Metric, windows: list[MetricEstimate]) -> Pooled:
+    (one,) = pooled(windows, {metric.name: metric})
     return one
+
+
+def of_yes(shares: Iterable[Share]) -> Share:
+    (yes,) = (share for share in shares if share.value is True)
+    return yes
 
 
 def same_people(metric: Metric, generator: np.random.Generator) -> list[MetricEstimate]:
@@ -60,9 +66,9 @@ def same_people(metric: Metric, generator: np.random.Generator) -> list[MetricEs
 def test_the_error_is_that_of_the_same_people_answering_again(name: str) -> None:
     """The squared error of so many rounds has a relative standard deviation of sqrt(2 / rounds); six of them decide."""
     generator = np.random.default_rng(7)
-    found = [pool(same_people(METRICS[name], generator)).shares[0][1] for _ in range(ROUNDS)]
+    found = [pool(METRICS[name], same_people(METRICS[name], generator)).estimates[0] for _ in range(ROUNDS)]
     truth = 1 / METRICS[name].channel.inputs
-    squares = [((one.unbiased or 0.0) - truth) ** 2 for one in found]
+    squares = [((one.estimate or 0.0) - truth) ** 2 for one in found]
     claimed = [(one.standard_error or 0.0) ** 2 for one in found]
     assert abs(math.fsum(squares) / math.fsum(claimed) - 1) <= 6 * math.sqrt(2 / ROUNDS)
 
@@ -70,28 +76,28 @@ def test_the_error_is_that_of_the_same_people_answering_again(name: str) -> None
 @pytest.mark.parametrize("name", METRICS)
 def test_taking_the_windows_for_independent_would_claim_too_little(name: str) -> None:
     windows = same_people(METRICS[name], np.random.default_rng(8))
-    together = pool(windows).shares[0][1].standard_error or 0.0
-    alone = next(iter(windows[0].shares or ()))[1].standard_error or 0.0
+    together = pool(METRICS[name], windows).estimates[0].standard_error or 0.0
+    alone = next(iter(windows[0].estimates or ())).standard_error or 0.0
     assert alone / math.sqrt(WINDOWS) < together < alone
 
 
 def test_pooled_is_weighted_with_the_reports() -> None:
     metric = METRICS["boolean"]
     windows = [estimated(metric, np.array(counts), day) for day, counts in ((1, [30, 70]), (2, [300, 100]))]
-    shares = [dict(one.shares or ())[True].unbiased or 0.0 for one in windows]
-    one = pool(windows)
+    shares = [of_yes(one.estimates or ()).estimate or 0.0 for one in windows]
+    one = pool(metric, windows)
     assert one.reports == 500
-    assert dict(one.shares)[True].unbiased == pytest.approx((100 * shares[0] + 400 * shares[1]) / 500, rel=1e-15)
-    assert dict(one.changes)[True].unbiased == pytest.approx(shares[1] - shares[0], rel=1e-15)
+    assert of_yes(one.estimates).estimate == pytest.approx((100 * shares[0] + 400 * shares[1]) / 500, rel=1e-15)
+    assert of_yes(one.changes).estimate == pytest.approx(shares[1] - shares[0], rel=1e-15)
 
 
 def test_a_change_has_the_error_of_two_independent_windows() -> None:
     metric = METRICS["boolean"]
     windows = [estimated(metric, np.array(counts), day) for day, counts in ((1, [300, 700]), (2, [600, 400]))]
-    errors = [dict(one.shares or ())[True].standard_error or 0.0 for one in windows]
-    change = dict(pool(windows).changes)[True]
+    errors = [of_yes(one.estimates or ()).standard_error or 0.0 for one in windows]
+    change = of_yes(pool(metric, windows).changes)
     assert change.standard_error == math.hypot(*errors)
-    assert change.low < (change.unbiased or 0.0) < change.high
+    assert change.low < (change.estimate or 0.0) < change.high
 
 
 @pytest.mark.parametrize("few", [1, 49])
@@ -100,11 +106,11 @@ def test_few_reports_leave_everything_possible(few: int) -> None:
     first, second = few // 2, few - few // 2
     windows = [estimated(metric, np.array([0, count]), day) for day, count in ((1, first), (2, second))]
     if first == 0:
-        assert pooled(windows) == ()
+        assert pooled(windows, {metric.name: metric}) == ()
         return
-    one = pool(windows)
-    assert all((share.low, share.high) == (0.0, 1.0) for _, share in one.shares)
-    assert all((change.low, change.high) == (-1.0, 1.0) for _, change in one.changes)
+    one = pool(metric, windows)
+    assert all((share.low, share.high) == (0.0, 1.0) for share in one.estimates)
+    assert all((change.low, change.high) == (-1.0, 1.0) for change in one.changes)
 
 
 def test_a_mean_is_pooled_on_its_own_scale() -> None:
@@ -114,18 +120,18 @@ def test_a_mean_is_pooled_on_its_own_scale() -> None:
         inputs = np.zeros(metric.channel.inputs, dtype=np.int64)
         inputs[mean % metric.channel.inputs] = PEOPLE
         windows.append(estimated(metric, sampler_of(metric.channel)(inputs, np.random.default_rng(day)), day))
-    one = pool(windows)
+    one = pool(metric, windows)
     assert one.mean is not None
     assert -3 <= one.mean.low <= one.mean.high <= 9
-    assert one.mean.unbiased == pytest.approx(sum(w.mean.unbiased or 0.0 for w in windows if w.mean) / 2, rel=1e-12)
+    assert one.mean.estimate == pytest.approx(sum(w.mean.estimate or 0.0 for w in windows if w.mean) / 2, rel=1e-12)
 
 
 def test_one_window_and_windows_without_reports_are_not_pooled() -> None:
     metric = METRICS["boolean"]
     one = estimated(metric, np.array([60, 40]), 1)
-    empty = replace(estimated(metric, np.array([0, 0]), 2))
-    assert pooled([one]) == ()
-    assert pooled([one, empty]) == ()
+    empty = estimated(metric, np.array([0, 0]), 2)
+    assert pooled([one], {metric.name: metric}) == ()
+    assert pooled([one, empty], {metric.name: metric}) == ()
 
 
 def test_the_error_is_not_too_small_where_noise_is_large() -> None:
@@ -144,7 +150,7 @@ def test_the_error_is_not_too_small_where_noise_is_large() -> None:
             )
             for day, one in zip(days, counts, strict=True)
         ]
-        one = dict(pool([estimate(metric, tally) for tally in tallies]).shares)[True]
-        squares.append(((one.unbiased or 0.0) - 0.5) ** 2)
+        one = of_yes(pool(metric, [estimate(metric, tally) for tally in tallies]).estimates)
+        squares.append(((one.estimate or 0.0) - 0.5) ** 2)
         claimed.append((one.standard_error or 0.0) ** 2)
     assert math.fsum(squares) / math.fsum(claimed) <= 1 + 6 * math.sqrt(2 / rounds)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol.mechanisms.exponential import TOTAL, Exponential
-from estimator.inverse.exponential import Table, inverse
+from estimator.inverse.exponential import TableInverse, inverse
 from tests.support.estimates.inverses import (
     PRECISION,
     UNLIKE,
@@ -29,7 +29,7 @@ TABLES: dict[str, Exponential] = {
 SMALL = [name for name, channel in TABLES.items() if channel.inputs <= 8]
 
 
-def error(table: Table) -> float:
+def error(table: TableInverse) -> float:
     """Return by how much an entry of the decoder may be off: solving loses the digits of the condition number.
 
     Gaussian elimination with pivoting is exact for equations that are off by some k last digits (Higham 2002, "Accuracy
@@ -89,7 +89,7 @@ def test_the_standard_error_is_the_enumerated_one(name: str, reports: int) -> No
 def test_of_all_unbiased_decoders_this_one_has_the_least_variance_in_a_uniform_population() -> None:
     """A table with more symbols than inputs has many decoders; plain least squares is another one."""
     law = np.array([[8, 1, 1, 3, 3], [1, 6, 1, 2, 6], [1, 1, 2, 8, 4]]) / 16
-    table, plain = Table.of(law), np.linalg.pinv(law.T)
+    table, plain = TableInverse.of(law), np.linalg.pinv(law.T)
     uniform = np.full(3, 1 / 3)
     for decoder in (table.decoder, plain):
         assert np.allclose(decoder @ law.T, np.eye(3), rtol=0, atol=error(table))

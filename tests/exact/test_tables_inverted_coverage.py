@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol.mechanisms.exponential import Exponential
-from estimator.inverse.exponential import Table, inverse
+from estimator.inverse.exponential import TableInverse, inverse
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import FEW
 from estimator.statistics.score_intervals import hoeffding_half_width, score_intervals
@@ -34,7 +34,7 @@ MEASURED = {
 REPORTS = (10, 49, 50, 100)
 
 
-def coverage(table: Table, reports: int) -> Floats:
+def coverage(table: TableInverse, reports: int) -> Floats:
     """Return the coverage of each share, at every truth of the grid: shape (k, truths)."""
     k = len(table.law)
     tallies = compositions(reports, k)

@@ -40,7 +40,7 @@ def decoder(channel: Noise) -> Decoder:
 def spoken(channel: Noise) -> list[Fraction]:
     """Return what the symbols speak for, exact: of Gaussian noise the places themselves."""
     if isinstance(channel, Laplace):
-        return laplace.answers(channel)
+        return laplace.scores(channel)
     return [Fraction(symbol - channel.reach, channel.inputs - 1) for symbol in range(channel.symbols)]
 
 
@@ -52,7 +52,7 @@ def moment(channel: Noise, given: int, power: int) -> Fraction:
 @pytest.mark.parametrize("name", NOISES)
 def test_the_decoder_has_the_floats_nearest_to_the_exact_answers(name: str) -> None:
     channel = NOISES[name]
-    assert decoder(channel).answers.tolist() == [float(answer) for answer in spoken(channel)]
+    assert decoder(channel).scores.tolist() == [float(answer) for answer in spoken(channel)]
 
 
 @pytest.mark.parametrize("name", FEW_PLACES)

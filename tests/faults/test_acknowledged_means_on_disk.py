@@ -18,7 +18,7 @@ import pytest
 
 from collector.durability import Durability, Promise
 from collector.embedded.store import EmbeddedStore
-from collector.store.port import Counted
+from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import judged, of_shard, report, upload
@@ -78,7 +78,7 @@ def test_every_acknowledgement_follows_the_fdatasync_of_its_write(tmp_path: Path
         assert answers_on_disk(trace.read_text()) == 2 * UPLOADS
         with traced(strace, server_on(tmp_path / "data"), trace):
             outcomes = store.count_all([judged(upload(report("os", 2))) for _ in sent])
-        assert {type(outcome) for outcome in outcomes} == {Counted}
+        assert {type(outcome) for outcome in outcomes} == {CountedUpload}
         assert answers_on_disk(trace.read_text()) > 0
         store.disconnect()
 

@@ -13,7 +13,7 @@ from client_sdk.protocol import Verdict, Window, WindowKind
 from collector.durability import Durability, Promise
 from collector.errors import StoreUnavailableError
 from collector.store import keys
-from collector.store.port import Counted
+from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
 from collector.store.shards import CLUSTER_SHARDS, Layout
 from tests.support.services.cluster import Cluster, Node, running_cluster
@@ -116,7 +116,7 @@ def test_an_upload_whose_slot_moves_waits_and_is_not_taken_for_new(healthy: Clus
         assert [tally.counts for tally in store._tallies(lambda _: True, closed=False)] == [(0, 0, 200, 0)]
     for node in (target, source):
         node.ask("CLUSTER", "SETSLOT", slot, "NODE", target.id())
-    assert set(store.count_all(sent)) == {Counted(Verdict(1), is_duplicate=True)}
+    assert set(store.count_all(sent)) == {CountedUpload(Verdict(1), is_duplicate=True)}
     assert [tally.counts for tally in store._tallies(lambda _: True, closed=False)] == [(0, 0, 200, 0)]
     store.disconnect()
 
@@ -147,7 +147,7 @@ def test_a_write_that_too_few_replicas_have_is_not_acknowledged(healthy: Cluster
     store = RedisStore(healthy.url, Promise(Durability.REPLICATED, 1), is_cluster=True)
     store.prepare()
     first, second, third = (judged(of_shard(7)) for _ in range(3))
-    assert store.count(first) == Counted(Verdict(1), is_duplicate=False)
+    assert store.count(first) == CountedUpload(Verdict(1), is_duplicate=False)
     master = healthy.holder_of_shard(7)
     (replica,) = healthy.replicas_of(master)
     replica.kill()
@@ -155,8 +155,8 @@ def test_a_write_that_too_few_replicas_have_is_not_acknowledged(healthy: Cluster
         with pytest.raises(StoreUnavailableError, match="replica"):
             store.count(one)
     healthy.wait_until_healthy()
-    assert store.count(second) == Counted(Verdict(1), is_duplicate=True)
-    assert store.count(third) == Counted(Verdict(1), is_duplicate=False)
+    assert store.count(second) == CountedUpload(Verdict(1), is_duplicate=True)
+    assert store.count(third) == CountedUpload(Verdict(1), is_duplicate=False)
     store.disconnect()
 
 

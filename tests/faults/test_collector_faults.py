@@ -43,11 +43,11 @@ def kill_store(collector: RunningCollector) -> None:
     kill(collector.store_pid())
 
 
-def kill_guardian(collector: RunningCollector) -> None:
-    kill(collector.guardian_pid())
+def kill_supervisor(collector: RunningCollector) -> None:
+    kill(collector.supervisor_pid())
 
 
-@pytest.mark.parametrize("fault", [kill_worker, kill_store, kill_guardian])
+@pytest.mark.parametrize("fault", [kill_worker, kill_store, kill_supervisor])
 def test_nothing_acknowledged_is_lost_and_nothing_counted_twice_when_a_part_is_killed(
     fault: Callable[[RunningCollector], None], registry_file: Path, tmp_path: Path
 ) -> None:
@@ -146,7 +146,7 @@ def test_a_collector_that_is_killed_with_all_its_processes_leaves_nothing_outsid
     temporary.mkdir()
     environment, metrics = {"TMPDIR": str(temporary)}, ("--metrics-bind", f"127.0.0.1:{free_port()}")
     with running_collector(registry_file, data, *metrics, environment=environment) as collector:
-        doomed = (collector.guardian_pid(), collector.store_pid(), *collector.worker_pids())
+        doomed = (collector.supervisor_pid(), collector.store_pid(), *collector.worker_pids())
         for pid in (collector.pid, *doomed):
             kill(pid)
         collector.process.wait()

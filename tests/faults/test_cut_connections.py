@@ -18,7 +18,7 @@ from collector.embedded.store import EmbeddedStore
 from collector.store.count_script import COUNT_UPLOAD
 from tests.support.services.collecting import report
 from tests.support.services.delivering import Load
-from tests.support.services.line import Cut, Line, Towards, running_line
+from tests.support.services.line import Cut, CuttingProxy, Towards, running_line
 from tests.support.services.processes import RunningCollector, running_collector, wait_until
 from tests.support.services.wire import post, tallies
 
@@ -50,7 +50,7 @@ def store(tmp_path: Path) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def collecting(registry: Path, to_store: Line, *options: str) -> Iterator[RunningCollector]:
+def collecting(registry: Path, to_store: CuttingProxy, *options: str) -> Iterator[RunningCollector]:
     """Run a collector at the end of a line to its store."""
     unused = registry.parent / "unused"
     url = f"redis://127.0.0.1:{to_store.port}"

@@ -22,9 +22,9 @@ from collector.embedded.high_water_mark import MARK_FILE
 from collector.embedded.store import EmbeddedStore
 from collector.errors import ConfigError
 from collector.judge import Judgement
-from collector.store.port import Counted
+from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
-from collector.upkeep.maintenance import Maintenance, Seen
+from collector.upkeep.maintenance import Maintenance, ServerState
 from tests.support.services.collecting import TODAY, judged, report, upload
 from tests.support.services.delivering import Load
 from tests.support.services.processes import is_running, kill, running_collector, wait_until
@@ -80,14 +80,14 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
         store = RedisStore(embedded.url)
         store.prepare()
         store.count_all([judged(upload()) for _ in range(REWRITTEN)])
-        assert store.logs().rewrite_log()
+        assert store.handle.logs().rewrite_log()
         wait_until(lambda: base(folder / "data").name.endswith(".2.base.rdb"), what="a rewrite")
         store.count_all([judged(upload(upload_id=STARS[:-2] + f"{number:02x}")) for number in range(NOTED)])
         embedded.look_after()
         noted = increment(folder / "data").stat().st_size
         last = judged(upload(report(), report("os", 2)))
         store.count(last)
-        shutil.copytree(folder / "data", folder / "killed")
+        shutil.copytree(folder / "data", folder / "killed", ignore=shutil.ignore_patterns("*.sock"))
         store.disconnect()
     return Kept(folder / "killed", noted, increment(folder / "killed").stat().st_size, last)
 
@@ -101,7 +101,11 @@ def test_a_note_that_cannot_be_written_stops_nothing_and_is_told_once(
         store.prepare()
         due_s = float(Window.parse(TODAY).ends_at + GRACE_S)
         chores = Maintenance(
-            store, store.logs(), grace_s=GRACE_S, every_tick=lambda: Seen(embedded.look_after()), clock=lambda: due_s
+            store,
+            store.handle.logs(),
+            grace_s=GRACE_S,
+            every_tick=lambda: ServerState(embedded.look_after()),
+            clock=lambda: due_s,
         )
         mark = tmp_path / MARK_FILE
         mark.unlink()
@@ -137,7 +141,7 @@ def counted(data: Path, more: Judgement | None = None) -> int:
         store = RedisStore(embedded.url)
         store.prepare()
         counted_before = sum(sum(tally.counts) for tally in store._tallies(lambda _: True, closed=False))
-        assert store.count(more) == Counted(Verdict(more.reports), is_duplicate=False)
+        assert store.count(more) == CountedUpload(Verdict(more.reports), is_duplicate=False)
         store.disconnect()
         return counted_before
 
@@ -234,7 +238,7 @@ def remove_everything(data: Path) -> None:
         (change_the_form, "is not what was written", range(REWRITTEN, REWRITTEN + NOTED)),
         (add_noughts, "Bad file format", [REWRITTEN + NOTED + LAST]),
         (remove_increment, "incr.aof is missing", [REWRITTEN]),
-        (bring_back_an_older_store, "does not know of", [REWRITTEN + NOTED + LAST]),
+        (bring_back_an_older_store, "does not list", [REWRITTEN + NOTED + LAST]),
     ],
 )
 def test_a_store_of_which_a_part_is_lost_is_refused_until_the_loss_is_accepted(

@@ -69,7 +69,7 @@ def test_a_store_that_is_emptied_under_load_takes_no_upload_until_the_collector_
             wait_until_all_are_refused(load)
             lost = load.acknowledged
             # as who has a connection says, that shard 0 is lost, or who opens one, that the store is another
-            wait_until(lambda: "that this collector began with" in collector.output.read_text(), what="word of it")
+            wait_until(lambda: "that this collector started with" in collector.output.read_text(), what="word of it")
             with pytest.raises(HTTPError, match="503"):
                 tallies(collector.url, "?preliminary=1")
             assert server.keys("{*}:tally:*") == []

@@ -16,11 +16,13 @@ import redis
 
 from client_sdk.protocol import Window, WindowKind
 from collector.config import LEAST_STORE_BYTES
-from collector.embedded.store import EmbeddedStore, running_store_url
+from collector.embedded.address import running_store_url
+from collector.embedded.store import EmbeddedStore
+from collector.errors import StoreFullError
 from collector.http.app import FULL_RETRY_AFTER_S
 from collector.servers.memory import FULL
 from collector.store import keys
-from collector.store.port import StoreFullError
+from collector.store.grace import agree_on_grace
 from collector.store.redis_store import RedisStore
 from collector.upkeep.redis_retirement import RedisRetirement
 from collector.upkeep.retention import before
@@ -98,7 +100,7 @@ def full(tmp_path: Path) -> Any:
     with EmbeddedStore(tmp_path / "data") as embedded:
         store = RedisStore(embedded.url)
         store.prepare()
-        store.agree_on_grace(7)
+        agree_on_grace(store, 7)
         store.count(judged(upload(report(), report("plan", 1, "2026-W47"))))
         store.disconnect()
     with EmbeddedStore(tmp_path / "data", memory_bytes=1) as embedded:
@@ -109,7 +111,7 @@ def full(tmp_path: Path) -> Any:
 
 def test_a_store_that_is_full_can_be_started_on_read_closed_and_emptied_of_what_is_old(full: RedisStore) -> None:
     full.prepare()
-    full.agree_on_grace(5)
+    agree_on_grace(full, 5)
     with pytest.raises(StoreFullError):
         full.count(judged(upload()))
     assert [type(outcome) for outcome in full.count_all([judged(upload())] * 2)] == [StoreFullError] * 2

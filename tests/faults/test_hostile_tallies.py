@@ -16,7 +16,7 @@ import pytest
 
 from client_sdk.protocol import Window, WindowKind
 from tests.support.estimates.tallies import REGISTRY_TEXT, line
-from tests.support.services.endless import Answer, endless_server
+from tests.support.services.endless import EndlessAnswer, endless_server
 from tests.support.services.limits import limited
 
 TEXTS_A_ROUND = 10_000
@@ -35,7 +35,7 @@ def test_mutated_tallies_are_read_soundly_or_refused_in_bounded_memory(round_num
     assert seen["page"] > 0
 
 
-def whole(*pieces: bytes) -> Answer:
+def whole(*pieces: bytes) -> EndlessAnswer:
     """Return an answer that begins with some pieces and repeats the last one."""
     return lambda: itertools.chain(pieces, itertools.repeat(pieces[-1]))
 
@@ -54,16 +54,16 @@ def tallies_without_end() -> Iterator[bytes]:
         yield line("dark_mode", [1, 2], window=window.later(number % 10_000).text, edition=f"{number // 10_000:012x}")
 
 
-ENDLESS: dict[str, tuple[Answer, str]] = {
-    "a line": (whole(HEAD + b"\r\n", MEGABYTE), "line 1 is longer than a tally can be"),
-    "a line in chunks": (lambda: chunked(itertools.repeat(MEGABYTE)), "line 1 is longer than a tally can be"),
-    "a line of a text": (whole(HEAD + b'\r\n{"metric":"', MEGABYTE), "line 1 is longer than a tally can be"),
+ENDLESS: dict[str, tuple[EndlessAnswer, str]] = {
+    "a line": (whole(HEAD + b"\r\n", MEGABYTE), "line 1 is longer than any tally"),
+    "a line in chunks": (lambda: chunked(itertools.repeat(MEGABYTE)), "line 1 is longer than any tally"),
+    "a line of a text": (whole(HEAD + b'\r\n{"metric":"', MEGABYTE), "line 1 is longer than any tally"),
     "empty lines": (whole(HEAD + b"\r\n", b"\n" * 65_536), "line 1 is not a tally"),
     "one tally": (whole(HEAD + b"\r\n", line("dark_mode", [1, 2])), "line 2 repeats metric, edition and window"),
     "tallies": (tallies_without_end, "there are more than 100,000 tallies; read fewer windows"),
     "a compressed body": (
         whole(HEAD + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(bytes(2**24)), MEGABYTE),
-        "answered with something else than tallies: line",
+        "did not answer with tallies: line",
     ),
     "a line of the head": (whole(HEAD + b"Drip: ", MEGABYTE), "does not answer in HTTP"),
     "headers": (whole(HEAD, b"Drip: drop\r\n" * 1000), "does not answer in HTTP"),
@@ -80,7 +80,9 @@ def report(folder: Path, *options: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize(("answer", "sentence"), ENDLESS.values(), ids=ENDLESS)
-def test_an_answer_without_an_end_is_refused_in_bounded_memory(answer: Answer, sentence: str, tmp_path: Path) -> None:
+def test_an_answer_without_an_end_is_refused_in_bounded_memory(
+    answer: EndlessAnswer, sentence: str, tmp_path: Path
+) -> None:
     with endless_server(answer) as url:
         status, said = report(tmp_path, "--collector", url)
     assert sentence in said, said
@@ -90,7 +92,7 @@ def test_an_answer_without_an_end_is_refused_in_bounded_memory(answer: Answer, s
 
 def test_a_file_without_an_end_is_refused_in_bounded_memory(tmp_path: Path) -> None:
     status, said = report(tmp_path, "--tallies", "/dev/zero")
-    assert (status, said) == (1, "Error: line 1 is longer than a tally can be, 4,194,304 bytes\n")
+    assert (status, said) == (1, "Error: line 1 is longer than any tally, 4,194,304 bytes\n")
 
 
 def test_a_body_that_is_shorter_than_announced_broke_off(tmp_path: Path) -> None:

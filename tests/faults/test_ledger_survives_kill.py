@@ -18,7 +18,7 @@ KILLED_AFTER = 20
 _RECORD = """
 import sys
 from pathlib import Path
-from tests.support.clients import many, telemetry
+from tests.support.devices.clients import many, telemetry
 
 device = telemetry(Path(sys.argv[1]), registry=many(int(sys.argv[2])))
 for number in range(int(sys.argv[3]), int(sys.argv[2])):

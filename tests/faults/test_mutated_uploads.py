@@ -24,8 +24,8 @@ from collector import create_app
 from collector.access import Access
 from collector.api.operations import JSON, NDJSON
 from collector.api.problem import BY_CODE
-from collector.live.state import Live, Served
-from collector.monitoring.counters import ACCEPTED, PROBLEMS, REPORTS, Counters, Totals, new_sheet
+from collector.live.state import Served
+from collector.monitoring.counters import ACCEPTED, PROBLEMS, REPORTS, Totals, WorkerCounters, new_sheet
 from collector.store.redis_store import RedisStore
 from tests.support.services.collecting import LONG_S, NOON, OPEN, REGISTRY, key_entry
 from tests.support.services.conforming import conforming_client
@@ -173,7 +173,7 @@ def test_no_mutated_upload_gets_a_5xx_or_changes_a_tally_unless_it_was_accepted(
 ) -> None:
     sheet = new_sheet()
     app = create_app(
-        Live(Served(REGISTRY, ACCESS)), store, clock=lambda: NOON, grace_s=LONG_S, counters=Counters(sheet)
+        lambda: Served(REGISTRY, ACCESS), store, clock=lambda: NOON, grace_s=LONG_S, counters=WorkerCounters(sheet)
     )
     store.close(Window.parse(CLOSED))
     oracle, seeded = Oracle(), Random(round_number)  # noqa: S311 hostile bodies are no secret

@@ -26,12 +26,12 @@ from collector.errors import StoreUnavailableError
 from collector.judge import judge
 from collector.servers import pipeline
 from collector.store import keys
-from collector.store.port import Counted
+from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
-from tests.support.accounting import REGISTRY_TEXT, Account, Cell, cells_of
-from tests.support.packets import AS_IT_SHOULD_BE
+from tests.support.services.accounting import REGISTRY_TEXT, Account, Cell, cells_of
 from tests.support.services.cluster import Node
 from tests.support.services.collecting import REGISTRY, TODAY, judged, of_shard
+from tests.support.services.packets import AS_IT_SHOULD_BE
 from tests.support.services.partitions import (
     BY_DEGREES,
     COLLECTORS,
@@ -117,7 +117,7 @@ def test_what_only_a_master_apart_from_its_replica_has_is_not_read_and_no_window
     (replica,) = at.cluster.replicas_of(master)
     with at.network.hosts[COLLECTORS[0]].entered(), stores(at, REPLICATED, ON_DISK) as (replicated, fsync):
         at.network.part([at.host_of(master)], [at.host_of(replica)])
-        assert fsync.count(second) == Counted(Verdict(1), is_duplicate=False)
+        assert fsync.count(second) == CountedUpload(Verdict(1), is_duplicate=False)
         with monkeypatch.context() as impatient:
             impatient.setattr(pipeline, "COPIES_WAITS_MS", COPIES_WAITS_MS)
             for store in (replicated, fsync):
@@ -133,7 +133,7 @@ def test_what_only_a_master_apart_from_its_replica_has_is_not_read_and_no_window
     with at.network.hosts[COLLECTORS[0]].entered(), stores(at, REPLICATED, ON_DISK) as (replicated, fsync):
         for store in (replicated, fsync):
             assert (counted(store), counted_in_closed_windows(store), store.closed_windows()) == (1, 0, frozenset())
-        assert replicated.count(second) == Counted(Verdict(1), is_duplicate=False)
+        assert replicated.count(second) == CountedUpload(Verdict(1), is_duplicate=False)
         fsync.close(window)
         for store in (replicated, fsync):
             assert counted_in_closed_windows(store) == 2
@@ -151,7 +151,7 @@ def test_what_is_there_while_a_replica_is_held_for_failed_is_not_read_for_that_o
         assert counted(fsync) == 1
         at.network.part(names, NODES)
         wait_until(lambda: has_failed(replica, by=master), what="a replica to be held for failed")
-        assert fsync.count(second) == Counted(Verdict(1), is_duplicate=False)
+        assert fsync.count(second) == CountedUpload(Verdict(1), is_duplicate=False)
         with monkeypatch.context() as impatient:
             impatient.setattr(pipeline, "COPIES_WAITS_MS", COPIES_WAITS_MS)
             for read in (counted, counted_in_closed_windows, lambda store: store.close(window)):
@@ -183,7 +183,7 @@ def test_an_upload_that_comes_again_at_the_last_moment_is_known_by_a_clock_that_
     master = at.cluster.holder_of_shard(7)
     nodes = (master, *at.cluster.replicas_of(master))
 
-    outcomes: list[Counted] = []
+    outcomes: list[CountedUpload] = []
 
     def count() -> bool:
         with (
@@ -199,7 +199,7 @@ def test_an_upload_that_comes_again_at_the_last_moment_is_known_by_a_clock_that_
     with stepped_clocks(at, [(node, 23) for node in nodes]):
         wait_until(count, what="the store, by other clocks")
     wait_until(count, what="the store, by its own clocks again")
-    assert outcomes == [Counted(Verdict(1), is_duplicate) for is_duplicate in (False, True, True)]
+    assert outcomes == [CountedUpload(Verdict(1), is_duplicate) for is_duplicate in (False, True, True)]
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ SENDERS = 8
 MOST_UPLOADS_EACH = 100_000
 UPLOADS_BETWEEN = 30
 
-REFUSAL = "maintenance waits: the store is not the one that this collector began with"
+REFUSAL = "maintenance is suspended: the store is not the one that this collector started with"
 
 
 class Either:

@@ -11,8 +11,8 @@ from tests.support.services.processes import is_running, kill, wait_until
 TESTS = """
 import sys
 from pathlib import Path
-from tests.support.cluster import Node
-from tests.support.processes import free_port
+from tests.support.services.cluster import Node
+from tests.support.services.processes import free_port
 
 node = Node(Path(sys.argv[1]), free_port())
 node.start()

@@ -1,4 +1,4 @@
-"""A server over HTTP that answers as a test says: what a client sends, and what it makes of answers."""
+"""An HTTP server whose answers a test chooses, to see what a client sends and how it reacts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 
 class AnsweringServer(HTTPServer):
-    """Answers every POST alike and keeps what it was sent.
+    """Answers every POST alike and keeps the requests.
 
     Attributes:
         status: of each answer.
@@ -54,7 +54,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(self.server.body)
 
     def send_pieces(self) -> None:
-        """Send the body in chunks, each in a packet of its own, and no end of it before the client has gone."""
+        """Send the body in chunks, one per packet, and do not end it before the client has gone."""
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         for piece in self.server.pieces:
@@ -70,7 +70,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def answering_server(body: bytes) -> Iterator[AnsweringServer]:
-    """Run one while the context is entered."""
+    """Run a server within the context."""
     with AnsweringServer(body) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

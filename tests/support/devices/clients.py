@@ -1,4 +1,4 @@
-"""Devices for tests: a registry, a clock that a test sets, and a transport that answers as a script says."""
+"""Devices for tests: a registry, a clock that a test sets, and a scripted transport."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.services.processes import wait_until
 COLLECTOR = "https://collector.invalid"
 
 RARE = "zanzibarian-canary"
-"""A category that stands nowhere but in the registry: wherever else it is found, a true value leaked."""
+"""A category that occurs only in the registry. Anywhere else, it is a true value that leaked."""
 
 DAY_S = 86_400
 NOON = 1_795_176_000.0
@@ -87,7 +87,7 @@ expires = 2026-11-19
 
 
 def registry(text: str = REGISTRY) -> Registry:
-    """Return the tests' registry, or another."""
+    """Return a registry, by default that of the tests."""
     return Registry.parse(text)
 
 
@@ -97,14 +97,14 @@ def many(metrics: int) -> Registry:
 
 
 def many_text(metrics: int) -> str:
-    """Return a registry of so many booleans ``m0``, ``m1``, ... whose budget allows them all for ever."""
+    """Return a registry of booleans ``m0``, ``m1``, ... whose budget always allows all of them."""
     head = 'schema = 1\n[app]\nname = "acme"\n[budget]\nper_window = 1e6\nlifetime = 1e9\n'
     metric = '[metric.m{}]\npurpose = "Is it used?"\nkind = "boolean"\nepsilon = "ln 3"\n'
     return head + "".join(metric.format(number) for number in range(metrics))
 
 
 def ask(metrics: str, budget: str = "") -> Registry:
-    """Return a registry of some metrics, each at epsilon 1 unless it says otherwise, whose ceilings never hold.
+    """Return a registry of metrics, by default at epsilon 1, whose ceilings are never reached.
 
     Args:
         metrics: tables, without what is the same for all: the purpose, and epsilon.
@@ -130,7 +130,7 @@ FILLED = ask(
 
 
 class SetClock:
-    """A clock that stands where a test sets it."""
+    """A clock that a test sets."""
 
     def __init__(self, now_s: float = NOON) -> None:
         self.now_s = now_s
@@ -148,7 +148,7 @@ def accept(upload: Upload) -> Reply:
 
 
 def refuse(code: Refusal) -> Answer:
-    """Answer as a collector that counts nothing, for one reason."""
+    """Answer as a collector that refuses every report for one reason."""
 
     def answer(upload: Upload) -> Reply:
         refused = tuple((index, code) for index in range(len(upload.reports)))
@@ -163,7 +163,7 @@ def status(code: int, retry_after: str | None = None) -> Answer:
 
 
 def problem(code: int) -> Answer:
-    """Answer as a collector that says what is wrong with this very body."""
+    """Answer as a collector that rejects this very body."""
     document = {"type": "about:blank", "title": "Bad", "status": code, "code": "invalid_json", "detail": "It is bad."}
     return lambda _: Reply(code, None, json.dumps(document).encode())
 
@@ -173,7 +173,7 @@ def nothing(_: Upload) -> None:
 
 
 class ScriptedTransport:
-    """Answers one upload after the other as a script says; when it ends, as its last line says for ever."""
+    """Answers uploads as a script says; after its end, as its last line says."""
 
     def __init__(self, *answers: Answer) -> None:
         self.bodies: list[bytes] = []
@@ -185,7 +185,7 @@ class ScriptedTransport:
         return [Upload.decode(body) for body in self.bodies]
 
     def answer(self, *answers: Answer) -> None:
-        """Go on with another script."""
+        """Continue with another script."""
         self._answers = list(answers)
 
     def post(self, body: bytes) -> Reply | None:
@@ -197,7 +197,7 @@ class ScriptedTransport:
 
 
 def telemetry(data_dir: Path | None, **changes: Any) -> Telemetry:
-    """Return a device at noon whose transport accepts everything, unless told otherwise."""
+    """Return a device at noon, by default with a transport that accepts everything."""
     options: dict[str, Any] = {
         "collector": COLLECTOR,
         "consent": True,
@@ -209,7 +209,7 @@ def telemetry(data_dir: Path | None, **changes: Any) -> Telemetry:
 
 
 def patient(device: Telemetry, metric: str) -> Recorded:
-    """Record, again and again while the disk is slow."""
+    """Record, and repeat while the disk is slow."""
     results: list[Recorded] = []
 
     def recorded() -> bool:
@@ -221,7 +221,7 @@ def patient(device: Telemetry, metric: str) -> Recorded:
 
 
 def rows(data_dir: Path, query: str) -> list[tuple[Any, ...]]:
-    """Ask a ledger's file, as another process would."""
+    """Query a ledger's file, as another process would."""
     with contextlib.closing(sqlite3.connect(data_dir / FILE_NAME)) as connection:
         return connection.execute(query).fetchall()
 
@@ -232,7 +232,7 @@ def all_bytes(data_dir: Path) -> bytes:
 
 
 def in_child(work: Callable[[], object]) -> str:
-    """Do something in a forked child that then ends at once; return the text of what it returned or raised."""
+    """Do work in a forked child that ends at once; return its result or error as text."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -264,11 +264,11 @@ class Obstacle:
 
 
 @contextlib.contextmanager
-def busy_keeper(device: Telemetry) -> Iterator[None]:
-    """Let the device's keeper hang in a job that another thread waits for."""
+def busy_ledger(device: Telemetry) -> Iterator[None]:
+    """Let the device's ledger thread hang in a job that another thread waits for."""
     obstacle = Obstacle()
-    keeper = device._processes.current.keeper
-    thread = threading.Thread(target=keeper.run, args=[obstacle, 60.0], kwargs={"begin": READ})
+    ledger_thread = device._processes.current.ledger_thread
+    thread = threading.Thread(target=ledger_thread.run, args=[obstacle, 60.0], kwargs={"begin": READ})
     thread.start()
     assert obstacle.begun.wait(60)
     try:
@@ -291,7 +291,7 @@ connection.close()
 
 @contextlib.contextmanager
 def write_lock_held(data_dir: Path, *, stopped: bool = False) -> Iterator[None]:
-    """Let another process hold the ledger's write lock, and stand still if asked."""
+    """Let another process hold the ledger's write lock, and optionally stop it."""
     command = [sys.executable, "-c", _HOLD, str(data_dir / FILE_NAME)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None

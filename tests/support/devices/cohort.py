@@ -1,4 +1,4 @@
-"""Devices that live for months within seconds: the agenda driven directly, on a ledger in memory, by a set clock."""
+"""Devices that live for months within seconds, on a ledger in memory and with a set clock."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
-from client_sdk.answers.schedule import Agenda
+from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import Metric, Registry, Window, WindowKind
 
@@ -17,11 +18,11 @@ DAY_S = 86_400
 FIRST_S = int(datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp())
 
 IsOn = Callable[[int], bool]
-"""Whether a device is on, on a day."""
+"""Whether a device is on, by day."""
 
 
 class SeededCoins:
-    """Coins of a simulation: the same for the same seed."""
+    """Coins of a simulation, the same for the same seed."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)  # noqa: S311 a simulation, not a device
@@ -35,7 +36,7 @@ class SeededCoins:
 
 @dataclass(frozen=True)
 class Charge:
-    """What a device was charged for."""
+    """A charge of a device."""
 
     metric: str
     window: str
@@ -49,12 +50,12 @@ def secret_of(seed: int) -> bytes:
 
 
 def always(_: int) -> bool:
-    """Be on every day."""
+    """Return True: the device is on every day."""
     return True
 
 
 def on_some_days(seed: int, share: float) -> IsOn:
-    """Return a device's days: each is one with so much probability."""
+    """Return on which days a device is on: each with a given probability."""
     drawn = random.Random(f"on {seed}")  # noqa: S311 a simulation, not a device
     days = [drawn.random() < share for _ in range(4000)]
     return lambda day: days[day]
@@ -63,25 +64,26 @@ def on_some_days(seed: int, share: float) -> IsOn:
 def live(
     registry: Registry, seed: int, days: int, *, is_on: IsOn = always, answers: dict[str, object] | None = None
 ) -> list[Charge]:
-    """Return all charges of a device after so many days, on each of which it records some answers."""
+    """Return all charges of a device after a number of days on which it records answers."""
     coins, recorded = SeededCoins(seed), list((answers or {}).items())
     with closing(open_memory(registry.app)) as connection:
         connection.execute("UPDATE device SET secret = ?", (secret_of(seed),))
-        agenda = Agenda(registry, coins)
+        schedule = Schedule(registry, coins)
         for day in range(days):
             if is_on(day):
-                instant_s = agenda.begin(connection, FIRST_S + day * DAY_S)
-                _record(connection, agenda, [(registry.metric(name), answer) for name, answer in recorded], instant_s)
+                instant_s = schedule.catch_up(connection, FIRST_S + day * DAY_S)
+                _record(connection, schedule, [(registry.metric(name), answer) for name, answer in recorded], instant_s)
         query = "SELECT metric, window, last_day, nanos FROM charges ORDER BY window, metric"
         return [Charge(*row) for row in connection.execute(query)]
 
 
 def _record(
-    connection: sqlite3.Connection, agenda: Agenda, answers: list[tuple[Metric, object]], instant_s: float
+    connection: sqlite3.Connection, schedule: Schedule, answers: list[tuple[Metric, object]], instant_s: float
 ) -> None:
     for definition, answer in answers:
         window = Window.of(definition.window, instant_s)
-        agenda.report(connection, definition, agenda.made(connection, definition, answer), window, instant_s)
+        randomised = schedule.randomise(definition, answer, partial(schedule.learn_secret, connection))
+        schedule.report(connection, definition, randomised, window, instant_s)
 
 
 def exceeded(registry: Registry, charges: list[Charge]) -> Iterator[str]:
@@ -101,5 +103,5 @@ def exceeded(registry: Registry, charges: list[Charge]) -> Iterator[str]:
 
 
 def day_of(window: str) -> int:
-    """Return how many days after the first one a window of one day is."""
+    """Return the number of days between the first day and a window of one day."""
     return (Window.parse(window).starts_at - Window.of(WindowKind.DAY, FIRST_S).starts_at) // DAY_S

@@ -1,4 +1,4 @@
-"""Registries for tests: a sound one as a nested dict, changed key by key, written as TOML."""
+"""Registries for tests: a valid one as a nested dict, changed by key, written as TOML."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Field = str | int | float | list[str]
 
 
 class Toml(str):
-    """A value that is written into the file as it stands."""
+    """A value that is written into the file verbatim."""
 
     __slots__ = ()
 
@@ -39,7 +39,7 @@ COUNT: Final[dict[str, Field]] = {
 ORDINAL: Final[dict[str, Field]] = CATEGORY | {"kind": "ordinal", "mechanism": "exponential"}
 SET: Final[dict[str, Field]] = CATEGORY | {"kind": "set", "max_items": 2}
 CROSS: Final[dict[str, Field]] = {"purpose": "Why?", "cross": ["dark_mode", "os"], "epsilon": 1}
-"""Of two metrics that the registry must define, too."""
+"""A cross of two metrics, which the registry must define, too."""
 
 GAUSSIAN: Final[dict[str, Field]] = NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-6"), "epsilon": 2}
 UTILITY: Final = Toml("[[0, -1, -3], [-2, 0, -1], [-3, -2, 0]]")
@@ -58,7 +58,7 @@ delta = 0.5
 
 
 def registry_text(**metrics: Mapping[str, Field]) -> str:
-    """Return a registry of some metrics as TOML."""
+    """Return a registry of metrics as TOML."""
     return HEAD + "".join(_table(name, fields) for name, fields in metrics.items())
 
 
@@ -73,7 +73,7 @@ def parsed(**metrics: Mapping[str, Field]) -> dict[str, Metric]:
 
 
 def mistakes(**metrics: Mapping[str, Field]) -> dict[str, str]:
-    """Return what is wrong with a registry that must be refused, by place; a place must be named once."""
+    """Return the mistakes of a registry by place; it must be refused, and name a place once."""
     with pytest.raises(RegistryError) as caught:
         parsed(**metrics)
     assert len(dict(caught.value.mistakes)) == len(caught.value.mistakes)

@@ -1,4 +1,4 @@
-"""A server that never ends its answer: byte by byte, each in time, until whoever asked has gone."""
+"""A server that never ends its answer: it sends byte by byte until the client has gone."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ BEGINNINGS = {
     "head": b"HTTP/1.1 200 OK\r\nDrip: ",
     "body": b"HTTP/1.1 200 OK\r\n\r\n",
 }
-"""What is sent at once, by what drips after it."""
+"""What is sent at once, by what is sent byte by byte after it."""
 
 
 class DrippingServer:
-    """Drips to one connection after another.
+    """Answers one connection after another, byte by byte.
 
     Attributes:
         port: where it listens.
@@ -62,7 +62,7 @@ class DrippingServer:
 
 @contextlib.contextmanager
 def dripping_server(beginning: bytes) -> Iterator[DrippingServer]:
-    """Run one while the context is entered."""
+    """Run a server within the context."""
     server = DrippingServer(beginning)
     try:
         yield server

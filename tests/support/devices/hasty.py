@@ -1,4 +1,7 @@
-"""A device that records and sends as fast as it can, until it is killed: `python -m tests.support.devices.hasty …`."""
+"""A device that records and sends as fast as it can, until it is killed.
+
+Run it by `python -m tests.support.devices.hasty …`.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,14 @@ from typing import Final
 from client_sdk import Recorded, Registry, Telemetry
 
 BEGUN: Final = "begun"
-"""What it says before it records."""
+"""What it prints before it records."""
 
 DONE: Final = "done"
-"""What it says when all that it recorded was taken."""
+"""What it prints when everything that it recorded was accepted."""
 
 
 def main(data_dir: str, registry_file: str, collector: str) -> None:
-    """Record every question, and send meanwhile and at last."""
+    """Record every question, and send meanwhile and at the end."""
     registry = Registry.load(registry_file)
     with Telemetry(registry, collector=collector, data_dir=Path(data_dir), consent=True) as device:
         device._processes.current.uploader._uniform = lambda low, _: low  # neither jitter nor back-off

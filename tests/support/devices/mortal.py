@@ -1,4 +1,7 @@
-"""A device that kills itself, as hard as can be, after so many steps of SQLite: `python -m tests.support.devices.mortal …`."""
+"""A device that kills itself by SIGKILL after a number of SQLite steps.
+
+Run it as ``python -m tests.support.devices.mortal …``.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,10 @@ STEP: Final = 5
 """Instructions of SQLite's virtual machine between two steps: a statement takes some dozens."""
 
 ALIVE: Final = "alive"
-"""What a device that outlived its days says."""
+"""What a device prints that has outlived its days."""
 
 DAYS: Final = 12
-"""That a device lives at most before it says so."""
+"""The most days that a device lives before it prints that."""
 
 BOOLEANS: Final = ("one", "two", "three")
 
@@ -38,25 +41,25 @@ REGISTRY: Final = ask(
     + "epsilon = 0.5",
     "per_window = 8\nper_month = 90\nlifetime = 400\ndelta = 2e-5",
 )
-"""Every way to be charged, under ceilings that a few weeks reach."""
+"""Every way of charging, under ceilings that are reached in a few weeks."""
 
 
 class Wire:
-    """Writes every body that is sent to a log, of which a kill takes nothing; every third one gets no answer."""
+    """Logs every body durably, so that no kill loses it; every third gets no answer."""
 
     def __init__(self, log: Path) -> None:
         self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self._attempts = 0
 
     def post(self, body: bytes) -> Reply | None:
-        """Note the body and answer, or do not."""
+        """Note the body; answer, except every third time."""
         os.write(self._log, body + b"\n")
         self._attempts += 1
         return None if self._attempts % 3 == 0 else accept(Upload.decode(body))
 
 
 def die_after(steps: int) -> None:
-    """Let this process be killed by its own hand after so many steps of all connections to a ledger."""
+    """Let this process kill itself after a number of steps of all connections to a ledger."""
     left = [steps]
     connect: Callable[[str], sqlite3.Connection] = create.connect
 
@@ -75,7 +78,7 @@ def die_after(steps: int) -> None:
 
 
 def live(device: Telemetry, clock: SetClock) -> None:
-    """Record all there is, send, and go on to the next day."""
+    """Record every metric, send, and move on to the next day."""
     for day in range(DAYS):
         answers = dict.fromkeys(BOOLEANS, True) | {"history": day % 3 == 0, "pattern": "abcd"[day % 4], "noisy": 0.5}
         if day % 2:

@@ -1,4 +1,4 @@
-"""Ledgers as version 2 of the schema wrote them: a charge knew its periods by name, and not its day."""
+"""Ledgers of version 2 of the schema, whose charges name their periods but not their day."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def write(path: Path, charges: Iterable[OldCharge], latest_s: float) -> None:
 def fill(
     connection: sqlite3.Connection, charges: Iterable[OldCharge], latest_s: float, inode: str | None = None
 ) -> None:
-    """Write the tables and what they hold."""
+    """Write the tables and their rows."""
     connection.executescript(SCHEMA)
     connection.execute(
         "INSERT INTO device VALUES ('acme', ?, ?, NULL, 1, ?)", (create.draw_secret(), inode, int(latest_s))

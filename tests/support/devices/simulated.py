@@ -1,4 +1,4 @@
-"""A device whose time is simulated: the real uploader and the real ledger, and days that pass in a moment."""
+"""A device in simulated time: a real uploader and ledger, and days that pass at once."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from unittest import mock
 
 from client_sdk import HistoryEntry
 from client_sdk.answers.coins import SystemCoins
-from client_sdk.answers.schedule import Agenda
+from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import outbox
 from client_sdk.ledger.file import open_memory
-from client_sdk.ledger.thread import READ, Keeper
+from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Report, Upload
 from client_sdk.sending import uploader
 from client_sdk.sending.retry import Reply
@@ -48,7 +48,7 @@ class Request(NamedTuple):
 
 
 class SimulatedDevice:
-    """An uploader whose thread is the test's.
+    """An uploader that runs in the test's thread.
 
     Attributes:
         now_s: the present instant, in Unix seconds.
@@ -58,7 +58,7 @@ class SimulatedDevice:
     """
 
     def __init__(self, answers: Sequence[Answer], seed: int) -> None:
-        """Begin at noon; the answers are given in turn, and each kind of wait has random numbers of its own."""
+        """Start at noon. Answers come in turn; each kind of wait has its own random numbers."""
         self.now_s = NOON
         self.requests: list[Request] = []
         self.during_exchange: Callable[[], None] = lambda: None
@@ -67,16 +67,16 @@ class SimulatedDevice:
         self._seed = seed
         self._streams: dict[float, random.Random] = {}
         self._apart_s = 0.0
-        self.keeper = Keeper(None, lambda: open_memory("acme"))
+        self.ledger_thread = LedgerThread(None, lambda: open_memory("acme"))
         self.start()
 
     def start(self) -> None:
-        """Begin another process on the same ledger."""
+        """Start another process on the same ledger."""
         self._processes += 1
         self._uploader = Uploader(
-            self.keeper,
+            self.ledger_thread,
             self,
-            Agenda(many(1), SystemCoins()),
+            Schedule(many(1), SystemCoins()),
             clock=lambda: self.now_s,
             allowed=lambda: True,
             uniform=self._uniform,
@@ -86,7 +86,7 @@ class SimulatedDevice:
 
     def record(self, report: Report) -> None:
         """Queue a report."""
-        self.keeper.run(partial(outbox.enqueue, report=report), LONG_S)
+        self.ledger_thread.run(partial(outbox.enqueue, report=report), LONG_S)
         self._uploader.notify()
 
     def flush(self) -> None:
@@ -114,11 +114,11 @@ class SimulatedDevice:
 
     def history(self) -> list[HistoryEntry]:
         """Return what has left."""
-        return self.keeper.run(outbox.history, LONG_S, begin=READ)
+        return self.ledger_thread.run(outbox.history, LONG_S, begin=READ)
 
     def dropped(self) -> dict[str, int]:
         """Return what was dropped."""
-        return self.keeper.run(outbox.dropped, LONG_S, begin=READ)
+        return self.ledger_thread.run(outbox.dropped, LONG_S, begin=READ)
 
     def unsettled(self) -> list[Report]:
         """Return the reports that wait."""
@@ -128,7 +128,7 @@ class SimulatedDevice:
             uploads = [Upload.decode(body) for (body,) in connection.execute("SELECT body FROM uploads")]
             return queued + [report for upload in uploads for report in upload.reports]
 
-        return self.keeper.run(work, LONG_S, begin=READ)
+        return self.ledger_thread.run(work, LONG_S, begin=READ)
 
     def _next_s(self) -> float:
         due_s, next_s = self._uploader._due_s, self._uploader._next_s()
@@ -145,7 +145,7 @@ class SimulatedDevice:
 
 @contextlib.contextmanager
 def simulated(answers: Sequence[Answer], seed: int) -> Iterator[SimulatedDevice]:
-    """Have a device whose monotonic clock is the simulated one, while the context is entered."""
+    """Run a device whose monotonic clock is the simulated one, within the context."""
     device: list[SimulatedDevice] = []
     clock = mock.Mock(monotonic=lambda: device[0].now_s if device else NOON)
     with mock.patch.object(uploader, "time", clock):
@@ -153,11 +153,11 @@ def simulated(answers: Sequence[Answer], seed: int) -> Iterator[SimulatedDevice]
         try:
             yield device[0]
         finally:
-            device[0].keeper.close(LONG_S)
+            device[0].ledger_thread.close(LONG_S)
 
 
 def of_new_reports(requests: Sequence[Request]) -> list[tuple[float, frozenset[Report]]]:
-    """Return when reports were sent that never were before, and which."""
+    """Return which reports were sent for the first time, and when."""
     seen, sent = set[Report](), []
     for request in requests:
         if not seen & set(request.upload.reports):

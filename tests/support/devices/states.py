@@ -1,4 +1,4 @@
-"""What a device's file holds after a kill, and what must be true of it."""
+"""What a device's file holds after a kill, and what must hold for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.devices.clients import rows
 
 
 class State(NamedTuple):
-    """What a ledger's file holds."""
+    """The content of a ledger's file."""
 
     charges: dict[Key, tuple[int, int, int]]
     waiting: list[Report]
@@ -34,12 +34,12 @@ class State(NamedTuple):
 
 
 def key_of(report: Report) -> Key:
-    """Return what a report is charged under."""
+    """Return the key of a report's charge."""
     return report.metric, report.edition, report.window
 
 
 def reports_and_charges_go_together(state: State) -> None:
-    """Every report that waits or has left was paid for, and what was paid for a report has one."""
+    """Check that every report was paid for, and that every payment has its report."""
     here = [key_of(report) for report in (*state.waiting, *state.uploads)]
     assert len(here) == len(set(here))
     reported = {key for key, (_, _, done) in state.charges.items() if done and not key[2].startswith("generation ")}

@@ -14,6 +14,7 @@ import numpy as np
 from client_sdk.protocol import Registry, Window
 from estimator.estimates.covariance import covariance_of
 from estimator.estimates.joint import joint_of
+from estimator.estimates.question_fields import question_fields
 from estimator.inverse import inverse_of
 from estimator.report.group_differences import corrected_differences
 from estimator.results.metric import MetricEstimate
@@ -75,7 +76,7 @@ def drawn(found: Registry, name: str, reports: int, truth: Floats, generator: np
     counts = generator.multinomial(reports, law / law.sum())
     shares, covariance = inverse.shares(counts, reports), covariance_of(inverse, counts, reports)
     joint = joint_of(metric.domain, shares, covariance, reports)  # type: ignore[arg-type] # it is a cross
-    return MetricEstimate(metric, WINDOW, closed=True, reports=reports, joint=joint)
+    return MetricEstimate(**question_fields(metric), window=WINDOW.text, closed=True, reports=reports, joint=joint)
 
 
 def false_alarms(epsilon: str, reports: int, draws: int = DRAWS, seed: int = 6) -> tuple[int, int]:
@@ -85,7 +86,7 @@ def false_alarms(epsilon: str, reports: int, draws: int = DRAWS, seed: int = 6) 
     for _ in range(draws):
         joints = [one.joint for one in corrected_differences(estimates(found, reports, generator))]
         told = [one for joint in joints if joint for one in joint.differences]
-        corrected += any(one.corrected is not None and one.corrected <= LEVEL for one in told)
+        corrected += any(one.p_value_corrected is not None and one.p_value_corrected <= LEVEL for one in told)
         alone += any(one.p_value is not None and one.p_value <= LEVEL for one in told)
     return corrected, alone
 

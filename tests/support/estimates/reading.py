@@ -1,6 +1,7 @@
 """Reads thousands of mutated tallies where memory and the processor's time are bounded by the system.
 
-Run as ``python -m tests.support.estimates.reading SEED TEXTS``; prints how many texts were read, refused, and shown as a page.
+Run as ``python -m tests.support.estimates.reading SEED TEXTS``. It prints how many texts were read, refused, and shown
+as a page.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from typing import Any, Final
 from client_sdk.protocol import Window
 from estimator.errors import OutputError, TalliesError
 from estimator.formats.to_json import as_json
-from estimator.render.html import as_html
+from estimator.render.html.document import as_html
 from estimator.report.report import make_report
-from estimator.results.request import Selection, Wanted
+from estimator.results.request import Request, Selection
 from estimator.tallies.bounds import MOST_REPORTS, Bounds
 from estimator.tallies.tally import Tally, read
 from tests.support.estimates.tally_mutations import REGISTRY, mutated, sound_text
@@ -84,7 +85,7 @@ def main() -> None:
         seen["read"] += 1
         if seen["read"] % EVERY_REPORT:
             continue
-        report = make_report(REGISTRY, tallies, SELECTION, Wanted(pool=True))
+        report = make_report(REGISTRY, tallies, SELECTION, Request(pool=True))
         as_json(report)
         if seen["read"] % EVERY_PAGE == 0:
             try:

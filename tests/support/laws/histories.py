@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise, product
 
 from client_sdk.protocol import Metric
@@ -39,7 +40,8 @@ def likelihood(channel: Permanent, history: History, max_values: int, reports: R
     for place, symbol in zip(places(history, max_values), reports, strict=True):
         spoken.setdefault(place, Counter())[symbol] += 1
     values = list(dict.fromkeys(history))
-    return math.prod((_chance(channel, values[place], symbols) for place, symbols in spoken.items()), start=Fraction(1))
+    chances = (_chance(channel, values[place], frozenset(symbols.items())) for place, symbols in spoken.items())
+    return math.prod(chances, start=Fraction(1))
 
 
 def law_of_history(channel: Permanent, history: History, max_values: int) -> Law:
@@ -69,13 +71,21 @@ def rounded(metric: Metric, history: Sequence[Fraction]) -> Iterator[tuple[Fract
         yield beyond - offset, tuple(int(offset < share) for share in shares)
 
 
-def _chance(channel: Permanent, value: int, symbols: Counter[int]) -> Fraction:
-    """Return the chance of what one permanent answer said, averaged over what it may be."""
+@cache
+def _chance(channel: Permanent, value: int, symbols: frozenset[tuple[int, int]]) -> Fraction:
+    """Return the chance of what one permanent answer said, averaged over what it may be.
+
+    Args:
+        channel: with permanent answers.
+        value: the input symbol of the answer.
+        symbols: that were reported, and how often.
+
+    """
     return sum(
         (
             channel.permanent.probability(answer, value)
             * math.prod(
-                (channel.instantaneous.probability(symbol, answer) ** often for symbol, often in symbols.items()),
+                (channel.instantaneous.probability(symbol, answer) ** often for symbol, often in symbols),
                 start=Fraction(1),
             )
             for answer in range(channel.inputs)

@@ -14,7 +14,7 @@ import pytest
 
 from client_sdk.answers import coins as prf
 from client_sdk.answers.permanent import Secret, permanent_answer
-from client_sdk.answers.schedule import Agenda
+from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import erase
 from client_sdk.ledger.create import SECRET_BYTES
 from client_sdk.ledger.file import open_memory
@@ -112,7 +112,7 @@ class _Offset:
 def reports_of(
     metric: Metric, history: Sequence[object], coins: Coins, function: Callable[[Coins], object] = RandomFunction
 ) -> tuple[int, ...]:
-    """Return the reports of a device that answers so, made of permanent answers as the SDK makes them."""
+    """Return the reports of a device that answers so, randomised of permanent answers as the SDK makes them."""
     channel = channel_of(metric)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prf, "PrfCoins", function(coins))
@@ -135,7 +135,7 @@ def reports_through_the_ledger(
     coins: Coins,
     later: Mapping[int, Registry] = MappingProxyType({}),
 ) -> tuple[int, ...]:
-    """Return the reports of a device, one a day, made, charged and queued by the SDK; those of silent days lack.
+    """Return the reports of a device, one a day, randomised, charged and queued by the SDK; those of silent days lack.
 
     Args:
         registry: with one metric, ``m``.
@@ -155,14 +155,14 @@ def reports_through_the_ledger(
                 renewed = (bytes([day]) * SECRET_BYTES,)
                 connection.execute("UPDATE device SET secret = ?, generation = generation + 1", renewed)
             else:
-                _record(connection, Agenda(registry, coins), registry.metric("m"), value, NOON + day * DAY_S)
+                _record(connection, Schedule(registry, coins), registry.metric("m"), value, NOON + day * DAY_S)
         return (*reports, *_queued(connection))
 
 
-def _record(connection: sqlite3.Connection, agenda: Agenda, metric: Metric, value: int, clock_s: float) -> None:
-    instant_s = agenda.begin(connection, clock_s)
-    made = agenda.made(connection, metric, answer_of(metric, value))
-    recorded = agenda.report(connection, metric, made, Window.of(metric.window, instant_s), instant_s)
+def _record(connection: sqlite3.Connection, schedule: Schedule, metric: Metric, value: int, clock_s: float) -> None:
+    instant_s = schedule.catch_up(connection, clock_s)
+    randomised = schedule.randomise(metric, answer_of(metric, value), partial(schedule.learn_secret, connection))
+    recorded = schedule.report(connection, metric, randomised, Window.of(metric.window, instant_s), instant_s)
     assert recorded in (Recorded.QUEUED, Recorded.OUT_OF_BUDGET)
 
 

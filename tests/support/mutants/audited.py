@@ -27,7 +27,7 @@ from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometr
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.audit.answers import extremes
-from estimator.audit.attack import Claim
+from estimator.audit.attack import PrivacyClaim
 from tests.support.devices.definitions import NUMBER, SET, metric_of
 from tests.support.laws import bands
 from tests.support.laws.coins import exact_law
@@ -77,7 +77,7 @@ class Audited:
 
     laws: Sequence[Law]
     pairs: Sequence[tuple[int, int]]
-    claim: Claim
+    claim: PrivacyClaim
     delta: Fraction = Fraction(0)
 
     def truth(self, pair: tuple[int, int]) -> float:
@@ -93,7 +93,7 @@ class Audited:
 def _of_channel(channel: Channel) -> Audited:
     """The ends, and two inputs between them, as the audit plays them."""
     ends = sorted({0, 1, channel.inputs // 2, channel.inputs - 1})
-    claim = Claim(as_float(epsilon_nanos(channel)), float_ceiling(channel.delta))
+    claim = PrivacyClaim(as_float(epsilon_nanos(channel)), float_ceiling(channel.delta))
     return Audited(laws(channel), list(combinations(ends, 2)), claim, channel.delta)
 
 
@@ -101,7 +101,7 @@ def _of_set(metric: Metric, report: Report) -> Audited:
     subject = SetSubject(metric, report)
     answers = list(subject.answers())
     played = [answers.index(tuple(answer.value)) for answer in extremes(metric)]  # type: ignore[arg-type] # sets
-    claim = Claim(as_float(metric.epsilon_nanos))
+    claim = PrivacyClaim(as_float(metric.epsilon_nanos))
     return Audited([subject.law(answer) for answer in answers], list(combinations(played, 2)), claim)
 
 
@@ -134,7 +134,7 @@ def _of_history(metric: Metric, histories: Sequence[Sequence[object]], different
     """Two histories of permanent answers of one pattern, with so many different answers."""
     found = [exact_law(partial(reports_of, metric, history, function=make)) for history in histories]
     claimed = min(len(histories[0]) * metric.epsilon_nanos, different * metric.permanent_nanos)
-    return Audited(found, [(0, 1)], Claim(as_float(claimed)))
+    return Audited(found, [(0, 1)], PrivacyClaim(as_float(claimed)))
 
 
 RIGHT_CHANNELS: dict[str, Channel] = {

@@ -141,10 +141,16 @@ INDEPENDENCES: dict[str, Independence] = {
     "Pearson on debiased counts": _pearson,
 }
 
+
+def _with_highs(shares: Shares, highs: Floats) -> Shares:
+    shares.highs = highs
+    return shares
+
+
 SETS: dict[str, OfMembers] = {
     "forgotten max_items": lambda drawn, labels, _: drawn.of_members(labels, 1),
     "the dummy a member": lambda drawn, labels, most: drawn.of_members([*labels[1:], labels[0]], most),
-    "intervals beyond what is possible": lambda drawn, labels, most: replace(
-        drawn.of_members(labels, most), highs=most * drawn.highs[: len(labels)]
+    "intervals beyond what is possible": lambda drawn, labels, most: _with_highs(
+        drawn.of_members(labels, most), most * drawn.highs[: len(labels)]
     ),
 }

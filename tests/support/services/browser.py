@@ -1,4 +1,4 @@
-"""A real Chromium, Debian's: it opens a page, and everything that goes wrong in it is remembered."""
+"""Opens pages in a real Chromium, and records everything that goes wrong in them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tests.support.services.programs import program
 DESKTOP: Final = (1440, 900)
 PHONE: Final = (390, 844)
 
-UNFOLDED: Final = "() => [...document.querySelectorAll('.made .scroll')].every((one) => one.firstChild)"
-"""Tables that are made when they are unfolded are there."""
+UNFOLDED: Final = "() => [...document.querySelectorAll('.made .scroll')].every((table) => table.firstChild)"
+"""Whether the tables that are made on unfolding exist."""
 
 Scheme = Literal["light", "dark"]
 
 
 @dataclass
-class Opened:
-    """A page that was opened, and what it did beside showing itself."""
+class OpenedPage:
+    """An open page, and what it did besides showing itself."""
 
     page: Page
     complaints: list[str] = field(default_factory=list)
@@ -32,13 +32,13 @@ class Opened:
     def show_everything(self) -> None:
         """Draw every chart and open every fold, as before printing."""
         self.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-        self.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        self.page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
         self.page.wait_for_function(UNFOLDED)
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Run the browser; a test that has none fails and says what to install."""
+    """Run the browser. Without one the test fails and says what to install."""
     path = program("chromium")
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=path)
@@ -51,8 +51,8 @@ def chromium() -> Iterator[Browser]:
 @contextmanager
 def opened(
     browser: Browser, file: Path, size: tuple[int, int] = DESKTOP, scheme: Scheme = "light", *, scripts: bool = True
-) -> Iterator[Opened]:
-    """Open a file in a window of a size, without any network."""
+) -> Iterator[OpenedPage]:
+    """Open a file in a window of a given size, without any network."""
     context = browser.new_context(
         viewport={"width": size[0], "height": size[1]},
         color_scheme=scheme,
@@ -60,13 +60,13 @@ def opened(
         java_script_enabled=scripts,
         reduced_motion="reduce",
     )
-    found = Opened(context.new_page())
-    found.page.on("console", lambda message: found.complaints.append(message.text))
-    found.page.on("pageerror", lambda error: found.complaints.append(str(error)))
-    found.page.on("dialog", lambda dialog: found.complaints.append(dialog.message))
-    found.page.on("request", lambda request: found.requests.append(request.url))
+    shown = OpenedPage(context.new_page())
+    shown.page.on("console", lambda message: shown.complaints.append(message.text))
+    shown.page.on("pageerror", lambda error: shown.complaints.append(str(error)))
+    shown.page.on("dialog", lambda dialog: shown.complaints.append(dialog.message))
+    shown.page.on("request", lambda request: shown.requests.append(request.url))
     try:
-        found.page.goto(file.as_uri())
-        yield found
+        shown.page.goto(file.as_uri())
+        yield shown
     finally:
         context.close()

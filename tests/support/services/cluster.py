@@ -1,4 +1,4 @@
-"""A real cluster of servers on free ports of this machine: masters, a replica each, no command-line client."""
+"""A real cluster of servers on free ports of this machine: masters, and a replica of each."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from typing import Any
 
 import redis
 
-from collector.embedded.store import server_program
+from collector.embedded.program import server_program
 from collector.store import keys
 from tests.support.services.processes import free_port, started, wait_until
 
 SLOTS = 16_384
 
 NODE_TIMEOUT_MS = 1000
-"""A failover begins after that; a loaded machine must not take a slow master for a dead one."""
+"""After this time a failover begins. A loaded machine must not take a slow master for a dead
+one."""
 
 SETTINGS = (
     *("--protected-mode", "no", "--save", "", "--appendonly", "yes", "--appendfsync", "always"),
@@ -54,12 +55,12 @@ class Node:
 
     @property
     def pid(self) -> int:
-        """Of the server."""
+        """The pid of the server."""
         assert self.process is not None
         return self.process.pid
 
     def start(self) -> None:
-        """Start it on what its folder holds, and wait until it answers."""
+        """Start the server with the files of its folder, and wait until it answers."""
         self.folder.mkdir(exist_ok=True)
         command = [
             *self.wrapper,
@@ -85,28 +86,28 @@ class Node:
             return False
 
     def kill(self) -> None:
-        """End it as hard as can be."""
+        """Kill the server."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
             self.process = None
 
     def ask(self, *command: str | int) -> Any:
-        """Return the answer to a command that is this node's own."""
+        """Return this node's own answer to a command."""
         return self.client.execute_command(*command)
 
     def id(self) -> str:
-        """Return its name in the cluster."""
-        found: str = self.ask("CLUSTER", "MYID")
-        return found
+        """Return the node's name in the cluster."""
+        name: str = self.ask("CLUSTER", "MYID")
+        return name
 
     def replicates(self, other: Node) -> bool:
-        """Whether it is a replica of another."""
+        """Whether the node is a replica of another."""
         facts = self.client.info("replication")
         return bool(facts["role"] == "slave" and facts["master_port"] == other.port)
 
     def is_master(self) -> bool:
-        """Whether it is a master now."""
+        """Whether the node is a master now."""
         return bool(self.client.info("replication")["role"] == "master")
 
 
@@ -129,22 +130,22 @@ class Cluster:
         return f"redis://{self.nodes[0].host}:{self.nodes[0].port}"
 
     def empty(self) -> None:
-        """Forget everything that is stored."""
+        """Remove everything that is stored."""
         for node in self.nodes:
             if node.is_master():
                 node.ask("FLUSHALL")
 
     def holder(self, slot: int) -> Node:
-        """Return the master of a slot, as every running node sees it now; wait until they agree."""
-        found: set[str] = set()
+        """Wait until all running nodes agree on the master of a slot, and return it."""
+        ports: set[str] = set()
 
         def agreed() -> bool:
-            found.clear()
-            found.update(_master_of(slot, node) for node in self.nodes if node.process is not None)
-            return len(found) == 1
+            ports.clear()
+            ports.update(_master_of(slot, node) for node in self.nodes if node.process is not None)
+            return len(ports) == 1
 
         wait_until(agreed, what="the nodes to agree on who holds a slot")
-        (port,) = found
+        (port,) = ports
         return next(node for node in self.nodes if str(node.port) == port)
 
     def slot_of(self, shard: int) -> int:
@@ -160,7 +161,7 @@ class Cluster:
         return [node for node in self.nodes if node.process is not None and node.replicates(master)]
 
     def wait_until_healthy(self) -> None:
-        """Wait until every node runs, sees every other, and every replica is in step."""
+        """Wait until every node runs and sees all others, and every replica is in step."""
         for node in self.nodes:
             if node.process is None or node.process.poll() is not None:
                 node.start()
@@ -186,7 +187,7 @@ class Cluster:
 
 
 def _master_of(slot: int, node: Node) -> str:
-    """Return the port of a slot's master as a node sees it; empty where there is none."""
+    """Return the port of a slot's master as a node sees it; empty if there is none."""
     for first, last, (_, port, *_), *_ in node.ask("CLUSTER", "SLOTS"):
         if first <= slot <= last:
             return str(port)
@@ -218,7 +219,10 @@ def running_nodes(nodes: list[Node], masters: int) -> Iterator[Cluster]:
 
 
 def join(masters: Sequence[Node], replicas: Sequence[Node]) -> None:
-    """Make one cluster of nodes: epochs differ before they meet, so that none has to give way."""
+    """Join nodes to one cluster.
+
+    Epochs differ before the nodes meet, so that none has to give way.
+    """
     for epoch, node in enumerate((*masters, *replicas), 1):
         node.ask("CLUSTER", "SET-CONFIG-EPOCH", epoch)
     bounds = [SLOTS * number // len(masters) for number in range(len(masters) + 1)]
@@ -238,6 +242,6 @@ def bus_port(node: Node) -> int:
 
 
 def known(node: Node) -> set[str]:
-    """Return the names of the nodes that a node knows and has shaken hands with."""
+    """Return the names of the nodes with which a node has shaken hands."""
     lines = [line.split() for line in node.ask("CLUSTER", "NODES").splitlines()]
     return {fields[0] for fields in lines if "handshake" not in fields[2]}

@@ -1,4 +1,4 @@
-"""What tests of the collector share: a registry, uploads of it, and instants of it."""
+"""What tests of the collector share: a registry, uploads for it, and instants."""
 
 from __future__ import annotations
 
@@ -49,32 +49,32 @@ TODAY: Final = "2026-11-20"
 
 
 def report(metric: str = "dark_mode", symbol: int = 1, window: str = TODAY, edition: str | None = None) -> Report:
-    """Return a report of a metric's present edition."""
+    """Return a report, by default of the metric's present edition."""
     return Report(metric, edition or REGISTRY.metric(metric).edition, window, symbol)
 
 
 def upload(*reports: Report, upload_id: str | None = None) -> Upload:
-    """Return an upload with a fresh id."""
+    """Return an upload, by default with a new id."""
     return Upload(upload_id or secrets.token_hex(16), reports or (report(),))
 
 
 def of_shard(shard: int, window: str = TODAY) -> Upload:
-    """Return an upload of one report that belongs to a shard, of however many there are."""
+    """Return an upload of one report that belongs to a shard, however many shards there are."""
     return upload(report("os", 2, window), upload_id=f"{secrets.token_hex(12)}{shard:08x}")
 
 
 LONG_S: Final = 100 * 366 * 86_400
-"""A century: a real store forgets ids by its own clock, which may be far beyond NOON."""
+"""A century: a real store forgets ids by its own clock, which may be long after NOON."""
 
 
 def judged(sent: Upload, now_s: float = NOON, grace_s: int = GRACE_S, registry: Registry = REGISTRY) -> Judgement:
-    """Return the judgement of an upload; what is remembered of it is remembered for long."""
+    """Return the judgement of an upload whose id is remembered for a long time."""
     judgement = judge(sent, registry, now_s=now_s, grace_s=grace_s)
     return judgement._replace(remember_until=judgement.remember_until and judgement.remember_until + LONG_S)
 
 
 OPEN: Final = 'uploads = "open"\n'
-"""What a file of keys begins with where anybody may report."""
+"""The first line of an access file that lets anybody report."""
 
 
 def key_entry(name: str, role: str, secret: str, *scope: str) -> str:

@@ -1,4 +1,4 @@
-"""Reads compose files as `docker compose` does: what a service extends, and what it adds."""
+"""Reads compose files as `docker compose` does, with what each service extends."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ Service = dict[str, Any]
 
 
 def project(name: str) -> dict[str, Any]:
-    """Return a compose file, its services whole."""
-    found: dict[str, Any] = yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))
-    found["services"] = {service: _whole(own) for service, own in found["services"].items()}
-    return found
+    """Return a compose file with complete services."""
+    document: dict[str, Any] = yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))
+    document["services"] = {name: _complete(own) for name, own in document["services"].items()}
+    return document
 
 
-def _whole(own: Service) -> Service:
-    where = own.get("extends")
-    if where is None:
+def _complete(own: Service) -> Service:
+    extended = own.get("extends")
+    if extended is None:
         return own
-    base = _whole(yaml.safe_load((FOLDER / where["file"]).read_text(encoding="utf-8"))["services"][where["service"]])
+    base = _complete(
+        yaml.safe_load((FOLDER / extended["file"]).read_text(encoding="utf-8"))["services"][extended["service"]]
+    )
     return _merged(base, {key: value for key, value in own.items() if key != "extends"})
 
 

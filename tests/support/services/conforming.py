@@ -1,4 +1,4 @@
-"""A client that holds every answer against the OpenAPI document."""
+"""A client that compares every response with the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATHS = {operation.path: operation for operation in OPERATIONS}
 
 
 class ConformingClient(FlaskClient):
-    """Fails where an answer is none that the document has."""
+    """Fails if a response is not in the document."""
 
     def open(self, *args: Any, **kwargs: Any) -> TestResponse:
         answer = super().open(*args, **kwargs)
@@ -35,10 +35,10 @@ def conforming_client(app: Flask) -> FlaskClient:
 
 
 def require_conformity(answer: TestResponse) -> None:
-    """Fail unless the document has the answer: its status, headers, media type and body."""
+    """Fail unless the document has the response: its status, headers, media type and body."""
     method, path = answer.request.method.lower(), answer.request.path
     if method not in DOCUMENT["paths"].get(path, {}):
-        require_none(answer, method)
+        require_no_operation(answer, method)
         return
     responses = DOCUMENT["paths"][path][method]["responses"]
     documented = responses[str(answer.status_code)]
@@ -55,8 +55,8 @@ def require_conformity(answer: TestResponse) -> None:
         require_valid(body["schema"], answer.json)
 
 
-def require_none(answer: TestResponse, method: str) -> None:
-    """Fail unless the answer says that there is no such operation."""
+def require_no_operation(answer: TestResponse, method: str) -> None:
+    """Fail unless the response says that there is no such operation."""
     if method in ("head", "options") and answer.status_code < 300:
         return
     assert answer.json is not None
@@ -65,7 +65,7 @@ def require_none(answer: TestResponse, method: str) -> None:
 
 
 def require_valid(schema: dict[str, Any], body: object) -> None:
-    """Fail unless a body is what a schema of the document says."""
+    """Fail unless a body conforms to a schema of the document."""
     validator(json.dumps(schema)).validate(body)
 
 

@@ -1,8 +1,9 @@
-"""Load for tests of faults, and what it shows.
+"""Load for tests of faults, and its oracle.
 
-The oracle: every upload that was acknowledged is counted, and none is counted twice. Each upload holds one report, so
-the sum of a tally is the number of uploads counted; an upload whose answer was lost is sent again until it has one, so
-that in the end every upload is acknowledged exactly once and the sum must equal their number.
+Every acknowledged upload must be counted, and none twice. Each upload holds one report, so the sum
+of a tally is the number of counted uploads. An upload whose answer was lost is sent again until it
+has one. So in the end every upload is acknowledged exactly once, and the sum must equal their
+number.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ class Load:
     """Sends uploads of one report from several threads, each until it is acknowledged.
 
     Attributes:
-        acknowledged: how many uploads were acknowledged until now.
-        statuses: how often each status was the answer.
+        acknowledged: the number of uploads that have been acknowledged.
+        statuses: the number of answers with each status.
 
     """
 
@@ -46,11 +47,11 @@ class Load:
 
     @property
     def uploads(self) -> int:
-        """How many uploads there are in all, unless it ends before."""
+        """The number of all uploads, unless the load is ended early."""
         return len(self._threads) * self._uploads_each
 
     def end(self) -> None:
-        """Begin no further upload, and wait until those that are under way are acknowledged."""
+        """Begin no further upload, and wait until the present ones are acknowledged."""
         self._over.set()
         for thread in self._threads:
             thread.join(DELIVERY_DEADLINE_S)

@@ -1,4 +1,4 @@
-"""A collector that never ends its answer: head, then pieces for as long as somebody listens."""
+"""A collector whose answer never ends: it sends pieces as long as somebody listens."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
 
-Answer = Callable[[], Iterable[bytes]]
+EndlessAnswer = Callable[[], Iterable[bytes]]
 
 
 class _Server:
     """Answers one connection after another, and never finishes by itself."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: EndlessAnswer) -> None:
         self._answer = answer
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
@@ -36,8 +36,8 @@ class _Server:
 
 
 @contextlib.contextmanager
-def endless_server(answer: Answer) -> Iterator[str]:
-    """Run one while the context is entered, and yield its URL."""
+def endless_server(answer: EndlessAnswer) -> Iterator[str]:
+    """Run a server while the context is entered, and yield its URL."""
     server = _Server(answer)
     try:
         yield server.url

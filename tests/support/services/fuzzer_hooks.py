@@ -1,4 +1,4 @@
-"""What the contract fuzzer must be told beside the document."""
+"""What the contract fuzzer must know besides the document."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from collector.api.operations import NDJSON
 
 @schemathesis.serializer(NDJSON)
 def as_lines(_: schemathesis.SerializationContext, value: object) -> bytes:
-    """Return a batch: a line an item."""
+    """Return a batch: one line per item."""
     return "\n".join(map(json.dumps, value if isinstance(value, list) else [value])).encode()
 
 
 @schemathesis.deserializer(NDJSON)
 def from_lines(_: schemathesis.DeserializationContext, response: schemathesis.Response) -> object:
-    """Return what the lines hold."""
+    """Return the values of the lines."""
     return [json.loads(line) for line in response.content.splitlines()]
 
 
 @schemathesis.hook
 def filter_body(_: schemathesis.HookContext, body: object) -> bool:
-    """Leave 7.0 out: to a JSON Schema it is an integer, on the wire an integer is written as one."""
+    """Leave out numbers such as 7.0: JSON Schema calls them integers, the wire does not."""
     return not holds_float(body)
 
 

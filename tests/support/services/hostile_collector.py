@@ -1,4 +1,7 @@
-"""A collector that would know its devices again: it answers with whatever might leave a mark, and keeps what comes."""
+"""A collector that tries to recognise devices.
+
+It answers with everything that might leave a mark on a device, and records what comes back.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from dataclasses import dataclass, field
 from client_sdk.protocol import Refusal, Upload, Verdict
 
 TAG = "device-42"
-"""What the answers would have a device bring back."""
+"""The mark that the answers try to leave."""
 
 
 def _answer(status: str, body: bytes = b"", *headers: str) -> bytes:
@@ -74,16 +77,16 @@ ANSWERS: dict[str, bytes] = {
     "a verdict with a mark": _verdict({"accepted": 1, "refused": [], "device": TAG}),
     "a refusal of its own": _verdict({"accepted": 0, "refused": [{"index": 0, "code": TAG}]}),
 }
-"""What is answered to an upload, by name; then the connection ends."""
+"""Answers to an upload, by name. Afterwards the connection ends."""
 
 
 @dataclass
 class Exchange:
-    """A connection: what came on it.
+    """What came over a connection.
 
     Attributes:
         content: all bytes.
-        is_resumed: whether its TLS session went on from an earlier one.
+        is_resumed: whether the TLS session resumes an earlier one.
 
     """
 
@@ -92,27 +95,27 @@ class Exchange:
 
     @property
     def head(self) -> list[str]:
-        """The first request's head but for the length of its body."""
+        """The first request's head, without the length of its body."""
         lines = self.content.partition(b"\r\n\r\n")[0].decode().split("\r\n")
         return [line for line in lines if not line.startswith("Content-Length: ")]
 
     @property
     def upload(self) -> Upload:
-        """What the first request held; if anything came after it, this raises."""
+        """The upload of the first request. Raises if anything came after it."""
         return Upload.decode(bytes(self.content.partition(b"\r\n\r\n")[2]))
 
 
 class HostileCollector:
-    """Answers as a test says, and keeps each connection.
+    """Answers as a test says, and records each connection.
 
     Attributes:
-        answer: makes the answer to the body of a request.
-        exchanges: what came, a connection each.
+        answer: returns the answer to an upload.
+        exchanges: what came, by connection.
 
     """
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
-        """Listen, behind TLS where there is a context for it."""
+        """Listen, with TLS if there is a context for it."""
         self.answer: Callable[[Upload], bytes] = counted
         self.exchanges: list[Exchange] = []
         self._context = context
@@ -122,7 +125,7 @@ class HostileCollector:
         self._thread.start()
 
     def close(self) -> None:
-        """End."""
+        """Stop listening."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self._thread.join()
@@ -144,11 +147,11 @@ class HostileCollector:
             self._receive(connection, exchange)
             connection.sendall(self.answer(exchange.upload))
             connection.shutdown(socket.SHUT_WR)
-            while more := connection.recv(65_536):  # a device that goes on speaking is heard
+            while more := connection.recv(65_536):  # whatever else a device sends is recorded
                 exchange.content += more
 
     def _receive(self, connection: socket.socket, exchange: Exchange) -> None:
-        """Read a request: its head, and as many bytes as that announces."""
+        """Read a request: its head, and the bytes that it announces."""
         while b"\r\n\r\n" not in exchange.content:
             exchange.content += connection.recv(65_536) or _gone()
         head, _, body = exchange.content.partition(b"\r\n\r\n")
@@ -165,7 +168,7 @@ def counted(upload: Upload) -> bytes:
 
 
 def refusing(upload: Upload, metric: str) -> bytes:
-    """Answer as one who counts all but the reports of a metric, which it never knows."""
+    """Answer like a collector that counts all reports except those of one unknown metric."""
     reports = enumerate(upload.reports)
     refused = tuple((index, Refusal.UNKNOWN_EDITION) for index, report in reports if report.metric == metric)
     return _answer("200 OK", Verdict(len(upload.reports), refused).encode())
@@ -177,7 +180,7 @@ def _gone() -> bytes:
 
 @contextlib.contextmanager
 def hostile_collector(context: ssl.SSLContext | None = None) -> Iterator[HostileCollector]:
-    """Run one while the context is entered."""
+    """Run a hostile collector while the context is entered."""
     collector = HostileCollector(context)
     try:
         yield collector

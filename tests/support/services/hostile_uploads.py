@@ -1,4 +1,4 @@
-"""Uploads that are made to fill a store, by what is hostile in them, beside an honest one; NOON is their present."""
+"""Uploads that try to fill a store, by their trick, and an honest one. Their present is NOON."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from client_sdk.protocol import MAX_REPORTS, Report, Upload, Window
 from tests.support.services.collecting import TODAY, report
 
 Maker: TypeAlias = Callable[[int], Upload]
-"""Makes the upload of a number from 0."""
+"""Makes an upload from its number, which starts at 0."""
 
 
 class Kind(NamedTuple):
     """A kind of upload.
 
     Attributes:
-        made: makes one.
-        counted: how many of its reports are counted.
+        make: makes an upload.
+        counted: the number of its reports that are counted.
 
     """
 
-    made: Maker
+    make: Maker
     counted: int
 
 
@@ -40,7 +40,7 @@ def _unknown(window: str) -> Report:
 
 
 REFUSED: Final = (report("os", 4), _unknown(TODAY), report(symbol=0, edition="0" * 12), report(window="2026-10-01"))
-"""For four reasons."""
+"""Reports that are refused for four reasons."""
 
 
 def _refused(number: int) -> Report:

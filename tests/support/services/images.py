@@ -1,8 +1,9 @@
-"""What Docker would do with a Dockerfile of this project, without Docker.
+"""Does with a Dockerfile of this project what Docker would do, without Docker.
 
-Its own commands run, on a copy of what the build context is: those that build in a temporary folder that stands for
-`/opt/hearsay`, the command that starts in a mount and network namespace of its own, as the user of the image, on a
-root that is read-only but for a temporary folder and what the image calls its data.
+The Dockerfile's own commands run on a copy of the build context. Those that build run in a
+temporary folder that stands for `/opt/hearsay`. The command that starts runs in its own mount and
+network namespaces, as the user of the image. Its root is read-only, except for a temporary folder
+and the folder that the image calls its data.
 """
 
 from __future__ import annotations
@@ -35,21 +36,22 @@ mount -o remount,bind,ro /
 exec setpriv --reuid "$user" --regid "$user" --clear-groups --bounding-set=-all,+dac_read_search \
     --inh-caps=-all,+dac_read_search --ambient-caps=-all,+dac_read_search --no-new-privs -- "$@"
 """
-"""Bring up the loopback, make the root read-only, and become the user; to read where Python lies stays allowed."""
+"""Brings up the loopback, makes the root read-only, and becomes the user, who may still read
+Python's files."""
 
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction of a Dockerfile, such as ``RUN`` and what follows it."""
+    """An instruction of a Dockerfile, such as ``RUN``, with its text."""
 
     name: str
     text: str
 
     @property
     def words(self) -> list[str]:
-        """The command of an instruction in the form that needs no shell."""
-        found: list[str] = json.loads(self.text[self.text.index("[") :])
-        return found
+        """The command of an instruction in exec form."""
+        words: list[str] = json.loads(self.text[self.text.index("[") :])
+        return words
 
 
 def instructions(file: Path) -> list[Instruction]:
@@ -60,7 +62,7 @@ def instructions(file: Path) -> list[Instruction]:
 
 
 def build_context(target: Path) -> None:
-    """Copy what `.dockerignore` lets into an image."""
+    """Copy everything that `.dockerignore` allows in an image."""
     names = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     for name in (name[1:] for name in names if name.startswith("!")):
         source = ROOT / name
@@ -72,7 +74,7 @@ def build_context(target: Path) -> None:
 
 @dataclass(frozen=True)
 class Image:
-    """What was built of a Dockerfile: in a folder that stands for its file system."""
+    """An image, built in a folder that stands for its file system."""
 
     folder: Path
     parts: list[Instruction]
@@ -93,22 +95,22 @@ class Image:
 
     @property
     def user(self) -> int:
-        """As whom it runs."""
-        return int(self.one("USER").text.partition(":")[0])
+        """The user id with which the image runs."""
+        return int(self.last("USER").text.partition(":")[0])
 
-    def one(self, name: str) -> Instruction:
-        """Return the last instruction of a name: it is the one that holds."""
+    def last(self, name: str) -> Instruction:
+        """Return the last instruction with a name, which overrides the earlier ones."""
         return [part for part in self.parts if part.name == name][-1]
 
     def here(self, words: Sequence[str]) -> list[str]:
-        """Return a command of the image as it is on this machine."""
+        """Return a command of the image with the paths of this machine."""
         python, *_ = words = [word.replace(INSTALLED, str(self.folder / "hearsay")) for word in words]
         return [sys.executable, *words[1:]] if python == "python" else words
 
     @contextlib.contextmanager
     def started(self, words: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-        """Run its entry point with words until the context ends."""
-        command = [*self.here(self.one("ENTRYPOINT").words), *words]
+        """Run the entry point with arguments until the context ends."""
+        command = [*self.here(self.last("ENTRYPOINT").words), *words]
         inside = ["sh", "-ec", _ENTER, "sh", sys.executable, str(self.folder), str(self.user), *command]
         process = subprocess.Popen(["unshare", "--mount", "--net", *inside], env=self.environment())  # noqa: S607
         try:
@@ -118,7 +120,7 @@ class Image:
             process.wait()
 
     def run_beside(self, process: subprocess.Popen[bytes], words: Sequence[str]) -> int:
-        """Run a command where a process runs, as the same user; return its exit status."""
+        """Run a command in a process's namespaces as the same user; return its exit status."""
         enter = ("nsenter", "--target", str(process.pid), "--mount", "--net", "setpriv", "--reuid", str(self.user))
         may_read = ("--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search")
         command = [*enter, "--regid", str(self.user), "--clear-groups", *may_read, "--", *self.here(words)]

@@ -1,4 +1,4 @@
-"""What a child process may take: what it is fed must not decide over its memory."""
+"""Limits the memory of a child process: its input must not decide how much it takes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import sys
 from typing import Final
 
 MEMORY_BYTES: Final = 2**30
-"""Of addresses, a third of which are those of Python, numpy and what else is imported."""
+"""Bytes of address space. Python, numpy and other imports take a third of it."""
 
 
 def limited(*words: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run Python with some words where memory is limited, and return what it said."""
+    """Run Python with arguments in limited memory, and return its output."""
     return subprocess.run(
         [sys.executable, "-c", LIMITED, str(MEMORY_BYTES), *words],
         capture_output=True,
@@ -28,4 +28,7 @@ most = int(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_AS, (most, most))
 os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
 """
-"""Limits itself and becomes another: nothing runs between fork and exec of a process that may have threads."""
+"""Limits itself and then executes Python.
+
+So nothing runs between fork and exec of a process that may have threads.
+"""

@@ -1,4 +1,4 @@
-"""A TCP proxy that cuts each connection after so many bytes, and can hold everything that passes."""
+"""A TCP proxy that cuts connections after a number of bytes, and can hold all traffic."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from typing import NamedTuple
 CHUNK_BYTES = 65_536
 
 RESET = struct.pack("ii", 1, 0)
-"""Linger for no time: the other end sees a reset, not an orderly end."""
+"""Linger for no time, so that the other end sees a reset, not an orderly end."""
 
 
 class Towards(Enum):
-    """Which way bytes go."""
+    """The direction of bytes."""
 
     SERVER = auto()
     CLIENT = auto()
 
 
 class Cut(NamedTuple):
-    """Where a connection is cut: after so many bytes of one direction."""
+    """Where a connection is cut: after a number of bytes in one direction."""
 
     towards: Towards
     after_bytes: int
 
 
-class Line:
-    """A proxy before a server.
+class CuttingProxy:
+    """A proxy in front of a server.
 
     Attributes:
-        port: where it listens.
-        cuts_made: how many connections it has cut.
+        port: the port on which it listens.
+        cuts_made: the number of connections that it has cut.
 
     """
 
     def __init__(self, target: str | tuple[str, int]) -> None:
-        """Listen before a target, the path of a Unix socket or an address."""
+        """Listen in front of a target: the path of a Unix socket, or an address."""
         self._target = target
         self._cuts: Iterator[Cut | None] = itertools.repeat(None)
         self._flows = threading.Event()
@@ -53,36 +53,36 @@ class Line:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut_all(self, cuts: Iterable[Cut | None]) -> None:
-        """End the connections that there are, and cut those to come, each in its turn."""
+        """End the present connections, and apply the cuts to later ones in turn."""
         self._cuts = itertools.cycle(cuts)
         self._end_all()
 
     def cut_none(self) -> None:
-        """Leave connections to come as they are, and end the others."""
+        """End the present connections, and cut none of the later ones."""
         self.cut_all([None])
 
     def lead_to(self, target: str | tuple[str, int]) -> None:
-        """End the connections that there are, and lead those to come to another target."""
+        """End the present connections, and lead later ones to another target."""
         self._target = target
         self._end_all()
 
     def hold(self) -> None:
-        """Pass nothing on until it is released."""
+        """Pass nothing on until `release`."""
         self._flows.clear()
 
     def release(self) -> None:
-        """Pass on what is held, and all that comes."""
+        """Pass on what was held, and everything that comes."""
         self._flows.set()
 
     def close(self) -> None:
-        """End every connection, and take no more."""
+        """End every connection, and accept no more."""
         self._listener.close()
         self.release()
         self._end_all()
 
     def _end_all(self) -> None:
-        for one in self._sockets:
-            _reset(one)
+        for connection in self._sockets:
+            _reset(connection)
         self._sockets = []
 
     def _accept(self) -> None:
@@ -103,7 +103,7 @@ class Line:
             threading.Thread(target=self._pass_on, args=(source, sink, left), daemon=True).start()
 
     def _pass_on(self, source: socket.socket, sink: socket.socket, left: int | None) -> None:
-        """Pass bytes on until either end is gone, or no more are left to be passed."""
+        """Pass bytes on until either end has gone, or ``left`` bytes have been passed."""
         with contextlib.suppress(OSError):
             while chunk := source.recv(CHUNK_BYTES):
                 self._flows.wait()
@@ -113,8 +113,8 @@ class Line:
                     if left <= 0:
                         self.cuts_made += 1
                         break
-        for one in (source, sink):
-            _reset(one)
+        for connection in (source, sink):
+            _reset(connection)
 
 
 def _connected(target: str | tuple[str, int]) -> socket.socket:
@@ -125,19 +125,19 @@ def _connected(target: str | tuple[str, int]) -> socket.socket:
     return server
 
 
-def _reset(one: socket.socket) -> None:
-    """Close a connection at once, in whatever thread it is waited for."""
+def _reset(connection: socket.socket) -> None:
+    """Close a connection at once, even if other threads wait for it."""
     with contextlib.suppress(OSError):
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
     with contextlib.suppress(OSError):
-        one.shutdown(socket.SHUT_RDWR)
-    one.close()
+        connection.shutdown(socket.SHUT_RDWR)
+    connection.close()
 
 
 @contextlib.contextmanager
-def running_line(target: str | tuple[str, int]) -> Iterator[Line]:
+def running_line(target: str | tuple[str, int]) -> Iterator[CuttingProxy]:
     """Run a proxy until the context ends."""
-    line = Line(target)
+    line = CuttingProxy(target)
     try:
         yield line
     finally:

@@ -1,4 +1,4 @@
-"""A TallyStore in memory: what the contract says, in the fewest lines; for tests of what stands above a store."""
+"""A TallyStore in memory: the contract in few lines, for tests of the code above a store."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from client_sdk.protocol import Verdict, Window
-from collector.errors import QuotaExceededError, StoreUnavailableError
+from collector.errors import QuotaExceededError, StoreFullError, StoreUnavailableError
 from collector.judge import Allowance, Judgement
 from collector.store.count_script import verdict_again
-from collector.store.port import Counted, Outcome, Snapshot, StoreFullError, Tally
+from collector.store.port import CountedUpload, Outcome, Snapshot, Tally
 
 
 @dataclass
@@ -17,8 +17,8 @@ class MemoryStore:
     """Counts in a dictionary.
 
     Attributes:
-        is_down: whether it refuses to answer.
-        is_full: whether it has no memory left to count in.
+        is_down: whether it does not answer.
+        is_full: whether it has no memory left for counting.
 
     """
 
@@ -30,15 +30,15 @@ class MemoryStore:
     _closed: set[str] = field(default_factory=set)
     _snapshot: Snapshot | None = None
 
-    def count(self, judgement: Judgement) -> Counted:
+    def count(self, judgement: Judgement) -> CountedUpload:
         self._require_up()
         judgement = judgement.without(self._closed)
         for end in judgement.ends:
             if (judgement.upload, end) in self._counted:
-                return Counted(verdict_again(judgement, *self._counted[judgement.upload, end]), is_duplicate=True)
+                return CountedUpload(verdict_again(judgement, *self._counted[judgement.upload, end]), is_duplicate=True)
         verdict = Verdict(judgement.reports, judgement.refused)
         if not verdict.accepted:
-            return Counted(verdict, is_duplicate=False)
+            return CountedUpload(verdict, is_duplicate=False)
         self.require_writable()
         if judgement.allowance is not None:
             charged = self._charged.get(judgement.allowance, 0) + verdict.accepted
@@ -52,7 +52,7 @@ class MemoryStore:
                 counts[symbol] += 1
         counted = frozenset(index for reported in judgement.additions.values() for index in reported)
         self._counted[judgement.upload, judgement.latest_end] = judgement.reports, counted
-        return Counted(verdict, is_duplicate=False)
+        return CountedUpload(verdict, is_duplicate=False)
 
     def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:
         outcomes: list[Outcome] = []

@@ -1,4 +1,7 @@
-"""Makes hostile bodies of sound uploads: of the bytes, and of the document that they hold. Seeded by the caller."""
+"""Makes hostile bodies from valid uploads, by changing bytes or the JSON document.
+
+Seeded by the caller.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +23,18 @@ VALUES = (
     *('"1"', '"\\u0000"', '"\\ud800"', '"\\uff11"', '"\u202e"', '"dark_m\u043ede"', '"2026-11-20\\n"', '"2026-W54"'),
     *('"0026-11-20"', '"2026-13"', '"+026-11-20"', "[[1]]", '{"metric":"os"}', "'os'", "0x1", "01", "1_0", ""),
 )
-"""What is put in the place of a value, as JSON or as something like it."""
+"""Replacements for a value: JSON, or something similar."""
 
 TEXTS = ("\ufeff", "\u0000", "\u00e9", "\U0001f426", "\\u", '"', "\\", ",", "}", "]", "//", "\r\n", "\n", "e9")
 
 DEEP = 50_000
-"""Brackets: deeper than any recursion may go, shorter than any limit on bytes."""
+"""Brackets: more than any recursion limit, and shorter than any limit on bytes."""
 
 Mutation = Callable[[bytes, Random], bytes]
 
 
 def sound_upload(seeded: Random) -> bytes:
-    """Return an upload with an id of its own; some of its reports are refused, but not the upload."""
+    """Return a valid upload with its own id; some of its reports are refused."""
     reports = [_sound_report(seeded) for _ in range(seeded.choice((1, 1, 2, 4, 16)))]
     return upload(*reports, upload_id=seeded.randbytes(16).hex()).encode()
 
@@ -43,7 +46,7 @@ def _sound_report(seeded: Random) -> Report:
 
 
 def mutated(body: bytes, seeded: Random) -> bytes:
-    """Return a body after none to three mutations."""
+    """Return a body after up to three mutations."""
     for _ in range(seeded.choice((0, 1, 1, 1, 2, 3))):
         body = seeded.choice(MUTATIONS)(body, seeded)
     return body
@@ -107,7 +110,10 @@ MUTATIONS: tuple[Mutation, ...] = (
 
 
 def _rewrite(body: bytes, seeded: Random, change: Callable[[str], str]) -> bytes:
-    """Return the body with one of its values written otherwise; one that is no JSON, or too deep, stays as it is."""
+    """Return the body with one changed value.
+
+    A body that is no JSON, or too deep, stays unchanged.
+    """
     try:
         document = json.loads(body)
         values: list[Any] = []
@@ -126,10 +132,10 @@ def _collect(value: Any, values: list[Any]) -> None:
 def _written(value: Any, numbers: Any, chosen: int, change: Callable[[str], str]) -> str:
     number = next(numbers)
     if isinstance(value, dict):
-        members = (f"{json.dumps(name)}:{_written(one, numbers, chosen, change)}" for name, one in value.items())
+        members = (f"{json.dumps(name)}:{_written(member, numbers, chosen, change)}" for name, member in value.items())
         text = f"{{{','.join(members)}}}"
     elif isinstance(value, list):
-        text = f"[{','.join(_written(one, numbers, chosen, change) for one in value)}]"
+        text = f"[{','.join(_written(member, numbers, chosen, change) for member in value)}]"
     else:
         text = json.dumps(value)
     return change(text) if number == chosen else text

@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from tests.support.network import Network, running_network
-from tests.support.packets import CUT, Link
 from tests.support.services.cluster import Cluster, Node, running_nodes
+from tests.support.services.network import Network, running_network
+from tests.support.services.packets import CUT, Link
 from tests.support.services.processes import RunningCollector, running_collector, started, wait_until
 from tests.support.services.programs import program
 from tests.support.services.small_disks import BALLAST, fill, mounted

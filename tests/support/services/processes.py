@@ -1,4 +1,4 @@
-"""Starts the real programs and ends them: servers on free ports, each with its own process group."""
+"""Starts and ends the real programs: servers on free ports."""
 
 from __future__ import annotations
 
@@ -17,25 +17,29 @@ from typing import Any
 from collector.embedded.supervisor import _end_with_parent
 
 START_DEADLINE_S = 300.0
-"""A two-core machine on which several suites run at once starts everything within a minute; five mean that it never
-will."""
+"""A two-core machine on which several suites run at once starts everything within a minute. After
+five minutes it never will."""
 
 COMMAND_DEADLINE_S = 600.0
-"""Likewise for a command that does something and ends."""
+"""The same for a command that does something and ends."""
 
 READ_TOKEN = "read-token-of-the-tests"  # noqa: S105 a test's own
 
 
 def started(command: Sequence[str], **settings: Any) -> subprocess.Popen[bytes]:
-    """Start a server that the kernel ends with the thread that started it, even if the tests are killed (Linux)."""
+    """Start a server that the kernel ends together with the calling thread (Linux).
+
+    So it ends even if the tests are killed.
+    """
     return subprocess.Popen(command, preexec_fn=_end_with_parent, **settings)  # noqa: PLW1509 one system call
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on, and that the kernel gives to nobody who does not ask for it by its number.
+    """Return a free port that the kernel gives only to those who name it.
 
-    A connection to itself, ended by the side that listened, stays in TIME_WAIT for a minute: until then no socket that
-    asks for any port gets this one, in whatever process, while a server that sets SO_REUSEADDR may have it.
+    A connection of the port to itself, ended by the listening side, stays in TIME_WAIT for a
+    minute. Until then a socket that asks for any port does not get this one, but a server with
+    SO_REUSEADDR can.
     """
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -64,13 +68,13 @@ def wait_until(condition: Callable[[], bool], *, deadline_s: float = START_DEADL
 
 @dataclass
 class RunningCollector:
-    """A collector in a process of its own.
+    """A collector in its own process.
 
     Attributes:
         url: its base address.
         data_dir: its embedded store's directory.
         process: its main process.
-        output: the file that takes its standard output and error.
+        output: the file with its standard output and error.
 
     """
 
@@ -81,23 +85,23 @@ class RunningCollector:
 
     @property
     def pid(self) -> int:
-        """Of the main process."""
+        """The pid of the main process."""
         return self.process.pid
 
     def worker_pids(self) -> list[int]:
-        """Return the worker processes."""
+        """Return the pids of the worker processes."""
         return [pid for pid in children(self.pid) if "spawn_main" in command_line(pid)]
 
-    def guardian_pid(self) -> int:
-        """Return the store's guardian."""
-        return next(pid for pid in children(self.pid) if "guardian.py" in command_line(pid))
+    def supervisor_pid(self) -> int:
+        """Return the pid of the process that supervises the store."""
+        return next(pid for pid in children(self.pid) if "supervisor.py" in command_line(pid))
 
     def store_pid(self) -> int:
-        """Return the store's server."""
-        return next(pid for pid in children(self.guardian_pid()) if "server" in command_line(pid))
+        """Return the pid of the store's server."""
+        return next(pid for pid in children(self.supervisor_pid()) if "server" in command_line(pid))
 
     def stop(self) -> int:
-        """End it as an operator would and return its exit code."""
+        """End the collector as an operator would, and return its exit code."""
         self.process.terminate()
         return self.process.wait(START_DEADLINE_S)
 
@@ -112,7 +116,10 @@ def running_collector(
     environment: Mapping[str, str | None] | None = None,
     start: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen,
 ) -> Iterator[RunningCollector]:
-    """Run ``hearsay-collector serve`` until the context ends; a variable that is none is not set."""
+    """Run ``hearsay-collector serve`` until the context ends.
+
+    A variable that is None is not set.
+    """
     port = port or free_port()
     data_dir.mkdir(parents=True, exist_ok=True)
     output = data_dir.parent / f"collector-{port}.out"
@@ -120,8 +127,8 @@ def running_collector(
         *(sys.executable, "-m", "collector", "serve", "--registry", str(registry)),
         *("--bind", f"{host}:{port}", "--data-dir", str(data_dir), *options),
     ]
-    chosen = {**os.environ, "HEARSAY_READ_TOKEN": READ_TOKEN, **(environment or {})}
-    settings = {name: value for name, value in chosen.items() if value is not None}
+    variables = {**os.environ, "HEARSAY_READ_TOKEN": READ_TOKEN, **(environment or {})}
+    settings = {name: value for name, value in variables.items() if value is not None}
     with output.open("wb") as sink:
         process = start(command, stdout=sink, stderr=subprocess.STDOUT, env=settings)
     collector = RunningCollector(f"http://127.0.0.1:{port}", data_dir, process, output)
@@ -138,13 +145,13 @@ def running_collector(
 
 
 def children(pid: int) -> list[int]:
-    """Return the processes whose parent is the given one."""
+    """Return the pids of a process's children."""
     processes = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()]
     return [process for process in processes if stat_fields(process)[1:2] == [str(pid)]]
 
 
 def command_line(pid: int) -> str:
-    """Return a process's command line; empty where it has ended."""
+    """Return a process's command line; empty if it has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except OSError:
@@ -152,7 +159,7 @@ def command_line(pid: int) -> str:
 
 
 def stat_fields(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat after the name: state, parent, …; empty where the process has ended."""
+    """Return the fields of /proc/PID/stat after the name; empty if the process has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -160,28 +167,28 @@ def stat_fields(pid: int) -> list[str]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the processor time that a process has used, all its threads together."""
+    """Return the processor time of a process with all its threads."""
     fields = stat_fields(pid)
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process exists and has not ended (a zombie has)."""
+    """Whether a process exists and has not ended; a zombie has ended."""
     return stat_fields(pid)[:1] not in ([], ["Z"])
 
 
 def kill(pid: int) -> None:
-    """End a process that this test started, as hard as can be."""
+    """Kill a process that this test started."""
     os.kill(pid, signal.SIGKILL)
 
 
 def run_command(command: Sequence[str], **settings: str) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end and return what it said."""
+    """Run a command to its end, and return its output."""
     return subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=COMMAND_DEADLINE_S, env={**os.environ, **settings}
     )
 
 
 def resident_bytes(pid: int) -> int:
-    """Return the memory that a process has in use."""
+    """Return the bytes of memory that a process uses."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

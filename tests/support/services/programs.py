@@ -9,7 +9,7 @@ import pytest
 
 
 def program(name: str) -> str:
-    """Return the path of a program; a test that has none fails and says what to install."""
+    """Return the path of a program. Without it the test fails and says what to install."""
     path = shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
     if path is None:
         pytest.fail(f"there is no {name}: apt-get install {name} (as root `make test` does it)", pytrace=False)

@@ -1,4 +1,4 @@
-"""The real nginx on the shipped configuration, and devices before it, each at an address of its own."""
+"""The real nginx with the shipped configuration, and devices, each with its own address."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.services.tls import Certificates
 SHIPPED: Final = Path(__file__).resolve().parents[3] / "docker"
 
 NOBODY: Final = 65534
-"""Who runs it where the tests run as root: the shipped configuration must need no rights."""
+"""The user of nginx if the tests run as root: the shipped configuration must need no rights."""
 
 ANSWER_TIMEOUT_S = 30.0
 
@@ -33,7 +33,7 @@ _hosts = itertools.count(2)
 
 
 def another_address() -> str:
-    """Return an address of this machine that no device of this run had."""
+    """Return an address of this machine that no device of this run has used."""
     number = next(_hosts)
     return f"127.1.{number // 250}.{number % 250 + 1}"
 
@@ -43,9 +43,9 @@ class Proxy:
     """A running nginx.
 
     Attributes:
-        port: where it listens.
-        folder: everything that it may write.
-        authority: the certificate of its certificate's authority.
+        port: the port on which it listens.
+        folder: the only folder that it may write.
+        authority: the certificate of its certificate authority.
         process: its main process.
 
     """
@@ -66,7 +66,7 @@ class Proxy:
 
     @property
     def said(self) -> str:
-        """What it wrote on standard output and error."""
+        """Its standard output and error."""
         return (self.folder / "said").read_text()
 
     def connection(self, address: str) -> ssl.SSLSocket:
@@ -77,7 +77,7 @@ class Proxy:
     def ask(
         self, method: str, path: str, body: bytes = b"", *, address: str, headers: Mapping[str, str] | None = None
     ) -> tuple[int, Mapping[str, str], bytes]:
-        """Return status, headers and body of an answer."""
+        """Send a request, and return status, headers and body of the answer."""
         connection = http.client.HTTPSConnection(
             "127.0.0.1", self.port, timeout=ANSWER_TIMEOUT_S, context=self._context, source_address=(address, 0)
         )
@@ -88,7 +88,10 @@ class Proxy:
             return answer.status, all_of, answer.read()
 
     def post(self, _: str, upload: Upload) -> tuple[int, Any]:
-        """Post an upload as a device of its own; return status and document, status 0 where there was no answer."""
+        """Post an upload from a new address.
+
+        Returns status and document; status 0 if there was no answer.
+        """
         try:
             status, _headers, body = self.ask(
                 *("POST", "/v1/reports", upload.encode()),
@@ -102,7 +105,10 @@ class Proxy:
 
 @contextlib.contextmanager
 def running_proxy(collectors: Sequence[str], certificates: Certificates) -> Iterator[Proxy]:
-    """Run nginx before collectors on the shipped files; changed are ports, addresses, and where it writes and reads."""
+    """Run nginx in front of collectors, with the shipped files.
+
+    Only ports, addresses and paths are changed in them.
+    """
     with tempfile.TemporaryDirectory(prefix="hearsay-nginx-") as name:
         folder, port = Path(name), free_port()
         write_configuration(folder, port, collectors, certificates)
@@ -124,7 +130,7 @@ def running_proxy(collectors: Sequence[str], certificates: Certificates) -> Iter
 
 
 def write_configuration(folder: Path, port: int, collectors: Sequence[str], certificates: Certificates) -> None:
-    """Write the shipped configuration as it runs on this machine; what is to be changed must be there."""
+    """Write the shipped configuration for this machine. Every text to be changed must exist."""
     pair = folder / "pair.pem"
     pair.write_bytes(certificates.server.read_bytes())
     first, second = collectors if len(collectors) > 1 else (collectors[0], None)

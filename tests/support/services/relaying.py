@@ -27,12 +27,12 @@ RELAY_KEY = "relay-key-of-the-tests"
 
 @dataclass
 class RunningRelay:
-    """A relay in a process of its own.
+    """A relay in its own process.
 
     Attributes:
         url: its base address.
         process: its main process.
-        output: the file that takes its standard output and error.
+        output: the file with its standard output and error.
 
     """
 
@@ -41,18 +41,18 @@ class RunningRelay:
     output: Path
 
     def worker_pid(self) -> int:
-        """Return the process that mixes."""
+        """Return the pid of the process that mixes."""
         return next(pid for pid in children(self.process.pid) if "spawn_main" in command_line(pid))
 
     def stop(self) -> int:
-        """End it as an operator would and return its exit code."""
+        """End the relay as an operator would, and return its exit code."""
         self.process.terminate()
         return self.process.wait(START_DEADLINE_S)
 
 
 @contextlib.contextmanager
 def collector_with_key(registry: Path, folder: Path, port: int | None = None) -> Iterator[RunningCollector]:
-    """Run a collector that takes uploads from a relay, and lets the bearer of the read token look at open windows."""
+    """Run a collector with a relay key. Its read token may look at open windows."""
     access = folder / "access.toml"
     access.write_text(
         OPEN + key_entry("relay", "relay", RELAY_KEY) + key_entry("reader", "read", READ_TOKEN, "preliminary = true"),

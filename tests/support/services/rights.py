@@ -1,4 +1,4 @@
-"""The rights of the collector's user on a store, as the page on access grants them."""
+"""The rights of the collector's user on a store, as docs/access.md grants them."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ PASSWORD = "PASSWORD"  # noqa: S105 as the page has it
 
 
 def commands(rules: list[str]) -> list[str]:
-    """Return the commands that rules allow."""
+    """Return the commands that the rules allow."""
     return [rule.removeprefix("+") for rule in rules if rule.startswith("+")]

@@ -30,13 +30,13 @@ def mounted(mount: Path, megabytes: int = 3) -> Iterator[Path]:
 
 
 def room_on(folder: Path) -> int:
-    """Return the bytes that a disk has left."""
-    found = os.statvfs(folder)
-    return found.f_bavail * found.f_frsize
+    """Return the free bytes of a disk."""
+    status = os.statvfs(folder)
+    return status.f_bavail * status.f_frsize
 
 
 def fill(disk: Path, spare: int = 0) -> Path:
-    """Leave so many bytes on a disk; return the file that takes up the rest."""
+    """Fill a disk except for ``spare`` bytes; return the file that fills it."""
     ballast = disk / BALLAST
     ballast.write_bytes(bytes(room_on(disk) - spare))
     return ballast

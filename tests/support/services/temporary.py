@@ -1,8 +1,9 @@
-"""A temporary folder for each run of the tests alone, which must be empty when it ends: a plugin of pytest.
+"""A pytest plugin: each run of the tests has its own temporary folder, empty at the end.
 
-Whatever else runs on the machine, other runs and collectors, has its files elsewhere; and what product or tests leave
-behind is seen. Workers of a run share its folder, so that its path stays short: sockets lie in it, whose paths may
-have 107 bytes. Folders of single tests (``tmp_path``) stay where pytest has them, and where they can be looked at.
+Other runs and collectors on the machine keep their files elsewhere, so everything that product or
+tests leave behind is noticed. The workers of a run share the folder, so that its path stays short:
+it holds sockets, whose paths may have 107 bytes. Folders of single tests (``tmp_path``) stay where
+pytest puts them, and can be examined.
 """
 
 from __future__ import annotations
@@ -12,17 +13,13 @@ import shutil
 import tempfile
 import time
 from collections.abc import Generator
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-KNOWN_LEFTOVERS: Final = ("hearsay-counts-*", "hearsay-????????")
-"""What a collector that is killed leaves: its folder of counters, and that of the embedded store's socket."""
-
 PATIENCE_S: Final = 10.0
-"""Until the guardian of a store that was killed last has cleaned up."""
+"""Seconds until the supervisor of the last killed store has cleaned up."""
 
 FOLDER: Final = pytest.StashKey[Path]()
 VARIABLES: Final = pytest.StashKey[dict[str, str | None]]()
@@ -30,11 +27,12 @@ VARIABLES: Final = pytest.StashKey[dict[str, str | None]]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the folder; workers inherit it."""
+    """Make the folder. Workers inherit it."""
     if hasattr(config, "workerinput"):
         return
     outside = tempfile.gettempdir()
     folder = Path(tempfile.mkdtemp(prefix="t-"))
+    folder.chmod(0o755)  # nginx and the images run as nobody, who must get through it
     config.stash[FOLDER] = folder
     config.stash[VARIABLES] = {name: os.environ.get(name) for name in ("TMPDIR", "PYTEST_DEBUG_TEMPROOT")}
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", outside)
@@ -43,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]:
-    """Fail a run that left something in its folder; all workers have ended by now."""
+    """Fail a run that left something in its folder. All workers have ended by now."""
     yield
     folder = session.config.stash.get(FOLDER, None)
     if folder is None:
@@ -70,13 +68,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def leftovers(folder: Path) -> list[str]:
-    """Return the names of what lies in the folder and does not go away."""
+    """Return the names of the entries of the folder that stay."""
     until = time.monotonic() + PATIENCE_S
-    while (left := _unknown(folder)) and time.monotonic() < until:
+    while (left := sorted(path.name for path in folder.iterdir())) and time.monotonic() < until:
         time.sleep(0.05)
     return left
-
-
-def _unknown(folder: Path) -> list[str]:
-    names = sorted(path.name for path in folder.iterdir())
-    return [name for name in names if not any(fnmatch(name, known) for known in KNOWN_LEFTOVERS)]

@@ -1,4 +1,4 @@
-"""TLS before a store: certificates of the tests' own authority, and an end of TLS that any store can stand behind."""
+"""TLS in front of a store: certificates of the tests' own authority, and a TLS terminator."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Certificates:
     Attributes:
         authority: the authority's certificate.
         server: a certificate for 127.0.0.1 with its key.
-        elsewhere: one for another host.
-        client: one for a client.
+        elsewhere: a certificate for another host, with its key.
+        client: a certificate for a client, with its key.
 
     """
 
@@ -34,7 +34,7 @@ class Certificates:
 
     @classmethod
     def made_in(cls, folder: Path) -> Certificates:
-        """Make them."""
+        """Make certificates in a folder."""
         authority = trustme.CA()
         authority.cert_pem.write_to_path(str(folder / "authority.pem"))
         for name in ("127.0.0.1", "elsewhere.example.com", "client.example.com"):
@@ -49,7 +49,10 @@ class Certificates:
 
 @contextlib.contextmanager
 def end_of_tls(certificates: Certificates, certificate: Path, store: str) -> Iterator[int]:
-    """Speak TLS on a port, with clients that show a certificate, and pass what they say on to a store's Unix socket."""
+    """Terminate TLS in front of a store's Unix socket, and yield the port.
+
+    Clients must show a certificate.
+    """
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(certificates.authority))
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_cert_chain(certificate)

@@ -1,4 +1,4 @@
-"""Speaks HTTP by hand, so that a test decides every byte of framing."""
+"""Speaks HTTP by hand, so that a test controls every byte of framing."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ ANSWER_TIMEOUT_S = 30.0
 
 
 def raw_answer(url: str, request: bytes, *, half_close: bool = False) -> tuple[int, bytes]:
-    """Send bytes and return status and body of the answer; status 0 where there is none."""
-    where = urlsplit(url)
-    with socket.create_connection((where.hostname, where.port), ANSWER_TIMEOUT_S) as connection:
+    """Send bytes, and return status and body of the answer; status 0 if there is none."""
+    address = urlsplit(url)
+    with socket.create_connection((address.hostname, address.port), ANSWER_TIMEOUT_S) as connection:
         connection.sendall(request)
         if half_close:
             connection.shutdown(socket.SHUT_WR)
@@ -44,7 +44,7 @@ def chunked(body: bytes, *, chunk: int = 4096, ended: bool = True) -> bytes:
 
 
 def post(url: str, upload: Upload, timeout_s: float = ANSWER_TIMEOUT_S) -> tuple[int, Any]:
-    """Post an upload and return status and document; status 0 where the connection failed."""
+    """Post an upload, and return status and document; status 0 if the connection failed."""
     request = urllib.request.Request(  # noqa: S310 a test's own collector
         f"{url}/v1/reports", upload.encode(), {"Content-Type": "application/json"}
     )

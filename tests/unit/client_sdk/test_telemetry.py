@@ -30,7 +30,7 @@ from tests.support.devices.clients import (
     SetClock,
     all_bytes,
     ask,
-    busy_keeper,
+    busy_ledger,
     many,
     nothing,
     refuse,
@@ -221,14 +221,14 @@ def after_forgetting(device: Telemetry) -> Recorded:
     return device.record("dark_mode", value=True)
 
 
-def while_the_keeper_hangs(device: Telemetry) -> Recorded:
-    with busy_keeper(device), pytest.MonkeyPatch.context() as patch:
+def while_the_ledger_thread_hangs(device: Telemetry) -> Recorded:
+    with busy_ledger(device), pytest.MonkeyPatch.context() as patch:
         patch.setattr(recorder, "RECORD_DEADLINE_S", 0.0)
         return device.record("dark_mode", value=True)
 
 
 def with_no_ledger(device: Telemetry) -> Recorded:
-    device._processes.current.keeper._open_ledger = lambda: 1 // 0  # type: ignore[assignment,return-value]
+    device._processes.current.ledger_thread._open_ledger = lambda: 1 // 0  # type: ignore[assignment,return-value]
     return device.record("dark_mode", value=True)
 
 
@@ -254,7 +254,7 @@ OCCASIONS: dict[Recorded, Callable[[Telemetry], Recorded]] = {
     Recorded.OUT_OF_BUDGET: out_of_budget,
     Recorded.NO_CONSENT: after_forgetting,
     Recorded.EXPIRED: lambda device: device.record("old", value=True),
-    Recorded.BUSY: while_the_keeper_hangs,
+    Recorded.BUSY: while_the_ledger_thread_hangs,
     Recorded.UNAVAILABLE: with_no_ledger,
     Recorded.CLOSED: after_closing,
 }
@@ -373,8 +373,8 @@ def test_forgetting_leaves_nothing_in_any_file_but_what_was_spent(used: Telemetr
     after = all_bytes(tmp_path)
     assert not any(content in after for content in wiped)
     assert rows(tmp_path, "SELECT COUNT(*) FROM charges") == [(40,)]
-    # The day of a charge is its window and the first and last day that it may be, in the row and in the index of days:
-    # no other row is left.
+    # The day of a charge is its window and the first and last day that it may be, in the row and in
+    # the index of days: no other row is left.
     assert after.count(TODAY.encode()) == 6 * 40
     assert (used.history(), used.dropped(), used.budget()) == ([], {}, spent)
 
@@ -444,8 +444,8 @@ def uploader_threads() -> list[threading.Thread]:
 def test_an_answer_that_waited_while_the_user_opted_out_is_not_recorded(tmp_path: Path) -> None:
     results: list[Recorded] = []
     with telemetry(tmp_path) as device:
-        jobs = device._processes.current.keeper._jobs
-        with busy_keeper(device):
+        jobs = device._processes.current.ledger_thread._jobs
+        with busy_ledger(device):
             before = jobs.qsize()
             recording = threading.Thread(target=lambda: results.append(device.record("dark_mode", value=True)))
             recording.start()
@@ -488,7 +488,7 @@ def test_flush_without_consent_returns_in_time(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(telemetry_module, "READ_DEADLINE_S", 600.0)
     with telemetry(tmp_path) as device:
         device.record("dark_mode", value=True)
-    with telemetry(tmp_path, consent=False) as device, busy_keeper(device):
+    with telemetry(tmp_path, consent=False) as device, busy_ledger(device):
         flushing = threading.Thread(target=device.flush, args=[0.01])
         flushing.start()
         flushing.join(30)
@@ -508,7 +508,7 @@ def test_a_path_that_cannot_be_is_no_exception_for_the_host(tmp_path: Path, *, c
 def test_an_answer_that_may_have_been_queued_is_sent() -> None:
     with telemetry(None) as device:
         assert device._processes.current.uploader._due_s is None
-        assert while_the_keeper_hangs(device) is Recorded.BUSY
+        assert while_the_ledger_thread_hangs(device) is Recorded.BUSY
         assert device._processes.current.uploader._due_s is not None
 
 
@@ -533,7 +533,7 @@ def test_dropping_it_ends_its_threads(data_dir: Path | None) -> None:
     device = telemetry(data_dir)
     device.record("dark_mode", value=True)
     threads = set(threading.enumerate()) - before
-    assert {thread.name for thread in threads} == {"hearsay-keeper", "hearsay-uploader"}
+    assert {thread.name for thread in threads} == {"hearsay-ledger", "hearsay-uploader"}
     del device
     gc.collect()
     for thread in threads:

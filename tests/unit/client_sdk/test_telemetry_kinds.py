@@ -1,4 +1,4 @@
-"""A device that is asked for counts, scales, sets and pairs: recorded and charged once, and never shown."""
+"""Counts, scales, sets and pairs on a device: recorded and charged once, never shown."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_every_kind_is_recorded_once_charged_exactly_and_shown_nowhere(
         charged = sum(EVERY_KIND.metric(metric).epsilon_nanos for metric in ANSWERS)
         assert device.budget().lifetime_spent == as_float(charged)
         device.flush(timeout_s=60)
-        assert {told.metric for told in device.history()} == set(ANSWERS)
+        assert {entry.metric for entry in device.history()} == set(ANSWERS)
         assert RARE.encode() not in all_bytes(tmp_path)
     assert RARE.encode() not in all_bytes(tmp_path) + b"".join(transport.bodies)
     assert RARE not in caplog.text

@@ -1,4 +1,4 @@
-"""Who may do what: the file of keys, and how a key is found."""
+"""Who may do what: the access file, and how a key is found."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def test_every_field_of_a_key_is_read() -> None:
 
 def test_a_secret_is_replaced_without_a_gap_by_two_keys_of_one_name() -> None:
     access = Access.parse(key_entry("app", "upload", OLD) + key_entry("app", "upload", NEW))
-    found = [access.find(secret) for secret in (OLD, NEW)]
-    assert [key.name for key in found if key] == ["app", "app"]
+    keys = [access.find(secret) for secret in (OLD, NEW)]
+    assert [key.name for key in keys if key] == ["app", "app"]
     assert access.find(OTHER) is None
 
 
@@ -62,9 +62,9 @@ def test_every_key_is_compared_wherever_the_right_one_stands(monkeypatch: pytest
     access = Access.parse("".join(key_entry(f"k{place}", "upload", f"secret-{place}") for place in range(5)))
     compared: list[bytes] = []
 
-    def compare(one: bytes, other: bytes) -> bool:
-        compared.append(one)
-        return one == other
+    def compare(first: bytes, second: bytes) -> bool:
+        compared.append(first)
+        return first == second
 
     monkeypatch.setattr("collector.access.hmac.compare_digest", compare)
     for secret in ("secret-0", "secret-4", "none"):
@@ -127,6 +127,6 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 
 def test_secrets_are_long_fresh_and_fit_for_a_header() -> None:
-    made = {new_secret() for _ in range(100)}
-    assert len(made) == 100
-    assert all(len(secret) == 43 and secret.isascii() and " " not in secret for secret in made)
+    created = {new_secret() for _ in range(100)}
+    assert len(created) == 100
+    assert all(len(secret) == 43 and secret.isascii() and " " not in secret for secret in created)

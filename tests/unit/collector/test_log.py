@@ -13,9 +13,9 @@ SECRET = "canary-of-a-value"  # noqa: S105 a test's own
 
 
 def record(message: str, **fields: object) -> logging.LogRecord:
-    made = logging.makeLogRecord({"name": "collector.live.reload", "levelname": "INFO", "msg": message, **fields})
-    made.created = 1_795_190_400.0
-    return made
+    line = logging.makeLogRecord({"name": "collector.live.reload", "levelname": "INFO", "msg": message, **fields})
+    line.created = 1_795_190_400.0
+    return line
 
 
 def failure() -> logging.LogRecord:
@@ -47,7 +47,7 @@ def test_a_line_without_an_event_is_one_of_its_module() -> None:
 @pytest.mark.parametrize("formatter", [TextFormatter(), JsonFormatter()])
 def test_an_exception_is_told_by_kind_and_place_and_not_by_what_it_says(formatter: logging.Formatter) -> None:
     line = formatter.format(failure())
-    assert "test_log_lines.py" in line
+    assert "test_log.py" in line
     assert "ValueError" in line
     assert SECRET not in line
 
@@ -60,7 +60,7 @@ def test_a_worker_that_died_is_an_event() -> None:
 
 @pytest.fixture
 def as_before() -> Iterator[None]:
-    """Logging as it was, after the test."""
+    """Restore logging after the test."""
     root, ours = logging.getLogger(), logging.getLogger("collector")
     kept = root.handlers[:], root.level, ours.level
     yield

@@ -1,4 +1,4 @@
-"""The unit of the collector for systemd: its command is one, and what it names fits together."""
+"""The collector's systemd unit: its command exists, and its settings agree."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.commands.cli import serve
+from collector.commands.serve import serve
 from collector.service import MAX_CONNECTIONS
 
 FOLDER = Path(__file__).parents[3] / "docs" / "systemd"
@@ -34,7 +34,7 @@ SANDBOX = {
     "SystemCallErrorNumber": "EPERM",
     "UMask": "0077",
 }
-"""What any service must do without; `systemd-analyze security` scores a unit with it below 2 of 10."""
+"""Restrictions of every service; `systemd-analyze security` scores a unit with it below 2 of 10."""
 
 
 def service(unit: Path = FOLDER / "hearsay-collector.service") -> dict[str, str]:

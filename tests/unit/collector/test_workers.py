@@ -13,7 +13,7 @@ def test_a_host_that_is_no_address_is_refused_by_the_option_that_names_it(monkey
         raise socket.gaierror(socket.EAI_NONAME, "not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", find_none)
-    with pytest.raises(ConfigError, match="--bind: nowhere is no address"):
+    with pytest.raises(ConfigError, match="--bind: nowhere is not an address"):
         resolve("nowhere")
-    with pytest.raises(ConfigError, match="--metrics-bind: nowhere is no address"):
+    with pytest.raises(ConfigError, match="--metrics-bind: nowhere is not an address"):
         resolve("nowhere", "--metrics-bind")

@@ -58,5 +58,5 @@ def test_what_cannot_be_written_is_named(tmp_path: Path, name: str) -> None:
 
 
 def test_a_device_is_never_replaced() -> None:
-    with pytest.raises(OutputError, match="/dev/null is no file"):
+    with pytest.raises(OutputError, match="/dev/null is not a file"):
         write_whole(Path("/dev/null"), b"{}")

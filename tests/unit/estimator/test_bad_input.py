@@ -43,8 +43,8 @@ def _report(folder: Path, form: str, *source: str) -> Result:
     [
         (b"", "", 3),
         (OF_ANOTHER_REGISTRY, "; use the registry that the app was shipped with", 1),
-        (line("dark_mode", [1, 2], closed=False), "; use --preliminary to see it nevertheless", 3),
-        (GOOD.replace(b"dark_mode", b"gone"), "the registry defines no such metric; take the one that the app", 1),
+        (line("dark_mode", [1, 2], closed=False), "; use --preliminary to include it", 3),
+        (GOOD.replace(b"dark_mode", b"gone"), "the registry defines no such metric; use the registry that the app", 1),
     ],
 )
 def test_nothing_to_report_is_a_report_in_every_form(

@@ -56,7 +56,7 @@ def test_the_interval_of_a_difference_is_never_inside_out() -> None:
             tally = Tally("m", metric.edition, window, closed=True, reports=sum(counts), counts=counts)
             joint = estimate(metric, tally).joint
             assert joint is not None
-            assert all(-1 <= one.estimate.low <= one.estimate.high <= 1 for one in joint.differences)
+            assert all(-1 <= one.low <= one.high <= 1 for one in joint.differences)
 
 
 @pytest.mark.parametrize("reports", [1, 49, 50, 60, 100, 2000])

@@ -1,4 +1,4 @@
-"""The host is told when fractions of the lifetime budget are reached: once each, and never while it waits."""
+"""The host is called once for each fraction of its lifetime budget, and never while it waits."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ TEN = ask('[metric.m]\nkind = "boolean"', "lifetime = 10")
 
 
 class Host:
-    """Takes note of what it is told, and where."""
+    """Notes the calls of the host, and their threads."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[float, BudgetStatus]] = []
+        self.calls: list[tuple[float, BudgetStatus]] = []
         self.threads: set[str] = set()
 
     def __call__(self, fraction: float, status: BudgetStatus) -> None:
-        self.told.append((fraction, status))
+        self.calls.append((fraction, status))
         self.threads.add(threading.current_thread().name)
 
     @property
     def fractions(self) -> list[float]:
-        return [fraction for fraction, _ in self.told]
+        return [fraction for fraction, _ in self.calls]
 
 
 def test_each_fraction_is_told_once_when_it_is_reached(tmp_path: Path) -> None:
@@ -45,8 +45,8 @@ def test_each_fraction_is_told_once_when_it_is_reached(tmp_path: Path) -> None:
         device.flush(timeout_s=LONG_S)
     assert reached == [[]] * 7 + [[0.8]] * 2 + [[0.8, 0.95]]
     assert host.fractions == [0.8, 0.95]
-    assert [round(status.lifetime_spent) for _, status in host.told] == [8, 10]
-    assert [status.windows_left for _, status in host.told] == [2, 0]
+    assert [round(status.lifetime_spent) for _, status in host.calls] == [8, 10]
+    assert [status.windows_left for _, status in host.calls] == [2, 0]
     assert host.threads == {"hearsay-uploader"}
 
 
@@ -133,7 +133,7 @@ def test_without_consent_nobody_is_told(tmp_path: Path) -> None:
         device.record("m", value=True)
         device.forget()
         assert device.flush(timeout_s=LONG_S) is True
-    assert host.told == []
+    assert host.calls == []
 
 
 def test_a_ledger_that_is_busy_is_looked_at_later(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_no_fraction_asks_for_no_warning(tmp_path: Path) -> None:
     with telemetry(tmp_path, registry=TEN, on_budget=host, warn_at=()) as device:
         device.record("m", value=True)
         assert device.flush(timeout_s=LONG_S)
-    assert host.told == []
+    assert host.calls == []
 
 
 def test_the_budget_tells_for_how_many_windows_it_lasts_and_what_the_month_holds(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ import pytest
 
 from client_sdk import OutsideDomainError, Recorded, Registry, UnknownMetricError
 from client_sdk.answers.coins import SystemCoins
-from client_sdk.answers.schedule import RELEASE_SPREAD_S, Agenda
+from client_sdk.answers.schedule import RELEASE_SPREAD_S, Schedule
 from client_sdk.ledger import charges
 from client_sdk.ledger.file import open_memory
-from client_sdk.ledger.thread import BARE, Keeper
+from client_sdk.ledger.thread import BARE, LedgerThread
 from client_sdk.protocol import GRACE_S, Window, WindowKind
 from tests.support.devices.clients import (
     DAY_S,
@@ -161,24 +161,24 @@ def test_a_count_of_a_window_that_no_collector_takes_any_more_costs_nothing(tmp_
 
 def test_a_count_whose_report_was_rolled_back_is_reported_by_the_next_transaction() -> None:
     registry = counting()
-    agenda, keeper = Agenda(registry, SystemCoins()), Keeper(None, lambda: open_memory("acme"))
-    agenda.counters.add(registry.metric("m"), TODAY, 4)
+    schedule, ledger_thread = Schedule(registry, SystemCoins()), LedgerThread(None, lambda: open_memory("acme"))
+    schedule.counts.add(registry.metric("m"), TODAY, 4)
 
     def begin_and_fail(connection: Any) -> None:
-        agenda.begin(connection, TODAY.ends_at)
+        schedule.catch_up(connection, TODAY.ends_at)
         raise ZeroDivisionError
 
     with pytest.raises(Exception, match="ZeroDivisionError"):
-        keeper.run(begin_and_fail, LONG_S)
-    assert keeper.run(charges.lifetime_nanos, LONG_S) == 0
+        ledger_thread.run(begin_and_fail, LONG_S)
+    assert ledger_thread.run(charges.lifetime_nanos, LONG_S) == 0
     for _ in range(2):
-        keeper.run(lambda connection: agenda.begin(connection, TODAY.ends_at), LONG_S)
-    queued = keeper.run(
+        ledger_thread.run(lambda connection: schedule.catch_up(connection, TODAY.ends_at), LONG_S)
+    queued = ledger_thread.run(
         lambda connection: connection.execute("SELECT symbol FROM queue").fetchall(), LONG_S, begin=BARE
     )
     assert queued == [(4,)]
-    assert agenda.counters.ended(registry, TODAY.ends_at) == []
-    keeper.close(LONG_S)
+    assert schedule.counts.ended(registry, TODAY.ends_at) == []
+    ledger_thread.close(LONG_S)
 
 
 def test_a_sum_waits_for_a_random_instant_after_its_window(tmp_path: Path) -> None:
@@ -222,4 +222,4 @@ def test_opting_out_forgets_what_was_counted(tmp_path: Path, persist: str) -> No
         device.count("m", MARKED)
         device.forget()
         assert not holds(tmp_path)
-        assert device._agenda.counters.ended(marked(persist), TODAY.ends_at) == []
+        assert device._schedule.counts.ended(marked(persist), TODAY.ends_at) == []

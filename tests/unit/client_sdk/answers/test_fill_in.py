@@ -1,16 +1,17 @@
-"""Silence says nothing: a window without an answer is reported as one with an answer is, in number, time and length."""
+"""Silence says nothing: windows with and without an answer are reported alike."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from client_sdk import Recorded
-from client_sdk.answers.schedule import RELEASE_SPREAD_S, Agenda
+from client_sdk.answers.schedule import RELEASE_SPREAD_S, Schedule
 from client_sdk.ledger import charges, outbox
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import GRACE_S, Metric, Refusal, Registry, Verdict, Window, WindowKind
@@ -38,10 +39,12 @@ def queue(connection: sqlite3.Connection) -> list[tuple[str, int, int]]:
     return connection.execute("SELECT window, symbol, release FROM queue ORDER BY window").fetchall()
 
 
-def record(connection: sqlite3.Connection, agenda: Agenda, metric: Metric, answer: object, clock_s: float) -> Recorded:
-    instant_s = agenda.begin(connection, clock_s)
-    made = agenda.made(connection, metric, answer)
-    return agenda.report(connection, metric, made, Window.of(metric.window, instant_s), instant_s)
+def record(
+    connection: sqlite3.Connection, schedule: Schedule, metric: Metric, answer: object, clock_s: float
+) -> Recorded:
+    instant_s = schedule.catch_up(connection, clock_s)
+    randomised = schedule.randomise(metric, answer, partial(schedule.learn_secret, connection))
+    return schedule.report(connection, metric, randomised, Window.of(metric.window, instant_s), instant_s)
 
 
 @pytest.mark.parametrize("late_s", [0, 60, HOUR_S, DAY_S])
@@ -50,9 +53,9 @@ def test_real_and_filled_reports_leave_after_the_window_by_the_same_law(
     connection: sqlite3.Connection, share: float, late_s: int
 ) -> None:
     coins = SteadyCoins(share)
-    agenda = Agenda(FILLED, coins)
-    record(connection, agenda, FILLED.metric("m"), True, NOON)  # noqa: FBT003 the answer
-    agenda.begin(connection, TODAY.ends_at + late_s)
+    schedule = Schedule(FILLED, coins)
+    record(connection, schedule, FILLED.metric("m"), True, NOON)  # noqa: FBT003 the answer
+    schedule.catch_up(connection, TODAY.ends_at + late_s)
     released = connection.execute("SELECT metric, release FROM queue WHERE window = ?", (TODAY.text,)).fetchall()
     assert dict(released) == dict.fromkeys("mn", TODAY.ends_at + coins.below(RELEASE_SPREAD_S))
 
@@ -60,10 +63,10 @@ def test_real_and_filled_reports_leave_after_the_window_by_the_same_law(
 def test_a_slot_has_its_report_from_the_transaction_on_that_opens_it_and_none_leaves_before_the_windows_end(
     connection: sqlite3.Connection,
 ) -> None:
-    agenda = Agenda(FILLED, SteadyCoins(0.5))
-    agenda.begin(connection, NOON)
+    schedule = Schedule(FILLED, SteadyCoins(0.5))
+    schedule.catch_up(connection, NOON)
     before = queue(connection)
-    agenda.begin(connection, TODAY.ends_at - 1)
+    schedule.catch_up(connection, TODAY.ends_at - 1)
     assert queue(connection) == before
     assert [window for window, _, _ in before] == [TODAY.text] * 2
     assert outbox.new_parcel(connection, TODAY.ends_at - 1) is None
@@ -74,9 +77,9 @@ def test_a_slot_has_its_report_from_the_transaction_on_that_opens_it_and_none_le
 def test_a_device_that_was_off_fills_in_however_late_as_what_was_recorded_is_sent_then(
     connection: sqlite3.Connection, later_s: int
 ) -> None:
-    agenda = Agenda(FILLED, SteadyCoins(0.5))
-    agenda.begin(connection, NOON)
-    agenda.begin(connection, TODAY.ends_at + later_s)
+    schedule = Schedule(FILLED, SteadyCoins(0.5))
+    schedule.catch_up(connection, NOON)
+    schedule.catch_up(connection, TODAY.ends_at + later_s)
     reported = [window for window, _, _ in queue(connection)]
     assert reported == [TODAY.text] * 2 + [Window.of(WindowKind.DAY, TODAY.ends_at + later_s).text] * 2
 
@@ -86,8 +89,8 @@ def test_an_answer_that_comes_after_its_report_has_left_changes_nothing(
     connection: sqlite3.Connection, *, comes_back: bool
 ) -> None:
     """Else two reports of one window would be paid for once."""
-    agenda, metric = Agenda(FILLED, SteadyCoins(0.5)), FILLED.metric("m")
-    agenda.begin(connection, NOON)
+    schedule, metric = Schedule(FILLED, SteadyCoins(0.5)), FILLED.metric("m")
+    schedule.catch_up(connection, NOON)
     parcel = outbox.new_parcel(connection, TODAY.ends_at + RELEASE_SPREAD_S)
     assert parcel is not None
     if comes_back:
@@ -95,8 +98,8 @@ def test_an_answer_that_comes_after_its_report_has_left_changes_nothing(
         outbox.settle(connection, parcel.id, Verdict(parcel.reports, refused), TODAY.ends_at, uniform=min)
         assert outbox.waiting(connection) > 0
     before = queue(connection)
-    made = agenda.made(connection, metric, True)  # noqa: FBT003 the answer
-    assert agenda.report(connection, metric, made, TODAY, TODAY.ends_at) is Recorded.NOT_ASKED
+    randomised = schedule.randomise(metric, True, partial(schedule.learn_secret, connection))  # noqa: FBT003 the answer
+    assert schedule.report(connection, metric, randomised, TODAY, TODAY.ends_at) is Recorded.NOT_ASKED
     assert queue(connection) == before
 
 
@@ -114,9 +117,9 @@ def test_what_is_filled_in_is_none_or_the_declared_value(
     connection: sqlite3.Connection, table: str, answer: object, recorded: int, filled: int
 ) -> None:
     registry = certain(table)
-    agenda = Agenda(registry, SteadyCoins(0.5))
-    record(connection, agenda, registry.metric("m"), answer, NOON)
-    agenda.begin(connection, NOON + DAY_S)
+    schedule = Schedule(registry, SteadyCoins(0.5))
+    record(connection, schedule, registry.metric("m"), answer, NOON)
+    schedule.catch_up(connection, NOON + DAY_S)
     assert [symbol for _, symbol, _ in queue(connection)] == [recorded, filled]
 
 
@@ -139,24 +142,24 @@ def test_a_filled_permanent_answer_is_none_for_good(connection: sqlite3.Connecti
         f'[metric.m]\nkind = "boolean"\nfill_in = true\nepsilon = {CERTAIN}\npermanent_epsilon = {CERTAIN}\n'
         'protects = "history"'
     )
-    agenda = Agenda(registry, SteadyCoins(0.5))
+    schedule = Schedule(registry, SteadyCoins(0.5))
     for day in range(4):
-        agenda.begin(connection, NOON + day * DAY_S)
+        schedule.catch_up(connection, NOON + day * DAY_S)
     assert [symbol for _, symbol, _ in queue(connection)] == [2] * 4
     assert charges.lifetime_nanos(connection) == 4 * registry.metric("m").charge_nanos
 
 
 def test_what_fills_a_slot_of_an_earlier_edition_is_dropped(connection: sqlite3.Connection) -> None:
-    Agenda(FILLED, SteadyCoins(0.5)).begin(connection, NOON)
+    Schedule(FILLED, SteadyCoins(0.5)).catch_up(connection, NOON)
     changed = ask('[metric.m]\nkind = "boolean"\nfill_in = true\nepsilon = 2')
-    Agenda(changed, SteadyCoins(0.5)).begin(connection, TODAY.ends_at)
+    Schedule(changed, SteadyCoins(0.5)).catch_up(connection, TODAY.ends_at)
     waiting = connection.execute("SELECT edition, window FROM queue").fetchall()
     assert waiting == [(changed.metric("m").edition, Window.of(WindowKind.DAY, TODAY.ends_at).text)]
 
 
 def test_a_slot_that_the_ceilings_do_not_allow_is_silent_whatever_is_recorded(connection: sqlite3.Connection) -> None:
     registry = ask('[metric.m]\nkind = "boolean"\nfill_in = true', "lifetime = 1")
-    agenda = Agenda(registry, SteadyCoins(0.5))
-    agenda.begin(connection, NOON)
-    assert record(connection, agenda, registry.metric("m"), True, NOON + DAY_S) is Recorded.NOT_ASKED  # noqa: FBT003
+    schedule = Schedule(registry, SteadyCoins(0.5))
+    schedule.catch_up(connection, NOON)
+    assert record(connection, schedule, registry.metric("m"), True, NOON + DAY_S) is Recorded.NOT_ASKED  # noqa: FBT003
     assert [window for window, _, _ in queue(connection)] == [TODAY.text]

@@ -1,9 +1,10 @@
-"""In any order of registries, what is sent for a window is the same whether or not anything was recorded.
+"""In any order of registries, a window's reports do not depend on what was recorded.
 
-Two devices with one secret live through one history: builds that come and are rolled back, restarts, clocks that step,
-opting out and in again, uploads that are refused. Both look at the clock at the same instants (whose app does not run
-in a window is offline, and that is no answer); one of them records, the other does not. Compared is what leaves of
-questions that are filled in: metric, edition, window, and the instant.
+Two devices with one secret live through one history: builds that come and are rolled back,
+restarts, clocks that step, opting out and in again, uploads that are refused. Both look at the
+clock at the same instants (whose app does not run in a window is offline, and that is no answer);
+one of them records, the other does not. Compared is what leaves of questions that are filled in:
+metric, edition, window, and the instant.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from client_sdk import Recorded
 from client_sdk.answers import counters
-from client_sdk.answers.schedule import Agenda
+from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import erase, outbox, retries
 from client_sdk.ledger.charges import CLOCK_BACK_S, Key, Slot
 from client_sdk.ledger.file import open_memory
@@ -93,10 +94,11 @@ def parsed(build: str) -> Registry:
 
 
 class Device:
-    """What the keeper and the uploader of one device do, without their threads, on a ledger in memory.
+    """The work of a device's ledger thread and uploader, without threads, on a ledger in memory.
 
     Attributes:
-        left: every report that left, attempts included: the clock's instant, metric, edition and window.
+        left: every report that left, attempts included: the clock's instant, metric, edition and
+            window.
 
     """
 
@@ -114,35 +116,35 @@ class Device:
             "UPDATE device SET secret = ?, generation = ?", (bytes([self._secrets]) * 32, self._secrets)
         )
 
-    def live(self, agenda: Agenda, clock_s: float, answers: dict[Metric, object]) -> None:
-        """Do what is due, and record: all in one transaction, as the keeper does."""
+    def live(self, schedule: Schedule, clock_s: float, answers: dict[Metric, object]) -> None:
+        """Do what is due, and record: all in one transaction, as the ledger thread does."""
         self.connection.execute("BEGIN IMMEDIATE")
         try:
-            instant_s = agenda.begin(self.connection, clock_s)
+            instant_s = schedule.catch_up(self.connection, clock_s)
         except ClockError:
             self.connection.execute("ROLLBACK")
             return
         for definition, answer in answers.items():
-            self._record(agenda, definition, answer, instant_s)
+            self._record(schedule, definition, answer, instant_s)
         self.connection.execute("COMMIT")
 
-    def _record(self, agenda: Agenda, definition: Metric, answer: object, instant_s: float) -> None:
+    def _record(self, schedule: Schedule, definition: Metric, answer: object, instant_s: float) -> None:
         window = Window.of(definition.window, instant_s)
         if not isinstance(definition.domain, Count):
-            made = agenda.made(self.connection, definition, answer)
-            agenda.report(self.connection, definition, made, window, instant_s)
+            randomised = schedule.randomise(definition, answer, partial(schedule.learn_secret, self.connection))
+            schedule.report(self.connection, definition, randomised, window, instant_s)
         elif definition.persist:
             counters.add_persistent(self.connection, definition, window, 2)
         else:
-            agenda.counters.add(definition, window, 2)
+            schedule.counts.add(definition, window, 2)
 
     def send(self, clock_s: float, refusal: Refusal | None) -> None:
-        """Send all that may leave, what was refused before it first; the collector counts it, or refuses it."""
+        """Send all that may leave, refused uploads first; the collector counts or refuses it."""
         for retry in retries.pending(self.connection):
             if retry.wait_s(clock_s, hurried=False) == 0:
-                again = outbox.same_parcel(self.connection, retry, clock_s)
-                assert again is not None
-                self._deliver(again, clock_s, refusal)
+                parcel = outbox.parcel_to_resend(self.connection, retry, clock_s)
+                assert parcel is not None
+                self._deliver(parcel, clock_s, refusal)
         while (parcel := outbox.new_parcel(self.connection, clock_s)) is not None:
             self._deliver(parcel, clock_s, refusal)
             if refusal is not None:
@@ -179,7 +181,7 @@ class Histories(RuleBasedStateMachine):
         super().__init__()
         self.devices = Device(), Device()
         self.clock_s = NOON
-        self.builds: list[tuple[Registry, tuple[Agenda, Agenda]]] = []
+        self.builds: list[tuple[Registry, tuple[Schedule, Schedule]]] = []
         self.present = 0
         self.fills: set[tuple[str, str]] = set()
 
@@ -251,18 +253,18 @@ class Histories(RuleBasedStateMachine):
         assert len(set(map(tuple, paid))) == 1
 
     def _filled(self, rows: Iterable[tuple[Any, ...]], key: int) -> list[tuple[Any, ...]]:
-        """Return the rows of questions that are filled in; their metric and edition stand at ``key``."""
+        """Return the rows of filled-in questions; ``key`` locates metric and edition."""
         return sorted(row for row in rows if row[key : key + 2] in self.fills)
 
     def _install(self, registry: Registry) -> None:
-        self.builds.append((registry, (Agenda(registry, COINS), Agenda(registry, COINS))))
+        self.builds.append((registry, (Schedule(registry, COINS), Schedule(registry, COINS))))
         self.present = len(self.builds) - 1
         self._live({})
 
     def _live(self, answers: dict[Metric, object]) -> None:
         _, agendas = self.builds[self.present]
-        for device, agenda, recorded in zip(self.devices, agendas, ({}, answers), strict=True):
-            device.live(agenda, self.clock_s, recorded)
+        for device, schedule, recorded in zip(self.devices, agendas, ({}, answers), strict=True):
+            device.live(schedule, self.clock_s, recorded)
 
     def _go_on(self, step_s: int) -> None:
         self.clock_s += step_s
@@ -307,7 +309,7 @@ ENDS = '[metric.m]\nkind = "boolean"\nfill_in = true\n'
 
 
 def sent(folder: Path, registries: list[Registry], *, records: bool) -> list[tuple[str, str]]:
-    """Return what leaves a device whose app is updated so on one day, and runs again two days later."""
+    """Return what leaves a device whose app is updated on one day and runs two days later."""
     clock, transport = SetClock(), ScriptedTransport()
     for index, registry in enumerate(registries):
         with telemetry(folder, registry=registry, clock=clock, transport=transport) as device:
@@ -327,7 +329,7 @@ def test_an_app_that_runs_for_a_moment_reports_as_one_that_records_in_it(tmp_pat
 
     with telemetry(tmp_path, registry=ask(ENDS)):
         pass
-    wait_until(partial(charged, tmp_path), what="the keeper's last work")
+    wait_until(partial(charged, tmp_path), what="the ledger thread's last work")
 
 
 @pytest.mark.parametrize(

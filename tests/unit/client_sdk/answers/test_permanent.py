@@ -1,17 +1,20 @@
-"""Permanent answers on the device: offsets of numbers, what is charged for them, and when silence begins."""
+"""Permanent answers on the device: offsets of numbers, their charges, and when silence begins."""
 
 from __future__ import annotations
 
+import threading
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from client_sdk import Recorded, Telemetry, recorder
 from client_sdk.answers import coins as prf
 from client_sdk.answers.permanent import Secret, permanent_answer
+from client_sdk.ledger.thread import LedgerThread
 from client_sdk.protocol import COIN_SCALE, Metric
-from tests.support.devices.clients import DAY_S, ScriptedTransport, SetClock, ask, busy_keeper, rows, telemetry
+from tests.support.devices.clients import DAY_S, ScriptedTransport, SetClock, ask, busy_ledger, rows, telemetry
 from tests.support.laws.permanents import SECRET, VALUES, answer_of, asking, channel_of
 from tests.support.laws.sampling import accepts, decision
 
@@ -71,7 +74,7 @@ def test_the_same_answer_has_the_same_permanent_answer_and_another_metric_anothe
             f'[metric.{name}]\nkind = "boolean"\npermanent_epsilon = 1\nprotects = "history"\n' for name in ("m", "n")
         )
     )
-    made = {
+    answers_of = {
         name: [
             permanent_answer(metric, channel_of(metric), True, secret_of(device))  # noqa: FBT003 the answer
             for device in range(40)
@@ -79,9 +82,9 @@ def test_the_same_answer_has_the_same_permanent_answer_and_another_metric_anothe
         ]
         for name, metric in registry.metrics.items()
     }
-    for answers in made.values():
+    for answers in answers_of.values():
         assert answers[::2] == answers[1::2]
-    assert [answer.symbol for answer in made["m"]] != [answer.symbol for answer in made["n"]]
+    assert [answer.symbol for answer in answers_of["m"]] != [answer.symbol for answer in answers_of["n"]]
 
 
 def spent_nanos(data_dir: Path) -> int:
@@ -194,12 +197,12 @@ def test_without_the_secret_a_tag_says_nothing_and_no_file_holds_an_answer(tmp_p
 
 def test_a_program_that_runs_while_another_one_opts_out_records_nothing_more(tmp_path: Path) -> None:
     registry = asking(3)
-    with telemetry(tmp_path, registry=registry) as one, telemetry(tmp_path, registry=registry) as other:
-        assert one.record("m", "a") is Recorded.QUEUED
-        assert other.record("m", "a") is Recorded.ALREADY_RECORDED
-        one.forget()
-        assert other.record("m", "b") is Recorded.UNAVAILABLE
-        assert "opted out in another process" in (other.problem or "")
+    with telemetry(tmp_path, registry=registry) as first, telemetry(tmp_path, registry=registry) as second:
+        assert first.record("m", "a") is Recorded.QUEUED
+        assert second.record("m", "a") is Recorded.ALREADY_RECORDED
+        first.forget()
+        assert second.record("m", "b") is Recorded.UNAVAILABLE
+        assert "opted out in another process" in (second.problem or "")
 
 
 def test_an_answer_made_before_the_user_opted_out_and_in_again_is_not_recorded(tmp_path: Path) -> None:
@@ -212,14 +215,54 @@ def test_an_answer_made_before_the_user_opted_out_and_in_again_is_not_recorded(t
         assert device.record("m", "a") is Recorded.QUEUED
 
 
+def test_after_an_answer_was_recorded_a_permanent_one_waits_for_the_ledger_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, here, jobs = SetClock(), threading.current_thread(), list[object]()
+    run = LedgerThread.run
+
+    def noted(ledger_thread: LedgerThread, work: Any, timeout_s: float, **options: str) -> Any:
+        if threading.current_thread() is here:
+            jobs.append(work)
+        return run(ledger_thread, work, timeout_s, **options)
+
+    with telemetry(tmp_path, registry=asking(3), clock=clock) as device:
+        assert device.record("m", "a") is Recorded.QUEUED
+        clock.now_s += DAY_S
+        monkeypatch.setattr(LedgerThread, "run", noted)
+        assert device.record("m", "b") is Recorded.QUEUED
+    assert len(jobs) == 1
+
+
+def test_an_answer_made_by_a_secret_that_another_process_replaced_is_recorded_again_by_the_new_one(
+    tmp_path: Path,
+) -> None:
+    clock = SetClock()
+    with telemetry(tmp_path, registry=asking(3), clock=clock) as device:
+        assert device.record("m", "a") is Recorded.QUEUED
+        with telemetry(tmp_path, registry=asking(3), clock=clock) as other:
+            other.forget()
+        with telemetry(tmp_path, registry=asking(3), clock=clock) as other:
+            assert other.record("m", "a") is Recorded.ALREADY_RECORDED
+        clock.now_s += DAY_S
+        assert device.record("m", "a") is Recorded.BUSY
+        assert device.record("m", "a") is Recorded.QUEUED
+
+
 def test_waiting_for_the_secret_and_for_the_report_keeps_the_promise(
     monkeypatch: pytest.MonkeyPatch, real_deadline: float, real_secret_deadline: float
 ) -> None:
     assert real_deadline + real_secret_deadline < 0.1
     with telemetry(None, registry=asking(3)) as device:
-        assert device.record("m", "a") is Recorded.QUEUED
+        monkeypatch.setattr(recorder, "RECORD_DEADLINE_S", real_deadline)
         monkeypatch.setattr(recorder, "SECRET_DEADLINE_S", real_secret_deadline)
-        with busy_keeper(device):
+        with busy_ledger(device):
+            assert device.record("m", "a") is Recorded.BUSY
+        monkeypatch.setattr(recorder, "RECORD_DEADLINE_S", 60.0)
+        monkeypatch.setattr(recorder, "SECRET_DEADLINE_S", 60.0)
+        assert device.record("m", "a") is Recorded.QUEUED
+        monkeypatch.setattr(recorder, "RECORD_DEADLINE_S", real_deadline)
+        with busy_ledger(device):
             assert device.record("m", "b") is Recorded.BUSY
 
 

@@ -1,4 +1,4 @@
-"""Coins of a pseudo-random function: the same for the same labels, unrelated for others, unbiased."""
+"""Coins of a PRF: equal for equal labels, unrelated for others, and unbiased."""
 
 from __future__ import annotations
 
@@ -63,15 +63,15 @@ def test_permanent_answers_and_tags_are_those_of_the_vectors(vector: dict[str, A
     secret = Secret(bytes.fromhex(vector["secret"]), 1)
     rounded = metric.encode(vector["answer"], PrfCoins(secret.key, prf.OFFSET, "m", metric.edition))
     assert rounded == vector["value"]
-    made = permanent_answer(metric, metric.channel, vector["answer"], secret)
-    assert (made.symbol, made.tag.hex()) == (vector["symbol"], vector["tag"])
+    answer = permanent_answer(metric, metric.channel, vector["answer"], secret)
+    assert (answer.symbol, answer.tag.hex()) == (vector["symbol"], vector["tag"])
 
 
 @pytest.mark.parametrize("vector", VECTORS["samples"], ids=lambda vector: vector["window"])
 def test_what_is_asked_of_a_device_is_that_of_the_vectors(vector: dict[str, Any]) -> None:
     registry = ask("".join(f'[metric.{name}]\nkind = "boolean"\n' for name in vector["metrics"]))
-    asked = list(registry.metrics.values())
-    drawn = sampled(asked, vector["answers"], Window.parse(vector["window"]), bytes.fromhex(vector["secret"]))
+    metrics = list(registry.metrics.values())
+    drawn = sampled(metrics, vector["answers"], Window.parse(vector["window"]), bytes.fromhex(vector["secret"]))
     assert [metric.name for metric in drawn] == vector["drawn"]
 
 
@@ -83,10 +83,10 @@ def test_the_vectors_hold_what_they_must() -> None:
 
 
 def test_the_same_labels_give_the_same_coins_however_they_are_asked() -> None:
-    first, again = PrfCoins(SECRET, "a", "b"), PrfCoins(SECRET, "a", "b")
-    asked = [first.below(bound) for bound in range(1, 50)]
+    first, second = PrfCoins(SECRET, "a", "b"), PrfCoins(SECRET, "a", "b")
+    drawn = [first.below(bound) for bound in range(1, 50)]
     PrfCoins(SECRET, "a", "c").below(7)
-    assert [again.below(bound) for bound in range(1, 50)] == asked
+    assert [second.below(bound) for bound in range(1, 50)] == drawn
 
 
 @settings(max_examples=300, derandomize=True)
@@ -134,10 +134,10 @@ def first_bit(secret: bytes, labels: Labels) -> int:
 
 
 def agrees_too_often(bit: Bit, which: int) -> bool:
-    """Whether the first coins of neighbours agree more often than coins that have nothing to do with each other."""
+    """Whether the first coins of neighbours agree more often than unrelated coins."""
     decided = decision(0.5, 0.55)
     pairs = [neighbours(number)[which] for number in range(decided.draws)]
-    agreements = sum(bit(one, labels) == bit(other, others) for one, labels, other, others in pairs)
+    agreements = sum(bit(secret, labels) == bit(other, others) for secret, labels, other, others in pairs)
     return not accepts(decided, 0.5, agreements)
 
 

@@ -27,7 +27,7 @@ import os, signal, sys, threading
 
 begun, forking = threading.Event(), threading.Event()
 sys.path.insert(0, sys.argv[1])
-from client_sdk.transport import HttpTransport
+from client_sdk.sending.transport import HttpTransport
 
 os.register_at_fork(before=forking.set)  # registered last: it runs before the SDK's own
 threading.Thread(target=HttpTransport("https://collector.invalid").post, args=[b""], daemon=True).start()

@@ -1,4 +1,4 @@
-"""Ceilings, charges and the ledger's time, exact to one billionth of epsilon and 10**-18 of delta."""
+"""Ceilings, charges and the ledger's time, exact to 10**-9 of epsilon and 10**-18 of delta."""
 
 from __future__ import annotations
 
@@ -116,7 +116,8 @@ def test_a_charge_is_a_slot_until_its_report_is_queued(connection: sqlite3.Conne
     for metric in "ab":
         charge(connection, metric, 4 * 10**8)
     assert charges.open_slots(connection) == [key_of("a"), key_of("b")]
-    charges.report(connection, Report(*key_of("a"), 1), 0)
+    charges.close_slot(connection, key_of("a"))
+    outbox.enqueue(connection, Report(*key_of("a"), 1))
     assert charges.slot(connection, key_of("a")) is Slot.REPORTED
     assert charges.slot(connection, key_of("b")) is Slot.OPEN
     assert charges.open_slots(connection) == [key_of("b")]
@@ -126,7 +127,8 @@ def test_a_charge_is_a_slot_until_its_report_is_queued(connection: sqlite3.Conne
 def test_only_a_slot_is_discharged(connection: sqlite3.Connection) -> None:
     for metric in "ab":
         charge(connection, metric, 5)
-    charges.report(connection, Report(*key_of("a"), 1), 0)
+    charges.close_slot(connection, key_of("a"))
+    outbox.enqueue(connection, Report(*key_of("a"), 1))
     for metric in "ab":
         charges.discharge(connection, key_of(metric))
     assert spent(connection) == (5, 5, 5)
@@ -212,13 +214,13 @@ class DiaryOfDays:
 
 
 @settings(max_examples=200, derandomize=True, deadline=None)
-@given(builds=st.lists(budgets(), min_size=1, max_size=4), asked=st.lists(ASKED, max_size=40))
+@given(builds=st.lists(budgets(), min_size=1, max_size=4), requests=st.lists(ASKED, max_size=40))
 def test_no_ceiling_is_ever_exceeded_and_nothing_is_refused_that_fits_whatever_the_periods_are_called(
-    builds: list[Budget], asked: list[tuple[float, int, int, int]]
+    builds: list[Budget], requests: list[tuple[float, int, int, int]]
 ) -> None:
     diary, clock_s = DiaryOfDays(), NOON
     with contextlib.closing(open_memory("acme")) as connection:
-        for number, (step_s, nanos, attos, build) in enumerate(asked):
+        for number, (step_s, nanos, attos, build) in enumerate(requests):
             clock_s += step_s
             try:
                 instant_s = charges.instant(connection, clock_s)

@@ -1,4 +1,4 @@
-"""Opting out keeps what was spent, and of windows that are over neither the question nor the day."""
+"""Opting out keeps what was spent, but no question or day of windows that are over."""
 
 from __future__ import annotations
 

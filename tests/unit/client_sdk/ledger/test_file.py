@@ -148,7 +148,7 @@ DAMAGED = "damaged or is no ledger"
         (overwritten, DAMAGED),
         (deviceless, DAMAGED),
         (of_another_program, DAMAGED),
-        (newer, "written by a newer version; it is left as it is: update the app"),
+        (newer, "written by a newer version; it is left unchanged: update the app"),
         (older, "written by an older version, .* delete it by hand, which also forgets what was spent"),
         (of_another_app, "the ledger of the app 'another-app', not 'acme'"),
     ],

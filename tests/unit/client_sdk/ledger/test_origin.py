@@ -1,4 +1,4 @@
-"""A copy of a ledger is known as one, also where it got the number of the original; a restart is none."""
+"""A copy of a ledger is recognised, even with the original's inode; a restart is no copy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / FILE_NAME
 
 
-def found(monkeypatch: pytest.MonkeyPatch, place: Origin) -> None:
+def set_origin(monkeypatch: pytest.MonkeyPatch, place: Origin) -> None:
     monkeypatch.setattr(origin, "of", lambda _: place)
 
 
@@ -37,9 +37,9 @@ def noted(path: Path) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("other", [{"inode": "8"}, {"birth": "1001"}, {"file_system": "abc0000000001"}], ids=str)
 def test_a_file_of_another_origin_is_a_copy(path: Path, monkeypatch: pytest.MonkeyPatch, other: dict[str, str]) -> None:
-    found(monkeypatch, HERE)
+    set_origin(monkeypatch, HERE)
     open_file(path, "acme", create=True).close()
-    found(monkeypatch, HERE._replace(**other))
+    set_origin(monkeypatch, HERE._replace(**other))
     before = path.read_bytes()
     with pytest.raises(LedgerError, match="is a copy of a ledger"):
         open_file(path, "acme", create=True)
@@ -50,10 +50,10 @@ def test_a_file_of_another_origin_is_a_copy(path: Path, monkeypatch: pytest.Monk
 def test_what_cannot_be_told_is_evidence_of_nothing_and_is_noted_once_it_can_be(
     path: Path, monkeypatch: pytest.MonkeyPatch, unknown: dict[str, None]
 ) -> None:
-    found(monkeypatch, HERE._replace(**unknown))
+    set_origin(monkeypatch, HERE._replace(**unknown))
     open_file(path, "acme", create=True).close()
     for place in (HERE, HERE._replace(**unknown), HERE):
-        found(monkeypatch, place)
+        set_origin(monkeypatch, place)
         open_file(path, "acme", create=True).close()
         assert noted(path) == HERE
 
@@ -65,7 +65,7 @@ def test_a_ledger_of_an_earlier_version_gets_its_origin_when_it_is_next_opened(p
 
 
 def test_where_files_are_numbered_anew_nothing_is_noted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found(monkeypatch, origin.NOWHERE)
+    set_origin(monkeypatch, origin.NOWHERE)
     open_file(path, "acme", create=True).close()
     monkeypatch.undo()
     open_file(path, "acme", create=True).close()
@@ -101,8 +101,8 @@ _DISKS = """
 import shutil, subprocess, sys
 from pathlib import Path
 from client_sdk import recorder
-from client_sdk.ledger_file import FILE_NAME
-from tests.support.clients import telemetry
+from client_sdk.ledger.file import FILE_NAME
+from tests.support.devices.clients import telemetry
 
 recorder.RECORD_DEADLINE_S = 60.0
 folder = Path(sys.argv[1])

@@ -45,11 +45,11 @@ def new_parcel(connection: sqlite3.Connection, now_s: float = NOON) -> outbox.Pa
 def sent_again(connection: sqlite3.Connection, now_s: float = NOON) -> outbox.Parcel | None:
     """Return the upload that was least recently tried, for another attempt."""
     retry = next(iter(retries.pending(connection)), None)
-    return None if retry is None else outbox.same_parcel(connection, retry, now_s)
+    return None if retry is None else outbox.parcel_to_resend(connection, retry, now_s)
 
 
-def same(connection: sqlite3.Connection, retry: retries.Retry, now_s: float = NOON) -> outbox.Parcel:
-    parcel = outbox.same_parcel(connection, retry, now_s)
+def resent(connection: sqlite3.Connection, retry: retries.Retry, now_s: float = NOON) -> outbox.Parcel:
+    parcel = outbox.parcel_to_resend(connection, retry, now_s)
     assert parcel is not None
     return parcel
 
@@ -110,7 +110,7 @@ def test_refused_for_now_is_sent_again_unchanged_in_a_new_upload_of_its_own(conn
     settle(connection, first.id, Verdict(4, tuple(enumerate(codes, 1))))
     outbox.enqueue(connection, report(4))
     assert Upload.decode(new_parcel(connection).body).reports == (report(4),)
-    *alone, _ = [Upload.decode(same(connection, retry).body) for retry in retries.pending(connection)]
+    *alone, _ = [Upload.decode(resent(connection, retry).body) for retry in retries.pending(connection)]
     assert [upload.reports for upload in alone] == [(each,) for each in refused]
     assert len({upload.id for upload in alone} | {first.id}) == len(reports)
     assert outbox.dropped(connection) == {}
@@ -123,7 +123,7 @@ def test_what_is_left_until_the_window_closes_is_shared_out_among_the_attempts(c
         settle(connection, parcel.id, REFUSED_FOR_NOW, now_s)
         (retry,) = retries.pending(connection)
         assert retry.due_s == retry.not_before_s == now_s + (DEADLINE - now_s) / left / 2
-        now_s, parcel = retry.due_s, same(connection, retry, retry.due_s)
+        now_s, parcel = retry.due_s, resent(connection, retry, retry.due_s)
     assert DAY_S / 2 < DEADLINE - now_s < 2 * DAY_S
 
 
@@ -133,7 +133,7 @@ def test_refused_for_now_again_and_again_is_dropped_by_its_code(connection: sqli
     for _ in range(outbox.MAX_SENT_ALONE):
         settle(connection, parcel.id, REFUSED_FOR_NOW)
         assert outbox.dropped(connection) == {}
-        parcel = same(connection, retries.pending(connection)[0])
+        parcel = resent(connection, retries.pending(connection)[0])
     settle(connection, parcel.id, REFUSED_FOR_NOW)
     assert (outbox.waiting(connection), outbox.dropped(connection)) == (0, {"unknown_metric": 1})
     assert [entry.outcome for entry in outbox.history(connection)] == [Refusal.UNKNOWN_METRIC]
@@ -142,7 +142,7 @@ def test_refused_for_now_again_and_again_is_dropped_by_its_code(connection: sqli
 def test_the_latest_refusal_is_in_history_until_there_is_another_answer(connection: sqlite3.Connection) -> None:
     outbox.enqueue(connection, report(1))
     settle(connection, new_parcel(connection).id, REFUSED_FOR_NOW)
-    parcel = same(connection, retries.pending(connection)[0])
+    parcel = resent(connection, retries.pending(connection)[0])
     assert [entry.outcome for entry in outbox.history(connection)] == ["unknown_metric"]
     settle(connection, parcel.id, Verdict(1))
     assert [entry.outcome for entry in outbox.history(connection)] == ["accepted"]
@@ -213,7 +213,7 @@ def test_an_upload_of_an_earlier_version_is_due(connection: sqlite3.Connection) 
     connection.execute("DELETE FROM retries")
     (retry,) = retries.pending(connection)
     assert retry.wait_s(NOON, hurried=False) == 0.0
-    assert same(connection, retry) == parcel
+    assert resent(connection, retry) == parcel
     (retry,) = retries.pending(connection)
     assert retry.wait_s(NOON, hurried=False) == retries.EXCHANGE_S
 
@@ -286,10 +286,10 @@ def test_an_upload_is_sent_again_by_one_process_only(connection: sqlite3.Connect
     outbox.enqueue(connection, report(1))
     parcel = new_parcel(connection)
     (planned,) = retries.pending(connection)
-    assert outbox.same_parcel(connection, planned, NOON + 1) == parcel
-    assert outbox.same_parcel(connection, planned, NOON + 1) is None
+    assert outbox.parcel_to_resend(connection, planned, NOON + 1) == parcel
+    assert outbox.parcel_to_resend(connection, planned, NOON + 1) is None
     settle(connection, parcel.id, Verdict(1))
-    assert outbox.same_parcel(connection, planned, NOON + 1) is None
+    assert outbox.parcel_to_resend(connection, planned, NOON + 1) is None
 
 
 def test_what_was_being_sent_when_a_process_was_killed_is_due_after_an_exchange(connection: sqlite3.Connection) -> None:

@@ -1,4 +1,4 @@
-"""One ledger shared by threads, processes and forked children: one report and one charge, and nothing lost."""
+"""One ledger shared by threads, processes and children: one report, one charge, no loss."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from client_sdk import Recorded
 from client_sdk.host import forks
-from client_sdk.ledger.thread import Keeper
+from client_sdk.ledger.thread import LedgerThread
 from tests.support.devices.clients import ask, in_child, many, patient, rows, telemetry
 
 THREADS, PROCESSES, COUNTED = 8, 4, 15
@@ -32,7 +32,7 @@ _PROCESS = f"""
 import sys, threading
 from pathlib import Path
 from client_sdk import Recorded
-from tests.support.clients import telemetry
+from tests.support.devices.clients import telemetry
 
 results = []
 begin = threading.Barrier({THREADS})
@@ -138,7 +138,9 @@ def test_a_process_that_forks_while_others_record_loses_nothing(tmp_path: Path) 
 def test_a_child_that_inherited_an_open_file_does_not_use_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with telemetry(tmp_path) as device:
         patient(device, "dark_mode")
-        monkeypatch.setattr(Keeper, "pause", lambda *_: None)  # as when a disk hangs, or Python is not told of the fork
+        monkeypatch.setattr(
+            LedgerThread, "pause", lambda *_: None
+        )  # as when a disk hangs, or Python is not told of the fork
         monkeypatch.setattr(forks, "PAUSE_DEADLINE_S", 0.0)
 
         def child() -> str:
@@ -181,29 +183,29 @@ def test_a_closed_one_is_closed_in_a_child_too(tmp_path: Path) -> None:
 
 
 def test_two_of_them_in_one_process_share_a_file(tmp_path: Path) -> None:
-    with telemetry(tmp_path) as one, telemetry(tmp_path) as other:
-        assert patient(one, "dark_mode") is Recorded.QUEUED
-        assert patient(other, "dark_mode") is Recorded.ALREADY_RECORDED
-        assert in_child(lambda: patient(other, "sound")) == "queued"
-        assert patient(one, "sound") is Recorded.ALREADY_RECORDED
+    with telemetry(tmp_path) as first, telemetry(tmp_path) as second:
+        assert patient(first, "dark_mode") is Recorded.QUEUED
+        assert patient(second, "dark_mode") is Recorded.ALREADY_RECORDED
+        assert in_child(lambda: patient(second, "sound")) == "queued"
+        assert patient(first, "sound") is Recorded.ALREADY_RECORDED
 
 
 def test_forgetting_holds_while_another_one_has_the_file_open(tmp_path: Path) -> None:
-    with telemetry(tmp_path) as one, telemetry(tmp_path) as other:
-        patient(one, "dark_mode")
-        assert patient(other, "dark_mode") is Recorded.ALREADY_RECORDED
-        one.forget()
+    with telemetry(tmp_path) as first, telemetry(tmp_path) as second:
+        patient(first, "dark_mode")
+        assert patient(second, "dark_mode") is Recorded.ALREADY_RECORDED
+        first.forget()
         assert counts(tmp_path) == (1, 0)
-        assert patient(other, "dark_mode") is Recorded.UNAVAILABLE
-        assert "opted out" in (other.problem or "")
+        assert patient(second, "dark_mode") is Recorded.UNAVAILABLE
+        assert "opted out" in (second.problem or "")
 
 
 _COUNT_AND_CHANGE = f"""
 import sys
 from pathlib import Path
 from client_sdk import Recorded, recorder
-from tests.support.clients import telemetry
-from tests.unit.client_sdk.test_sharing import SHARED
+from tests.support.devices.clients import telemetry
+from tests.unit.client_sdk.ledger.test_sharing import SHARED
 
 recorder.RECORD_DEADLINE_S = recorder.SECRET_DEADLINE_S = 60.0  # busy then means: not done
 

@@ -1,4 +1,4 @@
-"""The keeper: a caller waits no longer than it likes, and what it abandoned is not done."""
+"""The ledger_thread: a caller waits no longer than it likes, and what it abandoned is not done."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from client_sdk import LedgerError
 from client_sdk.ledger.file import open_memory
-from client_sdk.ledger.thread import BARE, READ, Keeper
+from client_sdk.ledger.thread import BARE, READ, LedgerThread
 from client_sdk.results import LedgerBusyError
 from tests.support.devices.clients import Obstacle
 
@@ -27,63 +27,63 @@ def noted(connection: sqlite3.Connection) -> int:
 
 
 @pytest.fixture
-def keeper() -> Iterator[Keeper]:
-    keeper = Keeper(None, lambda: open_memory("acme"))
-    yield keeper
-    keeper.close(LONG_S)
+def ledger_thread() -> Iterator[LedgerThread]:
+    ledger_thread = LedgerThread(None, lambda: open_memory("acme"))
+    yield ledger_thread
+    ledger_thread.close(LONG_S)
 
 
-def test_a_job_is_done_in_a_transaction_and_its_result_returned(keeper: Keeper) -> None:
-    keeper.run(note, LONG_S)
-    assert keeper.run(noted, LONG_S, begin=READ) == 1
-    assert keeper.run(lambda connection: connection.in_transaction, LONG_S) is True
-    assert keeper.run(lambda connection: connection.in_transaction, LONG_S, begin=BARE) is False
+def test_a_job_is_done_in_a_transaction_and_its_result_returned(ledger_thread: LedgerThread) -> None:
+    ledger_thread.run(note, LONG_S)
+    assert ledger_thread.run(noted, LONG_S, begin=READ) == 1
+    assert ledger_thread.run(lambda connection: connection.in_transaction, LONG_S) is True
+    assert ledger_thread.run(lambda connection: connection.in_transaction, LONG_S, begin=BARE) is False
 
 
-def test_a_job_given_up_while_it_runs_is_rolled_back(keeper: Keeper) -> None:
+def test_a_job_given_up_while_it_runs_is_rolled_back(ledger_thread: LedgerThread) -> None:
     obstacle = Obstacle(note)
     with pytest.raises(LedgerBusyError, match="did not answer in time"):
-        keeper.run(obstacle, 0.0)
+        ledger_thread.run(obstacle, 0.0)
     obstacle.release.set()
-    assert keeper.run(noted, LONG_S, begin=READ) == 0
+    assert ledger_thread.run(noted, LONG_S, begin=READ) == 0
 
 
-def test_a_job_given_up_before_it_runs_never_starts(keeper: Keeper) -> None:
+def test_a_job_given_up_before_it_runs_never_starts(ledger_thread: LedgerThread) -> None:
     obstacle, never = Obstacle(note), Obstacle(note)
     for work in (obstacle, never):
         with pytest.raises(LedgerBusyError):
-            keeper.run(work, 0.0)
+            ledger_thread.run(work, 0.0)
     obstacle.release.set()
-    assert keeper.run(noted, LONG_S, begin=READ) == 0
+    assert ledger_thread.run(noted, LONG_S, begin=READ) == 0
     assert not never.begun.is_set()
 
 
-def test_a_job_that_fails_is_undone_and_the_keeper_goes_on(keeper: Keeper) -> None:
+def test_a_job_that_fails_is_undone_and_the_ledger_thread_goes_on(ledger_thread: LedgerThread) -> None:
     def fail(connection: sqlite3.Connection) -> None:
         note(connection)
         raise ZeroDivisionError
 
     with pytest.raises(LedgerError, match="ZeroDivisionError"):
-        keeper.run(fail, LONG_S)
-    assert keeper.problem is not None
-    assert keeper.run(noted, LONG_S, begin=READ) == 0
-    assert keeper.problem is None
+        ledger_thread.run(fail, LONG_S)
+    assert ledger_thread.problem is not None
+    assert ledger_thread.run(noted, LONG_S, begin=READ) == 0
+    assert ledger_thread.problem is None
 
 
-def test_an_error_shows_no_frame_of_the_keeper(keeper: Keeper) -> None:
+def test_an_error_shows_no_frame_of_the_ledger_thread(ledger_thread: LedgerThread) -> None:
     def fail(_: sqlite3.Connection) -> None:
         raise LedgerError("it is broken")
 
     with pytest.raises(LedgerError, match="it is broken") as caught:
-        keeper.run(fail, LONG_S)
+        ledger_thread.run(fail, LONG_S)
     names = [entry.name for entry in caught.traceback]
     assert names[-1] == "run"
     assert caught.value.__context__ is None
 
 
-def test_a_keeper_without_work_is_closed_without_a_thread() -> None:
+def test_a_ledger_thread_without_work_is_closed_without_a_thread() -> None:
     before = threading.active_count()
-    Keeper(None, lambda: open_memory("acme")).close(LONG_S)
+    LedgerThread(None, lambda: open_memory("acme")).close(LONG_S)
     assert threading.active_count() == before
 
 
@@ -92,20 +92,20 @@ def test_where_no_thread_starts_the_ledger_is_unavailable(monkeypatch: pytest.Mo
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    keeper = Keeper(None, lambda: open_memory("acme"))
+    ledger_thread = LedgerThread(None, lambda: open_memory("acme"))
     with pytest.raises(LedgerError, match="no thread can be started"):
-        keeper.run(note, LONG_S)
-    assert "no thread can be started" in (keeper.problem or "")
+        ledger_thread.run(note, LONG_S)
+    assert "no thread can be started" in (ledger_thread.problem or "")
 
 
 @pytest.mark.usefixtures("hostile_logging")
-def test_a_host_whose_logging_raises_gets_its_answer_and_the_keeper_goes_on(keeper: Keeper) -> None:
+def test_a_host_whose_logging_raises_gets_its_answer_and_the_ledger_thread_goes_on(ledger_thread: LedgerThread) -> None:
     with pytest.raises(LedgerError, match="ZeroDivisionError"):
-        keeper.run(lambda _: 1 // 0, LONG_S)
-    assert keeper.run(noted, LONG_S, begin=READ) == 0
+        ledger_thread.run(lambda _: 1 // 0, LONG_S)
+    assert ledger_thread.run(noted, LONG_S, begin=READ) == 0
 
 
-def test_work_that_would_end_its_thread_does_not(keeper: Keeper) -> None:
+def test_work_that_would_end_its_thread_does_not(ledger_thread: LedgerThread) -> None:
     with pytest.raises(LedgerError, match="SystemExit"):
-        keeper.run(lambda _: sys.exit(), LONG_S)
-    assert keeper.run(noted, LONG_S, begin=READ) == 0
+        ledger_thread.run(lambda _: sys.exit(), LONG_S)
+    assert ledger_thread.run(noted, LONG_S, begin=READ) == 0

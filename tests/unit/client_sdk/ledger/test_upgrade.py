@@ -1,4 +1,4 @@
-"""A ledger of schema version 2 is carried over: nothing is forgotten, and nothing can be spent anew."""
+"""A ledger of schema 2 is upgraded: nothing is forgotten, and nothing can be spent again."""
 
 from __future__ import annotations
 

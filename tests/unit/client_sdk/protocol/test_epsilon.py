@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk.protocol.channel import epsilon_nanos
-from client_sdk.protocol.epsilon import GREATEST, LEAST, NANOS, RequestedEpsilon, as_float
+from client_sdk.protocol.epsilon import GREATEST_EPSILON, LEAST_EPSILON, NANOS, RequestedEpsilon, as_float
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from tests.support.laws.series import exp_bounds
 
@@ -73,12 +73,12 @@ def test_the_odds_of_a_logarithm_are_exact(raw: str, odds: Fraction | int) -> No
 
 
 def test_the_ends_of_the_range_are_within_it() -> None:
-    for end in (LEAST, GREATEST):
+    for end in (LEAST_EPSILON, GREATEST_EPSILON):
         assert RequestedEpsilon.parse(end).odds > 1
 
 
 @settings(derandomize=True, deadline=None)
-@given(st.decimals(min_value=LEAST, max_value=GREATEST, places=6))
+@given(st.decimals(min_value=LEAST_EPSILON, max_value=GREATEST_EPSILON, places=6))
 def test_the_odds_are_never_above_e_to_the_request_and_a_report_is_charged_exactly_the_request(
     epsilon: Decimal,
 ) -> None:
@@ -94,7 +94,7 @@ def test_anything_is_an_epsilon_in_range_or_a_value_error(raw: object) -> None:
         odds = RequestedEpsilon.parse(raw).odds
     except ValueError:
         return
-    assert 1 < odds < exp_bounds(Fraction(GREATEST))[1]
+    assert 1 < odds < exp_bounds(Fraction(GREATEST_EPSILON))[1]
 
 
 def test_a_charge_is_shown_as_a_float_that_is_not_below_it() -> None:

@@ -1,4 +1,4 @@
-"""The keys of privacy over time: what they mean, what of them is in the edition, and every mistake by its place."""
+"""The keys of privacy over time: their meaning, their part in the edition, every mistake."""
 
 from __future__ import annotations
 
@@ -47,7 +47,12 @@ def metric(*lines: str) -> Metric:
         ([SET, "fill_in = true"], "", "metric.m.fill_in", "record an answer in every window instead"),
         ([MEAN.replace("mean", "distribution"), "fill_in = true"], "", "metric.m.fill_in", "record an answer in every"),
         ([MEAN, "fill_in = true"], "", "metric.m.fill_value", "must be a finite number from 0 to 10"),
-        ([MEAN, "fill_in = true\nfill_value = 11"], "", "metric.m.fill_value", "what is reported where nothing was"),
+        (
+            [MEAN, "fill_in = true\nfill_value = 11"],
+            "",
+            "metric.m.fill_value",
+            "reported for a window in which nothing was",
+        ),
         ([COUNT, "fill_in = true\nfill_value = 1.5"], "", "metric.m.fill_value", "must be a whole number from 0 to 5"),
         (
             ['kind = "ordinal"\nvalues = ["a", "b", "c"]', 'fill_in = true\nmechanism = "exponential"'],
@@ -59,9 +64,9 @@ def metric(*lines: str) -> Metric:
         ([BOOLEAN], 'strategy = "half"', "budget.strategy", "one of: split, sample, pace"),
         ([BOOLEAN], 'strategy = "sample"', "budget.answers", "is missing"),
         ([BOOLEAN], "answers = 2", "budget.answers", "unknown key"),
-        ([BOOLEAN], 'strategy = "pace"', "metric.m.expires", "until when the lifetime must last"),
+        ([BOOLEAN], 'strategy = "pace"', "metric.m.expires", "day until which the lifetime must last"),
         ([BOOLEAN, 'window = "week"'], 'strategy = "sample"\nanswers = 1', "metric.m.window", 'of \\[budget\\], "day"'),
-        ([BOOLEAN, PATTERN], 'strategy = "sample"\nanswers = 1', "metric.m.protects", "would thin nothing"),
+        ([BOOLEAN, PATTERN], 'strategy = "sample"\nanswers = 1', "metric.m.protects", "would save nothing"),
         ([BOOLEAN], "per_month = 0", "budget.per_month", "must be above 0"),
         ([BOOLEAN], "delta = 1", "budget.delta", "from 0 to below 1"),
         ([MEAN, 'mechanism = "gaussian"\ndelta = 1e-6'], "", "metric.m.delta", "is above the delta of \\[budget\\]"),
@@ -72,7 +77,7 @@ def test_a_mistake_is_named_by_its_place_and_says_what_to_do(
 ) -> None:
     with pytest.raises(RegistryError, match=said) as caught:
         ask("[metric.m]\n" + "\n".join(lines), budget)
-    assert place in {one for one, _ in caught.value.mistakes}
+    assert place in {known for known, _ in caught.value.mistakes}
 
 
 def test_a_permanent_metric_says_what_each_report_and_each_answer_cost() -> None:

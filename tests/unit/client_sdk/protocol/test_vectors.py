@@ -1,4 +1,4 @@
-"""This implementation agrees with the language-neutral vectors of registries, wire and windows, which cover it."""
+"""This implementation agrees with the language-neutral vectors, which cover it."""
 
 from __future__ import annotations
 

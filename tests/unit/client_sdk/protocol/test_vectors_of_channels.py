@@ -1,4 +1,4 @@
-"""This implementation agrees with the language-neutral vectors of channels and editions, which cover what they must."""
+"""This implementation agrees with the language-neutral vectors of channels and editions."""
 
 from __future__ import annotations
 
@@ -39,12 +39,14 @@ def named(case: Any) -> str:
 
 def texts(integers: Mapping[str, int | tuple[int, ...]]) -> dict[str, str | list[str]]:
     """Return the integers of a channel as they stand in the vectors."""
-    return {name: [str(i) for i in one] if isinstance(one, tuple) else str(one) for name, one in integers.items()}
+    return {
+        name: [str(i) for i in value] if isinstance(value, tuple) else str(value) for name, value in integers.items()
+    }
 
 
 def integers_of(vector: dict[str, Any]) -> dict[str, Any]:
-    found = vector["integers"].items()
-    return {name: tuple(map(int, one)) if isinstance(one, list) else int(one) for name, one in found}
+    items = vector["integers"].items()
+    return {name: tuple(map(int, value)) if isinstance(value, list) else int(value) for name, value in items}
 
 
 def scripted(coins: list[Any]) -> ScriptedCoins:
@@ -53,7 +55,7 @@ def scripted(coins: list[Any]) -> ScriptedCoins:
 
 def channel_of(vector: dict[str, Any]) -> Channel:
     integers = integers_of(vector)
-    made: dict[str, Callable[..., Channel]] = {
+    classes: dict[str, Callable[..., Channel]] = {
         "randomized-response": RandomizedResponse,
         "one-bit": OneBit,
         "k-ary-randomized-response": KAryRandomizedResponse,
@@ -68,10 +70,10 @@ def channel_of(vector: dict[str, Any]) -> Channel:
             tuple(weights[i : i + inputs] for i in range(0, len(weights), inputs))
         ),
     }
-    return made[vector["mechanism"]](**integers)
+    return classes[vector["mechanism"]](**integers)
 
 
-def asked(coins: ScriptedCoins) -> list[list[str]]:
+def requests_to(coins: ScriptedCoins) -> list[list[str]]:
     return [[primitive, str(parameter)] for primitive, parameter in coins.asked]
 
 
@@ -82,7 +84,7 @@ def test_a_channel_turns_scripted_coins_into_the_symbol_of_the_vector(vector: di
     for case in vector["cases"]:
         with scripted(case["coins"]) as coins:
             assert channel.perturb(case["input"], coins) == case["symbol"]
-        assert asked(coins) == case["asked"]
+        assert requests_to(coins) == case["asked"]
 
 
 @pytest.mark.parametrize("vector", COINS["answers"], ids=lambda vector: vector["metric"])
@@ -91,7 +93,7 @@ def test_a_metric_turns_an_answer_and_scripted_coins_into_the_symbol_of_the_vect
     for case in vector["cases"]:
         with scripted(case["coins"]) as coins:
             assert metric.perturb(Decimal(case["answer"]), coins) == case["symbol"]
-        assert asked(coins) == case["asked"]
+        assert requests_to(coins) == case["asked"]
 
 
 def test_the_scripts_of_the_channels_reach_every_possible_symbol_from_every_input() -> None:
@@ -108,7 +110,7 @@ def test_a_metric_of_any_kind_turns_an_answer_into_the_symbol_of_the_vector(vect
     for case in vector["cases"]:
         with scripted(case["coins"]) as coins:
             assert metric.perturb(case["answer"], coins) == case["symbol"]
-        assert asked(coins) == case["asked"]
+        assert requests_to(coins) == case["asked"]
 
 
 def test_the_vectors_cover_every_mechanism_and_every_kind() -> None:
@@ -135,7 +137,7 @@ def test_the_edition_of_a_vector_is_the_digest_of_its_meaning(vector: dict[str, 
     assert hashlib.sha256(vector["meaning"].encode("ascii")).hexdigest()[:12] == vector["edition"]
     integers = json.loads(vector["meaning"])["integers"]
     assert (
-        texts({name: tuple(one) if isinstance(one, list) else one for name, one in integers.items()})
+        texts({name: tuple(value) if isinstance(value, list) else value for name, value in integers.items()})
         == vector["integers"]
     )
 
@@ -154,7 +156,7 @@ def odds_of(vector: dict[str, Any]) -> Decimal:
 
 @pytest.mark.parametrize("vector", KEEPING, ids=named)
 def test_the_keep_numerator_of_a_vector_follows_from_the_formula_at_100_digits(vector: dict[str, Any]) -> None:
-    """floor(2^64 · E s / (E s + m - s)), E = e^epsilon, of m symbols or values s supported: derived independently."""
+    """floor(2^64 · E s / (E s + m - s)), E = e^epsilon, s of m symbols or values supported."""
     total, size = vector["symbols"], 1
     if vector["mechanism"] == "cyclic-design":
         total, size = (int(vector["integers"][name]) for name in ("inputs", "block_size"))
@@ -172,7 +174,7 @@ def test_the_keep_numerator_of_a_vector_follows_from_the_formula_at_100_digits(v
 
 @pytest.mark.parametrize("vector", BANDS, ids=named)
 def test_the_band_of_a_vector_follows_from_the_formulas_at_100_digits(vector: dict[str, Any]) -> None:
-    """The width by the paper of each; light = floor(total / (width E + inputs - 1)), heavy = floor(light E)."""
+    """Width by each paper; light = floor(total / (width E + k - 1)), heavy = floor(light E)."""
     integers = {name: int(integer) for name, integer in vector["integers"].items()}
     steps, mechanism = integers["inputs"] - 1, vector["mechanism"]
     with localcontext(prec=100):
@@ -188,9 +190,9 @@ def test_the_band_of_a_vector_follows_from_the_formulas_at_100_digits(vector: di
             assert integers["step"] == int(integers["least"] * (odds - 1) / steps)
 
 
-@pytest.mark.parametrize("vector", [one for one in EDITIONS if one["mechanism"] == "gaussian"], ids=named)
+@pytest.mark.parametrize("vector", [edition for edition in EDITIONS if edition["mechanism"] == "gaussian"], ids=named)
 def test_the_weights_of_a_gaussian_vector_follow_from_the_formula_at_100_digits(vector: dict[str, Any]) -> None:
-    """max(1, floor(2^46 e^(-n^2 / (2 sigma^2)))), sigma a whole number of eighths, n = 0, 1, ... reach."""
+    """max(1, floor(2^46 e^(-n^2 / (2 sigma^2)))), sigma in whole eighths, n = 0..reach."""
     weights = integers_of(vector)["weights"]
     with localcontext(prec=100):
         sigma = (1 / (2 * (Decimal(weights[0]) / weights[1]).ln())).sqrt()

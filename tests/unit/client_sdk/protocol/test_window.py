@@ -1,4 +1,7 @@
-"""Windows: UTC days, ISO weeks and months, each with one name. The edge cases are in tests/vectors/windows.json."""
+"""Windows: UTC days, ISO weeks and months, each with one name.
+
+The edge cases are in tests/vectors/windows.json.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a collector answers, in any order: no report is lost or doubled, and no answer links two uploads."""
+"""Whatever a collector answers: no report is lost or doubled, and no answer links uploads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ WINDOWS = ("2026-11-20", "2026-11-21", "2026-W47")
 EDITION = "0123456789ab"
 HOUR_S = 3600.0
 ALL_OVER_S = max(Window.parse(window).ends_at for window in WINDOWS) + GRACE_S + 10 * DAY_S
-"""Forty late attempts, each after the longest pause that can be asked for and the longest back-off, take four days."""
+"""Forty late attempts, each after the longest pause that can be asked for and the longest back-off,
+take four days."""
 
 
 class Record(NamedTuple):

@@ -1,4 +1,4 @@
-"""Decisions after an attempt: permanent or transient, and how long to wait."""
+"""Decisions after an attempt: permanent or transient, and how long the collector asks to wait."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from client_sdk.ledger.backoff import BACKOFF_CEILING_S, next_delay_s
 from client_sdk.protocol import Refusal, Verdict
 from client_sdk.sending.retry import (
     PERMANENT_STATUSES,
@@ -105,15 +104,3 @@ def test_every_other_status_passes_and_may_name_a_wait(code: int) -> None:
 )
 def test_retry_after_is_read_as_seconds_or_date_and_clamped(header: str | None, expected: float) -> None:
     assert retry_after_s(header, NOON) == expected
-
-
-@pytest.mark.parametrize("failures", [0, 1, 2, 9, 10, 50, 10**6])
-def test_full_jitter_reaches_from_nothing_to_the_doubled_base_below_the_ceiling(failures: int) -> None:
-    highest = min(BACKOFF_CEILING_S, 1.0 * 2 ** min(failures, 64))
-    assert next_delay_s(failures, 0.0, lambda low, _: low) == 0.0
-    assert next_delay_s(failures, 0.0, lambda _, high: high) == highest
-
-
-def test_what_the_server_asked_for_is_a_minimum() -> None:
-    assert next_delay_s(0, 300.0, lambda low, _: low) == 300.0
-    assert next_delay_s(0, 300.0, lambda _, high: high) == 301.0

@@ -32,7 +32,7 @@ HOUR_S = 3600
 def observed(
     data_dir: Path, share: float, answers: dict[str, object], transport: ScriptedTransport
 ) -> list[tuple[int, int]]:
-    """Return hour and length of every attempt to send of four days, as whoever watches the network sees them."""
+    """Return hour and length of every attempt of four days, as seen on the network."""
     clock, seen = SetClock(), []
     with telemetry(data_dir, registry=FILLED, clock=clock, transport=transport, coins=SteadyCoins(share)) as device:
         device._processes.current.uploader._uniform = lambda low, _: low  # a back-off takes no time
@@ -93,17 +93,17 @@ def test_recording_does_not_move_the_next_upload_of_a_device_that_fills_in() -> 
 
 def test_a_report_of_another_question_does_not_wait_for_the_calendar(monkeypatch: pytest.MonkeyPatch) -> None:
     registry = ask('[metric.m]\nkind = "boolean"\nfill_in = true\n[metric.plain]\nkind = "boolean"')
-    asked: list[tuple[float, float]] = []
+    ranges: list[tuple[float, float]] = []
 
     def at_once(low: float, high: float) -> float:
-        asked.append((low, high))
+        ranges.append((low, high))
         return low
 
     with telemetry(None, registry=registry) as device:
         assert device.flush(timeout_s=60)
         monkeypatch.setattr(device._processes.current.uploader, "_uniform", at_once)
         assert device.record("plain", value=True) is Recorded.QUEUED
-        assert asked == [(0.0, SPREAD_S)]
+        assert ranges == [(0.0, SPREAD_S)]
 
 
 def test_a_report_that_comes_after_a_flush_does_not_put_it_off(monkeypatch: pytest.MonkeyPatch) -> None:

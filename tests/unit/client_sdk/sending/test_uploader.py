@@ -12,11 +12,11 @@ import pytest
 
 from client_sdk import LedgerError
 from client_sdk.answers.coins import SystemCoins
-from client_sdk.answers.schedule import Agenda
+from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import outbox
 from client_sdk.ledger.backoff import BACKOFF_BASE_S, Uniform
 from client_sdk.ledger.file import open_memory
-from client_sdk.ledger.thread import READ, Keeper
+from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Refusal, Report, Upload
 from client_sdk.sending.retry import Reply
 from client_sdk.sending.uploader import APART_S, SPREAD_S, Uploader, jitter
@@ -60,23 +60,23 @@ class Device:
         clock: Callable[[], float] = lambda: NOON,
     ) -> None:
         self.transport = transport
-        self.keeper = Keeper(None, lambda: open_memory("acme"))
-        agenda = Agenda(many(1), SystemCoins())
-        self.uploader = Uploader(self.keeper, transport, agenda, clock=clock, allowed=allowed, uniform=uniform)
+        self.ledger_thread = LedgerThread(None, lambda: open_memory("acme"))
+        schedule = Schedule(many(1), SystemCoins())
+        self.uploader = Uploader(self.ledger_thread, transport, schedule, clock=clock, allowed=allowed, uniform=uniform)
 
     def queue(self, report: Report = REPORT) -> None:
-        self.keeper.run(partial(outbox.enqueue, report=report), LONG_S)
+        self.ledger_thread.run(partial(outbox.enqueue, report=report), LONG_S)
 
     def waiting(self) -> int:
-        return self.keeper.run(outbox.waiting, LONG_S, begin=READ)
+        return self.ledger_thread.run(outbox.waiting, LONG_S, begin=READ)
 
     def dropped(self) -> dict[str, int]:
-        return self.keeper.run(outbox.dropped, LONG_S, begin=READ)
+        return self.ledger_thread.run(outbox.dropped, LONG_S, begin=READ)
 
     def close(self) -> None:
         self.uploader.stop()
         self.uploader.join(LONG_S)
-        self.keeper.close(LONG_S)
+        self.ledger_thread.close(LONG_S)
 
 
 @contextlib.contextmanager
@@ -86,11 +86,11 @@ def device(
     allowed: Callable[[], bool] = lambda: True,
     clock: Callable[[], float] = lambda: NOON,
 ) -> Iterator[Device]:
-    made = Device(ScriptedTransport(*answers), uniform, allowed, clock)
+    simulated = Device(ScriptedTransport(*answers), uniform, allowed, clock)
     try:
-        yield made
+        yield simulated
     finally:
-        made.close()
+        simulated.close()
 
 
 def test_what_is_queued_leaves_without_being_asked() -> None:
@@ -160,9 +160,9 @@ def test_an_upload_that_was_due_for_a_day_takes_the_turn_of_what_is_new() -> Non
         clock.now_s += 1e6 + 2 * DAY_S
         first.queue(OTHER)
         second = Uploader(
-            first.keeper,
+            first.ledger_thread,
             first.transport,
-            Agenda(many(1), SystemCoins()),
+            Schedule(many(1), SystemCoins()),
             clock=clock,
             allowed=lambda: True,
             uniform=in_days,
@@ -222,8 +222,8 @@ def test_what_a_proxy_says_of_an_upload_costs_no_report(code: int) -> None:
     with device(status(code), accept) as phone:
         phone.queue()
         assert phone.uploader.flush(LONG_S) is True
-        first, again = phone.transport.bodies
-        assert first == again
+        first, second = phone.transport.bodies
+        assert first == second
         assert phone.dropped() == {}
 
 
@@ -342,17 +342,17 @@ def test_what_the_collector_asked_for_one_upload_holds_up_no_other() -> None:
 
 
 def test_a_report_waits_for_a_random_instant_before_it_leaves() -> None:
-    asked: list[tuple[float, float]] = []
+    ranges: list[tuple[float, float]] = []
 
     def late(low: float, high: float) -> float:
-        asked.append((low, high))
+        ranges.append((low, high))
         return high
 
     with device(uniform=late) as phone:
         phone.queue()
         phone.uploader.notify()
         phone.uploader.notify()
-        assert asked == [(0.0, SPREAD_S)]
+        assert ranges == [(0.0, SPREAD_S)]
         assert phone.transport.bodies == []
 
 
@@ -420,13 +420,13 @@ def test_a_ledger_that_cannot_be_used_ends_a_flush_early() -> None:
     def fail() -> None:
         raise LedgerError("it is broken")
 
-    keeper = Keeper(None, fail)  # type: ignore[arg-type]  # it never returns
-    agenda = Agenda(many(1), SystemCoins())
-    uploader = Uploader(keeper, ScriptedTransport(), agenda, clock=lambda: NOON, allowed=lambda: True)
+    ledger_thread = LedgerThread(None, fail)  # type: ignore[arg-type]  # it never returns
+    schedule = Schedule(many(1), SystemCoins())
+    uploader = Uploader(ledger_thread, ScriptedTransport(), schedule, clock=lambda: NOON, allowed=lambda: True)
     assert uploader.flush(LONG_S) is False
     uploader.stop()
     uploader.join(LONG_S)
-    keeper.close(LONG_S)
+    ledger_thread.close(LONG_S)
 
 
 def test_a_stopped_uploader_ends_a_flush_and_starts_no_more() -> None:
@@ -449,16 +449,16 @@ def test_jitter_stays_between_its_ends() -> None:
         (status(503), "store does not answer"),
         (problem(401), "upload_key"),
         (problem(403), "upload_key"),
-        (problem(429), "takes no more for now"),
+        (problem(429), "accepts no more for now"),
         (status(404), "answered with status 404"),
         (status(200), "answered with status 200"),
     ],
 )
 def test_a_developer_is_told_why_nothing_arrives_until_something_does(answer: Answer, said: str) -> None:
-    with device(answer, accept, uniform=in_days) as made:
-        made.queue()
-        assert not made.uploader.flush(0.0)
-        wait_until(lambda: made.uploader.problem is not None, what="the attempt that fails")
-        assert said in str(made.uploader.problem)
-        assert made.uploader.flush(LONG_S)
-        assert made.uploader.problem is None
+    with device(answer, accept, uniform=in_days) as simulated:
+        simulated.queue()
+        assert not simulated.uploader.flush(0.0)
+        wait_until(lambda: simulated.uploader.problem is not None, what="the attempt that fails")
+        assert said in str(simulated.uploader.problem)
+        assert simulated.uploader.flush(LONG_S)
+        assert simulated.uploader.problem is None

@@ -8,8 +8,8 @@ import pytest
 from client_sdk.protocol import MAX_UPLOAD_BYTES, MalformedError, Refusal, Upload, Verdict
 from collector.api.batch import (
     MAX_BULK_UPLOADS,
-    Answered,
     LineProblem,
+    UploadVerdict,
     decode_answers,
     decode_batch,
     encode_answers,
@@ -20,7 +20,7 @@ from tests.support.services.collecting import report, upload
 
 ONE, OTHER = upload(upload_id="1" * 32), upload(report("os", 3), upload_id="2" * 32)
 LINE = ONE.encode()
-VERDICT = Answered(ONE.id, Verdict(3, ((1, Refusal.WINDOW_CLOSED),)))
+VERDICT = UploadVerdict(ONE.id, Verdict(3, ((1, Refusal.WINDOW_CLOSED),)))
 PROBLEM = LineProblem(2, HTTPStatus.SERVICE_UNAVAILABLE, "store_unavailable", "send it again")
 IDS = [ONE.id, OTHER.id]
 

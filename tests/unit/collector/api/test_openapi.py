@@ -1,4 +1,4 @@
-"""Routes, code and document are one: each row is served, and each problem is documented where it can come up."""
+"""Routes and OpenAPI document agree, and each problem is documented where it can occur."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import pytest
 import schemathesis
 
 from client_sdk.protocol import MAX_REPORTS, MAX_UPLOAD_BYTES, Malformed, Refusal, Window
-from client_sdk.protocol.wire.malformed import MALFORMED_ANSWERS
+from client_sdk.protocol.wire.malformed import MALFORMED_REPLIES
 from collector import create_app
 from collector.access import Access
 from collector.api.openapi import openapi_document
 from collector.api.operations import OPERATIONS, PROBLEMS_OF_ALL, PROBLEMS_OF_NONE
 from collector.api.problem import BY_CODE, Problem
 from collector.api.schemas import SCHEMAS
-from collector.live.state import Live, Served
+from collector.live.state import Served
 from tests.support.services.collecting import NOON, REGISTRY
 from tests.support.services.conforming import conforming_client, require_valid
 from tests.support.services.memory_store import MemoryStore
 
-APP = create_app(Live(Served(REGISTRY, Access((), uploads_are_open=True))), MemoryStore(), clock=lambda: NOON)
+APP = create_app(lambda: Served(REGISTRY, Access((), uploads_are_open=True)), MemoryStore(), clock=lambda: NOON)
 
 
 def test_the_document_is_one_of_openapi_3_1() -> None:
@@ -32,12 +32,12 @@ def test_the_document_is_one_of_openapi_3_1() -> None:
 
 def test_what_is_served_is_what_is_documented() -> None:
     served = {
-        (rule.rule, method)
+        (rule.endpoint, rule.rule, method)
         for rule in APP.url_map.iter_rules()
         for method in rule.methods or ()
         if method[0] not in "HO"
     }
-    assert served == {(operation.path, operation.method) for operation in OPERATIONS}
+    assert served == {(f"collector.{operation.name}", operation.path, operation.method) for operation in OPERATIONS}
     assert json.loads(APP.test_client().get("/v1/openapi.json").text) == json.loads(json.dumps(openapi_document()))
 
 
@@ -59,7 +59,7 @@ def test_every_code_is_another_and_has_a_sentence() -> None:
 
 
 def test_whatever_is_malformed_is_a_problem_of_the_request() -> None:
-    for code in set(Malformed) - MALFORMED_ANSWERS:
+    for code in set(Malformed) - MALFORMED_REPLIES:
         assert BY_CODE[code].status is HTTPStatus.BAD_REQUEST
 
 
@@ -74,7 +74,7 @@ def test_limits_and_enumerations_are_those_of_the_code() -> None:
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_every_schema_is_used(name: str) -> None:
     assert f'"#/components/schemas/{name}"' in json.dumps(openapi_document()) or any(
-        answer.schema == name for operation in OPERATIONS for answer in operation.answers
+        success.schema == name for operation in OPERATIONS for success in operation.successes
     )
 
 

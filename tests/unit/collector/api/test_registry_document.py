@@ -1,4 +1,4 @@
-"""The registry as the collector shows it: exact integers for every kind and mechanism, enough for each edition."""
+"""The registry as the collector shows it: exact integers for every kind and mechanism."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from client_sdk.protocol import Registry
 from collector import create_app
 from collector.access import Access
-from collector.live.state import Live, Served
+from collector.live.state import Served
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
@@ -43,24 +43,26 @@ EVERY_KIND = Registry.parse(
 
 def shown() -> list[dict[str, Any]]:
     client = create_app(
-        Live(Served(EVERY_KIND, Access((), uploads_are_open=True))), MemoryStore(), clock=lambda: NOON
+        lambda: Served(EVERY_KIND, Access((), uploads_are_open=True)), MemoryStore(), clock=lambda: NOON
     ).test_client()
     metrics: list[dict[str, Any]] = json.loads(client.get("/v1/registry").text)["metrics"]
     return metrics
 
 
 def number(text: str | list[str]) -> int | list[int]:
-    return [int(one) for one in text] if isinstance(text, list) else int(text)
+    return [int(part) for part in text] if isinstance(text, list) else int(text)
 
 
 def test_every_integer_is_shown_as_a_text_and_a_table_as_a_list_of_texts() -> None:
     for document in shown():
         integers = EVERY_KIND.metric(document["metric"]).channel.integers
         assert {name: number(text) for name, text in document["integers"].items()} == {
-            name: list(one) if isinstance(one, tuple) else one for name, one in integers.items()
+            name: list(value) if isinstance(value, tuple) else value for name, value in integers.items()
         }
-        texts = [one for text in document["integers"].values() for one in (text if isinstance(text, list) else [text])]
-        assert all(type(one) is str for one in texts)
+        texts = [
+            part for text in document["integers"].values() for part in (text if isinstance(text, list) else [text])
+        ]
+        assert all(type(text) is str for text in texts)
 
 
 def test_the_edition_of_every_metric_can_be_derived_from_what_is_shown() -> None:

@@ -1,4 +1,4 @@
-"""A backup of a store that counts, and a store from it: every upload whole or not at all, and never counted twice."""
+"""Backups of a store that counts: every upload is whole or missing, and never counted twice."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ import redis
 
 from client_sdk.protocol import Upload, Verdict, Window
 from collector.backup import restore
+from collector.backup.cut import BucketState, ShardCut, StoredBucket
 from collector.backup.export import backup
 from collector.backup.format import BackupError, Bucket, Counts
-from collector.backup.ports import Cut, Found, State
 from collector.backup.redis_archive import RedisArchive
 from collector.durability import ON_DISK
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.store import keys
-from collector.store.port import Counted
+from collector.store.grace import agree_on_grace
+from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
 from collector.store.schema import SCHEMA, Purpose
 from collector.upkeep.redis_retirement import RedisRetirement
@@ -70,9 +71,9 @@ def some_uploads(count: int) -> list[Upload]:
     return [upload(*mixed[index % len(mixed)]) for index in range(count)]
 
 
-def count(store: RedisStore, uploads: Iterable[Upload]) -> list[Counted]:
+def count(store: RedisStore, uploads: Iterable[Upload]) -> list[CountedUpload]:
     """Count uploads in one round trip."""
-    outcomes = store.count_all([judged(one) for one in uploads])
+    outcomes = store.count_all([judged(sent) for sent in uploads])
     assert not [outcome for outcome in outcomes if isinstance(outcome, Exception)]
     return [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
 
@@ -87,16 +88,19 @@ def put(path: Path, target: RedisStore) -> bool:
 
 
 def state(store: RedisStore) -> tuple[object, ...]:
-    """Return all that a backup must hold."""
+    """Return everything that a backup must hold."""
     parts = [RedisArchive(store).cut(shard, {}) for shard in range(store.shards)]
     ids = {
-        (member, found.bucket.latest_end) for part in parts for found in part.changed for member in found.bucket.members
+        (member, stored.bucket.latest_end)
+        for part in parts
+        for stored in part.changed
+        for member in stored.bucket.members
     }
     tallies = {
         (tally.metric, tally.window, tally.counts)
         for tally in (*store.closed_tallies(store.closed_windows()), *store._tallies(lambda _: True, closed=False))
     }
-    return ids, tallies, store.closed_windows(), store.tallied_windows(), RedisArchive(store).facts().grace_s
+    return ids, tallies, store.closed_windows(), store.tallied_windows(), RedisArchive(store).properties().grace_s
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 64), (4, 1)])
@@ -104,15 +108,15 @@ def test_everything_is_in_the_new_store_whatever_its_shards(
     opened: Opener, tmp_path: Path, before: int, after: int
 ) -> None:
     old, new = opened(0, shards=before), opened(1, shards=after, purpose=Purpose.IMPORT)
-    old.agree_on_grace(7)
+    agree_on_grace(old, 7)
     sent = some_uploads(400)
     verdicts = [counted.verdict for counted in count(old, sent)]
     old.close(Window.parse("2026-11-19"))
     assert put(written(old, tmp_path / "backup"), new)
     assert state(new) == state(old)
-    again = count(new, sent)
-    assert again == count(old, sent)
-    assert [counted.verdict for counted in again] == verdicts
+    repeated = count(new, sent)
+    assert repeated == count(old, sent)
+    assert [counted.verdict for counted in repeated] == verdicts
     assert state(new) == state(old)
 
 
@@ -123,8 +127,8 @@ def test_ids_are_remembered_for_as_long_as_before(opened: Opener, tmp_path: Path
 
     def expiries(store: RedisStore) -> set[tuple[int, int]]:
         archive = RedisArchive(store)
-        found = [one.bucket for shard in range(store.shards) for one in archive.buckets(shard)]
-        return {(bucket.latest_end, bucket.expires_at) for bucket in found}
+        buckets = [stored.bucket for shard in range(store.shards) for stored in archive.buckets(shard)]
+        return {(bucket.latest_end, bucket.expires_at) for bucket in buckets}
 
     assert expiries(new) == expiries(old)
     assert all(expires_at > latest_end for latest_end, expires_at in expiries(new))
@@ -135,7 +139,7 @@ def test_restored_buckets_stay_small_and_are_filled_from_the_top(opened: Opener,
     sent = some_uploads(3000)
     count(old, sent)
     put(written(old, tmp_path / "backup"), new)
-    sizes = {found.key.decode(): len(found.bucket.members) for found in RedisArchive(new).buckets(0)}
+    sizes = {stored.key.decode(): len(stored.bucket.members) for stored in RedisArchive(new).buckets(0)}
     assert max(sizes.values()) == 128
     assert sum(sizes.values()) == 3000
     for key in sizes:
@@ -144,7 +148,7 @@ def test_restored_buckets_stay_small_and_are_filled_from_the_top(opened: Opener,
 
 
 class Counting(RedisArchive):
-    """A source that goes on counting: some uploads after every page of buckets, and right before each cut."""
+    """A store that goes on counting after every page of buckets and just before each cut."""
 
     def __init__(self, store: RedisStore, later: Iterable[Upload]) -> None:
         super().__init__(store)
@@ -154,16 +158,16 @@ class Counting(RedisArchive):
     def _count(self, most: int) -> None:
         count(self._counting_store, islice(self._later, most))
 
-    def buckets(self, shard: int, ids: str = keys.IDS) -> Iterator[Found]:
-        for found in super().buckets(shard, ids):
+    def buckets(self, shard: int, ids: str = keys.IDS) -> Iterator[StoredBucket]:
+        for stored in super().buckets(shard, ids):
             self._count(3)
-            yield found
+            yield stored
 
-    def cut(self, shard: int, known: Mapping[bytes, State]) -> Cut:
+    def cut(self, shard: int, known: Mapping[bytes, BucketState]) -> ShardCut:
         self._count(100)
-        found = super().cut(shard, known)
+        cut = super().cut(shard, known)
         self._count(50)
-        return found
+        return cut
 
 
 @pytest.mark.parametrize("shards", [1, 4])
@@ -188,7 +192,7 @@ def test_a_window_that_closes_during_an_export_is_closed_in_it_only_if_its_talli
     old, new = opened(0, shards=4), opened(1, purpose=Purpose.IMPORT)
 
     class Closing(RedisArchive):
-        def cut(self, shard: int, known: Mapping[bytes, State]) -> Cut:
+        def cut(self, shard: int, known: Mapping[bytes, BucketState]) -> ShardCut:
             if shard == 2:
                 old.close(Window.parse(TODAY))
             return super().cut(shard, known)
@@ -223,7 +227,7 @@ def test_a_tally_that_is_retired_during_an_export_is_whole_or_missing(opened: Op
 
 
 class Breaking(RedisArchive):
-    """A target that stops answering after some steps."""
+    """A store that stops answering after a number of steps."""
 
     def __init__(self, store: RedisStore, steps: int) -> None:
         super().__init__(store)
@@ -233,9 +237,9 @@ class Breaking(RedisArchive):
         self._step()
         return super()._run(shard, *command)
 
-    def _tell(self, *command: bytes | str | int) -> Any:
+    def _run_on_facts(self, *command: bytes | str | int) -> Any:
         self._step()
-        return super()._tell(*command)
+        return super()._run_on_facts(*command)
 
     def _step(self) -> None:
         if not self._steps:
@@ -249,10 +253,10 @@ def test_an_import_that_breaks_off_anywhere_goes_on_and_counts_nothing_twice(ope
     count(old, sent)
     old.close(Window.parse("2026-11-19"))
     path = written(old, tmp_path / "backup")
-    found, steps, is_done = restore.check(path), 0, False
+    contents, steps, is_done = restore.check(path), 0, False
     while not is_done:
         try:
-            is_done = restore.restore(path, found, Breaking(new, steps), nothing)
+            is_done = restore.restore(path, contents, Breaking(new, steps), nothing)
         except StoreUnavailableError:
             steps += 1
         assert steps < 200
@@ -301,7 +305,7 @@ def test_a_store_in_use_takes_no_backup(opened: Opener, tmp_path: Path, used: Ca
 
 @pytest.fixture
 def lines(opened: Opener, tmp_path: Path) -> list[bytes]:
-    """A sound backup's."""
+    """The lines of a valid backup."""
     old = opened(0)
     count(old, some_uploads(10))
     return written(old, tmp_path / "sound").read_bytes().splitlines(keepends=True)
@@ -340,11 +344,11 @@ def test_a_file_that_changes_between_checking_and_importing_leaves_the_import_un
     opened: Opener, lines: list[bytes], tmp_path: Path
 ) -> None:
     path = tmp_path / "sound"
-    found = restore.check(path)
+    contents = restore.check(path)
     opened(0).count(judged(upload()))
     written(opened(0), path)
     with pytest.raises(BackupError, match="has changed"):
-        restore.restore(path, found, RedisArchive(opened(1, purpose=Purpose.IMPORT)), nothing)
+        restore.restore(path, contents, RedisArchive(opened(1, purpose=Purpose.IMPORT)), nothing)
     with pytest.raises(ConfigError):
         opened(1)
     assert lines
@@ -353,9 +357,9 @@ def test_a_file_that_changes_between_checking_and_importing_leaves_the_import_un
 def test_what_a_check_finds_is_what_the_header_and_the_lines_say(opened: Opener, tmp_path: Path) -> None:
     old = opened(0)
     count(old, some_uploads(9))
-    found = restore.check(written(old, tmp_path / "backup"))
-    assert (found.header.app, found.header.schema, found.header.shards) == ("acme-notes", SCHEMA, 1)
-    assert (found.ids, found.tallies) == (9, 4)
+    contents = restore.check(written(old, tmp_path / "backup"))
+    assert (contents.header.app, contents.header.schema, contents.header.shards) == ("acme-notes", SCHEMA, 1)
+    assert (contents.ids, contents.tallies) == (9, 4)
 
 
 def test_expired_ids_are_not_brought_back(opened: Opener, tmp_path: Path) -> None:
@@ -425,8 +429,8 @@ def test_no_backup_is_taken_of_a_cluster_whose_slots_are_moving(cluster: Cluster
 
 def test_a_backup_during_which_a_server_was_replaced_has_no_end(opened: Opener) -> None:
     class Replaced(RedisArchive):
-        def cut(self, shard: int, known: Mapping[bytes, State]) -> Cut:
-            self.standing = lambda: "another server"  # type: ignore[method-assign] # once
+        def cut(self, shard: int, known: Mapping[bytes, BucketState]) -> ShardCut:
+            self.servers = lambda: "another server"  # type: ignore[method-assign] # once
             return super().cut(shard, known)
 
     seen: list[bytes] = []

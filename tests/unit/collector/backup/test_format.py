@@ -1,4 +1,4 @@
-"""The lines of a backup: what is written is read again, and nothing else is."""
+"""The lines of a backup: exactly what is written can be read."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collector.backup.fields import LineError
-from collector.backup.format import Bucket, Closed, Counts, End, Header, Line, decode, encode
+from collector.backup.format import BackupLine, Bucket, ClosedWindows, Counts, End, Header, decode, encode
 from tests.support.services.collecting import TODAY
 
 BUCKET = Bucket(86_400, 172_800, (bytes(16) + b"\x00", bytes(range(16)) + b"\x03\x01\x02\x05"))
 DENSE = Counts("os", "3fb1c02a77d9", TODAY, 3, {0: 1, 2: 2**63 - 1})
 SPARSE = Counts("os", "3fb1c02a77d9", "2026-W47", 1000, {999: 7})
 
-LINES: tuple[Line, ...] = (
+LINES: tuple[BackupLine, ...] = (
     Header(1, 64, 259_200, "acme-notes"),
     Header(1, 1, None, None),
     BUCKET,
-    Closed(()),
-    Closed(("2026-11", "2026-11-20", "2026-W47")),
+    ClosedWindows(()),
+    ClosedWindows(("2026-11", "2026-11-20", "2026-W47")),
     DENSE,
     SPARSE,
     End(3, "0" * 64),
@@ -32,7 +32,7 @@ LINES: tuple[Line, ...] = (
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: type(line).__name__)
-def test_every_line_is_read_as_it_was_written_and_ends_a_row(line: Line) -> None:
+def test_every_line_is_read_as_it_was_written_and_ends_a_row(line: BackupLine) -> None:
     written = encode(line)
     assert decode(written) == line
     assert written.endswith(b"}\n")
@@ -44,19 +44,19 @@ def test_counts_are_written_by_symbol_where_most_are_0() -> None:
     assert b'"counts":[1,0,9223372036854775807]' in encode(DENSE)
 
 
-CHANGES: tuple[tuple[Line, str, Any, str], ...] = (
+CHANGES: tuple[tuple[BackupLine, str, Any, str], ...] = (
     (LINES[0], "hearsay_backup", 2, "is of another format than 1"),
     (LINES[0], "shards", 0, "shards is no whole number"),
     (LINES[0], "grace", -1, "grace is no whole number"),
     (LINES[0], "app", 3, "app is no text"),
-    (BUCKET, "ids", ["0" * 32], "ids has one with what this version does not know"),
-    (BUCKET, "ids", ["0" * 32 + "00010209"], "ids has one with what this version does not know"),
-    (BUCKET, "ids", ["0" * 33], "ids is not of the form"),
+    (BUCKET, "ids", ["0" * 32], "ids has an id without a valid verdict"),
+    (BUCKET, "ids", ["0" * 32 + "00010209"], "ids has an id without a valid verdict"),
+    (BUCKET, "ids", ["0" * 33], "ids has an invalid form"),
     (BUCKET, "ids", "00", "ids is no list"),
     (BUCKET, "expires", 1.5, "expires is no whole number"),
-    (LINES[3], "closed", ["yesterday"], "names a window that is none"),
-    (DENSE, "tally", "No", "tally is not of the form"),
-    (DENSE, "window", 5, "window is not of the form"),
+    (LINES[3], "closed", ["yesterday"], "names a window that does not exist"),
+    (DENSE, "tally", "No", "tally has an invalid form"),
+    (DENSE, "window", 5, "window has an invalid form"),
     (DENSE, "counts", [1, -1], "counts is no whole number"),
     (DENSE, "counts", [2**63], "counts is no whole number"),
     (DENSE, "counts", {}, "counts is no list"),
@@ -64,23 +64,23 @@ CHANGES: tuple[tuple[Line, str, Any, str], ...] = (
     (SPARSE, "pairs", [[1000, 1]], "pairs is no whole number from 0 to 999"),
     (LINES[0], "shards", 2**14 + 1, "shards is no whole number"),
     (BUCKET, "expires", 2**38 + 1, "expires is no whole number"),
-    (BUCKET, "ids", ["00" * (16 + 1 + 3 * 257)], "ids is not of the form"),
+    (BUCKET, "ids", ["00" * (16 + 1 + 3 * 257)], "ids has an invalid form"),
     (SPARSE, "symbols", 2**24 + 1, "symbols is no whole number"),
     (SPARSE, "pairs", [[1, 0]], "pairs is no whole number from 1"),
-    (SPARSE, "pairs", [[1]], "pairs has what is no pair"),
+    (SPARSE, "pairs", [[1]], "pairs has an entry that is no pair"),
     (SPARSE, "pairs", 7, "pairs is no list"),
-    (LINES[-1], "sha256", "0" * 63, "sha256 is not of the form"),
+    (LINES[-1], "sha256", "0" * 63, "sha256 has an invalid form"),
 )
 
 
-@pytest.mark.parametrize(("line", "field", "found", "problem"), CHANGES, ids=lambda value: str(value)[:40])
-def test_a_damaged_field_is_named(line: Line, field: str, found: object, problem: str) -> None:
+@pytest.mark.parametrize(("line", "field", "value", "problem"), CHANGES, ids=lambda value: str(value)[:40])
+def test_a_damaged_field_is_named(line: BackupLine, field: str, value: object, problem: str) -> None:
     with pytest.raises(LineError, match=problem):
-        decode(json.dumps(json.loads(encode(line)) | {field: found}).encode())
+        decode(json.dumps(json.loads(encode(line)) | {field: value}).encode())
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: type(line).__name__)
-def test_a_field_too_many_or_too_few_is_refused(line: Line) -> None:
+def test_a_field_too_many_or_too_few_is_refused(line: BackupLine) -> None:
     document = json.loads(encode(line))
     with pytest.raises(LineError, match="unknown fields"):
         decode(json.dumps(document | {"more": 1}).encode())
@@ -97,7 +97,7 @@ def test_what_is_no_line_is_refused(raw: bytes) -> None:
 
 @settings(derandomize=True, deadline=None)
 @given(st.sampled_from(LINES), st.data())
-def test_no_single_changed_byte_makes_a_reader_crash(line: Line, data: st.DataObject) -> None:
+def test_no_single_changed_byte_makes_a_reader_crash(line: BackupLine, data: st.DataObject) -> None:
     raw = bytearray(encode(line))
     raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
     with contextlib.suppress(LineError):

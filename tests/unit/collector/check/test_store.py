@@ -1,4 +1,4 @@
-"""What `check` finds, each thing by itself: made up where a real store would have to be spoiled."""
+"""The results of `check`, one by one. Some are simulated, because a real store would have to be spoiled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import redis
 
 from client_sdk.protocol import Registry
 from collector.check import store as check
-from collector.check.store import Finding, Level, check_disk, check_registry, check_store
+from collector.check.result import CheckResult, Level
+from collector.check.store import check_disk, check_registry, check_store
 from collector.durability import IN_MEMORY, ON_DISK
 from collector.servers.memory import GIB, Memory
 from collector.store import keys
@@ -33,15 +34,15 @@ def store(embedded_url: str) -> Iterator[RedisStore]:
     opened.disconnect()
 
 
-def of(findings: list[Finding], what: str) -> list[tuple[Level, str]]:
-    return [(finding.level, finding.text) for finding in findings if finding.what == what]
+def of(results: list[CheckResult], what: str) -> list[tuple[Level, str]]:
+    return [(result.level, result.text) for result in results if result.subject == what]
 
 
 def test_a_registry_is_looked_through_metric_by_metric(registry_file: Path) -> None:
-    registry, found = check_registry(registry_file, TODAY)
+    registry, results = check_registry(registry_file, TODAY)
     assert registry == Registry.parse(REGISTRY_TEXT)
-    assert [level for level, _ in of(found, "channels")] == [Level.OK]
-    warnings = [text for level, text in of(found, "registry") if level is Level.WARNING]
+    assert [level for level, _ in of(results, "channels")] == [Level.OK]
+    warnings = [text for level, text in of(results, "registry") if level is Level.WARNING]
     assert "metric.old expired on 2026-11-10: remove it, or set a later day" in warnings
     assert sum("has no owner" in text for text in warnings) == len(REGISTRY.metrics)
     assert not [text for text in warnings if "metric.os expired" in text]
@@ -49,28 +50,28 @@ def test_a_registry_is_looked_through_metric_by_metric(registry_file: Path) -> N
 
 def test_every_mistake_of_a_registry_is_a_failure(registry_file: Path) -> None:
     registry_file.write_text(REGISTRY_TEXT.replace("epsilon = 1", "epsilon = 0"))
-    registry, found = check_registry(registry_file, TODAY)
+    registry, results = check_registry(registry_file, TODAY)
     assert registry is None
-    assert len(found) == 3
-    assert {finding.level for finding in found} == {Level.FAILED}
+    assert len(results) == 3
+    assert {result.level for result in results} == {Level.FAILED}
 
 
 def test_a_new_store_is_well_and_left_as_it_is(store: RedisStore) -> None:
-    found = list(check_store(store, ON_DISK, REGISTRY))
-    assert {finding.level for finding in found} == {Level.OK}
-    assert of(found, "schema") == [(Level.OK, "the store is new")]
-    assert "valkey 9" in of(found, "store")[0][1]
-    assert "on the store's disk" in of(found, "promise")[0][1]
-    assert store.run(0, "DBSIZE") == 0
+    results = list(check_store(store.handle, ON_DISK, REGISTRY))
+    assert {result.level for result in results} == {Level.OK}
+    assert of(results, "schema") == [(Level.OK, "the store is new")]
+    assert "valkey 9" in of(results, "store")[0][1]
+    assert "on the store's disk" in of(results, "promise")[0][1]
+    assert store.handle.run(0, "DBSIZE") == 0
 
 
 def test_tallies_of_editions_that_the_registry_does_not_hold_are_named(store: RedisStore) -> None:
     store.prepare()
     store.count(judged(upload(report(), report("os", 1))))
-    (known,) = of(list(check_store(store, ON_DISK, REGISTRY)), "editions")
-    assert known == (Level.OK, "the registry holds all 2 that have tallies")
+    (known,) = of(list(check_store(store.handle, ON_DISK, REGISTRY)), "editions")
+    assert known == (Level.OK, "the registry holds all editions that have tallies: 2")
     edited = Registry.parse(REGISTRY_TEXT.replace('"other"', '"others"'))
-    ((level, text),) = of(list(check_store(store, ON_DISK, edited)), "editions")
+    ((level, text),) = of(list(check_store(store.handle, ON_DISK, edited)), "editions")
     assert level is Level.WARNING
     assert f"tallies of os in the edition {REGISTRY.metric('os').edition}" in text
 
@@ -78,8 +79,8 @@ def test_tallies_of_editions_that_the_registry_does_not_hold_are_named(store: Re
 @pytest.mark.parametrize(("field", "value", "says"), [("schema", "9", "schema 9"), ("importing", "x", "import again")])
 def test_a_store_that_cannot_be_served_is_a_failure(store: RedisStore, field: str, value: str, says: str) -> None:
     store.prepare()
-    store.tell("HSET", keys.STORE, field, value)
-    ((level, text),) = of(list(check_store(store, ON_DISK, REGISTRY)), "schema")
+    store.handle.run_on_facts("HSET", keys.STORE, field, value)
+    ((level, text),) = of(list(check_store(store.handle, ON_DISK, REGISTRY)), "schema")
     assert (level, says in text) == (Level.FAILED, True)
 
 
@@ -87,14 +88,14 @@ def test_a_promise_that_a_server_does_not_keep_is_a_failure(store: RedisStore, e
     with redis.Redis.from_url(embedded_url) as client:
         client.config_set("appendfsync", "everysec")
         try:
-            found = list(check_store(store, ON_DISK, REGISTRY))
+            results = list(check_store(store.handle, ON_DISK, REGISTRY))
             relaxed = RedisStore(embedded_url, IN_MEMORY)
-            assert {finding.level for finding in check_store(relaxed, IN_MEMORY, REGISTRY)} == {Level.OK}
+            assert {result.level for result in check_store(relaxed.handle, IN_MEMORY, REGISTRY)} == {Level.OK}
             relaxed.disconnect()
         finally:
             client.config_set("appendfsync", "always")
-    assert [(finding.level, finding.what) for finding in found] == [(Level.FAILED, "promise")]
-    assert "appendfsync always (now everysec)" in found[0].text
+    assert [(result.level, result.subject) for result in results] == [(Level.FAILED, "promise")]
+    assert "appendfsync always (now everysec)" in results[0].text
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_a_server_that_keeps_when_uploads_came_is_warned_of(
     with redis.Redis.from_url(embedded_url) as client:
         client.config_set(setting, value)
         try:
-            ((level, text),) = of(list(check_store(store, ON_DISK, REGISTRY)), "privacy")
+            ((level, text),) = of(list(check_store(store.handle, ON_DISK, REGISTRY)), "privacy")
         finally:
             client.config_set(setting, usual)
     assert level is Level.WARNING
@@ -115,22 +116,22 @@ def test_a_server_that_keeps_when_uploads_came_is_warned_of(
 
 def test_a_cluster_that_stops_with_one_node_is_a_failure(cluster: Cluster) -> None:
     store = RedisStore(cluster.url, ON_DISK, is_cluster=True)
-    (described,) = of(list(check_store(store, ON_DISK, None)), "store")
+    (described,) = of(list(check_store(store.handle, ON_DISK, None)), "store")
     assert "servers: 3, replicas: 3" in described[1]
     cluster.nodes[0].client.config_set("cluster-require-full-coverage", "yes")
     try:
-        found = list(check_store(store, ON_DISK, None))
+        results = list(check_store(store.handle, ON_DISK, None))
     finally:
         cluster.nodes[0].client.config_set("cluster-require-full-coverage", "no")
         store.disconnect()
-    assert [(finding.level, finding.what) for finding in found] == [(Level.FAILED, "promise")]
-    assert "cluster-require-full-coverage no (now yes)" in found[0].text
+    assert [(result.level, result.subject) for result in results] == [(Level.FAILED, "promise")]
+    assert "cluster-require-full-coverage no (now yes)" in results[0].text
 
 
 def test_a_store_that_does_not_answer_is_a_failure() -> None:
     store = RedisStore(f"redis://127.0.0.1:{free_port()}", ON_DISK)
-    (found,) = check_store(store, ON_DISK, REGISTRY)
-    assert (found.level, found.what) == (Level.FAILED, "store")
+    (result,) = check_store(store.handle, ON_DISK, REGISTRY)
+    assert (result.level, result.subject) == (Level.FAILED, "store")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The command line of the collector where it ends before there is a server: names, and settings that are refused."""
+"""The collector's command line without a server: names, and refused settings."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def run(*words: str | Path) -> Result:
 
 @pytest.mark.parametrize("role", Role)
 def test_a_key_is_made_for_every_role_by_the_name_that_the_access_file_has_for_it(role: Role) -> None:
-    made = run("key", "edge", "--role", role.value)
-    assert made.exit_code == 0
+    result = run("key", "edge", "--role", role.value)
+    assert result.exit_code == 0
     reader = "" if role is Role.READ else f'[[key]]\nname = "reader"\nrole = "read"\nsha256 = "{"0" * 64}"\n'
     uploads = "" if role is Role.UPLOAD else 'uploads = "keys"\n'
-    assert Access.parse(uploads + made.stdout + reader).keys[0].role is role
-    assert ('uploads = "open"' in made.stderr) is (role is not Role.UPLOAD)
+    assert Access.parse(uploads + result.stdout + reader).keys[0].role is role
+    assert ('uploads = "open"' in result.stderr) is (role is not Role.UPLOAD)
 
 
 def test_the_help_names_choices_as_they_are_documented() -> None:

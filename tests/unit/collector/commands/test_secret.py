@@ -1,4 +1,4 @@
-"""Secrets on their way in: from variables and files, and shown by nothing that goes wrong."""
+"""Secrets come from variables and files, and no error shows them."""
 
 from __future__ import annotations
 

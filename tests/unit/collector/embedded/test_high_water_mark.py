@@ -1,4 +1,4 @@
-"""The note of how far the store's file goes, on plain files: what a real store does to them is among the faults."""
+"""The high-water mark on plain files; real stores are among the tests of faults."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def write_files(data: Path, **increments: bytes) -> None:
 
 
 def noted(data: Path) -> Mark:
-    """Return the mark after a note of all that is there."""
+    """Return the mark after it has noted all files."""
     mark = Mark(data)
     mark.note(mark.sizes())
     return mark
@@ -81,7 +81,7 @@ def test_a_note_goes_on_where_the_last_collector_left_it(tmp_path: Path) -> None
 def test_a_note_that_cannot_be_read_is_named(content: bytes, tmp_path: Path) -> None:
     write_files(tmp_path, n1=PING)
     (tmp_path / MARK_FILE).write_bytes(content)
-    with pytest.raises(ConfigError, match=r"store\.mark, which tells how much was acknowledged, cannot be read"):
+    with pytest.raises(ConfigError, match=r"store\.mark says how much was acknowledged, and cannot be read"):
         Mark(tmp_path).require_kept()
 
 

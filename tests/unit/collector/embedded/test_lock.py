@@ -1,4 +1,4 @@
-"""Whose the embedded store's directory may be, and whether it can be written."""
+"""Who may own the embedded store's directory, and whether it can be written."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from collector.check.store import Level, check_data_dir
+from collector.check.result import Level
+from collector.check.store import check_data_dir
+from collector.embedded.address import running_store_url
 from collector.embedded.lock import locked, require_trusted
-from collector.embedded.store import running_store_url
 from collector.errors import ConfigError
 from tests.support.services.small_disks import fill, mounted
 
@@ -23,7 +24,7 @@ def test_a_directory_in_which_every_user_may_write_is_refused_with_what_to_do(
     tmp_path: Path, mode: int, use: Callable[[Path], object]
 ) -> None:
     tmp_path.chmod(mode)
-    with pytest.raises(ConfigError, match=rf"may write in .*mode {mode:04o}.*chmod 700"):
+    with pytest.raises(ConfigError, match=rf"may write to .*mode {mode:04o}.*chmod 700"):
         use(tmp_path)
     assert list(tmp_path.iterdir()) == []
     assert check_data_dir(tmp_path).level is Level.FAILED
@@ -67,16 +68,16 @@ def test_a_check_writes_where_the_store_would_and_leaves_nothing(tmp_path: Path)
 
 
 def test_a_directory_that_nobody_can_write_is_found_by_root_too() -> None:
-    found = check_data_dir(Path("/proc/hearsay-data"))
-    assert found.level is Level.FAILED
-    assert "cannot be written" in found.text
+    result = check_data_dir(Path("/proc/hearsay-data"))
+    assert result.level is Level.FAILED
+    assert "cannot be written" in result.text
 
 
 def test_a_disk_without_a_block_left_is_found(tmp_path: Path) -> None:
     with mounted(tmp_path / "disk") as disk:
         fill(disk)
-        found = check_data_dir(disk)
-        assert (found.level, "No space left" in found.text) == (Level.FAILED, True)
+        result = check_data_dir(disk)
+        assert (result.level, "No space left" in result.text) == (Level.FAILED, True)
 
 
 def test_a_file_of_the_store_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Keys over HTTP: what they open, and what every answer says to browsers."""
+"""Keys over HTTP: what they open, and which headers every answer has for browsers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from client_sdk.protocol import Registry, Window
 from collector import create_app
 from collector.access import Access
-from collector.live.state import Live, Served
+from collector.live.state import Served
 from tests.support.services.collecting import (
     NOON,
     REGISTRY,
@@ -46,13 +46,13 @@ def store() -> MemoryStore:
 
 
 @pytest.fixture
-def live() -> Live:
-    return Live(Served(REGISTRY, ACCESS))
+def states() -> list[Served]:
+    return [Served(REGISTRY, ACCESS)]
 
 
 @pytest.fixture
-def client(live: Live, store: MemoryStore) -> FlaskClient:
-    return conforming_client(create_app(live, store, clock=lambda: NOON))
+def client(states: list[Served], store: MemoryStore) -> FlaskClient:
+    return conforming_client(create_app(lambda: states[-1], store, clock=lambda: NOON))
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_the_bearer_of_an_upload_key_reports(client: FlaskClient) -> None:
 
 def test_a_key_that_has_used_up_its_day_is_told_when_to_come_again(store: MemoryStore) -> None:
     now = [Window.parse(TODAY).ends_at - 600.0]
-    live = Live(Served(REGISTRY, Access.parse(key_entry("app", "upload", UPLOAD, "quota = 3"))))
-    client = conforming_client(create_app(live, store, clock=lambda: now[0]))
+    served = Served(REGISTRY, Access.parse(key_entry("app", "upload", UPLOAD, "quota = 3")))
+    client = conforming_client(create_app(lambda: served, store, clock=lambda: now[0]))
     first, over = upload(report(), report("os", 9), report("os", 2)), upload(report(), report("os", 2))
     for sent, status in ((first, 200), (first, 200), (over, 429), (upload(), 200), (upload(), 429)):
         answer = client.post("/v1/reports", data=sent.encode(), headers=JSON | bearer(UPLOAD))
@@ -123,9 +123,9 @@ def test_a_key_for_something_else_reads_nothing(client: FlaskClient, secret: str
     assert client.get("/v1/tallies", headers=bearer(secret)).status_code == HTTPStatus.FORBIDDEN
 
 
-def test_keys_and_definitions_change_from_one_request_to_the_next(client: FlaskClient, live: Live) -> None:
+def test_keys_and_definitions_change_from_one_request_to_the_next(client: FlaskClient, states: list[Served]) -> None:
     before = client.get("/v1/registry").headers["ETag"]
-    live.now = Served(Registry.parse(WITHOUT_OLD), Access.of_token("another"))
+    states.append(Served(Registry.parse(WITHOUT_OLD), Access.of_token("another")))
     assert client.get("/v1/tallies", headers=bearer(READ)).status_code == HTTPStatus.UNAUTHORIZED
     assert client.get("/v1/tallies", headers=bearer("another")).status_code == HTTPStatus.OK
     assert client.post("/v1/reports", data=upload().encode(), headers=JSON).status_code == HTTPStatus.OK
@@ -142,11 +142,11 @@ def test_every_answer_of_every_route_says_what_a_browser_may_do_with_it(
         for path in paths:
             for method in ("GET", "POST", "OPTIONS", "DELETE"):
                 answer = client.open(path, method=method, headers=bearer(READ))
-                said = {name: answer.headers.getlist(name) for name, _ in answer.headers}
-                assert said["X-Content-Type-Options"] == ["nosniff"], path
-                assert said["Content-Security-Policy"] == ["default-src 'none'; frame-ancestors 'none'"], path
-                assert said["Referrer-Policy"] == ["no-referrer"], path
-                assert said["Cross-Origin-Resource-Policy"] == ["same-origin"], path
-                assert said["Server"] == ["hearsay"], path
-                assert len(said["Cache-Control"]) == 1, path
-                assert "Set-Cookie" not in said, path
+                headers = {name: answer.headers.getlist(name) for name, _ in answer.headers}
+                assert headers["X-Content-Type-Options"] == ["nosniff"], path
+                assert headers["Content-Security-Policy"] == ["default-src 'none'; frame-ancestors 'none'"], path
+                assert headers["Referrer-Policy"] == ["no-referrer"], path
+                assert headers["Cross-Origin-Resource-Policy"] == ["same-origin"], path
+                assert headers["Server"] == ["hearsay"], path
+                assert len(headers["Cache-Control"]) == 1, path
+                assert "Set-Cookie" not in headers, path

@@ -11,7 +11,7 @@ from client_sdk.protocol import MAX_UPLOAD_BYTES, Window
 from collector import create_app
 from collector.access import Access, Key, Role, digest_of
 from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS, encode_batch
-from collector.live.state import Live, Served
+from collector.live.state import Served
 from tests.support.services.collecting import NOON, REGISTRY, TODAY, report, tallies_of, upload
 from tests.support.services.conforming import conforming_client
 from tests.support.services.memory_store import MemoryStore
@@ -29,7 +29,7 @@ def store() -> MemoryStore:
 @pytest.fixture
 def client(store: MemoryStore) -> FlaskClient:
     keys = (Key("reader", Role.READ, digest_of("read")), Key("relay", Role.RELAY, digest_of(KEY), quota=4))
-    return conforming_client(create_app(Live(Served(REGISTRY, Access(keys))), store, clock=lambda: NOON))
+    return conforming_client(create_app(lambda: Served(REGISTRY, Access(keys)), store, clock=lambda: NOON))
 
 
 def answers(client: FlaskClient, body: bytes) -> list[dict[str, Any]]:
@@ -44,10 +44,10 @@ def counted(client: FlaskClient, store: MemoryStore) -> dict[tuple[str, str], li
 
 
 def test_every_upload_gets_its_verdict_in_its_place_and_is_counted(client: FlaskClient, store: MemoryStore) -> None:
-    one, other = upload(report(), report("os", 9)), upload(report("os", 3), upload_id="2" * 32)
-    assert answers(client, encode_batch([one, other])) == [
-        {"upload": one.id, "accepted": 1, "refused": [{"index": 1, "code": "symbol_out_of_range"}]},
-        {"upload": other.id, "accepted": 1, "refused": []},
+    first, second = upload(report(), report("os", 9)), upload(report("os", 3), upload_id="2" * 32)
+    assert answers(client, encode_batch([first, second])) == [
+        {"upload": first.id, "accepted": 1, "refused": [{"index": 1, "code": "symbol_out_of_range"}]},
+        {"upload": second.id, "accepted": 1, "refused": []},
     ]
     assert counted(client, store) == {("dark_mode", TODAY): [0, 1], ("os", TODAY): [0, 0, 0, 1]}
 
@@ -141,7 +141,7 @@ def test_handing_on_needs_a_relay_key(client: FlaskClient, header: str, status: 
 
 
 def test_where_there_is_no_relay_key_nobody_hands_on(store: MemoryStore) -> None:
-    client = conforming_client(create_app(Live(Served(REGISTRY, Access.of_token("read"))), store))
+    client = conforming_client(create_app(lambda: Served(REGISTRY, Access.of_token("read")), store))
     answer = client.post("/v1/uploads", data=encode_batch([upload()]), headers=BULK)
     assert answer.status_code == HTTPStatus.UNAUTHORIZED
 

@@ -13,14 +13,14 @@ from collector import create_app
 from collector.access import Access
 from collector.config import HOUR_S
 from collector.errors import StoreUnavailableError
-from collector.live.state import Live, Served
+from collector.live.state import Served
 from collector.store.port import Tally
 from tests.support.services.collecting import NOON, REGISTRY, TODAY, report, tallies_of, upload
 from tests.support.services.conforming import conforming_client
 from tests.support.services.memory_store import MemoryStore
 
 TOKEN = "let-me-read"  # noqa: S105 a test's own
-LIVE = Live(Served(REGISTRY, Access.of_token(TOKEN)))
+SERVED = Served(REGISTRY, Access.of_token(TOKEN))
 READ = {"Authorization": f"Bearer {TOKEN}"}
 JSON = {"Content-Type": "application/json"}
 PAGE = "https://app.example.com"
@@ -33,7 +33,7 @@ def store() -> MemoryStore:
 
 @pytest.fixture
 def client(store: MemoryStore) -> FlaskClient:
-    app = create_app(LIVE, store, cors_origins=(PAGE,), clock=lambda: NOON)
+    app = create_app(lambda: SERVED, store, cors_origins=(PAGE,), clock=lambda: NOON)
     return conforming_client(app)
 
 
@@ -82,7 +82,7 @@ def test_a_window_is_not_looked_at_so_late_that_its_closed_tally_would_show_what
     store: MemoryStore, before_close_s: int, *, is_shown: bool
 ) -> None:
     now_s = Window.parse(TODAY).ends_at + GRACE_S - before_close_s
-    client = create_app(LIVE, store, clock=lambda: now_s).test_client()
+    client = create_app(lambda: SERVED, store, clock=lambda: now_s).test_client()
     client.post("/v1/reports", data=upload().encode(), headers=JSON)
     shown = client.get("/v1/tallies?preliminary=1", headers=READ).text
     assert bool(shown) is is_shown
@@ -115,7 +115,7 @@ def test_of_a_large_alphabet_only_what_was_reported_is_told(
 
 def test_a_window_whose_grace_is_over_is_closed_before_tallies_are_read(store: MemoryStore) -> None:
     now = [NOON]
-    client = create_app(LIVE, store, clock=lambda: now[0]).test_client()
+    client = create_app(lambda: SERVED, store, clock=lambda: now[0]).test_client()
     client.post("/v1/reports", data=upload().encode(), headers=JSON)
     now[0] += 10 * 86_400
     assert json.loads(client.get("/v1/tallies", headers=READ).text)["closed"] is True
@@ -226,8 +226,8 @@ def test_the_registry_is_served_to_anyone_with_a_tag(client: FlaskClient) -> Non
     assert [metric["metric"] for metric in metrics] == list(REGISTRY.metrics)
     assert [metric["symbols"] for metric in metrics] == [2, 4, 2, 2]
     assert [metric["edition"] for metric in metrics] == [metric.edition for metric in REGISTRY.metrics.values()]
-    again = client.get("/v1/registry", headers={"If-None-Match": answer.headers["ETag"]})
-    assert (again.status_code, again.text) == (HTTPStatus.NOT_MODIFIED, "")
+    unchanged = client.get("/v1/registry", headers={"If-None-Match": answer.headers["ETag"]})
+    assert (unchanged.status_code, unchanged.text) == (HTTPStatus.NOT_MODIFIED, "")
 
 
 def test_a_store_that_is_down_gets_503_with_retry_after_and_health_goes_on(

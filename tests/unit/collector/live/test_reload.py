@@ -1,4 +1,4 @@
-"""Files that are read again: what may change, and what changes nothing."""
+"""Files that are read again: what may change, and what has no effect."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ NEW_KEY = key_entry("app", "upload", "new-secret")
 
 
 class Files:
-    """A collector's files, and what its workers were told."""
+    """A collector's files, and the states that were published to its workers."""
 
     def __init__(self, folder: Path) -> None:
         self.registry, self.access = folder / "metrics.toml", folder / "access.toml"
         self.registry.write_text(REGISTRY_TEXT)
         self.access.write_text(KEY)
-        self.told: list[Served] = []
+        self.published: list[Served] = []
         served = Served(REGISTRY, Access.load(self.access))
-        self.reloader = Reloader(served, self.registry, self.access, self.told.append)
+        self.reloader = Reloader(served, self.registry, self.access, self.published.append)
 
-    def look(self, *, asked: bool = False) -> None:
-        self.reloader.look(asked=asked)
+    def look(self, *, requested: bool = False) -> None:
+        self.reloader.look(requested=requested)
 
     def opens(self, secret: str) -> bool:
         return self.reloader.served.access.find(secret) is not None
@@ -72,10 +72,10 @@ def test_what_devices_report_now_must_still_count(text: str, named: str) -> None
 def test_a_registry_is_read_again_when_asked_and_only_then(files: Files) -> None:
     files.registry.write_text(REGISTRY_TEXT + ADDED)
     files.look()
-    assert files.told == []
-    files.look(asked=True)
-    assert [list(served.registry.metrics)[-1] for served in files.told] == ["tabs"]
-    assert files.reloader.served is files.told[-1]
+    assert files.published == []
+    files.look(requested=True)
+    assert [list(served.registry.metrics)[-1] for served in files.published] == ["tabs"]
+    assert files.reloader.served is files.published[-1]
 
 
 @pytest.mark.parametrize("text", [REGISTRY_TEXT.partition("[metric.old]")[0], "schema = 2", None])
@@ -86,7 +86,7 @@ def test_a_registry_that_cannot_be_used_changes_nothing_and_says_why(
         files.registry.unlink()
     else:
         files.registry.write_text(text)
-    files.look(asked=True)
+    files.look(requested=True)
     assert set(files.reloader.served.registry.metrics) == set(REGISTRY.metrics)
     assert caplog.text.count("the registry that is served stays as it is") == 1
 
@@ -99,7 +99,7 @@ def test_keys_change_with_their_file(files: Files) -> None:
     files.look()
     assert (files.opens("old-secret"), files.opens("new-secret")) == (False, True)
     files.look()
-    assert len(files.told) == 2
+    assert len(files.published) == 2
 
 
 def test_keys_change_when_another_file_takes_the_place_of_theirs(files: Files, tmp_path: Path) -> None:
@@ -130,12 +130,12 @@ def test_broken_keys_leave_the_old_ones_in_force_and_are_named_once(
 
 
 @pytest.mark.parametrize("text", [READER, OPEN + READER])
-@pytest.mark.parametrize("asked", [False, True])
+@pytest.mark.parametrize("requested", [False, True])
 def test_keys_that_are_taken_out_never_open_uploads_while_the_collector_runs(
-    files: Files, caplog: pytest.LogCaptureFixture, text: str, *, asked: bool
+    files: Files, caplog: pytest.LogCaptureFixture, text: str, *, requested: bool
 ) -> None:
     files.access.write_text(text)
-    files.look(asked=asked)
+    files.look(requested=requested)
     assert not files.reloader.served.access.uploads_are_open
     assert files.opens("old-secret")
     assert 'uploads = "keys"' in caplog.text
@@ -150,7 +150,7 @@ def test_the_last_key_for_uploads_may_go_where_the_file_keeps_them_closed(files:
 
 def test_open_uploads_stay_open_when_other_keys_change_and_may_be_closed(files: Files) -> None:
     access = Access.parse(OPEN + READER)
-    files.reloader = Reloader(Served(REGISTRY, access), files.registry, files.access, files.told.append)
+    files.reloader = Reloader(Served(REGISTRY, access), files.registry, files.access, files.published.append)
     files.access.write_text(OPEN + READER + key_entry("edge", "relay", "relay-secret"))
     files.look()
     assert (files.opens("relay-secret"), files.reloader.served.access.uploads_are_open) == (True, True)
@@ -165,18 +165,18 @@ def test_what_could_not_be_told_is_told_the_next_time(files: Files, monkeypatch:
 
     files.access.write_text(NEW_KEY)
     with monkeypatch.context() as patched:
-        patched.setattr(files.reloader, "_tell", fail)
+        patched.setattr(files.reloader, "_publish", fail)
         with pytest.raises(OSError, match="no space"):
             files.look()
     files.look()
-    assert [served.access.find("new-secret") is not None for served in files.told] == [True]
+    assert [served.access.find("new-secret") is not None for served in files.published] == [True]
 
 
 def test_a_collector_without_a_file_of_keys_keeps_its_token(files: Files) -> None:
     served = Served(REGISTRY, Access.of_token("token"))
     files.registry.write_text(REGISTRY_TEXT + ADDED)
-    reloader = Reloader(served, files.registry, None, files.told.append)
-    reloader.look(asked=True)
+    reloader = Reloader(served, files.registry, None, files.published.append)
+    reloader.look(requested=True)
     assert reloader.served.access is served.access
     assert "tabs" in reloader.served.registry.metrics
 
@@ -184,14 +184,14 @@ def test_a_collector_without_a_file_of_keys_keeps_its_token(files: Files) -> Non
 def test_a_look_that_fails_is_made_again_by_the_thread(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[bool] = []
 
-    def look(*, asked: bool) -> None:
-        looks.append(asked)
+    def look(*, requested: bool) -> None:
+        looks.append(requested)
         if len(looks) == 1:
             raise OSError("no space")
 
     monkeypatch.setattr(reload, "LOOK_S", 0.01)
     monkeypatch.setattr(files.reloader, "look", look)
-    files.reloader.ask()
+    files.reloader.request()
     files.reloader.start()
     try:
         wait_until(lambda: len(looks) > 2, what="more looks")

@@ -18,15 +18,15 @@ from collector.monitoring.counters import (
     REPORTS,
     STORE_ERRORS,
     UPLOADS,
-    Counters,
     Totals,
+    WorkerCounters,
     new_sheet,
 )
 from collector.monitoring.sheet import Sheet
-from collector.store.port import Counted
+from collector.store.port import CountedUpload
 from tests.support.services.processes import START_DEADLINE_S
 
-COUNTED = Counted(Verdict(3, ((1, Refusal.WINDOW_CLOSED),)), is_duplicate=False)
+COUNTED = CountedUpload(Verdict(3, ((1, Refusal.WINDOW_CLOSED),)), is_duplicate=False)
 AGAIN = COUNTED._replace(is_duplicate=True)
 
 
@@ -36,12 +36,12 @@ def sheet() -> Sheet:
 
 
 def everything(totals: Totals) -> dict[tuple[str, str], int]:
-    found = {(name, label): totals.of(name, label) for name, labels in LABELS.items() for label in labels}
-    return {counter: amount for counter, amount in found.items() if amount}
+    amounts = {(name, label): totals.of(name, label) for name, labels in LABELS.items() for label in labels}
+    return {counter: amount for counter, amount in amounts.items() if amount}
 
 
 def test_an_upload_is_counted_with_its_reports_and_one_that_comes_again_without(sheet: Sheet) -> None:
-    counters = Counters(sheet)
+    counters = WorkerCounters(sheet)
     for counted in (COUNTED, AGAIN, COUNTED):
         counters.add_counted(counted)
     assert everything(Totals(sheet)) == {
@@ -54,14 +54,14 @@ def test_an_upload_is_counted_with_its_reports_and_one_that_comes_again_without(
 
 @pytest.mark.parametrize(("name", "label"), [(name, label) for name, labels in LABELS.items() for label in labels])
 def test_every_counter_has_a_cell_of_its_own(name: str, label: str, sheet: Sheet) -> None:
-    Counters(sheet).add(name, label, 7)
+    WorkerCounters(sheet).add(name, label, 7)
     assert everything(Totals(sheet)) == {(name, label): 7}
     assert all(not any(Totals(sheet).latency(operation)[0]) for operation in OPERATION_NAMES)
 
 
 @pytest.mark.parametrize("operation", OPERATION_NAMES)
 def test_a_request_is_counted_in_its_bucket(operation: str, sheet: Sheet) -> None:
-    counters = Counters(sheet)
+    counters = WorkerCounters(sheet)
     for place, bound in enumerate(BUCKETS_S):
         for _ in range(place):
             counters.observe(operation, round(bound * 1e9))
@@ -75,12 +75,12 @@ def test_a_request_is_counted_in_its_bucket(operation: str, sheet: Sheet) -> Non
 
 
 def test_an_unknown_operation_is_another_one(sheet: Sheet) -> None:
-    Counters(sheet).observe("no such operation", 1)
+    WorkerCounters(sheet).observe("no such operation", 1)
     assert sum(Totals(sheet).latency(OTHER)[0]) == 1
 
 
 class Worker:
-    """Another process that counts until it is told to end, or killed."""
+    """Another process, which counts until it is ended or killed."""
 
     def __init__(self, sheet: Sheet) -> None:
         context = multiprocessing.get_context("spawn")
@@ -96,7 +96,7 @@ class Worker:
 
 
 def _count_apart(sheet: Sheet, line: Connection) -> None:
-    counters = Counters(sheet)
+    counters = WorkerCounters(sheet)
     counters.add(STORE_ERRORS)
     line.send("counted")
     line.recv()
@@ -112,12 +112,12 @@ def test_processes_that_live_count_apart_and_one_that_was_killed_is_taken_over(s
     assert Totals(sheet).of(STORE_ERRORS) == 3
     for worker in (other, another):
         worker.end()
-    Counters(sheet).add(STORE_ERRORS)
+    WorkerCounters(sheet).add(STORE_ERRORS)
     assert (len(list(sheet.rows())), Totals(sheet).of(STORE_ERRORS)) == (2, 4)
 
 
 def test_threads_lose_no_count(sheet: Sheet) -> None:
-    counters = Counters(sheet)
+    counters = WorkerCounters(sheet)
 
     def count() -> None:
         for _ in range(5000):
@@ -134,14 +134,14 @@ def test_threads_lose_no_count(sheet: Sheet) -> None:
 def test_without_a_sheet_or_room_on_it_it_counts_in_memory_alone(
     sheet: Sheet, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Counters().add_counted(COUNTED)
+    WorkerCounters().add_counted(COUNTED)
     assert caplog.text == ""
 
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("os.pwrite", full)
-    Counters(sheet).add_counted(COUNTED)
+    WorkerCounters(sheet).add_counted(COUNTED)
     assert "missing from the metrics" in caplog.text
     assert everything(Totals(sheet)) == {}
 
@@ -149,5 +149,5 @@ def test_without_a_sheet_or_room_on_it_it_counts_in_memory_alone(
 def test_a_sheet_that_was_not_finished_counts_nothing_and_is_gone_on_with(sheet: Sheet) -> None:
     os.pwrite(sheet._descriptor, bytes(17), 0)
     assert everything(Totals(sheet)) == {}
-    Counters(sheet).add(STORE_ERRORS)
+    WorkerCounters(sheet).add(STORE_ERRORS)
     assert Totals(sheet).of(STORE_ERRORS) == 1

@@ -11,8 +11,8 @@ import pytest
 from client_sdk.protocol import MAX_UPLOAD_BYTES, Upload, Verdict
 from collector import create_app
 from collector.access import Access
-from collector.api.batch import Answered, LineProblem, decode_batch, encode_answers
-from collector.live.state import Live, Served
+from collector.api.batch import LineProblem, UploadVerdict, decode_batch, encode_answers
+from collector.live.state import Served
 from collector.relay.app import RelayApp, Room
 from collector.relay.arrivals import Arrivals
 from collector.relay.forward import CollectorUnavailableError
@@ -23,18 +23,18 @@ from tests.support.services.memory_store import MemoryStore
 JSON = {"content-type": "application/json"}
 
 
-class Answer(NamedTuple):
+class RelayResponse(NamedTuple):
     status: int
     headers: dict[str, str]
     body: bytes
 
 
 class Collector:
-    """Counts everything, unless it is told otherwise, and keeps what it was sent."""
+    """Counts everything by default, and records what it was sent."""
 
-    def __init__(self, answer: Callable[[Upload], Answered | LineProblem] | None = None) -> None:
+    def __init__(self, answer: Callable[[Upload], UploadVerdict | LineProblem] | None = None) -> None:
         self.sent: list[bytes] = []
-        self._answer = answer or (lambda sent: Answered(sent.id, Verdict(len(sent.reports))))
+        self._answer = answer or (lambda sent: UploadVerdict(sent.id, Verdict(len(sent.reports))))
 
     def post(self, body: bytes) -> bytes:
         self.sent.append(body)
@@ -55,8 +55,8 @@ async def ask(
     headers: dict[str, str] | None = None,
     method: str = "POST",
     path: str = "/v1/reports",
-) -> Answer:
-    """Send a request, whose body may be given as the events of a server, and return the answer."""
+) -> RelayResponse:
+    """Send a request and return the answer. The body may be a list of server events."""
     events = [{"type": "http.request", "body": body}] if isinstance(body, bytes) else list(body)
     sent: list[dict[str, Any]] = []
 
@@ -71,16 +71,16 @@ async def ask(
     named = [(name.encode(), value.encode()) for name, value in (JSON if headers is None else headers).items()]
     await app({"method": method, "path": path, "headers": named}, receive, send)
     start, content = sent
-    found = {name.decode(): value.decode() for name, value in start["headers"]}
-    return Answer(start["status"], found, content["body"])
+    headers = {name.decode(): value.decode() for name, value in start["headers"]}
+    return RelayResponse(start["status"], headers, content["body"])
 
 
-def asked(app: RelayApp, *arguments: Any, **options: Any) -> Answer:
+def answer_of(app: RelayApp, *arguments: Any, **options: Any) -> RelayResponse:
     return asyncio.run(ask(app, *arguments, **options))
 
 
 def test_a_device_gets_the_collectors_own_verdict() -> None:
-    answer = asked(relay(Collector()), upload(report(), report("os")).encode())
+    answer = answer_of(relay(Collector()), upload(report(), report("os")).encode())
     assert (answer.status, answer.headers["content-type"]) == (HTTPStatus.OK, "application/json")
     assert json.loads(answer.body) == {"accepted": 2, "refused": []}
     assert answer.headers["x-content-type-options"] == "nosniff"
@@ -93,7 +93,7 @@ def test_only_the_upload_is_sent_on_as_if_all_devices_wrote_alike() -> None:
     odd = json.dumps(dict(reversed(document.items())), indent=3).replace('"os"', '"\\u006fs"').encode() + b" \n\t"
     canaries = {"user-agent": "CANARY", "x-forwarded-for": "CANARY", "authorization": "CANARY", "cookie": "CANARY"}
     collector = Collector()
-    assert asked(relay(collector), odd, JSON | canaries).status == HTTPStatus.OK
+    assert answer_of(relay(collector), odd, JSON | canaries).status == HTTPStatus.OK
     assert collector.sent == [sent.encode() + b"\n"]
 
 
@@ -119,11 +119,11 @@ HEADERS = [
 @pytest.mark.parametrize("headers", HEADERS)
 def test_a_device_is_answered_as_by_the_collector_whatever_it_sends(headers: dict[str, str]) -> None:
     client = create_app(
-        Live(Served(REGISTRY, Access.of_token("read"))), MemoryStore(), clock=lambda: NOON
+        lambda: Served(REGISTRY, Access.of_token("read")), MemoryStore(), clock=lambda: NOON
     ).test_client()
     for body in BODIES:
         direct = client.post("/v1/reports", data=body, headers=headers)
-        through = asked(relay(Collector()), body, headers)
+        through = answer_of(relay(Collector()), body, headers)
         assert (through.status, through.headers["content-type"]) == (direct.status_code, direct.content_type)
         assert through.body == direct.get_data()
         assert b"SECRETVALUE" not in through.body
@@ -133,11 +133,13 @@ def test_a_body_may_come_in_pieces() -> None:
     body = upload().encode()
     pieces = [{"type": "http.request", "body": body[at : at + 7], "more_body": True} for at in range(0, len(body), 7)]
     end = {"type": "http.request"}
-    assert asked(relay(Collector()), [*pieces, end], JSON | {"content-length": str(len(body))}).status == HTTPStatus.OK
+    assert (
+        answer_of(relay(Collector()), [*pieces, end], JSON | {"content-length": str(len(body))}).status == HTTPStatus.OK
+    )
 
 
 BEGUN = {"type": "http.request", "body": upload().encode(), "more_body": True}
-"""What looks like a whole upload, and is not said to be."""
+"""Requests that look like a complete upload, but are not announced as one."""
 
 
 @pytest.mark.parametrize(
@@ -150,25 +152,25 @@ BEGUN = {"type": "http.request", "body": upload().encode(), "more_body": True}
 )
 def test_half_a_body_is_none(events: list[dict[str, Any]], length: dict[str, str]) -> None:
     collector = Collector()
-    answer = asked(relay(collector), events, JSON | length)
+    answer = answer_of(relay(collector), events, JSON | length)
     assert json.loads(answer.body)["code"] == "body_incomplete"
     assert collector.sent == []
 
 
 def test_a_body_that_is_announced_too_large_is_not_read() -> None:
-    answer = asked(relay(Collector()), [], JSON | {"content-length": str(MAX_UPLOAD_BYTES + 1)})
+    answer = answer_of(relay(Collector()), [], JSON | {"content-length": str(MAX_UPLOAD_BYTES + 1)})
     assert (answer.status, json.loads(answer.body)["code"]) == (413, "body_too_large")
 
 
 def test_a_body_that_does_not_come_is_waited_for_only_so_long() -> None:
-    answer = asked(relay(Collector(), arrivals=Arrivals(deadline_s=0.01)), [])
+    answer = answer_of(relay(Collector(), arrivals=Arrivals(deadline_s=0.01)), [])
     assert (answer.status, json.loads(answer.body)["code"]) == (408, "body_too_slow")
 
 
 def test_what_is_only_announced_takes_no_room_and_of_too_many_the_slowest_is_waited_for_no_longer() -> None:
-    app = relay(Collector(), Room(1, len(upload().encode())), Arrivals(most=3))
+    app = relay(Collector(), Room(1, len(upload().encode())), Arrivals(max_bodies=3))
 
-    async def crowd() -> list[Answer]:
+    async def crowd() -> list[RelayResponse]:
         idle = [asyncio.create_task(ask(app, [], ANNOUNCED)) for _ in range(5)]
         await asyncio.sleep(0)  # until all of them wait
         honest = [await ask(app, upload().encode()) for _ in range(10)]
@@ -184,14 +186,14 @@ def test_what_is_only_announced_takes_no_room_and_of_too_many_the_slowest_is_wai
 def test_a_whole_upload_takes_the_room_of_what_is_sent_on_and_not_of_how_it_was_written() -> None:
     sent = upload()
     app = relay(Collector(), Room(1, len(sent.encode())))
-    assert asked(app, sent.encode().ljust(MAX_UPLOAD_BYTES)).status == HTTPStatus.OK
+    assert answer_of(app, sent.encode().ljust(MAX_UPLOAD_BYTES)).status == HTTPStatus.OK
 
 
 @pytest.mark.parametrize("room", [Room(2), Room(10, 2 * len(upload().encode()))])
 def test_beyond_its_room_the_relay_asks_to_come_again_and_has_room_when_the_others_are_answered(room: Room) -> None:
     app = relay(Collector(), room)
 
-    async def crowd() -> list[Answer]:
+    async def crowd() -> list[RelayResponse]:
         asking = (ask(app, upload().encode()) for _ in range(3))
         return await asyncio.gather(*asking)
 
@@ -199,23 +201,23 @@ def test_beyond_its_room_the_relay_asks_to_come_again_and_has_room_when_the_othe
     assert [answer.status for answer in taken] == [HTTPStatus.OK] * 2
     assert (refused.status, json.loads(refused.body)["code"]) == (503, "relay_full")
     assert int(refused.headers["retry-after"]) > 0
-    assert asked(app, b"{").status == HTTPStatus.BAD_REQUEST
+    assert answer_of(app, b"{").status == HTTPStatus.BAD_REQUEST
     assert [answer.status for answer in asyncio.run(crowd())] == [200, 200, 503]
 
 
 def test_while_the_relay_is_full_it_is_not_ready_but_lives() -> None:
     app = relay(Collector(), Room(0))
-    assert asked(app, method="GET", path="/readyz").status == HTTPStatus.SERVICE_UNAVAILABLE
-    assert asked(app, method="GET", path="/healthz").status == HTTPStatus.OK
-    assert asked(relay(Collector()), method="GET", path="/readyz").status == HTTPStatus.OK
+    assert answer_of(app, method="GET", path="/readyz").status == HTTPStatus.SERVICE_UNAVAILABLE
+    assert answer_of(app, method="GET", path="/healthz").status == HTTPStatus.OK
+    assert answer_of(relay(Collector()), method="GET", path="/readyz").status == HTTPStatus.OK
 
 
-def unavailable(_: Upload) -> Answered:
+def unavailable(_: Upload) -> UploadVerdict:
     raise CollectorUnavailableError("down for the test")
 
 
 def test_while_the_collector_is_down_devices_are_asked_to_come_again() -> None:
-    answer = asked(relay(Collector(unavailable)), upload().encode())
+    answer = answer_of(relay(Collector(unavailable)), upload().encode())
     assert (answer.status, json.loads(answer.body)["code"]) == (503, "collector_unavailable")
     assert int(answer.headers["retry-after"]) > 0
 
@@ -225,7 +227,7 @@ def test_while_the_collector_is_down_devices_are_asked_to_come_again() -> None:
     [(503, "store_unavailable", True), (429, "quota_exceeded", True), (400, "code_of_another_version", False)],
 )
 def test_what_the_collector_says_of_one_upload_is_said_to_its_device(status: int, code: str, *, waits: bool) -> None:
-    answer = asked(
+    answer = answer_of(
         relay(Collector(lambda _: LineProblem(1, HTTPStatus(status), code, "what to do"))), upload().encode()
     )
     assert answer.status == status
@@ -245,7 +247,7 @@ def test_what_the_collector_says_of_one_upload_is_said_to_its_device(status: int
     ],
 )
 def test_nothing_else_is_served(method: str, path: str, status: int) -> None:
-    answer = asked(relay(Collector()), method=method, path=path)
+    answer = answer_of(relay(Collector()), method=method, path=path)
     assert (answer.status, json.loads(answer.body)["status"]) == (status, status)
     assert ("allow" in answer.headers) is (status == 405)
 
@@ -253,7 +255,7 @@ def test_nothing_else_is_served(method: str, path: str, status: int) -> None:
 def test_a_bug_gets_a_problem_and_no_trace_of_the_request(caplog: pytest.LogCaptureFixture) -> None:
     mixer = Mixer(Collector().post, gather_s=1.0, uniform=lambda low, _: low / 0, permute=lambda n: list(range(n)))
     app = RelayApp(mixer, Room(1))
-    answer = asked(app, upload().encode(), JSON | {"user-agent": "CANARY"})
+    answer = answer_of(app, upload().encode(), JSON | {"user-agent": "CANARY"})
     assert json.loads(answer.body)["code"] == "internal_error"
     assert "ZeroDivisionError" in caplog.text
     assert "CANARY" not in caplog.text

@@ -14,7 +14,7 @@ TO = ("--to", "https://telemetry.example.com")
 
 
 @pytest.mark.parametrize(
-    ("options", "environment", "said"),
+    ("options", "environment", "message"),
     [
         (TO, {}, "a relay needs a key: set HEARSAY_RELAY_KEY"),
         (TO, {"HEARSAY_RELAY_KEY": "two words"}, "the relay key must be printable ASCII without blanks"),
@@ -27,26 +27,26 @@ TO = ("--to", "https://telemetry.example.com")
     ],
 )
 def test_what_is_wrong_is_said_for_people_and_no_secret_is_shown(
-    options: tuple[str, ...], environment: dict[str, str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: tuple[str, ...], environment: dict[str, str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("key").write_text("secret-3-of-the-tests\n", encoding="utf-8")
     result = CliRunner(env=environment).invoke(cli, ["relay", *options])
     assert result.exit_code == 1
-    assert said in result.stderr
+    assert message in result.stderr
     assert "secret-" not in result.output
 
 
 def allowed_files(monkeypatch: pytest.MonkeyPatch, soft: int, hard: int) -> list[tuple[int, int]]:
-    """Pretend that the system allows so many open files; return the list of what is asked for."""
-    asked: list[tuple[int, int]] = []
+    """Pretend that the system has these limits of open files; return the limits that are set."""
+    limits_set: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
-    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: asked.append(limits))
-    return asked
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: limits_set.append(limits))
+    return limits_set
 
 
 @pytest.mark.parametrize(
-    ("soft", "hard", "asked"),
+    ("soft", "hard", "limits_set"),
     [
         (1024, 5000, [(4000, 5000)]),
         (1024, resource.RLIM_INFINITY, [(4000, resource.RLIM_INFINITY)]),
@@ -55,11 +55,11 @@ def allowed_files(monkeypatch: pytest.MonkeyPatch, soft: int, hard: int) -> list
     ],
 )
 def test_as_many_files_are_allowed_as_connections_need(
-    soft: int, hard: int, asked: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+    soft: int, hard: int, limits_set: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = allowed_files(monkeypatch, soft, hard)
+    limits = allowed_files(monkeypatch, soft, hard)
     serve._allow_files(4000)
-    assert found == asked
+    assert limits == limits_set
 
 
 def test_where_the_system_allows_too_few_files_it_is_said_by_how_many(monkeypatch: pytest.MonkeyPatch) -> None:

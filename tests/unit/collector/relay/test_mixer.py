@@ -8,21 +8,29 @@ from http import HTTPStatus
 import pytest
 
 from client_sdk.protocol import Upload, Verdict
-from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS, Answered, LineProblem, decode_batch, encode_answers
+from collector.api.batch import (
+    MAX_BULK_BYTES,
+    MAX_BULK_UPLOADS,
+    LineAnswer,
+    LineProblem,
+    UploadVerdict,
+    decode_batch,
+    encode_answers,
+)
 from collector.relay import mixer
 from collector.relay.forward import CollectorUnavailableError
-from collector.relay.mixer import LineAnswer, Mixer
+from collector.relay.mixer import Mixer
 from tests.support.services.collecting import report, upload
 
 
 def accept(body: bytes) -> bytes:
-    """Answer as a collector that counts everything."""
+    """Answer like a collector that counts everything."""
     uploads = [line for line in decode_batch(body) if isinstance(line, Upload)]
-    return encode_answers([Answered(sent.id, Verdict(len(sent.reports))) for sent in uploads])
+    return encode_answers([UploadVerdict(sent.id, Verdict(len(sent.reports))) for sent in uploads])
 
 
 class Collector:
-    """Answers batches in turn as it is told, the last way for ever, and keeps them."""
+    """Answers batches in the given ways in turn, repeating the last one, and records them."""
 
     def __init__(self, *ways: Callable[[bytes], bytes]) -> None:
         self.batches: list[bytes] = []
@@ -46,15 +54,15 @@ async def deliver(mixing: Mixer, *uploads: Upload) -> list[LineAnswer | BaseExce
     return await asyncio.gather(*(mixing.deliver(sent.id, sent.encode()) for sent in uploads), return_exceptions=True)
 
 
-def answered(sent: Upload) -> Answered:
-    return Answered(sent.id, Verdict(len(sent.reports)))
+def answered(sent: Upload) -> UploadVerdict:
+    return UploadVerdict(sent.id, Verdict(len(sent.reports)))
 
 
 def test_uploads_that_come_together_leave_in_one_batch_in_another_order_and_each_gets_its_own_verdict() -> None:
     collector = Collector(accept)
-    one, other = upload(report()), upload(report(), report("os"))
-    assert asyncio.run(deliver(mixing(collector), one, other)) == [answered(one), answered(other)]
-    assert collector.batches == [other.encode() + b"\n" + one.encode() + b"\n"]
+    first, second = upload(report()), upload(report(), report("os"))
+    assert asyncio.run(deliver(mixing(collector), first, second)) == [answered(first), answered(second)]
+    assert collector.batches == [second.encode() + b"\n" + first.encode() + b"\n"]
 
 
 def test_a_batch_that_is_full_leaves_at_once() -> None:
@@ -81,9 +89,9 @@ def test_a_device_that_sends_an_upload_again_while_it_is_held_gets_the_same_answ
 
 def test_an_upload_that_the_collector_cannot_count_now_does_not_take_the_others_with_it() -> None:
     problem = LineProblem(1, HTTPStatus.SERVICE_UNAVAILABLE, "store_unavailable", "later")
-    one, other = upload(), upload()
-    collector = Collector(lambda _: encode_answers([problem, answered(one)]))
-    assert asyncio.run(deliver(mixing(collector), one, other)) == [answered(one), problem]
+    first, second = upload(), upload()
+    collector = Collector(lambda _: encode_answers([problem, answered(first)]))
+    assert asyncio.run(deliver(mixing(collector), first, second)) == [answered(first), problem]
 
 
 def fail(_: bytes) -> bytes:
@@ -103,7 +111,7 @@ def fail(_: bytes) -> bytes:
 )
 def test_an_answer_that_is_none_to_what_was_sent_is_guessed_for_nobody(answer: Callable[[bytes], bytes]) -> None:
     answers = asyncio.run(deliver(mixing(Collector(answer)), upload(), upload()))
-    assert [type(one) for one in answers] == [CollectorUnavailableError] * 2
+    assert [type(answer) for answer in answers] == [CollectorUnavailableError] * 2
 
 
 def test_the_collectors_failing_is_logged_once_a_row_for_a_line_each_would_tell_when_uploads_came(

@@ -1,4 +1,4 @@
-"""The way to a store's server, on real sockets of each kind: whole answers or an error, and never another's."""
+"""Connections over real sockets of each kind: the right and complete answer, or an error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PATIENT_S = 30.0
 IMPATIENT_S = 0.1
 
 LARGE = b"x" * 8_000_000
-"""More than sockets hold, of whatever kind."""
+"""More than a socket of any kind holds."""
 
 NO_LINGER = struct.pack("ii", 1, 0)
 """The other end sees a reset, not an orderly end."""
@@ -50,14 +50,14 @@ def authority() -> trustme.CA:
 
 @pytest.fixture
 def aside() -> Iterator[ThreadPoolExecutor]:
-    """A thread for what a server does meanwhile."""
+    """A thread for what the server does meanwhile."""
     with ThreadPoolExecutor(1) as pool:
         yield pool
 
 
 @pytest.fixture(params=["unix", "tcp", "tls"])
 def connect(request: pytest.FixtureRequest, authority: trustme.CA, aside: ThreadPoolExecutor) -> Iterator[Connect]:
-    """Return what connects with a time limit."""
+    """Return a function that connects with a time limit."""
     opened: list[Ends] = []
 
     def connected(timeout_s: float) -> Ends:
@@ -79,7 +79,7 @@ def connect(request: pytest.FixtureRequest, authority: trustme.CA, aside: Thread
 
 @pytest.fixture
 def alarm() -> Iterator[Alarm]:
-    """Have something done by a signal, soon."""
+    """Return a function that calls another from a signal handler, soon."""
 
     def set_alarm(act: Callable[[], object]) -> None:
         signal.signal(signal.SIGALRM, lambda *_: act())
@@ -115,7 +115,7 @@ def read(server: socket.socket, size: int) -> bytes:
 
 
 def require_closed(ends: Ends) -> None:
-    """Fail unless the server sees the end, and nothing can be asked or read any more."""
+    """Fail unless the server sees the end, and sending and reading fail."""
     with pytest.raises(RedisConnectionError):
         ends.ours.receive()
     with pytest.raises(RedisConnectionError):

@@ -1,4 +1,4 @@
-"""How much memory a store may use, how full it is, and who is told."""
+"""How much memory a store may use, how full it is, and what is logged."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def test_the_fullest_server_counts_and_is_told_of_once_until_there_is_room(caplo
         assert watch() == seen[-1]
         now[0] += LOOK_INTERVAL_S
     assert seen == [memory(part).part for part in parts]
-    told = [record.event for record in caplog.records]  # type: ignore[attr-defined] # as log_lines adds it
-    assert told == [Event.STORE_NEARLY_FULL, Event.STORE_HAS_ROOM, Event.STORE_NEARLY_FULL]
+    events = [record.event for record in caplog.records]  # type: ignore[attr-defined] # as log_lines adds it
+    assert events == [Event.STORE_NEARLY_FULL, Event.STORE_HAS_ROOM, Event.STORE_NEARLY_FULL]
     assert "uploads get a 503" in caplog.records[0].getMessage()
 
 

@@ -12,12 +12,12 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.durability import ON_DISK
 from collector.errors import StoreUnavailableError
-from collector.store.reading import Reading
 from collector.servers.command import Request
 from collector.servers.connection import Connection
 from collector.servers.connections import AVOIDED_S, Connections
 from collector.servers.router import ROUNDS, Router
 from collector.servers.server import Address
+from collector.store.reading import Reading
 
 A, B, C = ("a", 1), ("b", 2), ("c", 3)
 
@@ -25,7 +25,7 @@ Answers = Callable[[list[bytes]], Any]
 
 
 class Wire(Connection):
-    """A connection to a server that answers as a test says; an answer that is an error is raised."""
+    """A connection to a server whose answers the test chooses; errors are raised."""
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
@@ -48,7 +48,7 @@ class Wire(Connection):
 
 
 class Wires(Connections):
-    """Connections to servers that answer as a test says; a server that is none refuses."""
+    """Connections to servers whose answers the test chooses; other servers refuse."""
 
     def __init__(self, servers: dict[Address, Answers]) -> None:
         super().__init__("redis://127.0.0.1:1", ON_DISK, is_cluster=True)
@@ -67,23 +67,23 @@ class Wires(Connections):
 
 @pytest.fixture(autouse=True)
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The pauses that were made, in no time."""
-    made: list[float] = []
-    monkeypatch.setattr(time, "sleep", made.append)
-    return made
+    """The pauses that were requested; none takes time."""
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    return slept
 
 
 def says(*answers: Any) -> Answers:
-    """Answer in turn; the last answer for ever."""
+    """Answer in turn, and repeat the last answer."""
     left = list(answers)
     return lambda _: left.pop(0) if len(left) > 1 else left[0]
 
 
 def routed(servers: dict[Address, Answers], copies: int = 0) -> tuple[Router, Wires]:
     wires = Wires(servers)
-    made = Router(wires, copies)
-    made.learn((A, B, C))
-    return made, wires
+    router = Router(wires, copies)
+    router.learn((A, B, C))
+    return router, wires
 
 
 def get(tag: str = "x") -> Request:
@@ -95,15 +95,15 @@ def kinds(answers: list[Any]) -> list[Any]:
 
 
 def test_a_redirection_is_followed_and_remembered() -> None:
-    asked: list[Address] = []
+    visited: list[Address] = []
 
     def moved(_: list[bytes]) -> Any:
-        asked.append(A)
+        visited.append(A)
         return MovedError("7 b:2")
 
     ours, _ = routed({A: moved, B: says(b"there")})
     assert [ours.ask(get()), ours.ask(get()), ours.ask_all([get()])] == [b"there", b"there", [b"there"]]
-    assert asked == [A]
+    assert visited == [A]
 
 
 def test_a_slot_on_its_way_is_asked_for_where_it_goes_and_its_home_is_not_forgotten() -> None:
@@ -223,8 +223,8 @@ def test_an_error_of_one_command_is_its_own() -> None:
 
 
 def waits(*copies: list[int]) -> Answers:
-    told: Iterator[list[int]] = iter(copies)
-    return lambda command: next(told, [1, 0]) if command[0] == b"WAITAOF" else b"counted"
+    acknowledgements: Iterator[list[int]] = iter(copies)
+    return lambda command: next(acknowledgements, [1, 0]) if command[0] == b"WAITAOF" else b"counted"
 
 
 def test_an_answer_waits_for_its_copies() -> None:

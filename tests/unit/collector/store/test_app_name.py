@@ -1,4 +1,4 @@
-"""Whose a store is: it is not served under another app's registry without a word."""
+"""Which app a store belongs to: it is not silently served under another app's registry."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 import redis
 
 from client_sdk.protocol import Registry, RegistryError
-from collector.check.store import Level, check_store
+from collector.check.result import Level
+from collector.check.store import check_store
 from collector.durability import ON_DISK
 from collector.errors import ConfigError
 from collector.live.reload import require_additive
@@ -38,30 +39,30 @@ def store(request: pytest.FixtureRequest, embedded_url: str) -> Iterator[RedisSt
 
 
 def test_a_store_is_the_first_apps_until_it_is_renamed_on_purpose(store: RedisStore) -> None:
-    assert app_of(store) is None
+    assert app_of(store.handle) is None
     for _ in range(2):
-        agree_on_app(store, REGISTRY.app)
+        agree_on_app(store.handle, REGISTRY.app)
     with pytest.raises(ConfigError, match=r"that of the app acme-notes, and the registry of acme-mail.*--rename-app"):
-        agree_on_app(store, OTHER.app)
-    assert app_of(store) == REGISTRY.app
-    agree_on_app(store, OTHER.app, renames=True)
-    agree_on_app(store, OTHER.app)
+        agree_on_app(store.handle, OTHER.app)
+    assert app_of(store.handle) == REGISTRY.app
+    agree_on_app(store.handle, OTHER.app, renames=True)
+    agree_on_app(store.handle, OTHER.app)
     with pytest.raises(ConfigError, match="that of the app acme-mail"):
-        agree_on_app(store, REGISTRY.app)
+        agree_on_app(store.handle, REGISTRY.app)
 
 
 def test_a_store_of_before_names_were_kept_takes_the_first(store: RedisStore) -> None:
-    agree_on_app(store, REGISTRY.app)
-    store.tell("HDEL", keys.STORE, APP_FIELD)
-    agree_on_app(store, OTHER.app)
-    assert app_of(store) == OTHER.app
+    agree_on_app(store.handle, REGISTRY.app)
+    store.handle.run_on_facts("HDEL", keys.STORE, APP_FIELD)
+    agree_on_app(store.handle, OTHER.app)
+    assert app_of(store.handle) == OTHER.app
 
 
 def test_a_check_says_that_a_store_is_another_apps(store: RedisStore) -> None:
-    agree_on_app(store, REGISTRY.app)
-    for registry, findings in ((REGISTRY, []), (OTHER, ["app"])):
-        found = check_store(store, ON_DISK, registry)
-        assert [finding.what for finding in found if finding.level is Level.FAILED] == findings
+    agree_on_app(store.handle, REGISTRY.app)
+    for registry, failed in ((REGISTRY, []), (OTHER, ["app"])):
+        results = check_store(store.handle, ON_DISK, registry)
+        assert [result.subject for result in results if result.level is Level.FAILED] == failed
 
 
 def test_the_name_does_not_change_while_a_collector_runs() -> None:

@@ -1,4 +1,4 @@
-"""What uploads leave in a real store: bounded by what they add to tallies, whatever else they hold."""
+"""What uploads leave in a real store is bounded by what they add to tallies."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import redis
 
 from client_sdk.protocol import MAX_REPORTS
 from collector.store.packed_verdict import MOST_BYTES
-from collector.store.port import Counted
+from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
 from tests.support.services.collecting import judged
 from tests.support.services.hostile_uploads import HONEST, HOSTILE, Kind
 
 UPLOADS = 1500
-"""Enough to fill buckets on two levels, and begin a third."""
+"""Enough to fill buckets on two levels and start a third."""
 
 ROUNDING_BYTES = 1
-"""How far two averages may lie apart by how full buckets happen to be."""
+"""How far two averages may differ because buckets are filled differently."""
 
 
 @pytest.fixture
@@ -29,12 +29,12 @@ def client(embedded_url: str) -> Iterator[Any]:
 
 
 def left_bytes(client: Any, store: RedisStore, kind: Kind) -> float:
-    """Return the bytes of all keys but tallies that uploads of a kind leave behind, by the upload."""
+    """Return the bytes, without tallies, that an upload of a kind leaves behind."""
     client.flushall()
     store.prepare()
     before = set(client.keys())
-    for outcome in store.count_all([judged(kind.made(number)) for number in range(UPLOADS)]):
-        assert isinstance(outcome, Counted)
+    for outcome in store.count_all([judged(kind.make(number)) for number in range(UPLOADS)]):
+        assert isinstance(outcome, CountedUpload)
         assert outcome.verdict.accepted == kind.counted
     left: int = sum(client.memory_usage(key, samples=0) for key in set(client.keys("{0}:seen:*")) - before)
     return left / UPLOADS

@@ -15,6 +15,7 @@ from collector.errors import ConfigError, StoreUnavailableError
 from collector.judge import Judgement
 from collector.store import keys
 from collector.store.count_script import BUCKET_ENTRIES
+from collector.store.grace import agree_on_grace
 from collector.store.redis_store import RedisStore
 from collector.store.schema import SCHEMA
 from tests.support.services.cluster import Cluster
@@ -104,14 +105,14 @@ def test_a_store_that_would_not_keep_what_it_acknowledges_is_refused(
 
 
 def test_the_grace_can_grow_only_while_no_window_is_open(store: RedisStore) -> None:
-    store.agree_on_grace(100)
-    store.agree_on_grace(200)
+    agree_on_grace(store, 100)
+    agree_on_grace(store, 200)
     store.count(judged(upload()))
-    store.agree_on_grace(50)
+    agree_on_grace(store, 50)
     with pytest.raises(ConfigError, match=f"from 50 seconds.*{TODAY}"):
-        store.agree_on_grace(51)
+        agree_on_grace(store, 51)
     store.close(Window.parse(TODAY))
-    store.agree_on_grace(51)
+    agree_on_grace(store, 51)
 
 
 def test_a_store_that_is_not_there_is_unavailable() -> None:
@@ -143,7 +144,7 @@ HOSTILE_IDS = {
     "alike but for their end": lambda number: f"{'5' * 16}{number:016x}",
     "one child a bucket": lambda number: f"{number * 8 % 0o77777777 << 104 | number:032x}",
 }
-"""Ids are chosen by whoever sends uploads."""
+"""The sender of an upload chooses its id."""
 
 
 @pytest.mark.parametrize("id_of", HOSTILE_IDS.values(), ids=HOSTILE_IDS)
@@ -226,19 +227,19 @@ def test_a_server_that_took_over_with_other_settings_is_not_acknowledged_from(st
         for _ in range(2):
             with pytest.raises(StoreUnavailableError, match=r"appendfsync always \(now everysec\)"):
                 store.count(judged(upload()))
-        assert [type(one) for one in store.count_all([judged(upload())] * 2)] == [StoreUnavailableError] * 2
+        assert [type(outcome) for outcome in store.count_all([judged(upload())] * 2)] == [StoreUnavailableError] * 2
     finally:
         client.config_set("appendfsync", "always")
     assert store.count(judged(upload())).verdict == Verdict(1)
 
 
 FULL = {"maxmemory": "1"}, {"min-replicas-to-write": "1"}
-REFUSES = "memory of the store is full|did not do as asked"
+REFUSES = "store's memory is full|returned an error"
 
 
 @contextlib.contextmanager
 def refusing_writes(client: Any, setting: dict[str, str]) -> Iterator[None]:
-    """Let a server refuse every write, and answer everything else."""
+    """Make a server refuse every write and answer everything else."""
     ((name, value),) = setting.items()
     client.config_set(name, value)
     try:
@@ -290,7 +291,7 @@ def test_a_cluster_is_ready_while_any_of_its_nodes_counts(cluster: Cluster) -> N
 
 def test_what_a_store_is_must_be_said_rightly(embedded_url: str, client: Any) -> None:
     assert client.ping()
-    with pytest.raises(ConfigError, match="leave out --cluster"):
+    with pytest.raises(ConfigError, match="omit --cluster"):
         RedisStore(embedded_url, is_cluster=True).prepare()
 
 
@@ -330,7 +331,7 @@ def test_the_files_of_all_nodes_are_rewritten_and_one_that_is_busy_is_asked_agai
     store = RedisStore(cluster.url, is_cluster=True)
     store.prepare()
     before = [node.client.info("persistence")["aof_rewrites"] for node in cluster.nodes]
-    logs = store.logs()
+    logs = store.handle.logs()
     wait_until(logs.rewrite_log, what="the last rewrite to begin")
     wait_until(
         lambda: all(
@@ -344,7 +345,7 @@ def test_the_files_of_all_nodes_are_rewritten_and_one_that_is_busy_is_asked_agai
 
 def test_the_append_only_file_is_rewritten_when_asked(store: RedisStore, client: Any) -> None:
     before = client.info("persistence")["aof_rewrites"]
-    logs = store.logs()
+    logs = store.handle.logs()
     wait_until(logs.rewrite_log, what="a rewrite to begin")
     wait_until(lambda: client.info("persistence")["aof_rewrites"] > before, what="the rewrite")
     assert not logs.log_rewrite_failed()
@@ -393,7 +394,7 @@ def test_a_thread_that_ends_closes_its_connections(store: RedisStore) -> None:
 
     def count() -> None:
         store.count(judged(upload()))
-        opened.extend(store._connections._own().values())
+        opened.extend(store.handle._connections._own().values())
 
     thread = Thread(target=count)
     thread.start()

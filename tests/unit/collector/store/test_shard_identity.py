@@ -32,8 +32,8 @@ def test_shards_get_the_name_of_a_store_of_which_not_all_had_it(
     [
         (NAMED, ["mine", None, None, "mine"], "the store has lost shards 1-2, with"),
         (NAMED, [None, None], "the store has lost shards 0-1, with"),
-        (NAMED, ["mine", "its", None], "another store's name is borne by shard 1:"),
-        (NEW, [None, "its"], "another store's name is borne by shard 1:"),
+        (NAMED, ["mine", "its", None], "another store's name is on shard 1:"),
+        (NEW, [None, "its"], "another store's name is on shard 1:"),
     ],
 )
 def test_a_store_that_lost_shards_is_refused_by_their_numbers_with_the_ways_out(

@@ -6,7 +6,7 @@ from client_sdk.protocol import GRACE_S, Window
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.monitoring.health import Health
 from collector.store.windows import close_due_windows
-from collector.upkeep.maintenance import RETRY_INTERVAL_S, REWRITE_INTERVAL_S, Maintenance, Seen
+from collector.upkeep.maintenance import RETRY_INTERVAL_S, REWRITE_INTERVAL_S, Maintenance, ServerState
 from tests.support.services.collecting import TODAY, judged, report, upload
 from tests.support.services.memory_store import MemoryStore
 from tests.support.services.processes import wait_until
@@ -102,21 +102,21 @@ def test_maintenance_goes_on_after_whatever_fails(caplog: pytest.LogCaptureFixtu
     failures = [OSError("the disk is full"), ConfigError("in use"), StoreUnavailableError("down")]
     log = Log()
 
-    def fail() -> Seen:
+    def fail() -> ServerState:
         if failures:
             raise failures.pop()
-        return Seen()
+        return ServerState()
 
     chores = Maintenance(used_store(), log, grace_s=GRACE_S, every_tick=fail)
     chores.start()
     wait_until(lambda: log.rewrites == 1, what="a rewrite after all failures")
     chores.stop()
-    assert [record.getMessage() for record in caplog.records] == ["maintenance waits: down"]
+    assert [record.getMessage() for record in caplog.records] == ["maintenance is suspended: down"]
 
 
 def test_a_store_that_is_refused_is_not_up() -> None:
-    def refuse() -> Seen:
-        raise ConfigError("a part of what was acknowledged is lost")
+    def refuse() -> ServerState:
+        raise ConfigError("part of what was acknowledged is lost")
 
     chores = Maintenance(used_store(), Log(), grace_s=GRACE_S, every_tick=refuse)
     chores.start()
@@ -137,7 +137,7 @@ def test_the_log_is_rewritten_although_windows_cannot_be_looked_after() -> None:
 
 
 def test_what_is_seen_of_the_servers_is_told() -> None:
-    seen = Seen(is_noted=False, memory_used=0.5)
+    seen = ServerState(is_noted=False, memory_used=0.5)
     chores = Maintenance(used_store(), Log(), grace_s=GRACE_S, every_tick=lambda: seen, clock=lambda: 0.0)
     chores.tick(0.0)
     assert chores.health == Health(is_up=True, is_noted=False, open_windows=2, closed_windows=0, memory_used=0.5)

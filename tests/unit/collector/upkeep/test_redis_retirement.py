@@ -1,4 +1,4 @@
-"""Tallies that go, on a real store: whole or not at all for whoever reads, and never to come back."""
+"""Retired tallies on a real store: readers see them complete or not at all; they never return."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import redis
 from client_sdk.protocol import Refusal, Verdict, Window
 from collector.errors import StoreUnavailableError
 from collector.store import keys
+from collector.store.handle import StoreHandle
 from collector.store.redis_store import RedisStore
 from collector.store.schema import SCHEMA
 from collector.store.shards import Shards
@@ -41,7 +42,7 @@ def closed_metrics(store: RedisStore) -> dict[str, int]:
 
 
 def keys_with(store: RedisStore, part: str) -> list[bytes]:
-    return list(store.run(0, "KEYS", f"*{part}*"))
+    return list(store.handle.run(0, "KEYS", f"*{part}*"))
 
 
 def test_a_retired_tally_is_gone_from_every_shard_and_the_others_are_whole(store: RedisStore) -> None:
@@ -68,8 +69,8 @@ def test_a_retired_window_stays_closed_and_is_tallied_no_more(store: RedisStore)
     assert closed_metrics(store) == {}
 
 
-class Breaking(RedisStore):
-    """A store that stops answering before the counts of the third shard go."""
+class Breaking(StoreHandle):
+    """A handle on a store that stops answering before the counts of the third shard go."""
 
     def run(self, shard: int, *command: bytes | str | int) -> object:
         if command[0] == "UNLINK" and shard == 2:
@@ -80,7 +81,8 @@ class Breaking(RedisStore):
 def test_a_retirement_that_breaks_off_shows_no_part_and_is_finished_by_the_next(
     store: RedisStore, embedded_url: str
 ) -> None:
-    breaking = Breaking(embedded_url, layout=store.layout)
+    breaking = RedisStore(embedded_url)
+    breaking.handle = Breaking(embedded_url, layout=store.layout)
     with pytest.raises(StoreUnavailableError):
         RedisRetirement(breaking).retire([OS])
     breaking.disconnect()

@@ -1,4 +1,4 @@
-"""What goes when: by a metric's retention, or by an operator's word; open windows never."""
+"""What is retired when: by retention or an operator's command; open windows never."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STILL_OPEN = TallyName("dark_mode", "an edition", "2026-11-19")
 
 
 class Shelf:
-    """Tallies of which all but STILL_OPEN are closed."""
+    """Tallies, all closed but STILL_OPEN."""
 
     def __init__(self) -> None:
         self.names = {KEPT_TWO_DAYS, ANOTHER_EDITION, KEPT_FOR_GOOD, NOBODY_KNOWS_IT, STILL_OPEN}

@@ -14,8 +14,10 @@ from client_sdk.protocol import Coins, Metric, Number, Registry
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
-from estimator.audit.exact import answers, laws_walked, prove, requests_of
+from estimator.audit.exact import answers
 from estimator.audit.exact.answers import answers_of, inputs_of
+from estimator.audit.exact.prove import laws_walked, prove
+from estimator.audit.exact.request import requests_of
 from estimator.commands.cli import command
 from tests.support.devices.definitions import (
     BOOLEAN,
@@ -138,7 +140,7 @@ def test_an_installed_mechanism_of_more_than_was_asked_for_is_refused(
     monkeypatch.setattr(RandomizedResponse, "within", lambda _: right(generous))  # type: ignore[arg-type] # has odds
     result = _run("--registry", registry, "--metric", "dark_mode")
     assert result.exit_code == 1
-    assert result.stderr == "refused: dark_mode, one report: more is revealed than the definition asks for\n"
+    assert result.stderr == "refused: dark_mode, one report: more is revealed than the definition requests\n"
 
 
 def in_the_clear(self: Metric, answer: object, coins: Coins) -> int:

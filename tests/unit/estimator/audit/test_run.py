@@ -16,7 +16,7 @@ from client_sdk.protocol import Metric, Upload
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from estimator.audit import run
 from estimator.audit.answers import extremes
-from estimator.audit.attack import FALSE_ACCUSATION, LEAST_OBSERVATIONS, Claim, attack, level_of
+from estimator.audit.attack import FALSE_ACCUSATION, LEAST_OBSERVATIONS, PrivacyClaim, attack, level_of
 from estimator.audit.black_box import INSTALLED, Life, MakeDevice, play, without_ceilings
 from estimator.audit.features import observe, tabulate
 from estimator.audit.games import APART, LEAST_REPORTS, MONTH, Contest, scenes
@@ -106,19 +106,19 @@ def test_what_is_in_the_bytes_is_observed() -> None:
 def test_a_right_sdk_is_not_accused_at_any_horizon_of_any_kind() -> None:
     made = audit(without_ceilings(KINDS), LEAST_REPORTS * 2, make_device=seeded(SEED))
     assert not made.accused
-    assert len({finding.contest.horizon for finding in made.findings}) == 5
-    assert {finding.contest.metric for finding in made.findings} == {None, *KINDS.metrics}
-    (load,) = [each for each in made.findings if (each.contest.metric, each.contest.by_window) == ("load", True)]
-    assert load.proof.claim.delta == pytest.approx(float(KINDS.metric("load").delta))
-    assert load.proof.claim.delta > 0
+    assert len({finding.contest.horizon for finding in made.results}) == 5
+    assert {finding.contest.metric for finding in made.results} == {None, *KINDS.metrics}
+    (load,) = [each for each in made.results if (each.contest.metric, each.contest.by_window) == ("load", True)]
+    assert load.bound.claim.delta == pytest.approx(float(KINDS.metric("load").delta))
+    assert load.bound.claim.delta > 0
 
 
 def test_what_was_played_is_what_was_planned() -> None:
     steps: list[int] = []
     made = audit(TWO, LEAST_REPORTS, after_life=steps.append)
     assert sum(steps) == windows_played(TWO, LEAST_REPORTS)
-    assert len(made.findings) == sum(len(scene.contests) for scene in scenes(TWO, LEAST_REPORTS))
-    assert all(finding.proof.observations >= LEAST_OBSERVATIONS for finding in made.findings)
+    assert len(made.results) == sum(len(scene.contests) for scene in scenes(TWO, LEAST_REPORTS))
+    assert all(finding.bound.observations >= LEAST_OBSERVATIONS for finding in made.results)
 
 
 def test_the_default_takes_about_as_long_for_many_questions_as_for_few() -> None:
@@ -157,7 +157,7 @@ def test_a_wrong_channel_within_the_sdk_is_accused() -> None:
 
 def test_an_attack_that_sees_nothing_proves_nothing() -> None:
     silent = tabulate([observe([[]])] * 100, [observe([[]])] * 100)
-    proof = attack(silent, Claim(1.0), level_of(1))
+    proof = attack(silent, PrivacyClaim(1.0), level_of(1))
     assert (proof.epsilon, proof.excess) == (0.0, 0.0)
 
 
@@ -172,7 +172,7 @@ def test_the_halves_are_not_mixed_up() -> None:
     same = {0: 1, 1: 1}
     table = table_of(same, same, 2 * half, generator)  # type: ignore[arg-type] # shares need not be fractions
     table.first[:half], table.second[:half] = 0, 1
-    assert attack(table, Claim(1.0), level_of(1)).epsilon < 1.0
+    assert attack(table, PrivacyClaim(1.0), level_of(1)).epsilon < 1.0
 
 
 PERMANENT = chosen(
@@ -191,8 +191,8 @@ def test_a_right_sdk_is_not_accused_of_its_permanent_answers(monkeypatch: pytest
     made = audit(PERMANENT, LEAST_REPORTS * 2, make_device=seeded(SEED))
     assert not made.accused
     claims = {
-        (finding.contest.metric, finding.contest.horizon): finding.proof.claim.epsilon
-        for finding in made.findings
+        (finding.contest.metric, finding.contest.horizon): finding.bound.claim.epsilon
+        for finding in made.results
         if finding.contest.horizon.startswith(f"{MONTH} windows")
     }
     each, permanent = PERMANENT.metric("theme").epsilon_nanos / 1e9, PERMANENT.metric("theme").permanent_nanos / 1e9

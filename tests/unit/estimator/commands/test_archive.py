@@ -76,7 +76,7 @@ def test_every_closed_window_gets_a_folder_in_every_form(out: Path) -> None:
     for window in folders(out):
         assert {path.name for path in (out / window).iterdir()} == FILES
         report = load_report(out / window / "report.json")
-        assert {one.window.text for one in report.metrics} == {window}
+        assert {one.window for one in report.metrics} == {window}
 
 
 def test_a_window_that_has_not_begun_is_not_written_so_that_it_can_be_once_it_is_over(out: Path) -> None:
@@ -146,10 +146,10 @@ def test_a_window_of_which_nothing_fits_is_tried_again(out: Path) -> None:
 def test_one_window_that_cannot_be_estimated_does_not_cost_the_others(
     out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(registry: Registry, tallies: list[Tally], **wanted: Any) -> Report:
+    def fail(registry: Registry, tallies: list[Tally], **request: Any) -> Report:
         if tallies[0].window.text == "2026-11-19":
             raise ZeroDivisionError("by chance")
-        return make_report(registry, tallies, **wanted)
+        return make_report(registry, tallies, **request)
 
     monkeypatch.setattr("estimator.archive.windows.make_report", fail)
     result = _keep(out, MORE)

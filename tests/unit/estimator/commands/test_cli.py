@@ -57,25 +57,18 @@ def _json(result: Result) -> Any:
 
 def test_json_is_what_programs_are_promised(registry: Path, tallies: Path) -> None:
     document = _json(_run("--registry", registry, "--tallies", tallies, "--format", "json"))
-    assert document["schema"] == 2
-    assert list(document) == ["schema", "confidence", "simultaneous", "population", "metrics", "skipped"]
+    assert document["schema"] == 3
+    assert list(document) == ["schema", "population", "confidence", "metrics", "skipped", "simultaneous"]
     assert (document["confidence"], document["simultaneous"], document["population"]) == (0.95, False, "sampled")
     boolean, category, _, number = document["metrics"]
-    common = ["metric", "edition", "window", "closed", "kind", "mechanism", "epsilon", "delta", "reports"]
+    common = ["metric", "edition", "kind", "mechanism", "epsilon", "delta", "window", "closed", "reports"]
     assert list(boolean) == list(category) == [*common, "estimates"]
-    assert list(number) == [*common, "mean", "sum"]
+    assert list(number) == [*common, "mean", "mean_range", "sum"]
     assert [one["value"] for one in boolean["estimates"]] == [False, True]
-    assert list(boolean["estimates"][0]) == [
-        "value",
-        "share",
-        "standard_error",
-        "low",
-        "high",
-        "share_ml",
-        "share_shrunk",
-    ]
-    for one in (number["mean"], number["sum"]):
-        assert list(one) == ["estimate", "standard_error", "low", "high", "estimate_ml"]
+    figures = ["estimate", "standard_error", "low", "high", "maximum_likelihood"]
+    assert list(boolean["estimates"][0]) == [*figures, "value"]
+    for estimate in (number["mean"], number["sum"]):
+        assert list(estimate) == figures
     assert number["sum"]["estimate"] == pytest.approx(1000 * number["mean"]["estimate"])
     assert {one["delta"] for one in document["metrics"]} == {0}
     assert (boolean["mechanism"], boolean["reports"], boolean["epsilon"]) == ("randomized-response", 1000, 1.098612289)

@@ -54,14 +54,15 @@ def one_metric(folder: Path, content: bytes, *flags: str) -> Any:
 
 def figures(metric: Any) -> list[float | None]:
     """Return every estimate in JSON, in the order of the CSV's rows."""
-    found = [one["share"] for one in metric.get("estimates", ())]
-    found += [metric["mean"]["estimate"]] if "mean" in metric else []
-    if "bins" in metric:
-        found += [metric["variance"]["estimate"], *(one["estimate"] for one in metric["quantiles"])]
-        found += [one["share"] for one in metric["bins"]]
-    found += [metric["sum"]["estimate"]] if "sum" in metric else []
-    found += [one["share"] for group in metric.get("groups", ()) for one in group["shares"]]
-    return found + [one["difference"] for one in metric.get("differences", ())]
+    entries = [*metric.get("estimates", ())]
+    entries += [metric["mean"]] if "mean" in metric else []
+    if distribution := metric.get("distribution"):
+        entries += [distribution["variance"], *distribution["quantiles"], *distribution["bins"]]
+    entries += [metric["sum"]] if "sum" in metric else []
+    if joint := metric.get("joint"):
+        entries += [share for group in joint["groups"] for share in group["estimates"]]
+        entries += joint["differences"]
+    return [entry["estimate"] for entry in entries]
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -80,7 +81,7 @@ def test_every_kind_has_the_same_numbers_in_every_form(tmp_path: Path, name: str
         assert "no reports" in table
         return
     for one in metric.get("estimates", ()):
-        assert f"{one['share']:.4f} ± {one['standard_error']:.4f}" in table
+        assert f"{one['estimate']:.4f} ± {one['standard_error']:.4f}" in table
     if "mean" in metric:
         assert f"{metric['mean']['estimate']:.5g} ± {metric['mean']['standard_error']:.5g}" in table
 
@@ -89,19 +90,19 @@ def test_the_mean_and_the_sum_follow_from_the_shares(tmp_path: Path) -> None:
     shares = {name: one_metric(tmp_path, tally(name, 10**4)) for name in ("step", "tools", "visits")}
     weights = {"step": (1, 2, 3), "tools": (1, 1, 1), "visits": tuple(range(7))}
     for name, metric in shares.items():
-        mean = sum(w * one["share"] for w, one in zip(weights[name], metric["estimates"], strict=True))
+        mean = sum(w * one["estimate"] for w, one in zip(weights[name], metric["estimates"], strict=True))
         assert metric["mean"]["estimate"] == pytest.approx(mean)
     assert shares["visits"]["sum"]["estimate"] == pytest.approx(10**4 * shares["visits"]["mean"]["estimate"])
 
 
 def test_two_questions_have_groups_differences_and_a_test(tmp_path: Path) -> None:
-    metric = one_metric(tmp_path, tally("both", 10**4))
-    assert [group["group"] for group in metric["groups"]] == [False, True]
-    assert list(metric["independence"]) == ["statistic", "degrees_of_freedom", "p_value"]
-    first, second = ([one["share"] for one in group["shares"]] for group in metric["groups"])
-    assert [one["difference"] for one in metric["differences"]] == [a - b for a, b in zip(first, second, strict=True)]
-    assert f"p = {metric['independence']['p_value']:.2g}" in run(tmp_path, tally("both", 10**4)).stdout
-    assert one_metric(tmp_path, tally("both", 1))["independence"] is None
+    joint = one_metric(tmp_path, tally("both", 10**4))["joint"]
+    assert [group["group"] for group in joint["groups"]] == [False, True]
+    assert list(joint["independence"]) == ["statistic", "degrees_of_freedom", "p_value"]
+    first, second = ([share["estimate"] for share in group["estimates"]] for group in joint["groups"])
+    assert [entry["estimate"] for entry in joint["differences"]] == [a - b for a, b in zip(first, second, strict=True)]
+    assert f"p = {joint['independence']['p_value']:.2g}" in run(tmp_path, tally("both", 10**4)).stdout
+    assert one_metric(tmp_path, tally("both", 1))["joint"]["independence"] is None
 
 
 @pytest.mark.parametrize("name", ["system", "step", "tools", "visits", "both"])
@@ -110,7 +111,7 @@ def test_intervals_together_are_wider_and_labelled(tmp_path: Path, name: str) ->
     alone, together = one_metric(tmp_path, content), one_metric(tmp_path, content, "--simultaneous")
     for one, other in zip(alone["estimates"], together["estimates"], strict=True):
         assert other["low"] <= one["low"] <= one["high"] <= other["high"]
-        assert other["share"] == one["share"]
+        assert other["estimate"] == one["estimate"]
     assert json.loads(run(tmp_path, content, "--format", "json", "--simultaneous").stdout)["simultaneous"] is True
     assert "hold together" in run(tmp_path, content, "--simultaneous").stdout
     assert "hold together" not in run(tmp_path, content).stdout

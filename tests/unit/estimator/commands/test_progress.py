@@ -1,12 +1,13 @@
-"""How far long work has got: nothing at first, then as much as the sink can bear."""
+"""How far long work has got: a bar on a terminal, and nothing in a log."""
 
 from __future__ import annotations
 
 import io
+import sys
 
 import pytest
 
-from estimator.commands.progress import Progress
+from estimator.commands.progress import REDRAWS, progress
 
 
 class _Terminal(io.StringIO):
@@ -14,24 +15,25 @@ class _Terminal(io.StringIO):
         return True
 
 
-def shown(sink: io.StringIO, times: list[float]) -> str:
-    """Return what is said of steps that are done at these times; the work begins at 0."""
-    clock = iter([0.0, *times])
-    progress = Progress("reporting", len(times), sink, lambda: next(clock))
-    for _ in times:
-        progress.advance()
-    progress.finish()
+def shown(sink: io.StringIO, steps: int, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return what is shown of some steps."""
+    monkeypatch.setattr(sys, "stderr", sink)
+    with progress("reporting", steps) as advance:
+        for _ in range(steps):
+            advance(1)
     return sink.getvalue()
 
 
-@pytest.mark.parametrize("sink", [io.StringIO(), _Terminal()])
-def test_short_work_says_nothing(sink: io.StringIO) -> None:
-    assert shown(sink, [0.1, 0.9]) == ""
+@pytest.mark.parametrize("steps", [0, 3])
+def test_a_log_gets_nothing(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(io.StringIO(), steps, monkeypatch) == ""
 
 
-def test_a_log_gets_a_line_now_and_then() -> None:
-    assert shown(io.StringIO(), [5.0, 12.0]) == "reporting: 2 of 2\n"
+def test_a_terminal_gets_a_bar_that_ends_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = shown(_Terminal(), 3, monkeypatch)
+    assert drawn.count("reporting") == 4
+    assert "100%" in drawn
 
 
-def test_a_terminal_gets_one_line_that_is_taken_away() -> None:
-    assert shown(_Terminal(), [0.5, 1.5]) == "\rreporting: 2 of 2\x1b[K\r\x1b[K"
+def test_a_bar_of_many_steps_is_drawn_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(_Terminal(), 5 * REDRAWS, monkeypatch).count("reporting") <= REDRAWS + 1

@@ -23,7 +23,7 @@ from estimator.likelihood.histogram import Histogram
 from estimator.likelihood.histogram_fit import fits_of
 from estimator.render import FORMATS
 from estimator.report.report import make_report
-from estimator.results.request import Wanted
+from estimator.results.request import Request
 from estimator.statistics.arrays import Floats
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import NUMBER, registry_text
@@ -140,9 +140,9 @@ def test_intervals_by_resampling_hold_the_truth_about_as_often_as_they_say(
     holds, bins_hold = [], []
     for fit in fits_of(bins, tallies):
         found = distribution_of(bins, fit)
-        figures = [found.variance, *(one for _, one in found.quantiles)]
+        figures = [found.variance, *(one for one in found.quantiles)]
         holds += [one.low <= truth <= one.high for one, truth in zip(figures, truths, strict=True)]
-        bins_hold += [one.low <= truth <= one.high for one, truth in zip(found.shares, np.diff(TRUTH), strict=True)]
+        bins_hold += [one.low <= truth <= one.high for one, truth in zip(found.bins, np.diff(TRUTH), strict=True)]
     measured = {"figures": float(np.mean(holds)), "bins": float(np.mean(bins_hold))}
     with capsys.disabled():
         sys.stdout.write(f"\ncoverage of 95 % intervals by resampling at epsilon 4: {measured}\n")
@@ -165,18 +165,19 @@ def test_a_report_has_bins_quantiles_variance_and_mean_labelled_as_resampled() -
     made = make_report(Registry.parse(METRIC), [tally_of(counts)])
     (document,) = json.loads(FORMATS["json"](made))["metrics"]
     assert document["mean"]["estimate"] == pytest.approx(100 + 5000 * 2 / 7, abs=50)
-    assert document["mean"]["estimate_ml"] == pytest.approx(100 + 5000 * 2 / 7, abs=50)
-    bins = document["bins"]
+    assert document["mean"]["maximum_likelihood"] == pytest.approx(100 + 5000 * 2 / 7, abs=50)
+    distribution = document["distribution"]
+    assert distribution["interval"] == "resampled"
+    bins = distribution["bins"]
     assert len(bins) == BINS
-    assert (bins[0]["low"], bins[-1]["high"]) == (100, 5100)
-    assert sum(one["share"] for one in bins) == pytest.approx(1)
-    assert all(one["share_low"] <= one["share"] <= one["share_high"] for one in bins)
-    quantiles = document["quantiles"]
+    assert (bins[0]["from"], bins[-1]["to"]) == (100, 5100)
+    assert sum(one["estimate"] for one in bins) == pytest.approx(1)
+    assert all(one["low"] <= one["estimate"] <= one["high"] for one in bins)
+    quantiles = distribution["quantiles"]
     assert [one["quantile"] for one in quantiles] == list(QUANTILES)
     assert [one["estimate"] for one in quantiles] == sorted(one["estimate"] for one in quantiles)
-    for one in (document["variance"], *quantiles):
+    for one in (distribution["variance"], *quantiles):
         assert one["low"] <= one["estimate"] <= one["high"]
-        assert one["interval"] == "resampled"
     table, rows = FORMATS["table"](made), FORMATS["csv"](made).splitlines()
     assert "50% are at most ~" in table
     assert "measured, not proved" in table
@@ -190,8 +191,8 @@ def test_windows_tell_together_what_each_tells_alone_though_some_are_empty() -> 
     drawn = np.random.default_rng(9).multinomial(1000, law_of_beta(channel), size=3).tolist()
     tallies = [tally_of(counts) for counts in (drawn[0], [0] * channel.symbols, *drawn[1:])]
     metric = Registry.parse(METRIC).metric("m")
-    together = [*estimates(metric, tallies, Wanted(clusters=True))]
-    assert together == [estimate(metric, tally, Wanted(clusters=True)) for tally in tallies]
+    together = [*estimates(metric, tallies, Request(clusters=True))]
+    assert together == [estimate(metric, tally, Request(clusters=True)) for tally in tallies]
     assert [one.clusters is None for one in together] == [False, True, False, False]
 
 
@@ -203,10 +204,10 @@ def test_without_reports_everything_is_possible() -> None:
         "standard_error": None,
         "low": 100.0,
         "high": 5100.0,
-        "estimate_ml": None,
     }
-    assert all((one["share"], one["share_low"], one["share_high"]) == (None, 0, 1) for one in document["bins"])
-    assert all((one["estimate"], one["low"], one["high"]) == (None, 100, 5100) for one in document["quantiles"])
+    bins, quantiles = document["distribution"]["bins"], document["distribution"]["quantiles"]
+    assert all((share["estimate"], share["low"], share["high"]) == (None, 0, 1) for share in bins)
+    assert all((quantile["estimate"], quantile["low"], quantile["high"]) == (None, 100, 5100) for quantile in quantiles)
     assert "no reports" in FORMATS["table"](made)
 
 

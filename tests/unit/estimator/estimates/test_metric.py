@@ -37,14 +37,14 @@ def _estimate(metric: str, counts: list[int]) -> MetricEstimate:
 
 
 def _shares(metric: str, counts: list[int]) -> list[Estimate]:
-    shares = _estimate(metric, counts).shares
+    shares = _estimate(metric, counts).estimates
     assert shares is not None
-    return [share for _, share in shares]
+    return list(shares)
 
 
 def test_the_two_coins_recover_the_population() -> None:
     no, yes = _shares("dark_mode", [400, 600])
-    assert (no.unbiased, yes.unbiased) == (2 * 0.4 - 0.5, 2 * 0.6 - 0.5)
+    assert (no.estimate, yes.estimate) == (2 * 0.4 - 0.5, 2 * 0.6 - 0.5)
     assert yes.low < 0.7 < yes.high
 
 
@@ -54,7 +54,7 @@ def test_a_mean_is_in_the_units_of_the_metric() -> None:
     answers_of_the_high_end = round(keep * 10**12)
     mean = _estimate("startup_ms", [10**12 - answers_of_the_high_end, answers_of_the_high_end]).mean
     assert mean is not None
-    assert mean.unbiased == pytest.approx(5100, abs=5000 / float(2 * keep - 1) / 10**12)
+    assert mean.estimate == pytest.approx(5100, abs=5000 / float(2 * keep - 1) / 10**12)
     assert mean.high == 5100
 
 
@@ -62,11 +62,11 @@ def test_a_mean_is_in_the_units_of_the_metric() -> None:
 def test_no_reports_leave_everything_possible(metric: str, symbols: int) -> None:
     estimated = _estimate(metric, [0] * symbols)
     everything = (100, 5100) if estimated.mean else (0, 1)
-    assert (estimated.shares is None) == (estimated.mean is not None)
-    assert estimated.total is None
-    assert len(estimated.estimates) == (1 if estimated.mean else symbols)
-    for one in estimated.estimates:
-        assert (one.unbiased, one.standard_error, one.likeliest) == (None, None, None)
+    assert (estimated.estimates is None) == (estimated.mean is not None)
+    assert estimated.sum is None
+    assert len(estimated.shares_and_mean) == (1 if estimated.mean else symbols)
+    for one in estimated.shares_and_mean:
+        assert (one.estimate, one.standard_error, one.maximum_likelihood) == (None, None, None)
         assert (one.low, one.high) == everything
 
 
@@ -79,8 +79,8 @@ def test_one_report_tells_next_to_nothing() -> None:
 
 def test_an_estimate_outside_what_is_possible_is_not_clipped() -> None:
     no, yes = _shares("dark_mode", [0, 100])
-    assert (no.unbiased, yes.unbiased) == (-0.5, 1.5)
-    assert (no.likeliest, yes.likeliest) == (0, 1)
+    assert (no.estimate, yes.estimate) == (-0.5, 1.5)
+    assert (no.maximum_likelihood, yes.maximum_likelihood) == (0, 1)
     assert (yes.low, yes.high) == (1, 1)
 
 
@@ -132,7 +132,7 @@ def test_tallies_that_do_not_belong_are_skipped_with_the_reason_and_stop_nothing
         ]
     )
     made = make_report(REGISTRY, tallies)
-    assert [estimated.window.text for estimated in made.metrics] == ["2026-11-20"]
+    assert [estimated.window for estimated in made.metrics] == ["2026-11-20"]
     wanted = ["no such metric", "the registry defines edition", "3 counts", "once a day", "--preliminary"]
     assert len(made.skipped) == len(wanted)
     assert all(part in one.reason for part, one in zip(wanted, made.skipped, strict=True))
@@ -142,6 +142,6 @@ def test_windows_are_chosen_by_their_beginning_and_stand_in_the_registrys_order(
     days = ["2026-11-21", "2026-11-19", "2026-11-20", "2026-11-18"]
     tallies = decode([line(metric, [1, 1], window=day) for metric in ("startup_ms", "dark_mode") for day in days])
     made = make_report(REGISTRY, tallies, Selection(Window.parse("2026-11-19"), Window.parse("2026-11-20")))
-    chosen = [(estimated.metric.name, estimated.window.text) for estimated in made.metrics]
+    chosen = [(estimated.metric, estimated.window) for estimated in made.metrics]
     assert chosen == [(m, d) for m in ("dark_mode", "startup_ms") for d in ("2026-11-19", "2026-11-20")]
     assert not made.skipped

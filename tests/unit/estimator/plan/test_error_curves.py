@@ -15,7 +15,7 @@ from client_sdk.protocol import Metric, Registry
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.inverse import inverse_of
 from estimator.inverse.decoders import decoder_of
-from estimator.plan.plan import Wish, make_plan
+from estimator.plan.plan import PlanRequest, make_plan
 from estimator.plan.power import POWER, least_count, smallest_share
 from estimator.plan.target_error import reports_needed, unit_variance
 from estimator.plan.variance import mean_variance, squares_of
@@ -73,7 +73,7 @@ def _tolerance(metric: Metric, variance: float) -> float:
     """
     decoder = decoder_of(metric.channel)
     if decoder is not None:
-        span = float(np.ptp(decoder.answers))
+        span = float(np.ptp(decoder.scores))
     else:
         inverse = inverse_of(metric.channel)
         rows = [inverse.contrast(row) for row in np.eye(metric.channel.inputs)]
@@ -85,11 +85,11 @@ def _tolerance(metric: Metric, variance: float) -> float:
 @pytest.mark.parametrize("name", SHARED)
 def test_the_error_of_alike_shares_is_what_a_rehearsal_measures(name: str) -> None:
     registry = Registry.parse(registry_text(**{name: SHARED[name]}))
-    (planned,) = make_plan(registry, Wish(DEVICES, TODAY)).metrics
+    (planned,) = make_plan(registry, PlanRequest(DEVICES, TODAY)).metrics
     (rehearsed,) = rehearse(from_shares(registry, DEVICES), seed=7).metrics
     assert planned.shares is not None
-    assert rehearsed.estimated.shares is not None
-    measured = rehearsed.estimated.shares.standard_errors
+    assert rehearsed.estimated.estimates is not None
+    measured = rehearsed.estimated.estimates.standard_errors
     squares = squares_of(planned.metric.channel)
     assert squares is not None
     tolerance = _tolerance(planned.metric, squares.uniform)
@@ -106,7 +106,7 @@ def test_the_worst_error_of_a_mean_is_what_a_rehearsal_of_the_two_ends_measures(
     shares = tmp_path / "shares.toml"
     shares.write_text(f"[{name}]\n{ends[0]} = 0.5\n{ends[1]} = 0.5\n")
     (rehearsed,) = rehearse(from_shares(registry, DEVICES, shares), seed=7).metrics
-    (planned,) = make_plan(registry, Wish(DEVICES, TODAY)).metrics
+    (planned,) = make_plan(registry, PlanRequest(DEVICES, TODAY)).metrics
     variance = mean_variance(metric)
     assert variance is not None
     assert planned.mean is not None

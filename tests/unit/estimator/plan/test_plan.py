@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from client_sdk.protocol import Registry
 from estimator.commands.cli import command
-from estimator.plan.plan import DELTA, Wish, make_plan
+from estimator.plan.plan import DELTA, PlanRequest, make_plan
 from estimator.privacy.amplification import sampled, shuffled_epsilon
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, registry_text
 from tests.support.estimates.tallies import REGISTRY_TEXT
@@ -219,7 +219,7 @@ def test_the_tally_of_a_window_reveals_less_the_more_report_and_the_fewer_are_dr
     def central(population: int, **budget: object) -> float:
         lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in budget.items())
         text = registry_text(m=BOOLEAN, n=BOOLEAN).replace("delta = 0.5\n", f"delta = 0.5\n{lines}")
-        plan = make_plan(Registry.parse(text), Wish(population, date(2026, 11, 20)))
+        plan = make_plan(Registry.parse(text), PlanRequest(population, date(2026, 11, 20)))
         found = plan.metrics[0].central
         assert found is not None
         return found.epsilon

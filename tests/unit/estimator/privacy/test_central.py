@@ -15,7 +15,7 @@ from estimator.privacy.central import together
 from estimator.render import FORMATS
 from estimator.report.report import make_report
 from estimator.results.report import Report
-from estimator.results.request import Selection, Wanted
+from estimator.results.request import Request, Selection
 from estimator.tallies.tally import decode
 from tests.support.estimates.tallies import REGISTRY, line
 
@@ -32,7 +32,7 @@ EPSILONS = {name: as_float(metric.epsilon_nanos) for name, metric in REGISTRY.me
 
 def _report(central_delta: float | None = DELTA) -> Report:
     tallies = decode(TALLIES.splitlines(keepends=True))
-    return make_report(REGISTRY, tallies, Selection(preliminary=True), Wanted(central_delta=central_delta))
+    return make_report(REGISTRY, tallies, Selection(preliminary=True), Request(central_delta=central_delta))
 
 
 def _json(report: Report) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def test_a_tally_of_such_a_channel_has_no_line_of_its_own() -> None:
     load = GAUSSIAN.metric("load")
     counts = [1] * load.channel.symbols
     tallies = decode([line("os", counts, metric="load", edition=load.edition)])
-    made = make_report(GAUSSIAN, tallies, wanted=Wanted(central_delta=1e-9))
+    made = make_report(GAUSSIAN, tallies, request=Request(central_delta=1e-9))
     assert [one.central for one in made.metrics] == [None]
     assert "nothing holds at this delta" in FORMATS["table"](made)
     assert _json(made)["composed"][0]["central"] is None

@@ -12,8 +12,8 @@ import pytest
 
 from client_sdk.protocol import Registry, Window, WindowKind
 from client_sdk.protocol.epsilon import NANOS
-from estimator.plan.plan import Wish, answering, make_plan
-from estimator.privacy.composition import Loss, composed_epsilon
+from estimator.plan.plan import PlanRequest, answering, make_plan
+from estimator.privacy.composition import PrivacyLoss, composed_epsilon
 from estimator.privacy.exposure import Exposure, exposures
 from estimator.privacy.horizon import IN_MONTH, IN_WINDOW, IN_YEAR, Horizon, windows_left
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, metric_of, registry_text
@@ -99,7 +99,7 @@ def test_a_question_that_expires_is_asked_no_longer() -> None:
 
 def test_tight_figures_are_the_composition_and_never_above_the_sum() -> None:
     found = _by_horizon(_registry({"per_window": 1, "lifetime": 200}, a=BOOLEAN))
-    loss = Loss.worst(1.0)
+    loss = PrivacyLoss.worst(1.0)
     for horizon, reports in ((Horizon.MONTH, 31), (Horizon.YEAR, 200), (Horizon.LIFE, 200)):
         assert found[horizon].tight == pytest.approx(composed_epsilon({loss: reports}, 1e-6), rel=2**-30)
     assert found[Horizon.WINDOW].tight == pytest.approx(composed_epsilon({loss: 1}, 1e-6), rel=2**-30)
@@ -173,7 +173,7 @@ def test_of_drawn_questions_the_dearest_stand_for_all() -> None:
     assert answering(registry, TODAY) == Fraction(2, 3)
     expired = BOOLEAN | {"expires": Toml("2026-01-01")}
     assert answering(_registry(budget, a=BOOLEAN, b=BOOLEAN, c=BOOLEAN, d=expired), TODAY) == Fraction(2, 3)
-    assert [one.reports for one in make_plan(registry, Wish(3000, TODAY)).metrics] == [2000] * 3
+    assert [one.reports for one in make_plan(registry, PlanRequest(3000, TODAY)).metrics] == [2000] * 3
 
 
 def test_of_drawn_questions_one_that_tells_more_at_a_smaller_epsilon_is_allowed_for() -> None:
@@ -182,14 +182,14 @@ def test_of_drawn_questions_one_that_tells_more_at_a_smaller_epsilon_is_allowed_
     many = CATEGORY | {"values": [str(value) for value in range(1000)], "mechanism": "k-ary-randomized-response"}
     year = _by_horizon(_registry(budget, a=many, b=BOOLEAN | {"epsilon": 0.9}))[Horizon.YEAR].tight
     assert year is not None
-    assert year >= composed_epsilon({Loss.worst(0.9): 366}, 1e-6)
+    assert year >= composed_epsilon({PrivacyLoss.worst(0.9): 366}, 1e-6)
 
 
 def test_who_paces_answers_in_as_many_windows_as_last_until_the_end() -> None:
     expiring = BOOLEAN | {"expires": Toml("2026-11-30")}
     registry = _registry({"per_window": 2, "lifetime": 5, "strategy": "pace"}, a=expiring, b=expiring)
     assert answering(registry, TODAY) == Fraction(5, 2 * 10)
-    (one, _) = make_plan(registry, Wish(1000, TODAY)).metrics
+    (one, _) = make_plan(registry, PlanRequest(1000, TODAY)).metrics
     assert one.reports == 250
     assert one.needed_devices == 4 * one.needed_reports
 
@@ -208,8 +208,8 @@ def test_a_delta_of_reports_counts_against_that_of_the_figures() -> None:
 
 def test_notes_say_what_the_ceilings_do_not_allow() -> None:
     registry = _registry({"per_window": 2, "lifetime": 6}, a=BOOLEAN, b=BOOLEAN | {"epsilon": 2})
-    dear, silent = make_plan(registry, Wish(10, TODAY)).notes
+    dear, silent = make_plan(registry, PlanRequest(10, TODAY)).notes
     assert "cost up to 3, more than per_window 2 allows" in dear
     assert "after 3 windows (day)" in silent
     expiring = BOOLEAN | {"expires": Toml("2026-11-23")}
-    assert make_plan(_registry({"per_window": 2, "lifetime": 6}, a=expiring), Wish(10, TODAY)).notes == ()
+    assert make_plan(_registry({"per_window": 2, "lifetime": 6}, a=expiring), PlanRequest(10, TODAY)).notes == ()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from estimator.rehearsal.population import Crowd
-from estimator.rehearsal.true_answers import Answer, read_answer
+from estimator.rehearsal.true_answers import TrueAnswer, read_answer
 from tests.support.devices.definitions import NUMBER, metric_of
 from tests.support.estimates.draws import exact_law_of_rows
 from tests.support.laws.coins import exact_law
@@ -29,7 +29,7 @@ def test_an_answer_is_rounded_by_the_law_of_the_device(cell: str) -> None:
 
 
 def test_devices_of_one_answer_are_rounded_each_by_its_own_coin() -> None:
-    answers: dict[Answer, int] = {read_answer(STARTUP, cell): count for cell, count in (("0.5", 2), ("5", 1))}
+    answers: dict[TrueAnswer, int] = {read_answer(STARTUP, cell): count for cell, count in (("0.5", 2), ("5", 1))}
     crowd = Crowd.counted(STARTUP, answers)
     at_hand = np.array([2, 1], dtype=np.int64)
     law = exact_law_of_rows(lambda generator: crowd.inputs(at_hand, generator))
@@ -51,7 +51,7 @@ def test_a_member_of_a_set_is_drawn_by_the_law_of_the_device(cell: str) -> None:
 
 def test_devices_of_sets_of_different_sizes_draw_each_its_own_member() -> None:
     """Of laws of unequal length, the shorter ones filled up with a chance of nothing."""
-    answers: dict[Answer, int] = {read_answer(SETS, cell): 1 for cell in ("|", "b", "a|c")}
+    answers: dict[TrueAnswer, int] = {read_answer(SETS, cell): 1 for cell in ("|", "b", "a|c")}
     crowd = Crowd.counted(SETS, answers)
     law = exact_law_of_rows(lambda generator: crowd.inputs(np.ones(3, dtype=np.int64), generator))
     half = Fraction(1, 2)

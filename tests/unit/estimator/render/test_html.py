@@ -8,34 +8,38 @@ import json
 import math
 import re
 import tomllib
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from client_sdk.protocol import Registry, Window
 from estimator.commands.cli import command
 from estimator.estimates.metric import estimate
-from estimator.render.conclusions import SIGNIFICANT
-from estimator.render.html import as_html
+from estimator.render.html.document import as_html
 from estimator.render.html.extras import extras_of
-from estimator.render.html.joint import independence_of, joint_view
+from estimator.render.html.figures import label_of
+from estimator.render.html.filters import change_interval_text, difference_text
+from estimator.render.html.joint import joint_view
 from estimator.render.html.numbers import PERCENT, PLAIN, count_words
 from estimator.render.html.page import page_of
 from estimator.render.html.sentences import NO_REPORTS, answer_of
 from estimator.render.html.sparkline import sparkline
 from estimator.render.html.tracks import tracks
-from estimator.render.html.verdicts import TOO_FAR, too_few, verdict_of
+from estimator.render.html.verdicts import too_few, verdict_of
 from estimator.render.words import p_equals
 from estimator.report.changes import changes_of
+from estimator.report.conclusions import SIGNIFICANT
+from estimator.report.highlights import highlights_of, independence_of
 from estimator.report.report import make_report
 from estimator.results.clusters import Clusters
 from estimator.results.estimate import Estimate
+from estimator.results.highlight import TOO_FAR
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import Report
-from estimator.results.request import Selection, Wanted
+from estimator.results.request import Request, Selection
 from estimator.tallies.tally import Tally, decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, CROSS, NUMBER, ORDINAL, SET, Field, registry_text
 from tests.support.estimates import every_kind, pages
@@ -96,15 +100,16 @@ def test_the_figure_over_time_is_the_one_that_the_answer_is_about() -> None:
     symbols = found.metric("size").channel.symbols
     counts = {"yes": (9000, 1000), "os": (2000, 1000, 6000), "size": (500,) * symbols}
     metrics = tuple(told(found, name, some) for name, some in counts.items())
-    data = page_of(Report(0.95, metrics, ()), found).data["questions"]
+    report = Report(0.95, metrics, (), simultaneous=False, highlights=highlights_of(metrics, found.metrics))
+    data = page_of(report, found).data["questions"]
     assert [data[name]["lead"] for name in counts] == [1, 2, 0]
 
 
 def test_a_sentence_names_nothing_impossible() -> None:
     found = registry(yes=BOOLEAN)
     one = told(found, "yes", (980, 20))
-    assert one.shares is not None
-    assert (one.shares[1][1].unbiased or 0) < 0
+    assert one.estimates is not None
+    assert (one.estimates[1].estimate or 0) < 0
     assert answer_of(one).startswith("About 0")
 
 
@@ -113,7 +118,7 @@ def test_a_change_is_told_from_chance_and_from_silence() -> None:
 
     def verdict(first: tuple[int, int], last: tuple[int, int], *more: MetricEstimate) -> str:
         windows = [told(found, "yes", first, "2026-11-01"), told(found, "yes", last, "2026-11-09"), *more]
-        return verdict_of(next(iter(changes_of(windows))), 2).code
+        return verdict_of(found.metric("yes"), next(iter(changes_of(windows))), 2).code
 
     still = [told(found, "other", (500, 500), window) for window in ("2026-11-01", "2026-11-02")]
     assert verdict((6000, 4000), (5000, 5000)) == "changed"
@@ -121,27 +126,32 @@ def test_a_change_is_told_from_chance_and_from_silence() -> None:
     assert verdict((600, 400), (555, 445), *still) == "perhaps"
     days = {"2026-11-01": (500, 500, 500), "2026-11-09": (560, 490, 450)}
     of_values = next(iter(changes_of([*(told(found, "os", counts, day) for day, counts in days.items()), *still])))
-    least = min(one.p_value or 0 for _, one in of_values.shares)
+    least = min(one.p_value or 0 for one in of_values.estimates)
     assert least <= SIGNIFICANT < 3 * least, "one of three values is so far off by chance more often than it may be"
-    assert verdict_of(of_values, 2).code == "same"
-    assert "of 3 comparisons one is often as clear by chance" in verdict_of(of_values, 2).words
+    assert verdict_of(found.metric("os"), of_values, 2).code == "same"
+    assert "of 3 comparisons one is often as clear by chance" in verdict_of(found.metric("os"), of_values, 2).words
     assert verdict((600, 400), (601, 399)) == "same"
     assert verdict((20, 20), (6000, 4000)) == "unknown"
-    assert verdict_of(None, 1).brief == "only one window so far"
-    assert verdict_of(None, 0).brief == "no data"
+    assert verdict_of(found.metric("yes"), None, 1).brief == "only one window so far"
+    assert verdict_of(found.metric("yes"), None, 0).brief == "no data"
 
 
 def test_a_warning_says_how_many_reports_it_takes_and_so_many_are_enough() -> None:
     found = registry(yes=BOOLEAN, size=NUMBER)
-    words = too_few(told(found, "yes", (60, 40)))
+
+    def warning(estimated: MetricEstimate) -> str | None:
+        (highlight,) = highlights_of([estimated], found.metrics)
+        return too_few(estimated, highlight.precision)
+
+    words = warning(told(found, "yes", (60, 40)))
     assert words is not None
     needed = int(re.findall(r"takes about ([\d,]+) reports", words)[0].replace(",", ""))
     enough = told(found, "yes", (needed // 2, needed - needed // 2))
-    assert too_few(enough) is None
-    assert enough.shares is not None
-    assert TOO_FAR * 0.95 <= float((enough.shares.highs - enough.shares.lows).max()) / 2 <= TOO_FAR
+    assert warning(enough) is None
+    assert enough.estimates is not None
+    assert TOO_FAR * 0.95 <= float((enough.estimates.highs - enough.estimates.lows).max()) / 2 <= TOO_FAR
     symbols = found.metric("size").channel.symbols
-    assert "with 0 reports" in (too_few(told(found, "size", (0,) * symbols)) or "")
+    assert "with 0 reports" in (warning(told(found, "size", (0,) * symbols)) or "")
 
 
 def test_tracks_are_as_exact_as_a_hundredth_of_the_narrowest_interval() -> None:
@@ -154,11 +164,11 @@ def test_tracks_are_as_exact_as_a_hundredth_of_the_narrowest_interval() -> None:
     assert narrowest / 1000 <= found["step"] <= narrowest / 100
     for place, row in enumerate(rows):
         for slot, one in enumerate(row):
-            if one is None or one.unbiased is None:
+            if one is None or one.estimate is None:
                 assert found["e"][place][slot] is None
                 continue
             steps = {name: found[name][place][slot] for name in "edu"}
-            assert steps["e"] * found["step"] == pytest.approx(one.unbiased, abs=found["step"])
+            assert steps["e"] * found["step"] == pytest.approx(one.estimate, abs=found["step"])
             assert (steps["e"] - steps["d"]) * found["step"] == pytest.approx(one.low, abs=found["step"])
             assert (steps["e"] + steps["u"]) * found["step"] == pytest.approx(one.high, abs=found["step"])
     assert "m" not in tracks([[Estimate(0.5, 0.1, 0.4, 0.6, None)]])
@@ -174,7 +184,8 @@ def test_a_page_names_what_is_not_there() -> None:
     found = every_kind.REGISTRY
     lines = pages.tallies(found, range(2)).splitlines()
     report = make_report(
-        found, decode([line for line in lines if b'"os"' not in line] + every_kind.tallies().splitlines()[-1:])
+        found,
+        decode([line for line in lines if b'"os"' not in line] + every_kind.tallies().splitlines()[-1:]),
     )
     page = page_of(report, found)
     assert [one.metric.name for one in page.questions] == list(found.metrics)
@@ -253,7 +264,7 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one_and_says_what_to_do(
     assert "name a file in a folder that may be written to" in missing.stderr
     folder = CliRunner().invoke(command, [*arguments, "--html", str(tmp_path)])
     assert folder.exit_code == 1
-    assert "name one that may be replaced" in folder.stderr
+    assert "name a file that may be replaced" in folder.stderr
     long = CliRunner().invoke(command, [*arguments, "--html", "x" * 10_000])
     assert (long.exit_code, "cannot be written: File name too long" in long.stderr) == (1, True)
     page = tmp_path / "report.html"
@@ -287,17 +298,17 @@ def test_what_is_wanted_beside_stands_in_tables_of_its_own() -> None:
     report = make_report(
         found,
         decode(pages.tallies(found, range(1)).splitlines()),
-        wanted=Wanted(fakes=0.01, clusters=True, central_delta=1e-6),
+        request=Request(fakes=0.01, clusters=True, central_delta=1e-6),
     )
     questions = {one.metric.name: one for one in page_of(report, found).questions}
-    estimates = {one.metric.name: one for one in report.metrics}
+    estimates = {one.metric: one for one in report.metrics}
     fakes = questions["os"].extras[-1]
     assert fakes.title == f"If {unbroken('1 %')} of the reports were made up"
     assert [row[0] for row in fakes.rows] == ["a", "b", "c"]
     told_fakes = estimates["os"].fakes
     assert told_fakes is not None
-    assert told_fakes.shares is not None
-    assert float(fakes.rows[0][2].split()[0]) == pytest.approx(100 * told_fakes.shares[0][1].up, rel=0.05)
+    assert told_fakes.estimates is not None
+    assert float(fakes.rows[0][2].split()[0]) == pytest.approx(100 * told_fakes.estimates[0].up, rel=0.05)
     clusters = estimates["crashes"].clusters
     assert clusters is not None
     (one,) = clusters.clusters
@@ -315,10 +326,12 @@ def test_a_difference_is_told_from_the_group_in_which_the_answer_is_more_common(
     one = told(found, "both", (9000, 3000, 3000, 3000, 3000, 9000))
     view = joint_view(one, 1.0)
     assert view is not None
-    first = view.differences[0]
-    assert {(each.first, each.second) for each in view.differences} == {("no", "yes"), ("yes", "no")}
-    assert all((each.value or 0) >= 0 and not each.difference.startswith(MINUS) for each in view.differences)
-    assert not first.interval.startswith(MINUS)
+    differences = [difference for difference, *_ in view.differences]
+    groups = {tuple(map(label_of, difference.groups)) for difference in differences}
+    assert groups == {("no", "yes"), ("yes", "no")}
+    assert all((difference.estimate or 0) >= 0 for difference in differences)
+    assert not any(difference_text(difference).startswith(MINUS) for difference in differences)
+    assert not change_interval_text(differences[0]).startswith(MINUS)
 
 
 def test_whether_questions_go_together_is_corrected_for_the_number_of_pairs() -> None:

@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from estimator.commands.cli import command
+from estimator.estimates.channel_range import DRAWN_AT_MOST
 from estimator.render import FORMATS
 from estimator.report.report import make_report
-from estimator.results.poisoning import DRAWN_AT_MOST
 from estimator.results.report import Report
-from estimator.results.request import Selection, Wanted
+from estimator.results.request import Request, Selection
 from estimator.tallies.tally import decode
 from tests.support.estimates.tallies import REGISTRY, line
 
@@ -22,7 +22,7 @@ TALLIES = line("dark_mode", [4000, 6000]) + line("os", [5000, 0, 0, 0]) + line("
 
 
 def _report(fakes: float | None = 0.02) -> Report:
-    return make_report(REGISTRY, decode(TALLIES.splitlines(keepends=True)), Selection(), Wanted(fakes=fakes))
+    return make_report(REGISTRY, decode(TALLIES.splitlines(keepends=True)), Selection(), Request(fakes=fakes))
 
 
 def _json(report: Report) -> dict[tuple[str, str], Any]:
@@ -59,7 +59,7 @@ def test_a_table_says_it_in_words_and_that_a_pass_proves_nothing() -> None:
     assert "if 0.02 of the reports were made up, 2026-11-20: down, up\n" in text
     assert ["true", "0.02449", "0.01633"] in [row.split() for row in text.splitlines()]
     assert "HARDLY any population makes such a tally (p = 0.001): do not trust it\n" in text
-    assert "some population could have made this tally (p = 1), which proves nothing\n" in text
+    assert "no sign of made-up reports (p = 1); this cannot rule them out\n" in text
     assert "To pass proves nothing" in text
     assert max(len(row) for row in text.splitlines()) <= 80
 

@@ -13,7 +13,7 @@ from estimator.render.text.style import EIGHTHS, PLAIN, Style
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
 from estimator.results.report import Report
-from estimator.results.request import Selection, Wanted
+from estimator.results.request import Request, Selection
 from estimator.tallies.tally import decode
 from tests.support.estimates.every_kind import REGISTRY, tallies
 
@@ -37,7 +37,7 @@ class _Stream(io.StringIO):
 @pytest.fixture(scope="module")
 def made() -> Report:
     read = decode(tallies().splitlines(keepends=True))
-    return make_report(REGISTRY, read, Selection(preliminary=True), Wanted(pool=True, fakes=0.01))
+    return make_report(REGISTRY, read, Selection(preliminary=True), Request(pool=True, fakes=0.01))
 
 
 def lengths(text: str) -> list[int]:
@@ -52,7 +52,7 @@ def test_every_kind_fits_the_width(made: Report, style: Style) -> None:
 @pytest.mark.parametrize("reports", [0, 1])
 def test_hardly_any_report_of_every_kind_makes_a_table(reports: int) -> None:
     read = decode(tallies(reports).splitlines(keepends=True))
-    text = as_table(make_report(REGISTRY, read, Selection(preliminary=True), Wanted(pool=True)))
+    text = as_table(make_report(REGISTRY, read, Selection(preliminary=True), Request(pool=True)))
     assert max(lengths(text)) <= PLAIN.width
     assert "nan" not in text
 

@@ -15,7 +15,7 @@ from estimator.formats.to_json import document_of
 from estimator.render import FORMATS
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
-from estimator.results.request import Selection, Wanted
+from estimator.results.request import Request, Selection
 from estimator.statistics.binomial_intervals import binomial_interval
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies.tally import decode
@@ -84,8 +84,8 @@ def members_of(document: object, place: str = "") -> Iterator[tuple[str, object]
 @pytest.mark.parametrize("reports", [0, 1, 60, 3000])
 def test_tallies_side_by_side_tell_what_each_tells_alone(reports: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def told() -> tuple[dict[str, float], dict[str, object]]:
-        wanted = Wanted(covariance=True, simultaneous=reports > EXACT_BELOW)
-        made = make_report(every_kind.REGISTRY, decode(every_kind.tallies(reports).splitlines()), wanted=wanted)
+        wanted = Request(covariance=True, simultaneous=reports > EXACT_BELOW)
+        made = make_report(every_kind.REGISTRY, decode(every_kind.tallies(reports).splitlines()), request=wanted)
         members = dict(members_of(document_of(made)))
         numbers = {place: one for place, one in members.items() if isinstance(one, float)}
         return numbers, {place: one for place, one in members.items() if place not in numbers}

@@ -8,14 +8,14 @@ from random import Random
 import pytest
 from click.testing import CliRunner, Result
 
-import estimator.bounds
-import estimator.report
 from client_sdk.protocol import Registry, Window
 from estimator.commands.cli import command
 from estimator.errors import OutputError, TalliesError
-from estimator.render.html import as_html
+from estimator.render.html.document import as_html
+from estimator.report import report as report_module
 from estimator.report.report import make_report
-from estimator.results.request import Wanted
+from estimator.results.request import Request
+from estimator.tallies import bounds
 from estimator.tallies.bounds import LEAST_LINE_BYTES, MOST_REPORTS, Bounds
 from estimator.tallies.tally import decode, read
 from tests.support.devices.definitions import CATEGORY, registry_text
@@ -46,12 +46,12 @@ def test_pieces_of_any_size_make_up_the_same_lines(text: bytes) -> None:
 
 @pytest.mark.parametrize("pieces", [[b"abc\n", b"de", b"f", b"g"], [b"abc\ndefg\nh"], [b"abc", b"\ndefg"]])
 def test_a_line_that_is_too_long_is_refused_before_it_ends(pieces: list[bytes]) -> None:
-    with pytest.raises(TalliesError, match="line 2 is longer than a tally can be, 3 bytes"):
+    with pytest.raises(TalliesError, match="line 2 is longer than any tally, 3 bytes"):
         list(Bounds(line_bytes=3).lines(iter([*pieces, *[b"x"] * 9])))
 
 
 def test_a_text_that_is_too_long_is_refused_before_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimator.tallies.bounds, "MOST_BYTES", 1000)
+    monkeypatch.setattr(bounds, "MOST_BYTES", 1000)
     with pytest.raises(TalliesError, match="more than 1,000 bytes; read fewer windows, with --from and --to"):
         read(days(1) * 1000, Bounds(spans=lambda _: False))
 
@@ -72,7 +72,7 @@ def test_a_line_may_be_as_long_as_the_largest_alphabet_of_the_registry_asks_for(
 def test_more_than_is_bounded_is_refused_unless_fewer_windows_are_wanted(
     bound: str, most: int, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(estimator.tallies.bounds, bound, most)
+    monkeypatch.setattr(bounds, bound, most)
     with pytest.raises(TalliesError, match=sentence):
         decode(days(3))
     last = Window.parse("2026-11-03")
@@ -94,7 +94,7 @@ def test_reports_whose_sums_would_not_be_exact_are_refused() -> None:
 def test_short_lines_that_stand_for_too_many_shares_are_refused_before_they_are_estimated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(estimator.report.report, "MOST_NUMBERS", 40)
+    monkeypatch.setattr(report_module, "MOST_NUMBERS", 40)
     short = [line("os", [1], symbols=[0], window=f"2026-11-{day}") for day in (19, 20)]
     assert len(make_report(REGISTRY, decode(short[:1])).metrics) == 1
     with pytest.raises(TalliesError, match="would be 64 numbers, too many at once; read fewer"):
@@ -103,9 +103,9 @@ def test_short_lines_that_stand_for_too_many_shares_are_refused_before_they_are_
 
 @pytest.mark.parametrize("covariance", [False, True])
 def test_one_window_of_every_question_is_always_estimated(covariance: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001 both cases
-    monkeypatch.setattr(estimator.report.report, "MOST_NUMBERS", 0)
+    monkeypatch.setattr(report_module, "MOST_NUMBERS", 0)
     tallies = decode([line("os", [1, 2, 3, 4]), line("dark_mode", [1, 2])])
-    assert len(make_report(REGISTRY, tallies, wanted=Wanted(covariance=covariance)).metrics) == 2
+    assert len(make_report(REGISTRY, tallies, request=Request(covariance=covariance)).metrics) == 2
 
 
 def test_a_page_of_windows_that_lie_far_apart_is_refused(tmp_path: Path) -> None:
@@ -129,6 +129,6 @@ def test_windows_that_lie_far_apart_are_no_more_work_than_others_in_forms_withou
 
 
 def test_too_many_estimates_are_an_error_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimator.report.report, "MOST_NUMBERS", 0)
+    monkeypatch.setattr(report_module, "MOST_NUMBERS", 0)
     refused = report(tmp_path, b"".join(days(2)))
     assert (refused.exit_code, refused.stderr[:27]) == (1, "Error: the estimates of the")

@@ -11,8 +11,8 @@ from threading import Thread
 
 import pytest
 
-import estimator.fetch
 from estimator.errors import CollectorDownError, TalliesError
+from estimator.tallies import fetch as fetch_module
 from estimator.tallies.fetch import _instant, fetch
 from tests.support.devices.dripping import BEGINNINGS, dripping_server
 from tests.support.estimates.tallies import line
@@ -108,7 +108,7 @@ def test_a_wrong_token_is_said_to_be_one_and_not_shown(collector: str) -> None:
         ("moved", "status 302"),
         ("nowhere", "status 404"),
         ("narrow", "does not let the token"),
-        ("page", "answered with something else than tallies: line 1 is not a tally"),
+        ("page", "did not answer with tallies: line 1 is not a tally"),
         ("cut", "broke off in the middle of its tallies"),
         ("noise", "does not answer in HTTP; is it the URL of a collector?"),
     ],
@@ -132,7 +132,7 @@ def test_a_collector_that_says_nothing_is_given_up() -> None:
 
 @pytest.mark.parametrize("drips", BEGINNINGS)
 def test_a_collector_that_drips_is_given_up(drips: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimator.tallies.fetch, "LIMIT_S", 0.3)
+    monkeypatch.setattr(fetch_module, "LIMIT_S", 0.3)
     scheme = "https" if drips == "handshake" else "http"
     with (
         dripping_server(BEGINNINGS[drips]) as server,

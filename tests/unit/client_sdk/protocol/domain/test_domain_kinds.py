@@ -1,4 +1,4 @@
-"""Counts, scales, sets and pairs: what may be answered, what is refused, and what of them is in the edition."""
+"""Counts, scales, sets and pairs: what is allowed, refused, and part of the edition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which channel a definition gets, and that a build never takes another one than the definition means."""
+"""Which channel a definition gets; a build never substitutes another one."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ from client_sdk.protocol import (
     Registry,
     RegistryError,
     Subset,
-    mechanisms,
 )
 from client_sdk.protocol.epsilon import RequestedEpsilon
-from client_sdk.protocol.mechanisms import AUTO, NAMES, channel_for
+from client_sdk.protocol.mechanisms import AUTO, NAMES, catalogue, channel_for
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
@@ -102,7 +101,7 @@ def test_a_named_mechanism_is_taken_as_named_or_refused_with_what_would_be_right
 
 def test_every_mechanism_of_the_schema_is_built_for_some_kind() -> None:
     assert {name for built in BUILT.values() for name in built} == set(NAMED)
-    assert {name for built in mechanisms._BUILDERS.values() for name in built} == set(NAMED)
+    assert {name for built in catalogue._BUILDERS.values() for name in built} == set(NAMED)
 
 
 @pytest.mark.parametrize("kind", DOMAINS)

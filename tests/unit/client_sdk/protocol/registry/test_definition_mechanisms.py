@@ -40,9 +40,9 @@ def test_delta_and_utility_reach_the_channel() -> None:
 )
 def test_delta_is_from_1e_10_to_a_hundredth(delta: str) -> None:
     """It may be said, besides, that the mechanism then lacks its delta."""
-    found = mistakes(m=GAUSSIAN | {"delta": Toml(delta)})
-    assert set(found) - {"metric.m.mechanism"} == {"metric.m.delta"}
-    assert found["metric.m.delta"].startswith("must be ")
+    reported = mistakes(m=GAUSSIAN | {"delta": Toml(delta)})
+    assert set(reported) - {"metric.m.mechanism"} == {"metric.m.delta"}
+    assert reported["metric.m.delta"].startswith("must be ")
 
 
 def test_the_ends_of_delta_are_sound() -> None:
@@ -73,9 +73,9 @@ def test_the_ends_of_delta_are_sound() -> None:
     ids=str,
 )
 def test_what_a_mechanism_lacks_or_cannot_do_is_said_of_the_mechanism(fields: dict[str, Field], said: str) -> None:
-    found = mistakes(m=fields)
-    assert list(found) == ["metric.m.mechanism"]
-    assert said in found["metric.m.mechanism"]
+    reported = mistakes(m=fields)
+    assert list(reported) == ["metric.m.mechanism"]
+    assert said in reported["metric.m.mechanism"]
 
 
 WRONG_UTILITIES = {
@@ -104,14 +104,14 @@ def test_a_utility_of_another_shape_or_of_other_than_moderate_numbers_is_named(
     base: dict[str, Field], name: str
 ) -> None:
     """It may be said, besides, that the mechanism then lacks its utility."""
-    found = mistakes(m=base | {"utility": Toml(WRONG_UTILITIES[name])})
-    assert set(found) - {"metric.m.mechanism"} == {"metric.m.utility"}
-    assert found["metric.m.utility"] == "must be 3 rows, one a true value, of 3 numbers, one a reported value"
+    reported = mistakes(m=base | {"utility": Toml(WRONG_UTILITIES[name])})
+    assert set(reported) - {"metric.m.mechanism"} == {"metric.m.utility"}
+    assert reported["metric.m.utility"] == "must be 3 rows, one per true value, of 3 numbers, one per reported value"
 
 
 def test_a_utility_is_for_values_only_and_not_read_where_the_values_are_mistaken() -> None:
     for fields in (BOOLEAN, NUMBER, COUNT, SET):
-        found = mistakes(m=fields | {"utility": UTILITY})
-        assert found == {"metric.m.utility": "is for the values of a category or an ordinal; remove it"}
+        reported = mistakes(m=fields | {"utility": UTILITY})
+        assert reported == {"metric.m.utility": "is for the values of a category or an ordinal; remove it"}
     assert list(mistakes(m=CROSS | {"utility": UTILITY}, dark_mode=BOOLEAN, os=CATEGORY)) == ["metric.m.utility"]
     assert list(mistakes(m=USEFUL | {"values": ["a", "a"]})) == ["metric.m.values"]

@@ -1,4 +1,4 @@
-"""Definitions of counts, scales, sets, pairs, delta and utility: every mistake is named by metric and key."""
+"""Definitions of every kind: each mistake is named by metric and key."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def test_every_required_key_that_is_missing_is_named(fields: dict[str, Field], k
     ids=str,
 )
 def test_a_key_of_another_kind_is_an_unknown_key(fields: dict[str, Field], key: str, value: Field) -> None:
-    found = mistakes(m=fields | {key: value})
-    assert found == {f"metric.m.{key}": "is an unknown key; remove it or correct its spelling"}
+    reported = mistakes(m=fields | {key: value})
+    assert reported == {f"metric.m.{key}": "is an unknown key; remove it or correct its spelling"}
 
 
 def test_an_unknown_kind_is_one_mistake_whatever_keys_stand_beside_it() -> None:
@@ -102,9 +102,9 @@ def test_an_unknown_kind_is_one_mistake_whatever_keys_stand_beside_it() -> None:
 )
 def test_what_a_cross_names_must_be_two_different_metrics_that_it_can_compare(cross: Field, said: str) -> None:
     crossed = {**CROSSED, "visits": COUNT, "size": NUMBER, "tags": SET, "other": CROSS}
-    found = mistakes(m=CROSS | {"cross": cross}, **crossed)
-    assert list(found) == ["metric.m.cross"]
-    assert said in found["metric.m.cross"]
+    reported = mistakes(m=CROSS | {"cross": cross}, **crossed)
+    assert list(reported) == ["metric.m.cross"]
+    assert said in reported["metric.m.cross"]
 
 
 def test_a_cross_has_at_most_so_many_pairs() -> None:
@@ -113,17 +113,17 @@ def test_a_cross_has_at_most_so_many_pairs() -> None:
 
     assert MAX_CELLS % 2 == 0
     assert parsed(m=CROSS, dark_mode=BOOLEAN, os=values(MAX_CELLS // 2))["m"].domain.size == MAX_CELLS
-    found = mistakes(m=CROSS, dark_mode=values(3), os=values(MAX_CELLS // 2))
+    reported = mistakes(m=CROSS, dark_mode=values(3), os=values(MAX_CELLS // 2))
     pairs = 3 * MAX_CELLS // 2
-    assert found == {"metric.m.cross": f"has {pairs} pairs of values; at most {MAX_CELLS} can be told apart"}
+    assert reported == {"metric.m.cross": f"has {pairs} pairs of values; at most {MAX_CELLS} can be told apart"}
 
 
 def test_a_cross_has_no_kind_and_no_key_of_one() -> None:
     assert list(mistakes(m=CROSS | {"kind": "boolean"}, **CROSSED)) == ["metric.m.kind"]
     keys: dict[str, Field] = {"values": ["a"], "max": 3, "statistic": "mean", "max_items": 1}
     for key, value in keys.items():
-        found = mistakes(m=CROSS | {key: value}, **CROSSED)
-        assert found == {f"metric.m.{key}": "is an unknown key; remove it or correct its spelling"}
+        reported = mistakes(m=CROSS | {key: value}, **CROSSED)
+        assert reported == {f"metric.m.{key}": "is an unknown key; remove it or correct its spelling"}
     assert list(mistakes(m=without(CROSS, "epsilon"), **CROSSED)) == ["metric.m.epsilon"]
 
 

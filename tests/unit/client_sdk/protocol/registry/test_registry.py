@@ -1,4 +1,7 @@
-"""The registry: read strictly, every mistake named. Single mistakes are in tests/vectors/registries_invalid.json."""
+"""The registry is read strictly, and every mistake is named.
+
+Single mistakes are in tests/vectors/registries_invalid.json.
+"""
 
 from __future__ import annotations
 
@@ -69,12 +72,12 @@ def test_ceilings_are_cut_down_to_whole_billionths() -> None:
     assert budget.per_window_nanos == 1_999_999_999
 
 
-@pytest.mark.parametrize("found", WRONG_TYPES)
+@pytest.mark.parametrize("wrong_type", WRONG_TYPES)
 @pytest.mark.parametrize("key", RIGHT_TYPES)
-def test_a_wrong_type_is_named_by_metric_and_key_and_by_nothing_else(key: str, found: str) -> None:
+def test_a_wrong_type_is_named_by_metric_and_key_and_by_nothing_else(key: str, wrong_type: str) -> None:
     base = next(fields for fields in (NUMBER, CATEGORY, BOOLEAN | {key: ""}) if key in fields)
-    text = registry_text(m=base | {key: WRONG_TYPES[found]})
-    if found in RIGHT_TYPES[key]:
+    text = registry_text(m=base | {key: WRONG_TYPES[wrong_type]})
+    if wrong_type in RIGHT_TYPES[key]:
         Registry.parse(text)
     else:
         assert places(text) == [f"metric.m.{key}"]
@@ -95,8 +98,8 @@ def test_mistakes_of_all_metrics_are_reported_together_a_line_each() -> None:
     )
     with pytest.raises(RegistryError) as caught:
         Registry.parse(text)
-    found = [place for place, _ in caught.value.mistakes]
-    assert sorted(found) == ["metric.a.epsilon", "metric.a.purpose", "metric.b.colour", "metric.c.high"]
+    places = [place for place, _ in caught.value.mistakes]
+    assert sorted(places) == ["metric.a.epsilon", "metric.a.purpose", "metric.b.colour", "metric.c.high"]
     assert str(caught.value).splitlines() == [f"{place}: {problem}" for place, problem in caught.value.mistakes]
 
 

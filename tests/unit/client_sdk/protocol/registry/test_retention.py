@@ -1,4 +1,4 @@
-"""How long the collector keeps the tallies of a metric: a number of days that no edition depends on."""
+"""The days for which the collector keeps a metric's tallies; no edition depends on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The wire: decoders never crash, echo nothing, and round trips hold. Single bodies are in tests/vectors."""
+"""The wire: decoders never crash, echo nothing, and round trips hold.
+
+Single bodies are in tests/vectors.
+"""
 
 from __future__ import annotations
 
@@ -150,7 +153,7 @@ def test_nothing_of_a_malformed_body_is_in_the_error_or_in_what_is_chained_to_it
 
 
 def shown_with_its_chain(error: BaseException | None) -> str:
-    """Return what a traceback says of an error and of all that it came from, without lines of source."""
+    """Return the traceback of an error and all its causes, without lines of source."""
     shown = []
     while error is not None:
         shown += traceback.format_exception_only(error)

@@ -1,4 +1,4 @@
-"""JSON is read as strictly as its slow reading, whatever a text holds, and wherever a member stands twice."""
+"""JSON is read as strictly as by the slow reader, wherever a member is repeated."""
 
 from __future__ import annotations
 

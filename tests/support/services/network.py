@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.support.packets import CUT, Link
+from tests.support.services.packets import CUT, Link
 from tests.support.services.processes import started
 
 PREFIX = "10.77.0."
@@ -132,7 +132,7 @@ def running_network(names: Iterable[str]) -> Iterator[Network]:
             raise AssertionError(f"{NEEDED}: {error}") from error
         devices = [host.device for host in hosts.values()]
         router = started(
-            [sys.executable, "-m", "tests.support.packets", *map(str, devices)],
+            [sys.executable, "-m", "tests.support.services.packets", *map(str, devices)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             pass_fds=devices,

@@ -1,9 +1,11 @@
-"""The router between the hosts of a test: passes packets on at once, late, or not at all. A program of its own.
+"""The router between the hosts of a test: passes packets on at once, late, or not at all; a program of its own.
 
 A link is a pair of addresses, in one direction: what TCP makes of a lost packet, or of a peer whose answers do not come
-through, is the kernel's own doing. Started as ``python -m tests.support.packets DESCRIPTOR...`` with a TUN device a
-host; a line of JSON on standard input gives the links that are not as they should be, all of them, and is answered by a
-line. It ends with its standard input.
+through, is the kernel's own doing.
+
+Start it as ``python -m tests.support.services.packets DESCRIPTOR...``, with a TUN device for each host. A line of JSON
+on standard input gives all links that are not as they should be, and is answered by a line. The program ends with its
+standard input.
 """
 
 from __future__ import annotations

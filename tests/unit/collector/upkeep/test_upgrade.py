@@ -1,4 +1,4 @@
-"""Stores of other schemas: a newer one is refused, an older one is upgraded step by step and refused until then."""
+"""Stores of other schemas: newer ones are refused, older ones until they are upgraded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collector.store import keys
 from collector.store.count_script import BUCKET_ENTRIES
 from collector.store.redis_store import RedisStore
 from collector.store.schema import SCHEMA, Purpose, require_usable
-from collector.store.upgrade import STEPS, upgrade
+from collector.upkeep.upgrade import STEPS, upgrade
 from tests.support.services.collecting import NOON, judged, report, upload
 
 
@@ -29,7 +29,7 @@ def store(embedded_url: str) -> Iterator[RedisStore]:
 
 
 def schema_of(store: RedisStore) -> int:
-    return int(store.facts()["schema"])
+    return int(store.handle.facts()["schema"])
 
 
 def test_a_step_leads_from_every_older_schema_to_this_one() -> None:
@@ -37,14 +37,14 @@ def test_a_step_leads_from_every_older_schema_to_this_one() -> None:
 
 
 def test_a_newer_store_is_refused_whatever_it_is_opened_for(store: RedisStore) -> None:
-    store.tell("HSET", keys.STORE, "schema", SCHEMA + 1)
+    store.handle.run_on_facts("HSET", keys.STORE, "schema", SCHEMA + 1)
     for purpose in Purpose:
         with pytest.raises(ConfigError, match="use the version of Hearsay that wrote it"):
             store.prepare(purpose)
 
 
 def test_an_older_store_is_opened_for_an_upgrade_only(store: RedisStore) -> None:
-    store.tell("HSET", keys.STORE, "schema", SCHEMA - 1)
+    store.handle.run_on_facts("HSET", keys.STORE, "schema", SCHEMA - 1)
     for purpose in (Purpose.USE, Purpose.IMPORT):
         with pytest.raises(ConfigError, match="run hearsay-collector upgrade"):
             store.prepare(purpose)
@@ -98,7 +98,7 @@ def test_two_upgrades_at_once_are_one(store: RedisStore) -> None:
 
 
 def test_a_missing_step_changes_nothing(store: RedisStore) -> None:
-    with pytest.raises(ConfigError, match="upgrade with an earlier one first"):
+    with pytest.raises(ConfigError, match="upgrade with an earlier version first"):
         upgrade(store, {SCHEMA: lambda _: None}, SCHEMA + 2)
     assert schema_of(store) == SCHEMA
 
@@ -107,13 +107,13 @@ EXPIRY = 4_000_000_000
 """Unix seconds far from now."""
 
 ALTERNATING = b"\xff" + b"".join(bytes((index, index, 1 + index % 2)) for index in range(1, 256))
-"""What schema 1 remembered of 256 reports of which the first was counted, and the others refused in turn."""
+"""What schema 1 remembered of 256 reports: the first counted, the others refused, alternating."""
 
 NOTHING_COUNTED = b"\x01\x00\x01\x01"
 
 
 def remember_as_schema_1(client: redis.Redis, sent: Upload, remembered: bytes) -> None:
-    """Put an id where schema 1 had it: in the tree of the upload's latest window, on the way of its first bits."""
+    """Put an id where schema 1 had it: in the tree of its latest window, by its first bits."""
     path, level = format(int(sent.id[:6], 16), "08o"), 0
     base = f"{{0}}:ids:{judged(sent).ends[0]}:"
     while client.zcard(base + path[:level]) == BUCKET_ENTRIES:
@@ -125,7 +125,7 @@ def remember_as_schema_1(client: redis.Redis, sent: Upload, remembered: bytes) -
 def test_ids_of_schema_1_are_found_again_and_those_of_which_nothing_counted_are_gone(
     store: RedisStore, embedded_url: str
 ) -> None:
-    store.tell("HSET", keys.STORE, "schema", 1)
+    store.handle.run_on_facts("HSET", keys.STORE, "schema", 1)
     whole = [upload(report(), report("os", 2)) for _ in range(3 * BUCKET_ENTRIES)]
     mixed = upload(*[report()] * 256)
     far_off = upload(report(), report("plan", 0, "9998-W01"))
@@ -145,21 +145,21 @@ def test_ids_of_schema_1_are_found_again_and_those_of_which_nothing_counted_are_
         assert {client.expiretime(bucket) for bucket in buckets} == {EXPIRY}
         assert sum(map(client.zcard, buckets)) == len(whole) + 2
     store.prepare()
-    again = [store.count(judged(sent)) for sent in (*whole, mixed, far_off, nothing)]
-    assert [counted.is_duplicate for counted in again] == [*[True] * (len(whole) + 2), False]
-    assert [counted.verdict.accepted for counted in again] == [*[2] * len(whole), 1, 1, 2]
+    outcomes = [store.count(judged(sent)) for sent in (*whole, mixed, far_off, nothing)]
+    assert [counted.is_duplicate for counted in outcomes] == [*[True] * (len(whole) + 2), False]
+    assert [counted.verdict.accepted for counted in outcomes] == [*[2] * len(whole), 1, 1, 2]
     assert [tally.counts for tally in store.open_snapshot(60, frozenset(), NOON)] == [(0, 0, 1, 1)]
 
 
 def test_an_upgrade_of_ids_that_broke_off_loses_and_doubles_none(store: RedisStore, embedded_url: str) -> None:
     sent = [upload(upload_id=secrets.token_hex(16)) for _ in range(2 * BUCKET_ENTRIES)]
     with redis.Redis.from_url(embedded_url) as client:
-        for one in sent:
-            remember_as_schema_1(client, one, b"\0")
+        for each in sent:
+            remember_as_schema_1(client, each, b"\0")
         kept = {key: client.dump(key) for key in client.keys("{0}:ids:*")}
         for key, dumped in kept.items():
             STEPS[1](store)
             client.restore(key, EXPIRY * 1000, dumped, absttl=True)  # as if it had not been removed yet
         STEPS[1](store)
         assert sum(map(client.zcard, client.keys("{0}:seen:*"))) == len(sent)
-    assert {store.count(judged(one)) for one in sent} == {(Verdict(1), True)}
+    assert {store.count(judged(each)) for each in sent} == {(Verdict(1), True)}

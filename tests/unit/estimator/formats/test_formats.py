@@ -7,7 +7,6 @@ import io
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -19,26 +18,26 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 
 import estimator
 from estimator.commands.cli import command
-from estimator.formats.document import ReportDocument
-from estimator.formats.row import COLUMNS, STATISTICS, TYPES
 from estimator.formats.to_json import document_of
 from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.report.report import make_report
 from estimator.results.report import Report
-from estimator.results.request import Selection, Wanted
+from estimator.results.request import Request, Selection
+from estimator.results.row import COLUMNS, STATISTICS, TYPES, rows_of
 from estimator.tallies.tally import decode
 from tests.support.estimates.every_kind import REGISTRY, REGISTRY_TEXT, tallies
 from tools.schema_page import PAGE, page, schema
 
 WANTED = {
-    "plain": Wanted(),
-    "covariance and pool": Wanted(covariance=True, pool=True),
-    "central": Wanted(central_delta=1e-6),
-    "fakes": Wanted(fakes=0.01),
-    "clusters": Wanted(clusters=True),
+    "plain": Request(),
+    "covariance and pool": Request(covariance=True, pool=True),
+    "central": Request(central_delta=1e-6),
+    "fakes": Request(fakes=0.01),
+    "clusters": Request(clusters=True),
 }
 SLOW_FOR = {
     "central": (b'"dark_mode"',),
@@ -60,7 +59,7 @@ def made(wanted: str = "covariance and pool", reports: int = 3000) -> Report:
 
 
 def rows() -> list[tuple[object, ...]]:
-    return [tuple(row) for row in ReportDocument.of(made()).rows()]
+    return [tuple(row) for row in rows_of(made())]
 
 
 @pytest.fixture
@@ -115,7 +114,7 @@ def test_every_field_of_the_schema_occurs() -> None:
     }
     rehearsed = {"truth", "holds", "seed", "coverage", "resampled_coverage"}
     written = {field for wanted in WANTED for field in _fields(document_of(made(wanted)))}
-    assert {field for name, field in promised if name != "coverage"} - rehearsed <= written
+    assert {field for name, field in promised if name != "Coverage"} - rehearsed <= written
 
 
 def _fields(node: Any) -> list[str]:
@@ -128,7 +127,7 @@ def test_a_table_of_windows_together_says_how_easily_a_change_is_chance() -> Non
     report = made()
     text = FORMATS["table"](report)
     for one in report.changes:
-        assert f"from {one.first} to {one.last}: p = {one.corrected:.2g}, corrected" in text
+        assert f"from {one.first} to {one.last}: p = {one.p_value_corrected:.2g}, corrected" in text
     assert report.changes
 
 
@@ -148,9 +147,9 @@ def test_json_is_read_back_as_it_was(wanted: str, reports: int, tmp_path: Path) 
     report = made(wanted, reports)
     path = tmp_path / "report.json"
     path.write_text(FORMATS["json"](report), encoding="utf-8")
-    assert estimator.load_report(path) == estimator.load_report(str(path)) == ReportDocument.of(report)
+    assert estimator.load_report(path) == estimator.load_report(str(path)) == replace(report, highlights=())
     with path.open("rb") as file:
-        assert estimator.load_report(file) == ReportDocument.of(report)
+        assert estimator.load_report(file) == replace(report, highlights=())
 
 
 def test_the_job_for_programs_says_what_the_command_says(folder: Path) -> None:
@@ -159,7 +158,7 @@ def test_the_job_for_programs_says_what_the_command_says(folder: Path) -> None:
     printed = CliRunner().invoke(command, ["report", *places, *options]).stdout
     found = estimator.estimate(REGISTRY, folder / "tallies.ndjson", first="2026-11-20", preliminary=True, pool=True)
     assert estimator.load_report(io.StringIO(printed)) == found
-    assert {one.window.text for one in found.metrics} == {"2026-11-20", "2026-11-21"}
+    assert {one.window for one in found.metrics} == {"2026-11-20", "2026-11-21"}
 
 
 @pytest.mark.parametrize("part", [{"central_delta": 0.0}, {"central_delta": float("nan")}, {"fakes": 1.0}])
@@ -180,7 +179,7 @@ def test_csv_holds_the_rows() -> None:
 
 def test_parquet_holds_the_rows_and_their_types() -> None:
     table = pq.read_table(io.BytesIO(BINARY_FORMATS["parquet"](made())))
-    assert table.schema.metadata[b"hearsay.schema"] == b"2"
+    assert table.schema.metadata[b"hearsay.schema"] == b"3"
     assert [tuple(row.values()) for row in table.to_pylist()] == rows()
     assert [str(table.schema.field(name).type) for name in ("metric", "closed", "reports", "low")] == [
         *("string", "bool", "int64", "double")
@@ -188,7 +187,7 @@ def test_parquet_holds_the_rows_and_their_types() -> None:
 
 
 def test_a_frame_of_polars_holds_the_rows() -> None:
-    frame = ReportDocument.of(made()).to_polars()
+    frame = estimator.to_polars(made())
     assert frame.rows() == rows()
     assert [frame.schema[name] for name in ("metric", "closed", "reports", "low")] == [
         *(pl.String, pl.Boolean, pl.Int64, pl.Float64)
@@ -196,7 +195,7 @@ def test_a_frame_of_polars_holds_the_rows() -> None:
 
 
 def test_a_frame_of_pandas_holds_the_rows() -> None:
-    frame = ReportDocument.of(made()).to_pandas()
+    frame = estimator.to_pandas(made())
     assert tuple(frame.columns) == COLUMNS
     cells = [tuple(None if pd.isna(cell) else cell for cell in row) for row in frame.itertuples(index=False)]
     assert cells == rows()
@@ -210,11 +209,11 @@ def test_every_statistic_is_explained_and_occurs() -> None:
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, library: str, folder: Path) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    found = ReportDocument.of(make_report(REGISTRY, []))
-    ways = {"pandas": found.to_pandas, "polars": found.to_polars}
+    found = make_report(REGISTRY, [])
+    ways = {"pandas": estimator.to_pandas, "polars": estimator.to_polars}
     if library in ways:
         with pytest.raises(estimator.MissingLibraryError, match=f"needs {library}, .*: pip install {library}"):
-            ways[library]()
+            ways[library](found)
         return
     result = _report(folder, "--format", "parquet", "--output", str(folder / "report.parquet"))
     assert (result.exit_code, (folder / "report.parquet").exists()) == (1, False)
@@ -253,20 +252,20 @@ def changed(place: str, value: object) -> str:
 @pytest.mark.parametrize(
     ("place", "value", "problem"),
     [
-        ("schema", 1, "follows another schema than 2, the one known here; use the version that made it"),
-        ("schema", True, "follows another schema"),
-        ("new", 1, "it must be an object with confidence"),
-        ("population", "all", "population must be sampled"),
-        ("snapshot_at", "noon", "snapshot_at must be an instant such as"),
-        ("metrics", {}, "metrics must be a list"),
-        ("skipped", [{"reason": 1}], "skipped[0] must be an object with edition"),
-        ("metrics[0].reports", -1, "metrics[0].reports must be a whole number"),
-        ("metrics[0].closed", 1, "metrics[0].closed must be true or false"),
-        ("metrics[0].window", "yesterday", "metrics[0].window is no window"),
-        ("metrics[0].estimates[1].low", "0", "metrics[0].estimates[1].low must be a number"),
-        ("metrics[0].estimates[1].value", 0.5, "metrics[0].estimates[1].value must be a text"),
-        ("metrics[0].estimates[1].new", 0.5, "metrics[0].estimates[1] must be an object with"),
-        ("metrics[0].central.assumes", "nothing", "metrics[0].central.assumes must be shuffled"),
+        ("schema", 4, "its schema is not one of those known here, 1, 2, 3; use the version that made it"),
+        ("schema", True, "its schema is not one of those known here"),
+        ("new", 1, "it: object contains unknown field `new`"),
+        ("population", "all", "population: invalid value 'all'"),
+        ("snapshot_at", "noon", "snapshot_at: invalid RFC3339 encoded datetime"),
+        ("metrics", {}, "metrics: expected `array`, got `object`"),
+        ("skipped", [{"reason": "x"}], "skipped[0]: object missing required field `metric`"),
+        ("metrics[0].reports", -1, "metrics[0].reports: expected `int` >= 0"),
+        ("metrics[0].closed", 1, "metrics[0].closed: expected `bool`, got `int`"),
+        ("metrics[0].window", "yesterday", "metrics[0].window: is not a window"),
+        ("metrics[0].estimates[1].low", "0", "expected `float`, got `str`"),
+        ("metrics[0].estimates[1].value", 0.5, "got `float`"),
+        ("metrics[0].estimates[1].new", 0.5, "object contains unknown field `new`"),
+        ("metrics[0].central.assumes", "nothing", "metrics[0].central.assumes: invalid value 'nothing'"),
     ],
 )
 def test_a_document_that_is_no_report_is_refused_by_place(place: str, value: object, problem: str) -> None:
@@ -280,8 +279,8 @@ def test_a_document_that_is_no_report_is_refused_by_place(place: str, value: obj
     [
         ("{", "is not JSON; make it with report --format json"),
         ("[" * 100_000, "is not JSON"),
-        ("[]", "it is no report"),
-        ('{"confidence": 0.95}', "or of a version before schema numbers"),
+        ("[]", "it is not a report"),
+        ('{"confidence": 0.95}', "or it predates schema numbers"),
     ],
 )
 def test_a_text_that_is_no_report_is_refused(content: str, problem: str) -> None:

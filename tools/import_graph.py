@@ -1,0 +1,116 @@
+"""The imports of the three packages, read from their source: which module imports which other one.
+
+``from package import name`` counts as an import of the module ``package.name`` if there is one, else of ``package``.
+Imports for type checkers alone, under ``if TYPE_CHECKING``, do not count. Lazy imports, within a function, do.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Final, NamedTuple
+
+ROOT: Final = Path(__file__).parents[1]
+PACKAGES: Final = ("client_sdk", "collector", "estimator")
+
+
+class Import(NamedTuple):
+    """One imported name.
+
+    Attributes:
+        source: the importing module.
+        target: the imported module.
+        name: the imported name; empty if it is the module itself.
+        line: its number in the source file.
+        is_lazy: whether it stands within a function or a class.
+
+    """
+
+    source: str
+    target: str
+    name: str
+    line: int
+    is_lazy: bool
+
+
+@cache
+def files() -> Mapping[str, Path]:
+    """Return the source file of each module by the module's dotted name; a package's is its ``__init__.py``."""
+    paths = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    return {module_of(path): path for path in paths}
+
+
+def module_of(path: Path) -> str:
+    """Return the dotted name of a source file's module."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+@cache
+def syntax(path: Path) -> ast.Module:
+    """Return the parsed source."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imports() -> tuple[Import, ...]:
+    """Return every import of one module of the packages by another."""
+    return tuple(found for module, path in files().items() for found in _imports_of(module, syntax(path)))
+
+
+@cache
+def graph() -> Mapping[str, frozenset[str]]:
+    """Return which modules each module imports."""
+    targets: dict[str, set[str]] = {module: set() for module in files()}
+    for each in imports():
+        targets[each.source].add(each.target)
+    return {module: frozenset(imported) for module, imported in targets.items()}
+
+
+def imports_by_name(module: str) -> frozenset[str]:
+    """Return the modules whose names a module imports, where a package's roof passes a name on: the module behind."""
+    return frozenset(_behind(each.target, each.name) for each in imports() if each.source == module) | graph()[module]
+
+
+def longest_chain() -> list[str]:
+    """Return the longest chain of modules of which each imports the next.
+
+    Raises:
+        graphlib.CycleError: naming a circle, if there is one.
+
+    """
+    chains: dict[str, list[str]] = {}
+    for module in TopologicalSorter(graph()).static_order():  # the imported before the importer
+        longest = max((chains[target] for target in sorted(graph()[module])), key=len, default=[])
+        chains[module] = [module, *longest]
+    return max(chains.values(), key=len)
+
+
+def _imports_of(module: str, tree: ast.Module) -> Iterator[Import]:
+    hidden = {id(inner) for node in ast.walk(tree) if _is_for_types(node) for inner in ast.walk(node)}
+    top = {id(node) for node in tree.body}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or node.module is None or id(node) in hidden:
+            continue
+        for alias in node.names:
+            whole = f"{node.module}.{alias.name}"
+            target, name = (whole, "") if whole in files() else (node.module, alias.name)
+            if target in files() and target != module:
+                yield Import(module, target, name, node.lineno, is_lazy=id(node) not in top)
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+@cache
+def _taken_from() -> Mapping[tuple[str, str], str]:
+    return {(each.source, each.name): each.target for each in imports() if each.name}
+
+
+def _behind(module: str, name: str) -> str:
+    """Return the module that a roof, or a chain of roofs, takes a name from."""
+    target = _taken_from().get((module, name))
+    return module if target is None else _behind(target, name)

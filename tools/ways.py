@@ -1,0 +1,107 @@
+"""The three ways of data through the code, station by station: `tools.architecture` draws them, a test follows them."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Step(NamedTuple):
+    """One station of a way of data.
+
+    Attributes:
+        place: ``folder/module.py:name`` of a function, a method or a class, relative to the root.
+        does: what happens there, in a few words.
+        by: the module that hands the data on from the station before: it imports both, or is one of them. Empty if
+            the station before does it itself.
+
+    """
+
+    place: str
+    does: str
+    by: str = ""
+
+
+WAYS: Final[dict[str, tuple[Step, ...]]] = {
+    "answer_to_bytes": (
+        Step("client_sdk/telemetry.py:record", "takes the app's true answer, if the user consents"),
+        Step(
+            "client_sdk/answers/schedule.py:randomise", "knows whether the answer is permanent, and which coins to toss"
+        ),
+        Step("client_sdk/protocol/metric.py:perturb", "turns the answer into a symbol, and perturbs it with coins"),
+        Step(
+            "client_sdk/recorder.py:record",
+            "opens one transaction; the true answer stays behind",
+            by="client_sdk/recorder.py",
+        ),
+        Step("client_sdk/answers/schedule.py:record", "does what is due by the calendar, then reports the symbol"),
+        Step("client_sdk/ledger/charges.py:charge", "pays for the report, or refuses it: a ceiling is reached"),
+        Step(
+            "client_sdk/ledger/outbox.py:enqueue",
+            "queues the report in the same transaction",
+            by="client_sdk/answers/schedule.py",
+        ),
+        Step("client_sdk/protocol/wire/report.py:encode", "writes the waiting reports as one JSON body"),
+        Step(
+            "client_sdk/ledger/outbox.py:new_parcel",
+            "keeps the body under a random id until it is answered",
+            by="client_sdk/ledger/outbox.py",
+        ),
+        Step(
+            "client_sdk/sending/uploader.py:Uploader",
+            "decides in a thread of its own when the body leaves",
+            by="client_sdk/sending/uploader.py",
+        ),
+        Step("client_sdk/sending/transport.py:post", "sends the bytes within a deadline"),
+    ),
+    "upload_to_tally": (
+        Step("collector/http/routes.py:post_reports", "receives the request and checks its key"),
+        Step("collector/api/body.py:read_body", "reads the bytes, up to the limit"),
+        Step("client_sdk/protocol/wire/report.py:decode", "reads them strictly", by="collector/http/routes.py"),
+        Step(
+            "collector/judge.py:judge",
+            "decides which reports count, and why others do not; pure",
+            by="collector/http/routes.py",
+        ),
+        Step("collector/store/port.py:count", "is what the routes know of a store", by="collector/http/routes.py"),
+        Step(
+            "collector/store/redis_store.py:count",
+            "is the store that service.py hands to the routes",
+            by="collector/store/redis_store.py",
+        ),
+        Step("collector/store/count_script.py:count_request", "writes the call of the script that counts once"),
+        Step(
+            "collector/store/handle.py:StoreHandle",
+            "holds the router and the connections of one store",
+            by="collector/store/redis_store.py",
+        ),
+        Step("collector/servers/router.py:Router", "finds the server that holds the shard, and tries again"),
+        Step("collector/servers/connection.py:Connection", "sends the call; the script adds to the tally, and answers"),
+    ),
+    "tally_to_row": (
+        Step("estimator/tallies/fetch.py:fetch", "asks the collector for its closed tallies"),
+        Step("estimator/tallies/tally.py:read", "reads them strictly, within bounds"),
+        Step("estimator/report/report.py:make_report", "selects the tallies", by="estimator/report/report.py"),
+        Step("estimator/estimates/metric.py:estimates", "estimates all tallies of one metric together"),
+        Step("estimator/estimates/shares_and_means.py:shares_and_means", "computes shares, means and their intervals"),
+        Step("estimator/inverse/__init__.py:inverse_of", "finds the inverse of the metric's mechanism"),
+        Step(
+            "estimator/results/estimate.py:Estimate",
+            "holds a figure: estimate, interval, standard error",
+            by="estimator/estimates/shares_and_means.py",
+        ),
+        Step(
+            "estimator/results/metric.py:MetricEstimate",
+            "holds the figures of one tally",
+            by="estimator/estimates/metric.py",
+        ),
+        Step(
+            "estimator/results/report.py:Report",
+            "holds every figure as frozen data",
+            by="estimator/report/report.py",
+        ),
+        Step("estimator/render/html/document.py:as_html", "writes the page", by="estimator/render/html/document.py"),
+        Step("estimator/render/html/page.py:page_of", "lays out the page, question by question"),
+        Step("estimator/render/html/questions.py:question_of", "chooses the rows of a question and formats them"),
+    ),
+}
+"""The ways, by the names of their drawings."""
