@@ -1,0 +1,84 @@
+"""The variance of a number's answers, and the mean of those within a range."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from estimator.statistics.arrays import Floats
+from estimator.stretches.ranges import Edges, place_before
+from estimator.stretches.stretches import TallyStretches
+
+SMALL_SHARE: Final = 100
+"""The mean may stray as far as an interval of a hundredth of the error reaches."""
+
+STEPS: Final = 128
+"""Parts of a range between which the ends of a mean's interval are searched."""
+
+
+def variance_interval(tally: TallyStretches, family: int = 1) -> tuple[float, float]:
+    """Return the limits of the variance, in squared units of the domain.
+
+    The variance is the mean square of the distance from any point c, less the square of the mean's
+    distance from c. Here c is the estimated mean. Rounding to the grid adds at most a quarter of a
+    squared cell to the mean square.
+
+    Args:
+        tally: its stretches.
+        family: the number of intervals that are to hold together.
+
+    """
+    points, is_of_points = tally.stretches.points, tally.stretches.histogram.is_of_points
+    width = float(points[-1] - points[0])
+    positions = (points - points[0]) / width
+    of_positions = tally.stretches.scores.contrast(positions)
+    centre = min(1.0, max(0.0, float(tally.frequencies @ of_positions)))
+    squares = (positions - centre) ** 2
+    greatest = float(squares.max())
+    scores = np.stack([tally.stretches.scores.contrast(squares / greatest)], axis=1)
+    low, high = (float(end[0]) * greatest for end in tally.limits_of(scores, family))
+    means = tally.limits_of(of_positions[:, np.newaxis], SMALL_SHARE * family)
+    stray = max(abs(float(end[0]) - centre) for end in means)
+    rounding = 0.0 if is_of_points else positions[1] ** 2 / 4
+    most = 0.25  # of answers within a range of width 1
+    high = min(most, max(0.0, high))
+    low = min(high, max(0.0, low - rounding - stray**2))
+    return low * width**2, high * width**2
+
+
+def mean_within(tally: TallyStretches, first: int, last: int, family: int = 1) -> tuple[float, float]:
+    """Return the limits of the mean of the answers within a range, on the scale of the domain.
+
+    The mean is the c at which the distances of the range's answers from c add up to 0. Their sum is,
+    by parts, (b - c) F(b) + (c - a) F(a) less the integral of F from a to b.
+
+    Args:
+        tally: its stretches.
+        first: the point a at which the range begins; of counts, its first count.
+        last: the point b at which it ends, above the first; of counts, its last count.
+        family: the number of intervals that are to hold together.
+
+    """
+    points = tally.stretches.points
+    edges = Edges.at(tally, np.array([place_before(tally, np.array([first]))[0], last]), family)
+    integrals = tally.stretches.scores.integrals
+    within = integrals[:, last] - integrals[:, first]
+    centres = np.linspace(first, last, STEPS + 1)
+    below, above = (_distances(ends, within, centres, first, last) for ends in (edges.below, edges.above))
+    low, _ = tally.limits_of(below, family, is_share=False)
+    _, high = tally.limits_of(above, family, is_share=False)
+    possible = np.flatnonzero((low <= 0) & (high >= 0))
+    if possible.size == 0:
+        return float(points[first]), float(points[last])
+    least, most = max(0, possible[0] - 1), min(STEPS, possible[-1] + 1)
+    step = (points[last] - points[first]) / STEPS
+    return float(points[first] + least * step), float(points[first] + most * step)
+
+
+def _distances(ends: Floats, within: Floats, centres: Floats, first: int, last: int) -> Floats:
+    """Return the scores, shape (m, centres), of the distances' sum, in widths of the range."""
+    at_first, at_last = ends[:, [0]], ends[:, [1]]
+    sums = (last - centres) * at_last + (centres - first) * at_first - within[:, np.newaxis]
+    scores: Floats = sums / (last - first)
+    return scores
