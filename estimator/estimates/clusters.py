@@ -1,6 +1,8 @@
-"""Which answers can form clusters, where they lie, and how their tallies are resampled."""
+"""Which answers can form clusters, where they lie, and how large the clusters are."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,36 +10,64 @@ from client_sdk.protocol.domain.boolean import Boolean
 from client_sdk.protocol.domain.category import Category, Ordinal
 from client_sdk.protocol.domain.cross import Cross
 from client_sdk.protocol.metric import Metric
-from estimator.estimates.k_means import Bins, Values, clusters_of
+from estimator.estimates.k_means import Members, split
 from estimator.estimates.mean_scale import positions_of
 from estimator.inverse.protocol import Inverse
+from estimator.likelihood.expectation_maximisation import shares_of
 from estimator.likelihood.histogram import Histogram
 from estimator.likelihood.histogram_fit import Fit
 from estimator.likelihood.shares import maximum_likelihood
-from estimator.results.clusters import Clusters
+from estimator.results.clusters import Cluster, Clusters
+from estimator.results.distribution import Figure
 from estimator.statistics.arrays import Counts, Floats
+from estimator.stretches.limits import limits_of
+from estimator.stretches.moments import mean_within
+from estimator.stretches.ranges import shares_of_ranges
+from estimator.stretches.stretches import TallyStretches
 
 MOST_POINTS = 256
 """The most values to cluster, because the distances of all pairs are held."""
 
 RESAMPLES = 50
-"""The number of resampled tallies: one beyond each end of an interval of 95 %. Each is split in
-every way."""
+"""The number of resampled tallies. Each is split in every way."""
 
 SEED = 2
 """The same tally has the same clusters on every run."""
 
 
-def clusters_of_histogram(histogram: Histogram, fit: Fit) -> Clusters:
+STEPS = 128
+"""Parts of a scale between which the ends of a mean's interval are searched."""
+
+
+def clusters_of_histogram(histogram: Histogram, counts: Counts, fit: Fit) -> Clusters:
     """Return the clusters of a number's answers.
 
     Args:
         histogram: its bins, and the law of the mechanism given each bin.
-        fit: the histograms fitted to the tally and to its resamples.
+        counts: of each symbol, shape (symbols,).
+        fit: the histograms fitted to the tally.
 
     """
-    points = (histogram.lows + histogram.highs)[:, np.newaxis] / 2
-    return clusters_of(points, Bins(histogram.lows, histogram.highs), fit.smoothed, fit.resampled[:RESAMPLES])
+    middles = (histogram.lows + histogram.highs) / 2
+    law = histogram.symbol_law(fit.smoothed)
+    resampled = shares_of(histogram, _drawn(law, counts) / counts.sum(), smooth=True, start=fit.smoothed)
+    groups = split(middles[:, np.newaxis], fit.smoothed, resampled)
+    tally = TallyStretches.of(histogram, counts, fit.smoothed)
+    clusters = []
+    for members, stability in zip(groups.clusters, groups.stabilities, strict=True):
+        first, last = int(members[0]), int(members[-1]) + (not histogram.is_of_points)  # a line has no gaps
+        low, high = shares_of_ranges(tally, np.array([first]), np.array([last]))
+        share, mean = _of_members(fit.smoothed, middles, members)
+        clusters.append(
+            Cluster(
+                share=_within(share, (float(low[0]), float(high[0]))),
+                stability=stability,
+                start=float(histogram.points[first]),
+                end=float(histogram.points[last]),
+                mean=_within(mean, mean_within(tally, first, last)),
+            )
+        )
+    return Clusters(tuple(clusters), groups.numbers)
 
 
 def clusters_of_values(metric: Metric, inverse: Inverse, counts: Counts, likeliest: Floats) -> Clusters | None:
@@ -56,10 +86,91 @@ def clusters_of_values(metric: Metric, inverse: Inverse, counts: Counts, likelie
     points = _points(metric)
     if points is None or len(points) > MOST_POINTS:
         return None
-    law = inverse.symbol_law(likeliest)
-    drawn = np.random.default_rng(SEED).multinomial(int(counts.sum()), law / law.sum(), size=RESAMPLES)
-    resampled = np.array([maximum_likelihood(inverse, tally) for tally in drawn])
-    return clusters_of(points, Values(metric.domain.labels), likeliest / likeliest.sum(), resampled)
+    weights = likeliest / likeliest.sum()
+    resampled = np.array([maximum_likelihood(inverse, tally) for tally in _drawn(inverse.symbol_law(weights), counts)])
+    groups = split(points, weights, resampled)
+    values = Values(inverse, inverse.symbol_law(np.eye(weights.size)), counts)
+    line = points[:, 0] if points.shape[1] == 1 else None
+    clusters = []
+    for members, stability in zip(groups.clusters, groups.stabilities, strict=True):
+        share, mean = _of_members(weights, weights if line is None else line, members)
+        clusters.append(
+            Cluster(
+                share=_within(share, values.share(members)),
+                stability=stability,
+                values=tuple(metric.domain.labels[member] for member in members.tolist()),
+                mean=None if line is None else _within(mean, values.mean(members, line)),
+            )
+        )
+    return Clusters(tuple(clusters), groups.numbers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """Answers that are values: limits of sums of their shares.
+
+    Attributes:
+        inverse: of the channel.
+        law: the probability of each symbol given each value, shape (k, m).
+        counts: of each symbol, shape (m,).
+
+    """
+
+    inverse: Inverse
+    law: Floats
+    counts: Counts
+
+    def share(self, members: Members) -> tuple[float, float]:
+        """Return the limits of the share of some values, within 0..1."""
+        score = self.inverse.contrast(_indicator(members, len(self.law)))
+        low, high = (float(np.clip(end[0], 0.0, 1.0)) for end in limits_of(self.law, self.counts, score[:, np.newaxis]))
+        return low, high
+
+    def mean(self, members: Members, line: Floats) -> tuple[float, float]:
+        """Return the limits of the mean position of some values.
+
+        The mean is the c at which the distances from c add up to 0.
+
+        Args:
+            members: the values.
+            line: the position of each value, rising, shape (k,).
+
+        """
+        first, last = float(line[members].min()), float(line[members].max())
+        if first == last:
+            return first, last
+        held = _indicator(members, len(self.law))
+        of_positions, of_share = self.inverse.contrast(held * line), self.inverse.contrast(held)
+        centres = np.linspace(first, last, STEPS + 1)
+        scores = (of_positions[:, np.newaxis] - of_share[:, np.newaxis] * centres) / (last - first)
+        low, high = limits_of(self.law, self.counts, scores, is_share=False)
+        possible = np.flatnonzero((low <= 0) & (high >= 0))
+        if possible.size == 0:
+            return first, last
+        return float(centres[max(0, possible[0] - 1)]), float(centres[min(STEPS, possible[-1] + 1)])
+
+
+def _indicator(members: Members, size: int) -> Floats:
+    indicator = np.zeros(size)
+    indicator[members] = 1.0
+    return indicator
+
+
+def _drawn(law: Floats, counts: Counts) -> Counts:
+    """Return tallies of the same size, drawn from a law: shape (RESAMPLES, symbols)."""
+    return np.random.default_rng(SEED).multinomial(int(counts.sum()), law / law.sum(), size=RESAMPLES)
+
+
+def _of_members(shares: Floats, positions: Floats, members: Members) -> tuple[float, float]:
+    """Return the share of some answers, and the mean of their positions."""
+    share = float(shares[members].sum())
+    weights = shares[members] if share > 0 else np.ones(members.size)
+    return share, float(weights @ positions[members] / weights.sum())
+
+
+def _within(estimate: float, interval: tuple[float, float]) -> Figure:
+    low, high = interval
+    return Figure(min(high, max(low, estimate)), low, high)
 
 
 def _points(metric: Metric) -> Floats | None:

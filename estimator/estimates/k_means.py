@@ -15,10 +15,10 @@ maximum-likelihood shares (smoothed for a number's bins, as in the report's hist
   of the smallest distance between answers apart, which is the mean for rounded numbers. Otherwise
   each answer would be a cluster.
 * Stability: tallies are drawn from the fitted law and clustered in the same way. The results are
-  the frequency of each number of clusters, intervals of shares and means, and for each cluster its
-  stability: the mean Jaccard index, weighted by shares, with the most similar cluster of a
-  resampled tally (Hennig 2007, "Cluster-wise assessment of cluster stability"). A stability below
-  .6 means that there is no cluster. No theorem supports the intervals.
+  the frequency of each number of clusters, and for each cluster its stability: the mean Jaccard
+  index, weighted by shares, with the most similar cluster of a resampled tally (Hennig 2007,
+  "Cluster-wise assessment of cluster stability"). A stability below .6 means that there is no
+  cluster.
 """
 
 from __future__ import annotations
@@ -29,11 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol.domain.label import Label
-from estimator.results.clusters import Cluster, Clusters
-from estimator.results.distribution import Resampled
 from estimator.statistics.arrays import Floats
-from estimator.statistics.confidence import TAIL
 
 MOST_CLUSTERS = 5
 """More clusters than this nobody can tell apart or name."""
@@ -59,38 +55,27 @@ Members = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Values:
-    """Answers that are values."""
+class Split:
+    """The answers divided into clusters.
 
-    labels: Sequence[Label]
+    Attributes:
+        clusters: the positions of each cluster's answers, ordered by their first.
+        stabilities: how well resampled tallies reproduce each cluster, from 0 to 1.
+        numbers: for each number of clusters, from 1, the fraction of resampled tallies with it.
 
-    def of(self, members: Members) -> tuple[tuple[Label, ...], None]:
-        """Return the values at some positions."""
-        return tuple(self.labels[member] for member in members.tolist()), None
+    """
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Bins:
-    """Answers that are bins of a number, rising: their lower and their upper ends."""
-
-    lows: Floats
-    highs: Floats
-
-    def of(self, members: Members) -> tuple[tuple[()], tuple[float, float]]:
-        """Return the ends of the bins at some positions. A cluster on a line has no gaps."""
-        return (), (float(self.lows[members[0]]), float(self.highs[members[-1]]))
+    clusters: tuple[Members, ...]
+    stabilities: tuple[float, ...]
+    numbers: tuple[float, ...]
 
 
-Answers = Values | Bins
-
-
-def clusters_of(points: Floats, answers: Answers, shares: Floats, resampled_shares: Floats) -> Clusters:
-    """Return the clusters of a histogram.
+def split(points: Floats, shares: Floats, resampled_shares: Floats) -> Split:
+    """Divide the answers of a histogram into clusters.
 
     Args:
         points: the coordinates of the answers, shape (points, dimensions). With one dimension they
             rise.
-        answers: the values or bins of the points.
         shares: their estimated weights, none negative, of sum 1; shape (points,).
         resampled_shares: the same from resampled tallies; shape (resamples, points).
 
@@ -103,11 +88,12 @@ def clusters_of(points: Floats, answers: Answers, shares: Floats, resampled_shar
     numbers = [_number(apart, weights, split) for weights, split in zip(resampled_shares, resampled, strict=True)]
     members = splits[number - 1]
     fitting = [split[number - 1] for split in resampled]
-    clusters = [
-        _cluster(points, answers, shares, members == cluster, resampled_shares, fitting)
-        for cluster in _in_order(members)
-    ]
-    return Clusters(tuple(clusters), tuple(numbers.count(size) / len(numbers) for size in range(1, most + 1)))
+    held = [members == cluster for cluster in _in_order(members)]
+    return Split(
+        clusters=tuple(map(np.flatnonzero, held)),
+        stabilities=tuple(_stability(cluster, resampled_shares, fitting) for cluster in held),
+        numbers=tuple(numbers.count(size) / len(numbers) for size in range(1, most + 1)),
+    )
 
 
 def _apart(points: Floats) -> Floats:
@@ -197,47 +183,16 @@ def _centres(points: Floats, weights: Floats, nearest: Members, before: Floats) 
     return np.where(totals > 0, sums / np.where(totals > 0, totals, 1.0), before)
 
 
-def _cluster(  # noqa: PLR0913, PLR0917 the histogram, and the same of resampled tallies
-    points: Floats,
-    answers: Answers,
-    shares: Floats,
-    held: NDArray[np.bool_],
-    resampled_shares: Floats,
-    fitting: Sequence[Members],
-) -> Cluster:
-    """Return a cluster with its intervals and stability from equally split resampled tallies."""
-    likest, in_common = zip(
-        *(_likest(held, weights, members) for weights, members in zip(resampled_shares, fitting, strict=True)),
-        strict=True,
-    )
-    of_resampled = np.array(
-        [_figures(points, weights, similar) for weights, similar in zip(resampled_shares, likest, strict=True)]
-    )
-    figures = _figures(points, shares, held)
-    lows, highs = np.quantile(of_resampled, [1 - TAIL, TAIL], axis=0)
-    ends = (figures.tolist(), np.minimum(lows, figures).tolist(), np.maximum(highs, figures).tolist())
-    share, *means = (Resampled(*figure) for figure in zip(*ends, strict=True))
-    mean = means[0] if points.shape[1] == 1 else None
-    values, span = answers.of(np.flatnonzero(held))
-    start, end = span or (None, None)
-    stability = float(np.mean(in_common))
-    return Cluster(share=share, stability=stability, values=values, start=start, end=end, mean=mean)
+def _stability(held: NDArray[np.bool_], resampled_shares: Floats, fitting: Sequence[Members]) -> float:
+    """Return the mean Jaccard index with the most similar clusters of equally split resamples."""
+    return float(np.mean([_in_common(held, *resampled) for resampled in zip(resampled_shares, fitting, strict=True)]))
 
 
-def _likest(held: NDArray[np.bool_], shares: Floats, members: Members) -> tuple[NDArray[np.bool_], float]:
-    """Return the most similar cluster of a resampled tally, and the Jaccard index."""
-    best, most = held, -1.0
+def _in_common(held: NDArray[np.bool_], shares: Floats, members: Members) -> float:
+    """Return the Jaccard index with the most similar cluster of a resampled tally."""
+    most = 0.0
     for cluster in np.unique(members):
         similar = members == cluster
         either = float(shares[held | similar].sum())
-        in_common = float(shares[held & similar].sum()) / either if either > 0 else 0.0
-        if in_common > most:
-            best, most = similar, in_common
-    return best, most
-
-
-def _figures(points: Floats, shares: Floats, held: NDArray[np.bool_]) -> Floats:
-    """Return the share of some points and the means of their coordinates."""
-    share = float(shares[held].sum())
-    weights = shares[held] if share > 0 else np.ones(int(held.sum()))
-    return np.append(share, weights @ points[held] / weights.sum())
+        most = max(most, float(shares[held & similar].sum()) / either if either > 0 else 0.0)
+    return most

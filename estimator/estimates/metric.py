@@ -70,9 +70,9 @@ def estimates(metric: Metric, tallies: Sequence[Tally], request: Request = PLAIN
     if histogram is None:
         yield from without_histograms
         return
-    fits = fits_of(histogram, (tally.dense(metric.channel.symbols) for tally in tallies))
-    for estimated, fit in zip(without_histograms, fits, strict=True):
-        yield _with_histogram(estimated, histogram, fit, request)
+    counts = [tally.dense(metric.channel.symbols) for tally in tallies]
+    for estimated, of_tally, fit in zip(without_histograms, counts, fits_of(histogram, counts), strict=True):
+        yield _with_histogram(estimated, histogram, of_tally, fit, request)
 
 
 def _without_histograms(metric: Metric, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
@@ -105,17 +105,18 @@ def _histogram_of(metric: Metric) -> Histogram | None:
 
 
 def _with_histogram(
-    estimated: MetricEstimate, histogram: Histogram, fit: Fit | None, request: Request
+    estimated: MetricEstimate, histogram: Histogram, counts: Counts, fit: Fit | None, request: Request
 ) -> MetricEstimate:
     assert estimated.mean is not None  # noqa: S101 numbers on a grid have one
-    likeliest, distribution = (
-        mean_of(histogram, fit),
-        distribution_of(histogram, fit, simultaneous=request.simultaneous),
-    )
+    ranges = [(start, end) for metric, start, end in request.ranges if metric == estimated.metric]
     estimated = replace(
-        estimated, mean=replace(estimated.mean, maximum_likelihood=likeliest), distribution=distribution
+        estimated,
+        mean=replace(estimated.mean, maximum_likelihood=mean_of(histogram, fit)),
+        distribution=distribution_of(histogram, counts, fit, ranges, simultaneous=request.simultaneous),
     )
-    return replace(estimated, clusters=clusters_of_histogram(histogram, fit)) if request.clusters and fit else estimated
+    if request.clusters and fit:
+        return replace(estimated, clusters=clusters_of_histogram(histogram, counts, fit))
+    return estimated
 
 
 def mean_range_of(metric: Metric) -> tuple[float, float]:

@@ -54,6 +54,11 @@ class Histogram:
         """Whether each bin is a single answer."""
         return bool(self.lows[0] == self.highs[0])
 
+    @property
+    def points(self) -> Floats:
+        """The answers that the channel's inputs stand for, rising, shape (inputs,)."""
+        return self.lows if self.is_of_points else np.append(self.lows, self.highs[-1])
+
     def symbol_law(self, shares: Floats) -> Floats:
         """Return the probability of each symbol: shape (..., bins) to (..., symbols)."""
         if self.is_of_points:
@@ -87,6 +92,29 @@ class Histogram:
         variance: Floats = (shares * deviations**2).sum(axis=-1) + (self.highs[0] - self.lows[0]) ** 2 / 12
         return variance
 
+    def at_most(self, shares: Floats, answers: Floats) -> Floats:
+        """Return the share of people who give an answer or a lower one, for each of some answers.
+
+        Answers are spread evenly over each bin.
+
+        Args:
+            shares: of the bins, shape (bins,).
+            answers: within the range, shape (answers,).
+
+        """
+        sums = np.append(0.0, np.cumsum(shares))
+        if self.is_of_points:
+            reached: Floats = sums[np.searchsorted(self.lows, answers, side="right")]
+            return reached
+        between: Floats = np.interp(answers, self.points, sums)
+        return between
+
+    def share_between(self, shares: Floats, start: float, end: float) -> float:
+        """Return the share of people whose answers lie from ``start`` to ``end``."""
+        below, up_to = self.at_most(shares, np.array([start, end])).tolist()
+        at_start = float(shares[self.lows == start].sum()) if self.is_of_points else 0.0
+        return float(up_to - below + at_start)
+
     def quantiles(self, shares: Floats, probabilities: tuple[float, ...]) -> Floats:
         """Return the quantiles: shape (..., bins) to (..., probabilities).
 
@@ -101,6 +129,5 @@ class Histogram:
         if self.is_of_points:
             reached: Floats = self.lows[np.minimum(np.searchsorted(sums, probabilities), self.bins - 1)]
             return reached
-        edges = np.append(self.lows, self.highs[-1])
-        between: Floats = np.interp(probabilities, np.concatenate([[0.0], sums]), edges)
+        between: Floats = np.interp(probabilities, np.concatenate([[0.0], sums]), self.points)
         return between

@@ -1,4 +1,4 @@
-"""The histograms fitted to tallies of one question, and to resampled tallies.
+"""The histograms fitted to tallies of one question.
 
 Tallies of one question share the law of its mechanism, so many of them are fitted by the same
 steps.
@@ -6,17 +6,12 @@ steps.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from estimator.likelihood.bootstrap import drawn_anew
 from estimator.likelihood.expectation_maximisation import AT_ONCE, shares_of
 from estimator.likelihood.histogram import Histogram
 from estimator.statistics.arrays import Counts, Floats
@@ -30,13 +25,11 @@ class Fit:
         smoothed: the shares of the bins, smoothed; shape (bins,).
         likeliest: the maximum-likelihood shares without smoothing; the iteration may have stopped
             early.
-        resampled: the smoothed shares of resampled tallies, shape (resamples, bins).
 
     """
 
     smoothed: Floats
     likeliest: Floats
-    resampled: Floats
 
 
 def fit_of(histogram: Histogram, counts: Counts) -> Fit | None:
@@ -61,14 +54,7 @@ def fits_of(histogram: Histogram, tallies: Iterable[Counts]) -> Iterator[Fit | N
 
 
 def _together(histogram: Histogram, counts: Counts) -> list[Fit]:
-    """Return the histograms of tallies with reports, shape (tallies, symbols).
-
-    Each thread uses one core. BLAS would start threads of its own in each for its small matrices,
-    and take twice as long.
-    """
-    reports = counts.sum(axis=-1)
-    frequencies = counts / reports[:, np.newaxis]
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as threads:
-        smoothed, likeliest = (shares_of(histogram, frequencies, smooth=smooth) for smooth in (True, False))
-        resampled = threads.map(partial(drawn_anew, histogram), smoothed, reports.tolist())
-        return [*map(Fit, smoothed, likeliest, resampled)]
+    """Return the histograms of tallies with reports, shape (tallies, symbols)."""
+    frequencies = counts / counts.sum(axis=-1, keepdims=True)
+    smoothed, likeliest = (shares_of(histogram, frequencies, smooth=smooth) for smooth in (True, False))
+    return [*map(Fit, smoothed, likeliest)]

@@ -15,7 +15,7 @@ from estimator.rehearsal.ground_truth import GroundTruth
 from estimator.rehearsal.population import Crowd
 from estimator.rehearsal.tally_sampler import Sampler, sampler_of
 from estimator.report.group_differences import corrected_differences
-from estimator.results.distribution import Resampled
+from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import Report, Skipped
@@ -61,14 +61,14 @@ class Rehearsed:
         truths: the population's truth for each estimate that is ``compared``. None without any
             device.
         coverage: of shares and the mean. None if it was not measured.
-        resampled_coverage: of the variance and the quantiles of a distribution, or None.
+        distribution_coverage: of the variance and the quantiles of a distribution, or None.
 
     """
 
     estimated: MetricEstimate
     truths: tuple[float | None, ...]
     coverage: Coverage | None = None
-    resampled_coverage: Coverage | None = None
+    distribution_coverage: Coverage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ def _window(metric: Metric) -> Window:
     return Window.of(metric.window, UNIX_EPOCH_S)
 
 
-def compared(estimated: MetricEstimate) -> tuple[Estimate | Resampled, ...]:
+def compared(estimated: MetricEstimate) -> tuple[Estimate | Figure, ...]:
     """Return the estimates that have a truth: shares, mean, variance, quantiles and bins."""
     distribution = estimated.distribution
     if distribution is None:
@@ -189,7 +189,7 @@ def compared(estimated: MetricEstimate) -> tuple[Estimate | Resampled, ...]:
     return (*estimated.shares_and_mean, distribution.variance, *distribution.quantiles, *distribution.bins)
 
 
-def holds(estimate: Estimate | Resampled, truth: float) -> bool:
+def holds(estimate: Estimate | Figure, truth: float) -> bool:
     """Return whether the interval of an estimate holds the truth."""
     return estimate.low <= truth <= estimate.high
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from client_sdk.protocol.domain.label import Label
-from estimator.results.distribution import Resampled
+from estimator.results.distribution import Figure
 from estimator.results.record import Record
 
 
@@ -22,15 +22,15 @@ class Cluster(Record, frozen=True, kw_only=True):
 
     """
 
-    share: Resampled
+    share: Figure
     stability: float
     values: tuple[Label, ...] = ()
     start: float | None = msgspec.field(name="from", default=None)
     end: float | None = msgspec.field(name="to", default=None)
-    mean: Resampled | None = None
+    mean: Figure | None = None
 
 
-class Clusters(Record, frozen=True, tag_field="interval", tag="resampled"):
+class Clusters(Record, frozen=True):
     """The clusters of a tally.
 
     Attributes:

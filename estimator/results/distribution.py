@@ -7,13 +7,13 @@ import msgspec
 from estimator.results.record import Record
 
 
-class Resampled(Record, frozen=True):
-    """A figure with an interval by resampling.
+class Figure(Record, frozen=True):
+    """A figure with an interval, and without a standard error.
 
     Without reports the interval covers every possible value.
 
     Attributes:
-        estimate: from the smoothed histogram. None without reports.
+        estimate: from the smoothed histogram, moved into the interval. None without reports.
         low: the lower end of the interval, not above the estimate.
         high: the upper end, not below the estimate.
 
@@ -24,7 +24,7 @@ class Resampled(Record, frozen=True):
     high: float
 
 
-class Quantile(Resampled, frozen=True, kw_only=True):
+class Quantile(Figure, frozen=True, kw_only=True):
     """The answer that a given part of the people do not exceed.
 
     Attributes:
@@ -35,32 +35,58 @@ class Quantile(Resampled, frozen=True, kw_only=True):
     quantile: float
 
 
-class Bin(Resampled, frozen=True, kw_only=True):
-    """The share of people whose answers lie in a bin.
+class AtMost(Figure, frozen=True, kw_only=True):
+    """The share of people who gave an answer or a lower one: the distribution function there.
 
     Attributes:
-        start: the lower end of the bin; ``from`` in JSON.
-        end: the upper end, equal to the lower end if the bin is a single answer; ``to`` in JSON.
-        maximum_likelihood: the maximum-likelihood share, without smoothing; the iteration may have
-            stopped early. None without reports.
+        at: the answer.
+
+    """
+
+    at: float
+
+
+class Range(Figure, frozen=True, kw_only=True):
+    """The share of people whose answers lie in a range.
+
+    Attributes:
+        start: the lower end of the range; ``from`` in JSON.
+        end: the upper end; ``to`` in JSON.
 
     """
 
     start: float = msgspec.field(name="from")
     end: float = msgspec.field(name="to")
+
+
+class Bin(Range, frozen=True, kw_only=True):
+    """The share of people whose answers lie in a bin; both ends are equal if it is one answer.
+
+    Attributes:
+        maximum_likelihood: the maximum-likelihood share, without smoothing; the iteration may have
+            stopped early. None without reports.
+
+    """
+
     maximum_likelihood: float | None = None
 
 
-class Distribution(Record, frozen=True, tag_field="interval", tag="resampled"):
+class Distribution(Record, frozen=True):
     """The distribution of a number's answers, on the scale of the domain.
 
     Attributes:
         variance: in squared units.
         quantiles: one for each probability of ``QUANTILES``.
+        band: the distribution function at rising answers, from the least to the greatest. Its
+            intervals hold together. Between two answers the function lies between the lower end at
+            the first and the upper end at the second.
         bins: rising; they cover the whole range.
+        ranges: those that were asked for.
 
     """
 
-    variance: Resampled
+    variance: Figure
     quantiles: tuple[Quantile, ...]
+    band: tuple[AtMost, ...]
     bins: tuple[Bin, ...]
+    ranges: tuple[Range, ...] = ()

@@ -20,6 +20,7 @@ class Request:
         joint: what follows from the shares of two questions asked together.
         fakes: the assumed fraction of made-up reports, or None to leave it out.
         clusters: of answers that are numbers, counts, pairs, or lie on a scale.
+        ranges: of answers to numbers whose shares are wanted: the metric, the start and the end.
         highlights: what a table or a page shows first.
 
     """
@@ -31,6 +32,7 @@ class Request:
     joint: bool = True
     fakes: float | None = None
     clusters: bool = False
+    ranges: tuple[tuple[str, float, float], ...] = ()
     highlights: bool = True
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated, Final, NamedTuple, get_args, get_type_hints
 
 from estimator.results.changes import Change
-from estimator.results.distribution import Bin, Distribution, Resampled
+from estimator.results.distribution import Bin, Distribution, Figure
 from estimator.results.estimate import Estimate
 from estimator.results.joint import Joint
 from estimator.results.metric import MetricEstimate
@@ -80,7 +80,7 @@ class RowFigure(NamedTuple):
 
     statistic: str
     value: str | None
-    figure: Estimate | Resampled
+    figure: Estimate | Figure
 
 
 def rows_of(report: Report) -> Iterator[Row]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from estimator.statistics.arrays import Floats
+from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.statistics.score_intervals import bounded_intervals, score_intervals
 
@@ -36,10 +37,16 @@ class Noise:
     def of(cls, law: Floats, scores: Floats) -> Noise:
         """Return the noise of scores of shape (m, f), each attribute of shape (f,)."""
         means, squares, cubes, fourths = (law @ scores**power for power in (1, 2, 3, 4))
-        variances = np.maximum(squares - means**2, np.finfo(float).tiny)
+        variances = np.maximum(squares - means**2, 0.0)
         central = fourths - 4 * means * cubes + 6 * means**2 * squares - 3 * means**4
-        kurtosis = np.where(variances > SILENT, central / variances**2, 0.0)
+        kurtosis = np.where(variances > SILENT, central / np.maximum(variances, SILENT) ** 2, 0.0)
         return cls(variances.min(axis=0), variances.max(axis=0), np.ptp(scores, axis=0), ENOUGH * kurtosis.max(axis=0))
+
+    @classmethod
+    def stacked(cls, rows: Sequence[Noise]) -> Noise:
+        """Return the noise of rows of scores, with a leading axis for the rows."""
+        columns = zip(*((row.least, row.most, row.span, row.enough) for row in rows), strict=True)
+        return cls(*map(np.array, columns))
 
     def at(self, *places: NDArray[np.int64]) -> Noise:
         """Return the noise of the scores at some places."""
@@ -50,7 +57,26 @@ SILENT = 1e-12
 """A variance below it is rounding error: the score is the same for every symbol."""
 
 
-def limits(  # noqa: PLR0913, PLR0917 what is known of the scores, and of the interval
+def limits_of(
+    law: Floats, counts: Counts, scores: Floats, family: int = 1, *, is_share: bool = True
+) -> tuple[Floats, Floats]:
+    """Return the limits of the expectations of scores, as `limits` does; each of shape (f,).
+
+    Args:
+        law: the probability of each symbol given each input, shape (k, m).
+        counts: of each symbol, shape (m,), at least one above 0.
+        scores: shape (m, f).
+        family: the number of intervals that are to hold together.
+        is_share: whether the expectation given any answer lies within 0..1, not within -1..1.
+
+    """
+    reports = int(counts.sum())
+    means = counts @ scores / reports
+    variances = np.maximum(counts @ scores**2 / reports - means**2, 0.0)
+    return limits(means, variances, Noise.of(law, scores), reports, family, is_share=is_share)
+
+
+def limits(  # noqa: PLR0913 what is known of the scores, and of the interval
     means: Floats, variances: Floats, noise: Noise, reports: int, family: int = 1, *, is_share: bool = True
 ) -> tuple[Floats, Floats]:
     """Return the lower and the upper limits of the expectations of scores, not clipped.
@@ -75,6 +101,8 @@ def limits(  # noqa: PLR0913, PLR0917 what is known of the scores, and of the in
     if is_share:
         least, most = score_intervals(means, noise.least + 1, noise.least, reports, family)
         low, high = np.minimum(low, least), np.maximum(high, most)
-    safe_low, safe_high = bounded_intervals(means, noise.most + 1, noise.most + (not is_share), noise.span, reports, family)
+    safe_low, safe_high = bounded_intervals(
+        means, noise.most + 1, noise.most + (not is_share), noise.span, reports, family
+    )
     is_few = reports < np.maximum(EXACT_BELOW, noise.enough)
     return np.where(is_few, safe_low, low), np.where(is_few, safe_high, high)

@@ -33,7 +33,7 @@ def variance_interval(tally: TallyStretches, family: int = 1) -> tuple[float, fl
     width = float(points[-1] - points[0])
     positions = (points - points[0]) / width
     of_positions = tally.stretches.scores.contrast(positions)
-    centre = min(1.0, max(0.0, float(tally.frequencies @ of_positions)))
+    centre = min(1.0, max(0.0, float(tally.counts @ of_positions / tally.counts.sum())))
     squares = (positions - centre) ** 2
     greatest = float(squares.max())
     scores = np.stack([tally.stretches.scores.contrast(squares / greatest)], axis=1)

@@ -8,8 +8,6 @@ testing multiple endpoints"). The upper end is found in the same way from the hi
 
 from __future__ import annotations
 
-import numpy as np
-
 from estimator.stretches.stretches import TallyStretches
 
 

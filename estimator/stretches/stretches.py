@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from estimator.inverse.decoder import REMEMBERED
 from estimator.likelihood.histogram import Histogram
 from estimator.statistics.arrays import Counts, Floats
-from estimator.stretches.limits import Noise, limits
+from estimator.stretches.limits import Noise, limits, limits_of
 from estimator.stretches.scores import Scores
 
 WIDTHS: Final = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256])
@@ -46,7 +46,9 @@ class Side:
         stops = firsts + WIDTHS[:, np.newaxis]
         starts, stops, beyond = np.clip(firsts, 0, last), np.clip(stops, 0, last), np.maximum(stops - last, 0)
         noises = [Noise.of(scores.law, row) for row in _scores(scores.integrals, starts, stops, beyond)]
-        columns = (np.array(column) for column in zip(*((n.least, n.most, n.span, n.enough) for n in noises), strict=True))
+        columns = (
+            np.array(column) for column in zip(*((n.least, n.most, n.span, n.enough) for n in noises), strict=True)
+        )
         return cls(starts, stops, beyond, Noise(*columns))
 
     def means(self, integrals: Floats) -> Floats:
@@ -93,7 +95,7 @@ class Stretches:
     def of(histogram: Histogram) -> Stretches:
         """Return the stretches of a histogram, cached for the next window."""
         scores = Scores.of(histogram)
-        points = histogram.lows if histogram.is_of_points else np.append(histogram.lows, histogram.highs[-1])
+        points = histogram.points
         places = np.arange(points.size)
         widths = WIDTHS[:, np.newaxis]
         return Stretches(
@@ -140,8 +142,7 @@ class TallyStretches:
     """The stretches of one tally."""
 
     stretches: Stretches
-    frequencies: Floats
-    reports: int
+    counts: Counts
     after: Seen
     before: Seen
 
@@ -164,11 +165,8 @@ class TallyStretches:
             Seen(side.means(fitted), side.means(means), side.variances(covariance), side.noise, reports)
             for side in (stretches.after, stretches.before)
         )
-        return cls(stretches, frequencies, reports, after, before)
+        return cls(stretches, counts, after, before)
 
     def limits_of(self, scores: Floats, family: int = 1, *, is_share: bool = True) -> tuple[Floats, Floats]:
         """Return the limits of the expectations of scores, shape (symbols, f); each of shape (f,)."""
-        means = self.frequencies @ scores
-        variances = np.maximum(self.frequencies @ scores**2 - means**2, 0.0)
-        noise = Noise.of(self.stretches.scores.law, scores)
-        return limits(means, variances, noise, self.reports, family, is_share=is_share)
+        return limits_of(self.stretches.scores.law, self.counts, scores, family, is_share=is_share)

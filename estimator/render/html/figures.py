@@ -8,7 +8,7 @@ from typing import Final
 
 from client_sdk.protocol.domain.label import Label
 from estimator.render.html.numbers import PERCENT, PLAIN, UNBROKEN, Unit
-from estimator.results.distribution import Resampled
+from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate, Share
 from estimator.results.metric import MetricEstimate
 from estimator.text import mean_word, word
@@ -85,6 +85,6 @@ def short(text: str, most: int = LONGEST_LABEL) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def plain_estimate(resampled: Resampled) -> Estimate:
+def plain_estimate(resampled: Figure) -> Estimate:
     """Return a resampled figure as an estimate without a standard error."""
     return Estimate(resampled.estimate, None, resampled.low, resampled.high)

@@ -10,7 +10,7 @@ from estimator.render.text import poisoning
 from estimator.render.text.style import Style
 from estimator.render.words import cluster_words, p_equals
 from estimator.report.conclusions import Conclusion, clearest_first, conclusion
-from estimator.results.distribution import Resampled
+from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
 from estimator.results.highlight import SHOWN_VALUES
 from estimator.results.joint import Joint
@@ -42,7 +42,7 @@ class FigureLine(NamedTuple):
     """
 
     label: str | tuple[str, ...]
-    figure: Estimate | Resampled
+    figure: Estimate | Figure
     digits: str
     ends: tuple[float, float] | None
 

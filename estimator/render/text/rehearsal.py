@@ -12,7 +12,7 @@ from estimator.render.text.lines import lines_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
 from estimator.render.words import mechanism_words
 from estimator.report.highlights import left_out, shown_values
-from estimator.results.distribution import Resampled
+from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
 from estimator.results.row import COLUMNS, metric_rows
 from estimator.statistics.confidence import CONFIDENCE
@@ -41,7 +41,7 @@ def rehearsal_as_json(rehearsal: Rehearsal) -> str:
             entry |= {"truth": truth, "holds": None if truth is None else holds(estimate, truth)}
         metric["coverage"] = _coverage(rehearsed.coverage)
         if distribution is not None:
-            metric["resampled_coverage"] = _coverage(rehearsed.resampled_coverage)
+            metric["distribution_coverage"] = _coverage(rehearsed.distribution_coverage)
     return json_text({"seed": rehearsal.seed} | document)
 
 
@@ -93,7 +93,7 @@ def _block(rehearsed: Rehearsed, style: Style) -> str:
         ),
         *([f"  … and {not_shown:,} more values; --format json and csv have all"] if not_shown else []),
         *_coverage_line("coverage", rehearsed.coverage),
-        *_coverage_line("coverage of variance and quantiles", rehearsed.resampled_coverage),
+        *_coverage_line("coverage of variance and quantiles", rehearsed.distribution_coverage),
     ]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
@@ -110,10 +110,10 @@ def _coverage_line(title: str, coverage: Coverage | None) -> list[str]:
     return [f"  {rounds}: {coverage.population:.1%} (noise alone: {coverage.noise_alone:.1%})"]
 
 
-def _numbers(figure: Estimate | Resampled, truth: float | None, digits: str, style: Style) -> str:
+def _numbers(figure: Estimate | Figure, truth: float | None, digits: str, style: Style) -> str:
     interval = f"{style.shown(f'{figure.low:{digits}} … {figure.high:{digits}}'):^17}"
     value = figure.estimate
-    deviation = None if isinstance(figure, Resampled) else figure.standard_error
+    deviation = None if isinstance(figure, Figure) else figure.standard_error
     if truth is None or value is None:
         return f"{'':8}  {'no reports':>18}  {'':8}  {interval}"
     estimate = style.shown(f"{value:{digits}}" + ("" if deviation is None else f" ± {deviation:{digits}}"))

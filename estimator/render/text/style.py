@@ -10,7 +10,7 @@ from typing import Final, TextIO
 
 import click
 
-from estimator.results.distribution import Resampled
+from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
 
 LEAST_WIDTH: Final = 80
@@ -82,7 +82,7 @@ class Style:
         self,
         label: str | tuple[str, ...],
         window: str,
-        figure: Estimate | Resampled,
+        figure: Estimate | Figure,
         digits: str,
         ends: tuple[float, float] | None = None,
         unknown: str = "no reports",
@@ -150,12 +150,12 @@ PLAIN: Final = Style()
 """The style of files, pipes, and everything else that is no terminal."""
 
 
-def _cells(figure: Estimate | Resampled, digits: str, unknown: str) -> tuple[str, str, str]:
+def _cells(figure: Estimate | Figure, digits: str, unknown: str) -> tuple[str, str, str]:
     """Return the estimate with its error, the interval, and the maximum-likelihood figure."""
     interval = f"{figure.low:{digits}} … {figure.high:{digits}}"
     value = figure.estimate
     estimate = unknown if value is None else f"{value:{digits}}"
-    if isinstance(figure, Resampled):
+    if isinstance(figure, Figure):
         return estimate, interval, ""
     error = "" if figure.standard_error is None else f" ± {figure.standard_error:{digits}}"
     likeliest = "" if figure.maximum_likelihood is None else f"{figure.maximum_likelihood:{digits}}"
