@@ -20,7 +20,7 @@ from typing import Any
 from client_sdk.protocol.registry.table import TomlTable
 from collector.config import DAY_S
 from collector.errors import ConfigError
-from collector.judge import Allowance
+from collector.judgement import Allowance
 
 SECRET_BYTES = 32
 """256 random bits: nobody can guess them, so one round of a fast digest is enough."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from flask import Flask
 from granian.constants import Interfaces
 
-from client_sdk.protocol import Registry
+from client_sdk.protocol.registry.registry import Registry
 from collector.access import Access
 from collector.config import CollectorConfig
 from collector.embedded.store import EmbeddedStore

@@ -24,7 +24,7 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server import Server
 
-from client_sdk.protocol import MAX_UPLOAD_BYTES
+from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES
 from collector.errors import ConfigError
 from collector.log import Event, LogFormat
 from collector.log import settings as settings_of

@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from estimator.results.estimate import Estimate
     from estimator.results.metric import MetricEstimate
     from estimator.results.pooled import Pooled
-    from estimator.results.report import Report
+    from estimator.results.report import EstimateReport
 
 __all__ = [
     "Changes",
     "Estimate",
+    "EstimateReport",
     "MetricEstimate",
     "MissingLibraryError",
     "Pooled",
-    "Report",
     "ReportError",
     "TalliesError",
     "estimate",
@@ -46,10 +46,10 @@ __all__ = [
 _HOMES = {
     "Changes": "results.changes",
     "Estimate": "results.estimate",
+    "EstimateReport": "results.report",
     "MetricEstimate": "results.metric",
     "MissingLibraryError": "errors",
     "Pooled": "results.pooled",
-    "Report": "results.report",
     "ReportError": "errors",
     "TalliesError": "errors",
     "estimate": "api",

@@ -13,7 +13,7 @@ import msgspec
 
 from estimator.results import central, changes, clusters, distribution, estimate, joint, metric, poisoning, pooled, row
 from estimator.results import report as whole
-from estimator.results.report import SCHEMA, Report
+from estimator.results.report import SCHEMA, EstimateReport
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "report-schema.md"
@@ -82,13 +82,13 @@ STATISTICS_HEAD: Final = """
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of a report, and of a rehearsal, which adds what is said to be of a rehearsal."""
     shares = {"type": "array", "items": {"$ref": "#/$defs/Share"}}
-    (made,), definitions = msgspec.json.schema_components((Report,), schema_hook=lambda _: shares)
+    (made,), definitions = msgspec.json.schema_components((EstimateReport,), schema_hook=lambda _: shares)
     del made
     definitions.pop("Highlight")
     definitions.pop("Precision")
     for name, definition in definitions.items():
         _describe(definition, _record(name))
-    report = definitions.pop("Report")
+    report = definitions.pop("EstimateReport")
     del report["properties"][NOT_IN_JSON]
     report["properties"] = {
         "schema": {"const": SCHEMA, "description": "the number of this schema"},

@@ -68,7 +68,7 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
             "is the store that service.py hands to the routes",
             by="collector/store/redis_store.py",
         ),
-        Step("collector/store/count_script.py:count_request", "writes the call of the script that counts once"),
+        Step("collector/store/count_script.py:count_command", "writes the call of the script that counts once"),
         Step(
             "collector/store/handle.py:StoreHandle",
             "holds the router and the connections of one store",
@@ -95,7 +95,7 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
             by="estimator/estimates/metric.py",
         ),
         Step(
-            "estimator/results/report.py:Report",
+            "estimator/results/report.py:EstimateReport",
             "holds every figure as frozen data",
             by="estimator/report/report.py",
         ),

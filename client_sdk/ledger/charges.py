@@ -31,7 +31,7 @@ CLOCK_BACK_S = 86_400
 more than any correction of a sound clock. Farther back, days whose budget is spent would be lived
 through again."""
 
-Key = tuple[str, str, str]
+SlotKey = tuple[str, str, str]
 """Metric, edition and window of a charge."""
 
 
@@ -102,7 +102,7 @@ def latest_s(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT latest_s FROM device").fetchone()[0])
 
 
-def charge(connection: sqlite3.Connection, key: Key, cost: Cost, budget: Budget, periods: Periods) -> bool:
+def charge(connection: sqlite3.Connection, key: SlotKey, cost: Cost, budget: Budget, periods: Periods) -> bool:
     """Make an open charge if all ceilings allow it; return whether they do."""
     within_window, within_month, within_life = spent_nanos(connection, periods)
     attos = connection.execute("SELECT COALESCE(SUM(attos), 0) FROM charges").fetchone()[0]
@@ -118,29 +118,29 @@ def charge(connection: sqlite3.Connection, key: Key, cost: Cost, budget: Budget,
     return allowed
 
 
-def slot(connection: sqlite3.Connection, key: Key) -> Slot | None:
+def slot(connection: sqlite3.Connection, key: SlotKey) -> Slot | None:
     """Return the state of a charge; None if there is no charge."""
     query = "SELECT reported FROM charges WHERE metric = ? AND edition = ? AND window = ?"
     row = connection.execute(query, key).fetchone()
     return None if row is None else Slot(row[0])
 
 
-def discharge(connection: sqlite3.Connection, key: Key) -> None:
+def discharge(connection: sqlite3.Connection, key: SlotKey) -> None:
     """Take an open charge back, within the transaction that made it."""
     connection.execute("DELETE FROM charges WHERE metric = ? AND edition = ? AND window = ? AND reported = 0", key)
 
 
-def fill_slot(connection: sqlite3.Connection, key: Key) -> None:
+def fill_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
     """Note that the report of a charge waits, and says so far that nothing was recorded."""
     _set(connection, key, Slot.FILLED)
 
 
-def close_slot(connection: sqlite3.Connection, key: Key) -> None:
+def close_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
     """Note that a charge needs no report any more."""
     _set(connection, key, Slot.REPORTED)
 
 
-def open_slots(connection: sqlite3.Connection) -> list[Key]:
+def open_slots(connection: sqlite3.Connection) -> list[SlotKey]:
     """Return the keys of charges that have no report."""
     query = "SELECT metric, edition, window FROM charges WHERE reported = 0"
     return [(metric, edition, window) for metric, edition, window in connection.execute(query).fetchall()]
@@ -221,7 +221,7 @@ def _check_sane(clock_s: float) -> None:
         raise ClockError("the device's clock names an instant that no collector takes; set it") from None
 
 
-def _set(connection: sqlite3.Connection, key: Key, slot: Slot) -> None:
+def _set(connection: sqlite3.Connection, key: SlotKey, slot: Slot) -> None:
     query = "UPDATE charges SET reported = ? WHERE metric = ? AND edition = ? AND window = ?"
     connection.execute(query, (slot, *key))
 

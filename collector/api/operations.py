@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 from http import HTTPStatus
 
-from client_sdk.protocol import MAX_UPLOAD_BYTES, Malformed
-from client_sdk.protocol.wire.malformed import MALFORMED_REPLIES
+from client_sdk.protocol.wire.malformed import MALFORMED_REPLIES, Malformed
+from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES
 from collector.api.batch import MAX_BULK_BYTES
 from collector.api.headers import SNAPSHOT_TAKEN
 from collector.api.problem import BY_CODE, Problem

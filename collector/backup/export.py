@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 
 from collector.backup.cut import ShardCut, StoreProperties
-from collector.backup.format import BackupError, BackupLine, Bucket, ClosedWindows, Counts, End, Header, encode
+from collector.backup.format import BackupError, BackupLine, Bucket, ClosedWindows, End, Header, TallyLine, encode
 from collector.backup.redis_archive import RedisArchive
 
 
@@ -64,7 +64,7 @@ def _reported(buckets: Iterable[Bucket], on_ids: Callable[[int], None]) -> Itera
         yield bucket
 
 
-def _tallies(archive: RedisArchive, properties: StoreProperties, cuts: list[ShardCut]) -> Iterator[Counts]:
+def _tallies(archive: RedisArchive, properties: StoreProperties, cuts: list[ShardCut]) -> Iterator[TallyLine]:
     """Yield each tally, summed over all shards.
 
     The parts of open windows come from the cuts. The parts of closed windows do not change, and are
@@ -86,4 +86,4 @@ def _tallies(archive: RedisArchive, properties: StoreProperties, cuts: list[Shar
         if not is_read_now or archive.is_indexed(name):  # otherwise it is being retired, and a part may be gone
             metric, edition, window = name.split(":")
             counts = {symbol: count for symbol, count in enumerate(total) if count}
-            yield Counts(metric, edition, window, symbols, counts)
+            yield TallyLine(metric, edition, window, symbols, counts)

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from client_sdk.protocol import MAX_REPORTS, HearsayError
+from client_sdk.protocol.errors import HearsayError
 from client_sdk.protocol.mechanisms.auto import MAX_GEOMETRY_SYMBOLS
-from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
+from client_sdk.protocol.wire.report import EDITION, MAX_REPORTS, METRIC_NAME
 from collector.backup.fields import ANYTHING, MAX_COUNT, Fields, LineError, whole, window
 from collector.store.packed_verdict import RUN_BYTES, unpack
 
@@ -86,7 +86,7 @@ class ClosedWindows(NamedTuple):
     windows: tuple[str, ...]
 
 
-class Counts(NamedTuple):
+class TallyLine(NamedTuple):
     """A tally, summed over all shards.
 
     Attributes:
@@ -124,7 +124,7 @@ class End(NamedTuple):
     sha256: str
 
 
-BackupLine: TypeAlias = Header | Bucket | ClosedWindows | Counts | End
+BackupLine: TypeAlias = Header | Bucket | ClosedWindows | TallyLine | End
 
 
 def encode(line: BackupLine) -> bytes:
@@ -173,7 +173,7 @@ def _document(line: BackupLine) -> Mapping[str, object]:
     return {"tally": line.metric, "edition": line.edition, "window": line.window, **_count_fields(line)}
 
 
-def _count_fields(line: Counts) -> Mapping[str, object]:
+def _count_fields(line: TallyLine) -> Mapping[str, object]:
     """Return all counts, or the counts above 0 with their symbols, whichever is shorter."""
     if 2 * len(line.counts) < line.symbols:
         return {"symbols": line.symbols, "pairs": sorted(line.counts.items())}
@@ -206,14 +206,14 @@ def _read_closed(fields: Fields) -> ClosedWindows:
     return ClosedWindows(tuple(window(text) for text in fields.texts("closed", ANYTHING)))
 
 
-def _read_counts(fields: Fields) -> Counts:
+def _read_counts(fields: Fields) -> TallyLine:
     name = fields.text("tally", METRIC_NAME), fields.text("edition", EDITION), window(fields.take("window"))
     if "pairs" not in fields.raw:
         values = fields.take("counts")
         if not isinstance(values, list) or len(values) > MOST_SYMBOLS:
             raise LineError("counts is no list of counts")
         counts = {symbol: count for symbol, count in enumerate(values) if whole(count, "counts", 0, MAX_COUNT)}
-        return Counts(*name, len(values), counts)
+        return TallyLine(*name, len(values), counts)
     symbols, pairs = fields.whole("symbols", 1, MOST_SYMBOLS), fields.take("pairs")
     if not isinstance(pairs, list):
         raise LineError("pairs is no list")
@@ -222,7 +222,7 @@ def _read_counts(fields: Fields) -> Counts:
         if not isinstance(pair, list) or len(pair) != 2:  # noqa: PLR2004 a pair
             raise LineError("pairs has an entry that is no pair")
         counts[whole(pair[0], "pairs", 0, symbols - 1)] = whole(pair[1], "pairs", 1, MAX_COUNT)
-    return Counts(*name, symbols, counts)
+    return TallyLine(*name, symbols, counts)
 
 
 def _read_end(fields: Fields) -> End:

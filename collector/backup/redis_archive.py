@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from collector.backup.cut import BucketState, ShardCut, StoredBucket, StoreProperties
-from collector.backup.format import Bucket, Counts
+from collector.backup.format import Bucket, TallyLine
 from collector.backup.redis_scripts import CUT, PUT, READ_BUCKETS, REMEMBER
 from collector.errors import ConfigError
 from collector.servers.connection import Connection
@@ -160,7 +160,7 @@ class RedisArchive:
         for shard in range(self._store.shards if names else 0):
             self._run(shard, "SADD", keys.of_shard(shard, keys.CLOSED), *names)
 
-    def put(self, tally: Counts) -> None:
+    def put(self, tally: TallyLine) -> None:
         """Store a tally. A tally is a sum over shards, so one shard can hold all of it.
 
         Raises:

@@ -17,9 +17,9 @@ from collector.backup.format import (
     BackupLine,
     Bucket,
     ClosedWindows,
-    Counts,
     End,
     Header,
+    TallyLine,
     decode,
 )
 from collector.backup.redis_archive import RedisArchive
@@ -115,7 +115,7 @@ def check(path: Path) -> Backup:
             digest = line.sha256
         elif isinstance(line, Bucket):
             ids += len(line.members)
-        elif isinstance(line, Counts):
+        elif isinstance(line, TallyLine):
             tallies += 1
     return Backup(header, ids, tallies, digest)
 
@@ -152,7 +152,7 @@ def restore(path: Path, backup: Backup, archive: RedisArchive, on_ids: Callable[
             waiting, ids = [], 0
         if isinstance(line, ClosedWindows):
             archive.close_all(line.windows)
-        elif isinstance(line, Counts):
+        elif isinstance(line, TallyLine):
             archive.put(line)
             tallies.add(line.name)
         elif isinstance(line, End) and line.sha256 != backup.digest:

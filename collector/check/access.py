@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from client_sdk.protocol import Registry
+from client_sdk.protocol.registry.registry import Registry
 from collector.access import Access, Role
 from collector.check.result import CheckResult, Level
 from collector.errors import ConfigError

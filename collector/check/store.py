@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
-from client_sdk.protocol import Registry, RegistryError
+from client_sdk.protocol.errors import RegistryError
+from client_sdk.protocol.registry.registry import Registry
 from collector.check.result import CheckResult, Level
 from collector.durability import Durability, Promise
 from collector.embedded.lock import require_trusted, require_writable

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from client_sdk.protocol import Registry
+from client_sdk.protocol.registry.registry import Registry
 from collector.atomic_file import whole_file
 from collector.backup import restore
 from collector.backup.export import backup

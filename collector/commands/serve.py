@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from client_sdk.protocol import GRACE_S
+from client_sdk.protocol.window import GRACE_S
 from collector.access import new_secret
 from collector.commands.options import (
     cluster_option,

@@ -9,7 +9,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from client_sdk.protocol import HearsayError, Registry, RegistryError
+from client_sdk.protocol.errors import HearsayError, RegistryError
+from client_sdk.protocol.registry.registry import Registry
 from collector.access import Access
 from collector.errors import ConfigError
 from collector.live.state import Served

@@ -10,7 +10,7 @@ from typing import Any
 import requests
 from requests.adapters import HTTPAdapter
 
-from client_sdk.protocol import HearsayError
+from client_sdk.protocol.errors import HearsayError
 from collector.api.batch import MAX_ANSWER_BYTES
 from collector.api.operations import NDJSON
 from collector.relay.deadline import ForwardDeadline

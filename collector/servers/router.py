@@ -22,7 +22,7 @@ from redis.exceptions import (
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.errors import ConfigError, StoreUnavailableError
-from collector.servers.command import Request
+from collector.servers.command import PackedCommand
 from collector.servers.connection import Connection
 from collector.servers.connections import Connections
 from collector.servers.pipeline import (
@@ -71,7 +71,7 @@ class Router:
         """Remember nodes of the cluster, which are asked where keys live when others are lost."""
         self._nodes = nodes
 
-    def ask(self, request: Request) -> Any:  # noqa: ANN401 the server decides
+    def ask(self, request: PackedCommand) -> Any:  # noqa: ANN401 the server decides
         """Send one command and return its answer.
 
         It does the same as `ask_all`, in fewer steps as long as nothing has changed.
@@ -101,7 +101,7 @@ class Router:
             raise answer
         return answer
 
-    def ask_all(self, requests: Sequence[Request], answered: Answered | None = None) -> list[Any]:
+    def ask_all(self, requests: Sequence[PackedCommand], answered: Answered | None = None) -> list[Any]:
         """Send commands, those for one server in a row.
 
         Args:
@@ -248,7 +248,7 @@ class _Call:
 
     """
 
-    def __init__(self, requests: Sequence[Request], answered: Answered) -> None:
+    def __init__(self, requests: Sequence[PackedCommand], answered: Answered) -> None:
         self.requests = requests
         self.answered = answered
         self.answers: list[Any] = [None] * len(requests)

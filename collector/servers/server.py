@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from collector.durability import SETTINGS, Promise, require_promise
 from collector.errors import ConfigError
-from collector.servers.command import Request
+from collector.servers.command import PackedCommand
 from collector.servers.connection import Connection
 from collector.servers.memory import Memory
 
@@ -32,7 +32,7 @@ class Replicas(NamedTuple):
 
 def ask(connection: Connection, *command: str | int) -> Any:  # noqa: ANN401 the server decides
     """Send one command and return the answer."""
-    connection.send(Request.of("", *command).command)
+    connection.send(PackedCommand.of("", *command).command)
     return connection.receive()
 
 

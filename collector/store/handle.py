@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from collector.durability import ON_DISK, Promise
-from collector.servers.command import Request
+from collector.servers.command import PackedCommand
 from collector.servers.connection import Connection
 from collector.servers.connections import Connections
 from collector.servers.every_server import Answer, ask_every_server, require_promise
@@ -119,11 +119,11 @@ class StoreHandle:
             StoreUnavailableError: if there is no answer, or the answer is an error.
 
         """
-        return self.router.ask(Request.of(keys.prefix(shard), *command))
+        return self.router.ask(PackedCommand.of(keys.prefix(shard), *command))
 
     def run_on_facts(self, *command: str | bytes | int) -> Any:  # noqa: ANN401 the server decides
         """Return the answer to a command on the store's facts; see `run`."""
-        return self.router.ask(Request.of(keys.STORE, *command))
+        return self.router.ask(PackedCommand.of(keys.STORE, *command))
 
     def ask_shards(self, command: Command) -> list[Any]:
         """Return every shard's answer to its command.

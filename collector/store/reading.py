@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from collector.errors import StoreUnavailableError
-from collector.servers.command import Request
+from collector.servers.command import PackedCommand
 from collector.servers.connection import Connection
 from collector.servers.router import Router
 from collector.servers.server import Address
@@ -26,7 +26,7 @@ class Reading:
         self._router = router
         self._answered: dict[tuple[Address, Connection], set[str]] = {}
 
-    def ask(self, request: Request) -> Any:  # noqa: ANN401 as redis answers
+    def ask(self, request: PackedCommand) -> Any:  # noqa: ANN401 as redis answers
         """Send one command and return its answer.
 
         Raises:
@@ -38,7 +38,7 @@ class Reading:
             raise answer
         return answer
 
-    def ask_all(self, requests: Sequence[Request]) -> list[Any]:
+    def ask_all(self, requests: Sequence[PackedCommand]) -> list[Any]:
         """Send commands and return their answers or StoreUnavailableErrors in order; see Router."""
         return self._router.ask_all(requests, self._answered)
 

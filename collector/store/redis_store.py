@@ -11,15 +11,15 @@ import json
 import struct
 from collections.abc import Callable, Iterator, Sequence
 
-from client_sdk.protocol import Window
+from client_sdk.protocol.window import Window
 from collector.durability import ON_DISK, Promise
 from collector.errors import QuotaExceededError, StoreUnavailableError
-from collector.judge import Judgement
-from collector.servers.command import Request, even_when_full
+from collector.judgement import Judgement
+from collector.servers.command import PackedCommand, even_when_full
 from collector.store import keys
-from collector.store.count_script import count_request, read_answer
+from collector.store.count_script import count_command, read_answer
 from collector.store.handle import StoreHandle
-from collector.store.port import CountedUpload, Outcome, Snapshot, Tally
+from collector.store.port import CountedUpload, Outcome, Snapshot, StoredTally
 from collector.store.preparation import prepare
 from collector.store.reading import Reading
 from collector.store.schema import Purpose
@@ -70,7 +70,7 @@ class RedisStore:
     def count(self, judgement: Judgement) -> CountedUpload:
         """See TallyStore."""
         while True:
-            request = count_request(judgement, self.layout.shards, self.layout.name)
+            request = count_command(judgement, self.layout.shards, self.layout.name)
             outcome = read_answer(self._router.ask(request), judgement)
             if isinstance(outcome, QuotaExceededError):
                 raise outcome
@@ -83,7 +83,7 @@ class RedisStore:
         outcomes: dict[int, Outcome] = {}
         pending = dict(enumerate(judgements))
         while pending:
-            requests = [count_request(judgement, self.shards, self.layout.name) for judgement in pending.values()]
+            requests = [count_command(judgement, self.shards, self.layout.name) for judgement in pending.values()]
             late = {}
             for (index, judgement), answer in zip(pending.items(), self._router.ask_all(requests), strict=True):
                 outcome = answer if isinstance(answer, StoreUnavailableError) else read_answer(answer, judgement)
@@ -113,7 +113,7 @@ class RedisStore:
         """See TallyStore."""
         return frozenset().union(*self._members(self._shards, keys.WINDOWS))
 
-    def closed_tallies(self, closed: frozenset[str]) -> Iterator[Tally]:
+    def closed_tallies(self, closed: frozenset[str]) -> Iterator[StoredTally]:
         """See TallyStore."""
         reading = Reading(self._router)  # a master that was lost since may have said that they are closed
         still_closed = closed.intersection(*self._members(Shards(reading), keys.CLOSED))
@@ -123,12 +123,11 @@ class RedisStore:
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
         """See TallyStore. All collectors on a store share one look."""
         reading = Reading(self._router)
-        look_up = Request.of(keys.prefix(0), "GET", keys.SNAPSHOT)
+        look_up = PackedCommand.of(keys.prefix(0), "GET", keys.SNAPSHOT)
         kept = reading.ask(look_up)
         if kept is None:
             tallies = [
-                (tally.metric, tally.edition, tally.window, tally.counts)
-                for tally in self._tallies(lambda window: window not in left_out, closed=False)
+                (tally.metric, tally.edition, tally.window, tally.counts) for tally in self._tallies(lambda window: window not in left_out, closed=False)
             ]
             fresh = json.dumps({"taken_s": int(now_s), "tallies": tallies})
             self.handle.run(0, *even_when_full("SET", keys.SNAPSHOT, fresh, "NX", "EX", interval_s))
@@ -136,7 +135,7 @@ class RedisStore:
         reading.confirm()
         look = json.loads(kept)
         tallies_of_look = (
-            Tally(metric, edition, window, closed=False, counts=tuple(counts))
+            StoredTally(metric, edition, window, closed=False, counts=tuple(counts))
             for metric, edition, window, counts in look["tallies"]
         )
         return Snapshot(look["taken_s"], tuple(tallies_of_look)).without(left_out)
@@ -145,13 +144,13 @@ class RedisStore:
         """See TallyStore. A write that changes nothing is refused like any other write."""
         self._shards.require_any_writable(self.layout)
 
-    def _tallies(self, is_included: Callable[[str], bool], *, closed: bool) -> Iterator[Tally]:
+    def _tallies(self, is_included: Callable[[str], bool], *, closed: bool) -> Iterator[StoredTally]:
         reading = Reading(self._router)
         shards = Shards(reading)
         for name, symbols in sorted(self.handle.index(shards).items()):
             metric, edition, window = name.split(":")
             if is_included(window):
-                tally = Tally(metric, edition, window, closed, self._counts(shards, name, symbols))
+                tally = StoredTally(metric, edition, window, closed, self._counts(shards, name, symbols))
                 if self.handle.is_indexed(name):  # else it is being retired, and the counts may be incomplete
                     yield tally
         # Only a reader who reaches the end knows that all was complete, and stays so: a shard may

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from collector.errors import StoreUnavailableError
-from collector.servers.command import Request, even_when_full
+from collector.servers.command import PackedCommand, even_when_full
 from collector.servers.server import Address
 from collector.store import keys
 from collector.store.shard_identity import numbered
@@ -45,7 +45,7 @@ ONE_SERVER = Layout()
 class Asks(Protocol):
     """Sends commands to the servers that hold their keys: a Router, or a Reading."""
 
-    def ask_all(self, requests: Sequence[Request], /) -> list[Any]:
+    def ask_all(self, requests: Sequence[PackedCommand], /) -> list[Any]:
         """Return their answers or StoreUnavailableErrors in order."""
 
 
@@ -64,7 +64,7 @@ class Shards:
 
         All are asked, even if one does not answer.
         """
-        requests = [Request.of(keys.prefix(shard), *command(shard)) for shard in shards]
+        requests = [PackedCommand.of(keys.prefix(shard), *command(shard)) for shard in shards]
         return self._answers(requests)
 
     def ask_own(self, layout: Layout, command: Command) -> list[Any]:
@@ -104,7 +104,7 @@ class Shards:
         """Write a name to those of the given shards that carry none."""
         self.ask(shards, lambda shard: even_when_full("SET", keys.of_shard(shard, keys.NAME), name, "NX"))
 
-    def _answers(self, requests: Sequence[Request]) -> list[Any]:
+    def _answers(self, requests: Sequence[PackedCommand]) -> list[Any]:
         answers = self._router.ask_all(requests)
         for answer in answers:
             if isinstance(answer, StoreUnavailableError):
@@ -116,10 +116,10 @@ def _name_of(shard: int) -> tuple[str, str]:
     return "GET", keys.of_shard(shard, keys.NAME)
 
 
-def _with_names(layout: Layout, command: Command) -> list[Request]:
+def _with_names(layout: Layout, command: Command) -> list[PackedCommand]:
     """Return a command for each shard, each followed by a question for the shard's name."""
     return [
-        Request.of(keys.prefix(shard), *words)
+        PackedCommand.of(keys.prefix(shard), *words)
         for shard in range(layout.shards)
         for words in (command(shard), _name_of(shard))
     ]

@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable, Collection
 from typing import NamedTuple, Protocol
 
-from client_sdk.protocol import Registry, Window
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import Window
 from collector.config import DAY_S, HOUR_S
 from collector.errors import StoreUnavailableError
 

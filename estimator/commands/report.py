@@ -21,7 +21,7 @@ from estimator.commands.watch_loop import GREATEST_S, LEAST_S, USUAL_S
 from estimator.estimates.covariance import MOST_VALUES
 from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.report.report import make_report
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 from estimator.results.request import Selection
 from estimator.tallies.bounds import Bounds
 from estimator.tallies.read_token import TOKEN_VARIABLE, read_token
@@ -117,7 +117,7 @@ def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the na
         raise SystemExit(status)
 
 
-def _status(estimated: Report, tallies: list[Tally], selection: Selection) -> Kept:
+def _status(estimated: EstimateReport, tallies: list[Tally], selection: Selection) -> Kept:
     """Return the exit status of a printed report.
 
     For cron, a report without estimates is none, as with --out.
@@ -128,7 +128,7 @@ def _status(estimated: Report, tallies: list[Tally], selection: Selection) -> Ke
     return Kept.FAILED if is_failed else Kept.NOTHING_NEW
 
 
-def _write_page(estimated: Report, registry: Registry, html: Path) -> None:
+def _write_page(estimated: EstimateReport, registry: Registry, html: Path) -> None:
     from estimator.render.html.document import as_html  # noqa: PLC0415 80 ms of templates for no other form
 
     page = as_html(estimated, registry).encode()
@@ -136,7 +136,7 @@ def _write_page(estimated: Report, registry: Registry, html: Path) -> None:
     click.echo(f"{html} is written: {len(page) / MEGABYTE:.1f} MB, open it in a browser", err=True)
 
 
-def _put(estimated: Report, form: str, output: Path | None) -> None:
+def _put(estimated: EstimateReport, form: str, output: Path | None) -> None:
     if output is None and form == "table":
         put(FORMATS, form, estimated)
         return
@@ -160,12 +160,12 @@ def _read(options: ReportOptions, bounds: Bounds) -> tuple[list[Tally], datetime
     return fetched.tallies, fetched.snapshot_at
 
 
-def _name_too_large(estimated: Report) -> None:
+def _name_too_large(estimated: EstimateReport) -> None:
     for metric in estimated.metrics:
         if metric.estimates is not None and metric.reports and metric.covariance is None:
             click.echo(f"{metric.metric} {metric.window}: no covariance of more than {MOST_VALUES} shares", err=True)
 
 
-def _name_skipped(estimated: Report) -> None:
+def _name_skipped(estimated: EstimateReport) -> None:
     for tally in estimated.skipped:
         click.echo(f"skipped {tally.metric} {tally.edition} {tally.window}: {tally.reason}", err=True)

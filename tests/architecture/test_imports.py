@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import client_sdk
+from client_sdk import protocol
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("client_sdk", "collector", "estimator")
@@ -103,6 +104,13 @@ def test_arrows_between_packages_go_to_the_vocabulary_only(path: Path) -> None:
             assert name in client_sdk.__all__
         elif package in PACKAGES and package != own:
             assert f"{module}.{name}.".startswith("client_sdk.protocol."), f"{name_of(path)} imports {module}"
+
+
+@pytest.mark.parametrize("path", PRODUCT, ids=name_of)
+def test_a_name_of_the_vocabulary_is_imported_from_where_it_is_defined(path: Path) -> None:
+    """The roof of the vocabulary imports all of it; whoever needs one word of it should show which."""
+    names = [name for module, name in imported(path) if module == "client_sdk.protocol"]
+    assert [name for name in names if name in protocol.__all__] == []
 
 
 def test_the_contracts_name_every_module_of_the_sdk_that_the_others_may_not_import() -> None:

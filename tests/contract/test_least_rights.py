@@ -18,7 +18,7 @@ from collector.check.result import Level
 from collector.check.store import check_store
 from collector.durability import IN_MEMORY, ON_DISK, Durability, Promise
 from collector.errors import QuotaExceededError
-from collector.judge import Allowance
+from collector.judgement import Allowance
 from collector.store.app_name import agree_on_app
 from collector.store.grace import agree_on_grace
 from collector.store.redis_store import RedisStore

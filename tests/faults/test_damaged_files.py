@@ -21,7 +21,7 @@ from collector.embedded.aof import MANIFEST, STORE_DIR, increments_in, sequence_
 from collector.embedded.high_water_mark import MARK_FILE
 from collector.embedded.store import EmbeddedStore
 from collector.errors import ConfigError
-from collector.judge import Judgement
+from collector.judgement import Judgement
 from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
 from collector.upkeep.maintenance import Maintenance, ServerState

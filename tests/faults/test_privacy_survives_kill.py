@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 
 from client_sdk.ledger import charges
-from client_sdk.ledger.charges import Cost, Key, Periods
+from client_sdk.ledger.charges import Cost, Periods, SlotKey
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Upload, Window
 from client_sdk.protocol.metric import Protects
@@ -31,7 +31,7 @@ MOST_STEPS = 15_000
 
 def test_a_device_that_is_killed_at_any_step_keeps_its_promises(tmp_path: Path, round_number: int) -> None:
     seeded, day = random.Random(round_number), 0.0  # noqa: S311 where to kill is no secret
-    before: dict[Key, tuple[int, int, int]] = {}
+    before: dict[SlotKey, tuple[int, int, int]] = {}
     ends = []
     for _ in range(LIVES):
         ends.append(live(tmp_path, day, seeded.randint(1, MOST_STEPS)))
@@ -75,7 +75,7 @@ def sent(folder: Path) -> Iterator[Upload]:
     yield from (Upload.decode(body) for body in log.read_bytes().splitlines()) if log.exists() else ()
 
 
-def check(folder: Path, state: State, before: dict[Key, tuple[int, int, int]]) -> None:
+def check(folder: Path, state: State, before: dict[SlotKey, tuple[int, int, int]]) -> None:
     assert rows(folder / "data", "PRAGMA integrity_check") == [("ok",)]
     reports_and_charges_go_together(state)
     nothing_left_without_its_charge_or_twice(folder, state)
@@ -87,7 +87,7 @@ def check(folder: Path, state: State, before: dict[Key, tuple[int, int, int]]) -
 
 
 def nothing_left_without_its_charge_or_twice(folder: Path, state: State) -> None:
-    symbols: dict[Key, set[tuple[str, int]]] = {}
+    symbols: dict[SlotKey, set[tuple[str, int]]] = {}
     for upload in sent(folder):
         for report in upload.reports:
             symbols.setdefault(key_of(report), set()).add((upload.id, report.symbol))
@@ -95,7 +95,7 @@ def nothing_left_without_its_charge_or_twice(folder: Path, state: State) -> None
     assert all(len(one) == 1 for one in symbols.values())
 
 
-def nothing_charged_is_forgotten(state: State, before: dict[Key, tuple[int, int, int]]) -> None:
+def nothing_charged_is_forgotten(state: State, before: dict[SlotKey, tuple[int, int, int]]) -> None:
     for key, (nanos, attos, done) in before.items():
         assert state.charges[key][:2] == (nanos, attos)
         assert state.charges[key][2] >= done

@@ -9,7 +9,8 @@ from typing import Final
 
 from client_sdk.protocol import GRACE_S, Registry, Report, Upload, Window
 from collector.access import digest_of
-from collector.judge import Judgement, judge
+from collector.judge import judge
+from collector.judgement import Judgement
 
 REGISTRY_TEXT: Final = """
 schema = 1

@@ -23,7 +23,7 @@ from client_sdk import Recorded
 from client_sdk.answers import counters
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import erase, outbox, retries
-from client_sdk.ledger.charges import CLOCK_BACK_S, Key, Slot
+from client_sdk.ledger.charges import CLOCK_BACK_S, Slot, SlotKey
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import GRACE_S, Metric, Refusal, Registry, Upload, Verdict, Window
 from client_sdk.protocol.domain import Count
@@ -105,7 +105,7 @@ class Device:
     def __init__(self) -> None:
         self.left: list[tuple[float, str, str, str]] = []
         self.connection = open_memory("acme")
-        self._symbols: dict[Key, int] = {}
+        self._symbols: dict[SlotKey, int] = {}
         self._secrets = 0
         self.opt_in()
 

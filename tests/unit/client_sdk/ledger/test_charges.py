@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk.ledger import charges, outbox
-from client_sdk.ledger.charges import CLOCK_BACK_S, Cost, Key, Periods, Slot
+from client_sdk.ledger.charges import CLOCK_BACK_S, Cost, Periods, Slot, SlotKey
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import Budget, Report, Window, WindowKind
 from client_sdk.results import ClockError
@@ -34,7 +34,7 @@ def connection() -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def key_of(metric: str, day: str = TODAY) -> Key:
+def key_of(metric: str, day: str = TODAY) -> SlotKey:
     return (metric, EDITION, day)
 
 

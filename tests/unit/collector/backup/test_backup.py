@@ -14,7 +14,7 @@ from client_sdk.protocol import Upload, Verdict, Window
 from collector.backup import restore
 from collector.backup.cut import BucketState, ShardCut, StoredBucket
 from collector.backup.export import backup
-from collector.backup.format import BackupError, Bucket, Counts
+from collector.backup.format import BackupError, Bucket, TallyLine
 from collector.backup.redis_archive import RedisArchive
 from collector.durability import ON_DISK
 from collector.errors import ConfigError, StoreUnavailableError
@@ -373,7 +373,7 @@ def test_a_tally_of_one_metric_is_the_sum_of_all_shards(opened: Opener, tmp_path
     old = opened(0, shards=4)
     count(old, [upload(report("os", 2)) for _ in range(40)])
     path = written(old, tmp_path / "backup")
-    tallies = [line for line in restore.read_backup(path) if isinstance(line, Counts)]
+    tallies = [line for line in restore.read_backup(path) if isinstance(line, TallyLine)]
     assert [tally.counts for tally in tallies] == [{2: 40}]
 
 

@@ -14,7 +14,7 @@ from collector.access import Access
 from collector.config import HOUR_S
 from collector.errors import StoreUnavailableError
 from collector.live.state import Served
-from collector.store.port import Tally
+from collector.store.port import StoredTally
 from tests.support.services.collecting import NOON, REGISTRY, TODAY, report, tallies_of, upload
 from tests.support.services.conforming import conforming_client
 from tests.support.services.memory_store import MemoryStore
@@ -106,7 +106,7 @@ def test_of_a_large_alphabet_only_what_was_reported_is_told(
     counts: list[int],
     shown: dict[str, list[int]],
 ) -> None:
-    tally = Tally("dark_mode", REGISTRY.metrics["dark_mode"].edition, TODAY, closed=True, counts=tuple(counts))
+    tally = StoredTally("dark_mode", REGISTRY.metrics["dark_mode"].edition, TODAY, closed=True, counts=tuple(counts))
     monkeypatch.setattr(store, "closed_tallies", lambda _: iter([tally]))
     line = json.loads(client.get("/v1/tallies", headers=READ).text)
     assert {name: line[name] for name in ("symbols", "counts") if name in line} == shown
@@ -212,8 +212,8 @@ def test_what_is_served_is_not_sniffed(client: FlaskClient) -> None:
 def test_a_store_that_dies_while_tallies_are_read_gives_an_error_and_not_a_shorter_answer(
     client: FlaskClient, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def breaks_off(_: frozenset[str]) -> Iterator[Tally]:
-        yield Tally("os", "0" * 12, TODAY, closed=True, counts=(1, 2, 3, 4))
+    def breaks_off(_: frozenset[str]) -> Iterator[StoredTally]:
+        yield StoredTally("os", "0" * 12, TODAY, closed=True, counts=(1, 2, 3, 4))
         raise StoreUnavailableError("killed")
 
     monkeypatch.setattr(store, "closed_tallies", breaks_off)

@@ -12,7 +12,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.durability import ON_DISK
 from collector.errors import StoreUnavailableError
-from collector.servers.command import Request
+from collector.servers.command import PackedCommand
 from collector.servers.connection import Connection
 from collector.servers.connections import AVOIDED_S, Connections
 from collector.servers.router import ROUNDS, Router
@@ -86,8 +86,8 @@ def routed(servers: dict[Address, Answers], copies: int = 0) -> tuple[Router, Wi
     return router, wires
 
 
-def get(tag: str = "x") -> Request:
-    return Request.of(tag, "GET", tag)
+def get(tag: str = "x") -> PackedCommand:
+    return PackedCommand.of(tag, "GET", tag)
 
 
 def kinds(answers: list[Any]) -> list[Any]:

@@ -12,7 +12,7 @@ import redis
 from client_sdk.protocol import Verdict, Window
 from collector.durability import IN_MEMORY, Durability, Promise
 from collector.errors import ConfigError, StoreUnavailableError
-from collector.judge import Judgement
+from collector.judgement import Judgement
 from collector.store import keys
 from collector.store.count_script import BUCKET_ENTRIES
 from collector.store.grace import agree_on_grace

@@ -22,7 +22,7 @@ from estimator.archive.folder import OF_A_COLLECTOR, Archive
 from estimator.atomic_file import write_through
 from estimator.commands.cli import command
 from estimator.report.report import make_report
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, registry_text
 
@@ -146,7 +146,7 @@ def test_a_window_of_which_nothing_fits_is_tried_again(out: Path) -> None:
 def test_one_window_that_cannot_be_estimated_does_not_cost_the_others(
     out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(registry: Registry, tallies: list[Tally], **request: Any) -> Report:
+    def fail(registry: Registry, tallies: list[Tally], **request: Any) -> EstimateReport:
         if tallies[0].window.text == "2026-11-19":
             raise ZeroDivisionError("by chance")
         return make_report(registry, tallies, **request)

@@ -25,7 +25,7 @@ from estimator.commands.cli import command
 from estimator.formats.to_json import document_of
 from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.report.report import make_report
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.results.row import COLUMNS, STATISTICS, TYPES, rows_of
 from estimator.tallies.tally import decode
@@ -51,7 +51,7 @@ CELLS: dict[type, Callable[[str], object]] = {str: str, bool: lambda cell: cell 
 
 
 @cache
-def made(wanted: str = "covariance and pool", reports: int = 3000) -> Report:
+def made(wanted: str = "covariance and pool", reports: int = 3000) -> EstimateReport:
     lines = tallies(reports).splitlines(keepends=True)
     chosen = [line for line in lines if wanted not in SLOW_FOR or any(name in line for name in SLOW_FOR[wanted])]
     report = make_report(REGISTRY, decode(chosen), Selection(preliminary=True), WANTED[wanted])

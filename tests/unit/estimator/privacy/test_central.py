@@ -14,7 +14,7 @@ from estimator.privacy.amplification import composed, shuffled_epsilon
 from estimator.privacy.central import together
 from estimator.render import FORMATS
 from estimator.report.report import make_report
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.tallies.tally import decode
 from tests.support.estimates.tallies import REGISTRY, line
@@ -30,12 +30,12 @@ TALLIES = (
 EPSILONS = {name: as_float(metric.epsilon_nanos) for name, metric in REGISTRY.metrics.items()}
 
 
-def _report(central_delta: float | None = DELTA) -> Report:
+def _report(central_delta: float | None = DELTA) -> EstimateReport:
     tallies = decode(TALLIES.splitlines(keepends=True))
     return make_report(REGISTRY, tallies, Selection(preliminary=True), Request(central_delta=central_delta))
 
 
-def _json(report: Report) -> dict[str, Any]:
+def _json(report: EstimateReport) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(FORMATS["json"](report))
     return document
 

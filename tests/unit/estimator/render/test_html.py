@@ -38,7 +38,7 @@ from estimator.results.clusters import Clusters
 from estimator.results.estimate import Estimate
 from estimator.results.highlight import TOO_FAR
 from estimator.results.metric import MetricEstimate
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.tallies.tally import Tally, decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, CROSS, NUMBER, ORDINAL, SET, Field, registry_text
@@ -100,7 +100,7 @@ def test_the_figure_over_time_is_the_one_that_the_answer_is_about() -> None:
     symbols = found.metric("size").channel.symbols
     counts = {"yes": (9000, 1000), "os": (2000, 1000, 6000), "size": (500,) * symbols}
     metrics = tuple(told(found, name, some) for name, some in counts.items())
-    report = Report(0.95, metrics, (), simultaneous=False, highlights=highlights_of(metrics, found.metrics))
+    report = EstimateReport(0.95, metrics, (), simultaneous=False, highlights=highlights_of(metrics, found.metrics))
     data = page_of(report, found).data["questions"]
     assert [data[name]["lead"] for name in counts] == [1, 2, 0]
 

@@ -13,7 +13,7 @@ from estimator.commands.cli import command
 from estimator.estimates.channel_range import DRAWN_AT_MOST
 from estimator.render import FORMATS
 from estimator.report.report import make_report
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.tallies.tally import decode
 from tests.support.estimates.tallies import REGISTRY, line
@@ -21,11 +21,11 @@ from tests.support.estimates.tallies import REGISTRY, line
 TALLIES = line("dark_mode", [4000, 6000]) + line("os", [5000, 0, 0, 0]) + line("os", [0, 0, 0, 0], window="2026-11-19")
 
 
-def _report(fakes: float | None = 0.02) -> Report:
+def _report(fakes: float | None = 0.02) -> EstimateReport:
     return make_report(REGISTRY, decode(TALLIES.splitlines(keepends=True)), Selection(), Request(fakes=fakes))
 
 
-def _json(report: Report) -> dict[tuple[str, str], Any]:
+def _json(report: EstimateReport) -> dict[tuple[str, str], Any]:
     document: dict[str, Any] = json.loads(FORMATS["json"](report))
     return {(one["metric"], one["window"]): one for one in document["metrics"]}
 

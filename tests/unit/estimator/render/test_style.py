@@ -12,7 +12,7 @@ from estimator.render.text.report import as_table
 from estimator.render.text.style import EIGHTHS, PLAIN, Style
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.tallies.tally import decode
 from tests.support.estimates.every_kind import REGISTRY, tallies
@@ -35,7 +35,7 @@ class _Stream(io.StringIO):
 
 
 @pytest.fixture(scope="module")
-def made() -> Report:
+def made() -> EstimateReport:
     read = decode(tallies().splitlines(keepends=True))
     return make_report(REGISTRY, read, Selection(preliminary=True), Request(pool=True, fakes=0.01))
 
@@ -45,7 +45,7 @@ def lengths(text: str) -> list[int]:
 
 
 @pytest.mark.parametrize("style", [PLAIN, Style(is_ascii=True), Style(is_coloured=True), Style(91), Style(160)])
-def test_every_kind_fits_the_width(made: Report, style: Style) -> None:
+def test_every_kind_fits_the_width(made: EstimateReport, style: Style) -> None:
     assert max(lengths(as_table(made, style))) <= style.width
 
 
@@ -63,13 +63,13 @@ def test_long_figures_cost_the_bar_and_not_the_width() -> None:
     assert "█" in PLAIN.row("m", "", Estimate(0.5, 0.1, 0.3, 0.7, None), ".4f", (0.0, 1.0))
 
 
-def test_a_table_in_ascii_holds_nothing_else(made: Report) -> None:
+def test_a_table_in_ascii_holds_nothing_else(made: EstimateReport) -> None:
     text = as_table(made, Style(is_ascii=True))
     assert text.isascii()
     assert "0.5007 +- 0.0197  0.4620 .. 0.5394   #####" in text
 
 
-def test_wider_terminals_show_the_likeliest_and_more_of_a_value(made: Report) -> None:
+def test_wider_terminals_show_the_likeliest_and_more_of_a_value(made: EstimateReport) -> None:
     assert "likeliest" not in as_table(made, Style(90))
     assert "likeliest" in as_table(made, Style(91))
     assert Style(160).cut("x" * 40) == "x" * 40
