@@ -117,8 +117,15 @@ class RedisStore:
         """See TallyStore."""
         reading = Reading(self._router)  # a master that was lost since may have said that they are closed
         still_closed = closed.intersection(*self._members(Shards(reading), keys.CLOSED))
-        yield from self._tallies(lambda window: window in still_closed, closed=True)
-        reading.confirm()
+        yield from self._tallies(reading, lambda window: window in still_closed, closed=True)
+
+    def open_tallies(self, left_out: frozenset[str]) -> Iterator[StoredTally]:
+        """Yield the present tallies of all windows but some, each marked as open.
+
+        They are complete only if the iterator reaches its end. Nobody who sees them may see an
+        earlier or a later state of them: that is what `open_snapshot` is for.
+        """
+        return self._tallies(Reading(self._router), lambda window: window not in left_out, closed=False)
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
         """See TallyStore. All collectors on a store share one look."""
@@ -127,7 +134,7 @@ class RedisStore:
         kept = reading.ask(look_up)
         if kept is None:
             tallies = [
-                (tally.metric, tally.edition, tally.window, tally.counts) for tally in self._tallies(lambda window: window not in left_out, closed=False)
+                (tally.metric, tally.edition, tally.window, tally.counts) for tally in self.open_tallies(left_out)
             ]
             fresh = json.dumps({"taken_s": int(now_s), "tallies": tallies})
             self.handle.run(0, *even_when_full("SET", keys.SNAPSHOT, fresh, "NX", "EX", interval_s))
@@ -144,8 +151,8 @@ class RedisStore:
         """See TallyStore. A write that changes nothing is refused like any other write."""
         self._shards.require_any_writable(self.layout)
 
-    def _tallies(self, is_included: Callable[[str], bool], *, closed: bool) -> Iterator[StoredTally]:
-        reading = Reading(self._router)
+    def _tallies(self, reading: Reading, is_included: Callable[[str], bool], *, closed: bool) -> Iterator[StoredTally]:
+        """Yield tallies, and confirm the reading at the end."""
         shards = Shards(reading)
         for name, symbols in sorted(self.handle.index(shards).items()):
             metric, edition, window = name.split(":")

@@ -140,7 +140,7 @@ def counted(data: Path, more: Judgement | None = None) -> int:
     with EmbeddedStore(data) as embedded:
         store = RedisStore(embedded.url)
         store.prepare()
-        counted_before = sum(sum(tally.counts) for tally in store._tallies(lambda _: True, closed=False))
+        counted_before = sum(sum(tally.counts) for tally in store.open_tallies(frozenset()))
         assert store.count(more) == CountedUpload(Verdict(more.reports), is_duplicate=False)
         store.disconnect()
         return counted_before

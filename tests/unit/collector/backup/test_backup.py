@@ -98,7 +98,7 @@ def state(store: RedisStore) -> tuple[object, ...]:
     }
     tallies = {
         (tally.metric, tally.window, tally.counts)
-        for tally in (*store.closed_tallies(store.closed_windows()), *store._tallies(lambda _: True, closed=False))
+        for tally in (*store.closed_tallies(store.closed_windows()), *store.open_tallies(frozenset()))
     }
     return ids, tallies, store.closed_windows(), store.tallied_windows(), RedisArchive(store).properties().grace_s
 
@@ -287,7 +287,7 @@ def test_a_backup_is_put_once_even_if_the_store_has_counted_since(opened: Opener
     assert put(path, new)
     new.count(judged(upload()))
     assert not put(path, new)
-    assert [tally.counts for tally in new._tallies(lambda _: True, closed=False)] == [(0, 2)]
+    assert [tally.counts for tally in new.open_tallies(frozenset())] == [(0, 2)]
 
 
 @pytest.mark.parametrize(
