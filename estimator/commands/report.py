@@ -17,6 +17,7 @@ from estimator.commands.options import BETWEEN_0_AND_1, REGISTRY, WindowType
 from estimator.commands.printing import put
 from estimator.commands.progress import progress
 from estimator.commands.report_options import ReportOptions
+from estimator.commands.watch import watch_collector
 from estimator.commands.watch_loop import GREATEST_S, LEAST_S, USUAL_S
 from estimator.estimates.covariance import MOST_VALUES
 from estimator.render import BINARY_FORMATS, FORMATS
@@ -24,6 +25,7 @@ from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Selection
 from estimator.tallies.bounds import Bounds
+from estimator.tallies.fetch import fetch
 from estimator.tallies.read_token import TOKEN_VARIABLE, read_token
 from estimator.tallies.tally import Tally, read_file
 
@@ -93,8 +95,6 @@ def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the na
     registry = Registry.load(options.registry)
     selection, request = options.selection, options.request
     if options.watch_s is not None:
-        from estimator.commands.watch import watch_collector  # noqa: PLC0415 30 ms of HTTP for no other report
-
         collector = options.collector or ""
         watch_collector(registry, collector, selection=selection, request=request, every_s=options.watch_s)
         return
@@ -129,7 +129,7 @@ def _status(estimated: EstimateReport, tallies: list[Tally], selection: Selectio
 
 
 def _write_page(estimated: EstimateReport, registry: Registry, html: Path) -> None:
-    from estimator.render.html.document import as_html  # noqa: PLC0415 80 ms of templates for no other form
+    from estimator.render.html.document import as_html  # noqa: PLC0415 33 ms of templates for no other form
 
     page = as_html(estimated, registry).encode()
     write_whole(html, page)
@@ -154,8 +154,6 @@ def _read(options: ReportOptions, bounds: Bounds) -> tuple[list[Tally], datetime
     """
     if options.tallies is not None:
         return read_file(options.tallies, bounds), None
-    from estimator.tallies.fetch import fetch  # noqa: PLC0415 30 ms of HTTP that a file does not need
-
     fetched = fetch(options.collector or "", read_token(), preliminary=options.preliminary, bounds=bounds)
     return fetched.tallies, fetched.snapshot_at
 
