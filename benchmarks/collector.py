@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ from benchmarks.load import request, send_all, uploads
 from benchmarks.results import spread, table, verdict
 from client_sdk.protocol import Registry
 from collector.embedded.store import EmbeddedStore
-from tests.support.services.processes import RunningCollector, cpu_seconds, free_port, wait_until
+from tests.support.services.processes import RunningCollector, cpu_seconds, free_port, listens, wait_until
 
 REGISTRY = Path(__file__).parents[1] / "examples" / "health" / "metrics.toml"
 
@@ -142,11 +141,6 @@ def plain_way(folder: Path) -> Iterator[int]:
         with subprocess.Popen(
             [*command, "benchmarks.plain:app"], env={**os.environ, "PLAIN_STORE": store.url}
         ) as process:
-            wait_until(lambda: _listens(port), what="gunicorn")
+            wait_until(lambda: listens(port), what="gunicorn")
             yield port
             process.terminate()
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -97,6 +97,14 @@ class Window:
         except (ValueError, OverflowError):
             raise WindowError(f"there is no window {windows} windows after {self}") from None
 
+    def until(self, last_day: date) -> int:
+        """Return how many windows begin from this one to a last day, both included."""
+        if self.kind is WindowKind.MONTH:
+            months = (last_day.year - self.first_day.year) * MONTHS + last_day.month - self.first_day.month
+            return max(0, months + 1)
+        days = 7 if self.kind is WindowKind.WEEK else 1
+        return max(0, (last_day - self.first_day).days // days + 1)
+
     @staticmethod
     def parse(text: str) -> Window:
         """Return the window that a text names. It ends after Unix time 0.

@@ -51,13 +51,7 @@ def check_registry(path: Path, today: date) -> tuple[Registry | None, list[Check
         CheckResult(Level.OK, "registry", f"{plural(len(registry.metrics), 'metric')} of {registry.app}"),
         CheckResult(Level.OK, "channels", f"every one can be derived; the largest tally has {largest:,} symbols"),
     ]
-    for name, metric in registry.metrics.items():
-        if metric.expires is not None and metric.expires < today:
-            text = f"metric.{name} expired on {metric.expires}: remove it, or set a later day"
-            results.append(CheckResult(Level.WARNING, "registry", text))
-        if not metric.owner:
-            text = f"metric.{name} has no owner: name one in it, or in [app]"
-            results.append(CheckResult(Level.WARNING, "registry", text))
+    results += [CheckResult(Level.WARNING, "registry", sentence) for sentence in registry.neglected(today)]
     return registry, results
 
 

@@ -199,4 +199,4 @@ def test_so_many_questions_are_drawn_as_answers_are_asked() -> None:
 def test_windows_are_counted_as_long_as_one_begins_by_the_last_day(
     window: Window, last_day: date, windows: int
 ) -> None:
-    assert participation.windows_until(window, last_day) == windows
+    assert window.until(last_day) == windows

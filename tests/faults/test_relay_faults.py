@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.support.services.delivering import Load
-from tests.support.services.processes import RunningCollector, is_running, kill, wait_until
+from tests.support.services.processes import RunningCollector, is_running, kill, listens, wait_until
 from tests.support.services.relaying import RunningRelay, collector_with_key, running_relay
 from tests.support.services.wire import tallies
 
@@ -51,11 +50,6 @@ def port_of(url: str) -> int:
     port = urlsplit(url).port
     assert port is not None
     return port
-
-
-def listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def kill_what_mixes(deployed: Deployment) -> None:

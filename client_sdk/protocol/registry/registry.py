@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -68,6 +69,16 @@ class Registry:
         if name not in self.metrics:
             raise UnknownMetricError(name, tuple(self.metrics))
         return self.metrics[name]
+
+    def neglected(self, today: date) -> list[str]:
+        """Return a sentence for each metric that has expired, or that nobody owns."""
+        sentences = []
+        for name, metric in self.metrics.items():
+            if metric.expires is not None and metric.expires < today:
+                sentences.append(f"metric.{name} expired on {metric.expires}: remove it, or set a later day")
+            if not metric.owner:
+                sentences.append(f"metric.{name} has no owner: name one in it, or in [app]")
+        return sentences
 
     @classmethod
     def load(cls, path: str | Path) -> Registry:

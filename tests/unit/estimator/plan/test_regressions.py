@@ -42,8 +42,8 @@ def test_expired_metrics_and_those_without_an_owner_are_named() -> None:
     text = registry_text(a=BOOLEAN | {"expires": Toml("2026-11-20")}, b=BOOLEAN | {"owner": "me"})
     registry = Registry.parse(text.replace('owner = "owner@example.com"\n', "", 1))
     expired, ownerless = warnings(registry, TODAY)
-    assert expired.startswith("metric.a: expired on 2026-11-20")
-    assert ownerless.startswith("metric.a: has no owner")
+    assert expired.startswith("metric.a expired on 2026-11-20")
+    assert ownerless.startswith("metric.a has no owner")
 
 
 def test_a_number_of_which_a_pattern_keeps_nothing_is_named() -> None:
