@@ -62,11 +62,6 @@ LineAnswer: TypeAlias = UploadVerdict | LineProblem
 """The answer to one line."""
 
 
-def encode_batch(uploads: Sequence[Upload]) -> bytes:
-    """Return the body of a batch."""
-    return b"".join(upload.encode() + b"\n" for upload in uploads)
-
-
 def decode_batch(body: bytes) -> list[Upload | LineProblem]:
     """Read a batch, line by line: a malformed line does not affect the others.
 

@@ -11,18 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from collector.backup.fields import LineError
-from collector.backup.format import (
-    LONGEST_LINE,
-    BackupError,
-    BackupLine,
-    Bucket,
-    ClosedWindows,
-    End,
-    Header,
-    TallyLine,
-    decode,
-)
-from collector.backup.redis_archive import RedisArchive
+from collector.backup.format import LONGEST_LINE, decode
+from collector.backup.lines import BackupError, BackupLine, Bucket, ClosedWindows, End, Header, TallyLine
+from collector.backup.store_filler import StoreFiller
 
 IDS_AT_ONCE = 2**19
 """Remembered uploads that are sorted by shard together, so that few steps put many of them."""
@@ -120,13 +111,13 @@ def check(path: Path) -> Backup:
     return Backup(header, ids, tallies, digest)
 
 
-def restore(path: Path, backup: Backup, archive: RedisArchive, on_ids: Callable[[int], None]) -> bool:
+def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[int], None]) -> bool:
     """Put a backup into a store.
 
     Args:
         path: the file.
         backup: what `check` returned for the file.
-        archive: an empty store, or one into which the import of the same backup was begun.
+        filler: an empty store, or one into which the import of the same backup was begun.
         on_ids: called with the number of uploads whenever some are put.
 
     Returns:
@@ -137,7 +128,7 @@ def restore(path: Path, backup: Backup, archive: RedisArchive, on_ids: Callable[
         BackupError: if the file has changed since it was checked.
 
     """
-    if not archive.begin(backup.digest):
+    if not filler.begin(backup.digest):
         return False
     waiting: list[Bucket] = []
     ids = 0
@@ -147,15 +138,15 @@ def restore(path: Path, backup: Backup, archive: RedisArchive, on_ids: Callable[
             waiting.append(line)
             ids += len(line.members)
         if ids >= IDS_AT_ONCE or not isinstance(line, Bucket):  # all ids must be there before the tallies
-            archive.remember(waiting)
+            filler.remember(waiting)
             on_ids(ids)
             waiting, ids = [], 0
         if isinstance(line, ClosedWindows):
-            archive.close_all(line.windows)
+            filler.close_all(line.windows)
         elif isinstance(line, TallyLine):
-            archive.put(line)
+            filler.put(line)
             tallies.add(line.name)
         elif isinstance(line, End) and line.sha256 != backup.digest:
             raise BackupError(f"{path} has changed while it was imported; import the first version again")
-    archive.finish(backup.digest, backup.header.grace_s, tallies)
+    filler.finish(backup.digest, backup.header.grace_s, tallies)
     return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collector.backup.format import BackupLine, Bucket, ClosedWindows, TallyLine
+from collector.backup.lines import BackupLine, Bucket, ClosedWindows, TallyLine
 from collector.text import plural
 
 

@@ -19,7 +19,7 @@ from collector.servers.router import Router
 from collector.store import keys
 from collector.store.connection_setup import ConnectionSetup
 from collector.store.schema import NAME_FIELD, NAMED_FIELD, SHARDS_FIELD
-from collector.store.shards import CLUSTER_SHARDS, ONE_SERVER, SHARDS, Command, Layout, Shards
+from collector.store.shards import CLUSTER_SHARDS, ONE_SERVER, SHARDS, Layout, Shards
 
 
 class StoreHandle:
@@ -124,15 +124,6 @@ class StoreHandle:
     def run_on_facts(self, *command: str | bytes | int) -> Any:  # noqa: ANN401 the server decides
         """Return the answer to a command on the store's facts; see `run`."""
         return self.router.ask(PackedCommand.of(keys.STORE, *command))
-
-    def ask_shards(self, command: Command) -> list[Any]:
-        """Return every shard's answer to its command.
-
-        Raises:
-            StoreUnavailableError: if a shard does not answer, or no longer belongs to the store.
-
-        """
-        return self._shards.ask_own(self.layout, command)
 
     def ask_servers(self, question: Callable[[Connection], Answer]) -> list[Answer]:
         """Return the answer of every server, replicas included, each over a new connection.

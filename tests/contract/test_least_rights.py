@@ -12,8 +12,9 @@ import redis
 
 from client_sdk.protocol import HearsayError, Verdict, Window
 from collector.backup.export import backup
-from collector.backup.redis_archive import RedisArchive
 from collector.backup.restore import check, restore
+from collector.backup.store_filler import StoreFiller
+from collector.backup.store_reader import StoreReader
 from collector.check.result import Level
 from collector.check.store import check_store
 from collector.durability import IN_MEMORY, ON_DISK, Durability, Promise
@@ -110,12 +111,12 @@ def use(store: RedisStore, rewrite_deadline_s: float = START_DEADLINE_S) -> None
 def back_up(store: RedisStore, empty: Callable[[], object], folder: Path) -> None:
     """Take a backup of a store with one upload, and restore it after the store was emptied."""
     store.prepare()
-    archive, file = RedisArchive(store), folder / "backup.ndjson"
+    file = folder / "backup.ndjson"
     ids: list[int] = []
-    file.write_bytes(b"".join(backup(archive, None, ids.append)))
+    file.write_bytes(b"".join(backup(StoreReader(store), None, ids.append)))
     empty()
     store.prepare(Purpose.IMPORT)
-    assert restore(file, check(file), archive, ids.append)
+    assert restore(file, check(file), StoreFiller(store), ids.append)
     assert sum(ids) == 2
 
 

@@ -13,8 +13,9 @@ import redis
 
 from client_sdk.protocol import Verdict, Window
 from collector.backup.export import backup
-from collector.backup.redis_archive import RedisArchive
 from collector.backup.restore import check, restore
+from collector.backup.store_filler import StoreFiller
+from collector.backup.store_reader import StoreReader
 from collector.check.result import CheckResult, Level
 from collector.check.store import check_store
 from collector.durability import ON_DISK
@@ -121,7 +122,7 @@ def read_all(store: RedisStore) -> list[Callable[[], Any]]:
         store.handle.index,
         lambda: list(store.closed_tallies(frozenset({TODAY}))),
         lambda: store.open_snapshot(60, frozenset(), NOON),
-        lambda: b"".join(backup(RedisArchive(store), None, lambda _: None)),
+        lambda: b"".join(backup(StoreReader(store), None, lambda _: None)),
         lambda: store.close(WINDOW),
     ]
 
@@ -147,7 +148,7 @@ def test_a_backup_of_a_store_that_is_emptied_meanwhile_has_no_end(emptied: Empti
 
     emptied.store.count(judged(of_shard(0)))
     with pytest.raises(StoreUnavailableError, match="has lost shard"):
-        list(backup(RedisArchive(emptied.store), None, empty))
+        list(backup(StoreReader(emptied.store), None, empty))
 
 
 def test_an_import_into_a_store_that_is_emptied_meanwhile_is_not_finished(emptied: Emptied, tmp_path: Path) -> None:
@@ -156,12 +157,12 @@ def test_an_import_into_a_store_that_is_emptied_meanwhile_is_not_finished(emptie
 
     emptied.store.count(judged(of_shard(0)))
     file = tmp_path / "backup.ndjson"
-    file.write_bytes(b"".join(backup(RedisArchive(emptied.store), None, lambda _: None)))
+    file.write_bytes(b"".join(backup(StoreReader(emptied.store), None, lambda _: None)))
     emptied.empty()
     store = emptied.anew()
     store.prepare(Purpose.IMPORT)
     with pytest.raises(StoreUnavailableError, match="has lost shard"):
-        restore(file, check(file), RedisArchive(store), empty)
+        restore(file, check(file), StoreFiller(store), empty)
     store.disconnect()
 
 

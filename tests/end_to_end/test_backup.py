@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from client_sdk.protocol import Upload, Window, WindowKind
-from collector.backup.format import Bucket, ClosedWindows, End, Header, decode, encode
-from collector.backup.redis_archive import RedisArchive
+from collector.backup.format import decode, encode
+from collector.backup.lines import Bucket, ClosedWindows, End, Header
+from collector.backup.store_reader import StoreReader
 from collector.embedded.address import running_store_url
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.store.redis_store import RedisStore
@@ -111,7 +112,7 @@ def has_begun(data_dir: Path) -> bool:
     except ConfigError:
         return False
     try:
-        return next(RedisArchive(store).buckets(0), None) is not None
+        return next(StoreReader(store).buckets(0), None) is not None
     except StoreUnavailableError:
         return False
     finally:

@@ -13,10 +13,10 @@ from collector.api.batch import (
     decode_answers,
     decode_batch,
     encode_answers,
-    encode_batch,
 )
 from collector.api.problem import Problem, ProblemError
 from tests.support.services.collecting import report, upload
+from tests.support.services.relaying import encode_batch
 
 ONE, OTHER = upload(upload_id="1" * 32), upload(report("os", 3), upload_id="2" * 32)
 LINE = ONE.encode()

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collector.backup.fields import LineError
-from collector.backup.format import BackupLine, Bucket, ClosedWindows, End, Header, TallyLine, decode, encode
+from collector.backup.format import decode, encode
+from collector.backup.lines import BackupLine, Bucket, ClosedWindows, End, Header, TallyLine
 from tests.support.services.collecting import TODAY
 
 BUCKET = Bucket(86_400, 172_800, (bytes(16) + b"\x00", bytes(range(16)) + b"\x03\x01\x02\x05"))
