@@ -36,7 +36,7 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
         Step("client_sdk/answers/schedule.py:record", "does what is due by the calendar, then reports the symbol"),
         Step("client_sdk/ledger/charges.py:charge", "pays for the report, or refuses it: a ceiling is reached"),
         Step(
-            "client_sdk/ledger/outbox.py:enqueue",
+            "client_sdk/ledger/queue.py:enqueue",
             "queues the report in the same transaction",
             by="client_sdk/answers/schedule.py",
         ),

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from client_sdk.answers import counters, participation
 from client_sdk.answers.counters import EndedCount, RunningCounts
 from client_sdk.answers.permanent import PermanentAnswer, Secret, admit, permanent_answer, secret_of
-from client_sdk.ledger import charges, outbox
+from client_sdk.ledger import charges, queue
 from client_sdk.ledger.charges import Cost, Periods, Slot
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.number import Count
@@ -130,7 +130,7 @@ class Schedule:
         """
         secret = self.learn_secret(connection)
         instant_s = charges.instant(connection, clock_s)
-        outbox.drop_held(connection, lambda *key: self._current(*key) is not None)
+        queue.drop_held(connection, lambda *key: self._current(*key) is not None)
         for kind in sorted(self._kinds):
             participation.open_slots(connection, self._registry, secret.key, Window.of(kind, instant_s), instant_s)
         self._fill_in(connection, instant_s)
@@ -162,7 +162,7 @@ class Schedule:
     def next_s(self, connection: sqlite3.Connection, clock_s: float) -> float | None:
         """Return the next instant at which something will be due; None if there is none."""
         ends = (Window.of(kind, clock_s).ends_at for kind in self._ending)
-        releases = outbox.next_release_s(connection, clock_s)
+        releases = queue.next_release_s(connection, clock_s)
         return min((*ends, *releases), default=None)
 
     def report(  # noqa: PLR0913 the parts of a report
@@ -204,10 +204,10 @@ class Schedule:
             return Recorded.OUT_OF_BUDGET
         report = Report(*key, symbol)
         if slot is Slot.FILLED:
-            if not outbox.replace_symbol(connection, report):
+            if not queue.replace_symbol(connection, report):
                 return Recorded.NOT_ASKED
         else:
-            outbox.enqueue(connection, report, self._release_s(window) if held else 0)
+            queue.enqueue(connection, report, self._release_s(window) if held else 0)
         charges.close_slot(connection, key)
         return Recorded.QUEUED
 
@@ -233,7 +233,7 @@ class Schedule:
                 symbol = self._symbol(connection, definition, randomised, periods)
                 assert symbol is not None  # noqa: S101 only what is paid for with the first answer may lack it
                 charges.fill_slot(connection, key)
-                outbox.enqueue(connection, Report(*key, symbol), self._release_s(window))
+                queue.enqueue(connection, Report(*key, symbol), self._release_s(window))
             elif window.ends_at <= instant_s:
                 charges.close_slot(connection, key)
 

@@ -16,7 +16,7 @@ from unittest import mock
 from client_sdk import HistoryEntry
 from client_sdk.answers.coins import SystemCoins
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import outbox
+from client_sdk.ledger import history, queue
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Report, Upload
@@ -86,7 +86,7 @@ class SimulatedDevice:
 
     def record(self, report: Report) -> None:
         """Queue a report."""
-        self.ledger_thread.run(partial(outbox.enqueue, report=report), LONG_S)
+        self.ledger_thread.run(partial(queue.enqueue, report=report), LONG_S)
         self._uploader.notify()
 
     def flush(self) -> None:
@@ -114,11 +114,11 @@ class SimulatedDevice:
 
     def history(self) -> list[HistoryEntry]:
         """Return what has left."""
-        return self.ledger_thread.run(outbox.history, LONG_S, begin=READ)
+        return self.ledger_thread.run(history.entries, LONG_S, begin=READ)
 
     def dropped(self) -> dict[str, int]:
         """Return what was dropped."""
-        return self.ledger_thread.run(outbox.dropped, LONG_S, begin=READ)
+        return self.ledger_thread.run(history.dropped, LONG_S, begin=READ)
 
     def unsettled(self) -> list[Report]:
         """Return the reports that wait."""

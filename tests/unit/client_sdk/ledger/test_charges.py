@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.ledger import charges, outbox
+from client_sdk.ledger import charges, outbox, queue
 from client_sdk.ledger.charges import CLOCK_BACK_S, Cost, Periods, Slot, SlotKey
 from client_sdk.ledger.file import open_memory
+from client_sdk.ledger.status import status_of
 from client_sdk.protocol import Budget, Report, Window, WindowKind
 from client_sdk.results import ClockError
 from tests.support.devices.clients import DAY_S, NOON
@@ -117,7 +118,7 @@ def test_a_charge_is_a_slot_until_its_report_is_queued(connection: sqlite3.Conne
         charge(connection, metric, 4 * 10**8)
     assert charges.open_slots(connection) == [key_of("a"), key_of("b")]
     charges.close_slot(connection, key_of("a"))
-    outbox.enqueue(connection, Report(*key_of("a"), 1))
+    queue.enqueue(connection, Report(*key_of("a"), 1))
     assert charges.slot(connection, key_of("a")) is Slot.REPORTED
     assert charges.slot(connection, key_of("b")) is Slot.OPEN
     assert charges.open_slots(connection) == [key_of("b")]
@@ -128,7 +129,7 @@ def test_only_a_slot_is_discharged(connection: sqlite3.Connection) -> None:
     for metric in "ab":
         charge(connection, metric, 5)
     charges.close_slot(connection, key_of("a"))
-    outbox.enqueue(connection, Report(*key_of("a"), 1))
+    queue.enqueue(connection, Report(*key_of("a"), 1))
     for metric in "ab":
         charges.discharge(connection, key_of(metric))
     assert spent(connection) == (5, 5, 5)
@@ -249,7 +250,7 @@ def test_builds_that_call_the_period_by_other_names_spend_a_day_once(
 
 @pytest.mark.parametrize("nanos", [0, 1, 100_000_000, 333_333_333, 10**9])
 def test_the_status_rounds_against_ourselves(nanos: int) -> None:
-    status = charges.status_of((nanos, nanos, nanos), BUDGET, periods_of(TODAY), 10**9)
+    status = status_of((nanos, nanos, nanos), BUDGET, periods_of(TODAY), 10**9)
     assert Fraction(status.window_spent) >= Fraction(nanos, 10**9)
     assert Fraction(status.month_spent) >= Fraction(nanos, 10**9)
     assert Fraction(status.window_left) <= Fraction(10**9 - nanos, 10**9)
@@ -260,19 +261,19 @@ def test_the_status_rounds_against_ourselves(nanos: int) -> None:
 
 
 def test_a_ceiling_lowered_below_what_is_spent_leaves_nothing() -> None:
-    status = charges.status_of((5 * 10**9,) * 3, BUDGET, periods_of(TODAY), 10**9)
+    status = status_of((5 * 10**9,) * 3, BUDGET, periods_of(TODAY), 10**9)
     assert (status.window_left, status.lifetime_left, status.windows_left) == (0.0, 0.0, 0)
 
 
 def test_where_no_question_costs_anything_nobody_says_how_long_the_rest_lasts() -> None:
-    status = charges.status_of((0, 0, 0), BUDGET, periods_of(TODAY), 0)
+    status = status_of((0, 0, 0), BUDGET, periods_of(TODAY), 0)
     assert (status.windows_left, status.ends) == (None, None)
 
 
 def test_the_status_names_the_window_in_which_the_budget_ends() -> None:
     def ends(budget_window: str, spent_nanos: int, window_nanos: int = 10**9) -> str | None:
         periods = periods_of(TODAY)._replace(budget_window=Window.parse(budget_window))
-        return charges.status_of((spent_nanos, spent_nanos, spent_nanos), BUDGET, periods, window_nanos).ends
+        return status_of((spent_nanos, spent_nanos, spent_nanos), BUDGET, periods, window_nanos).ends
 
     assert ends("2026-12-30", 0) == "2027-01-01"
     assert ends("2026-12-30", 10**9) == "2027-01-01"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from client_sdk import Recorded
-from client_sdk.ledger import charges, outbox
+from client_sdk.ledger import charges, outbox, queue
 from client_sdk.ledger.charges import Cost, Periods
 from client_sdk.ledger.erase import wipe
 from client_sdk.ledger.file import open_memory
@@ -43,11 +43,11 @@ def test_wiping_leaves_nothing_but_charges_and_the_app(connection: sqlite3.Conne
     connection.execute("INSERT INTO permanents VALUES (1, 'm', ?, x'00', 1)", (EDITION,))
     connection.execute("INSERT INTO counts VALUES ('m', ?, ?, 3)", (EDITION, TODAY))
     for number in range(3):
-        outbox.enqueue(connection, Report(f"m{number}", EDITION, TODAY, 1))
+        queue.enqueue(connection, Report(f"m{number}", EDITION, TODAY, 1))
     parcel = outbox.new_parcel(connection, NOON)
     assert parcel is not None
     outbox.reject(connection, parcel.id)
-    outbox.enqueue(connection, Report("m4", EDITION, TODAY, 1))
+    queue.enqueue(connection, Report("m4", EDITION, TODAY, 1))
     wipe(connection)
     assert {line for line in connection.iterdump() if line.startswith("INSERT")} == {
         f"INSERT INTO \"device\" VALUES('acme',NULL,NULL,NULL,1,{int(NOON)},NULL,NULL);",

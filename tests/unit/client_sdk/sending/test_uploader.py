@@ -13,7 +13,7 @@ import pytest
 from client_sdk import LedgerError
 from client_sdk.answers.coins import SystemCoins
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import outbox
+from client_sdk.ledger import history, outbox, queue
 from client_sdk.ledger.backoff import BACKOFF_BASE_S, Uniform
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.thread import READ, LedgerThread
@@ -65,13 +65,13 @@ class Device:
         self.uploader = Uploader(self.ledger_thread, transport, schedule, clock=clock, allowed=allowed, uniform=uniform)
 
     def queue(self, report: Report = REPORT) -> None:
-        self.ledger_thread.run(partial(outbox.enqueue, report=report), LONG_S)
+        self.ledger_thread.run(partial(queue.enqueue, report=report), LONG_S)
 
     def waiting(self) -> int:
         return self.ledger_thread.run(outbox.waiting, LONG_S, begin=READ)
 
     def dropped(self) -> dict[str, int]:
-        return self.ledger_thread.run(outbox.dropped, LONG_S, begin=READ)
+        return self.ledger_thread.run(history.dropped, LONG_S, begin=READ)
 
     def close(self) -> None:
         self.uploader.stop()
