@@ -23,7 +23,8 @@ from estimator.estimates.metric import estimate
 from estimator.render.html.document import as_html
 from estimator.report.highlights import highlights_of
 from estimator.report.report import make_report
-from estimator.tallies.tally import Tally, decode
+from estimator.tallies.read import decode
+from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,

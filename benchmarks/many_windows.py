@@ -18,7 +18,7 @@ from estimator.inverse import inverse_of
 from estimator.inverse.decoders import decoder_of
 from estimator.inverse.grid import grid_law
 from estimator.report.report import make_report
-from estimator.tallies.tally import decode
+from estimator.tallies.read import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, ORDINAL, SET, Field, registry_text
 
 WINDOWS: Final = 90

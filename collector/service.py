@@ -17,6 +17,7 @@ from granian.constants import Interfaces
 
 from client_sdk.protocol.registry.registry import Registry
 from collector.access import Access
+from collector.access_file import load_access
 from collector.config import CollectorConfig
 from collector.embedded.store import EmbeddedStore
 from collector.http.app import create_app
@@ -90,7 +91,7 @@ def serve(config: CollectorConfig) -> None:
     """
     configure(config.log_format)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the workers run: all files are being read anyway
-    served = Served(Registry.load(config.registry), load_access(config))
+    served = Served(Registry.load(config.registry), access_of(config))
     address = resolve(config.host)
     require_free_address(address, config.port)
     place = "the store of --redis" if config.redis_url else str(config.data_dir.absolute())
@@ -114,7 +115,7 @@ def serve(config: CollectorConfig) -> None:
     _log.info("stopped", extra=Event.STOPPED.extra)
 
 
-def load_access(config: CollectorConfig) -> Access:
+def access_of(config: CollectorConfig) -> Access:
     """Return who may do what.
 
     Raises:
@@ -123,7 +124,7 @@ def load_access(config: CollectorConfig) -> Access:
     """
     if config.access_file is None:
         return Access.of_token(config.read_token or "")
-    return Access.load(config.access_file)
+    return load_access(config.access_file)
 
 
 @contextlib.contextmanager

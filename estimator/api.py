@@ -12,7 +12,8 @@ from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.tallies.bounds import Bounds
-from estimator.tallies.tally import Tally, read_file
+from estimator.tallies.read import read_file
+from estimator.tallies.tally import Tally
 
 
 def estimate(  # noqa: PLR0913 one argument an option of the command

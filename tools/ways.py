@@ -79,8 +79,8 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
     ),
     "tally_to_row": (
         Step("estimator/tallies/fetch.py:fetch", "asks the collector for its closed tallies"),
-        Step("estimator/tallies/tally.py:read", "reads them strictly, within bounds"),
-        Step("estimator/report/report.py:make_report", "selects the tallies", by="estimator/report/report.py"),
+        Step("estimator/tallies/read.py:read", "reads them strictly, within bounds"),
+        Step("estimator/report/report.py:make_report", "selects the tallies", by="estimator/commands/report.py"),
         Step("estimator/estimates/metric.py:estimates", "estimates all tallies of one metric together"),
         Step("estimator/estimates/shares_and_means.py:shares_and_means", "computes shares, means and their intervals"),
         Step("estimator/inverse/__init__.py:inverse_of", "finds the inverse of the metric's mechanism"),

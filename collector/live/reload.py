@@ -12,6 +12,7 @@ from pathlib import Path
 from client_sdk.protocol.errors import HearsayError, RegistryError
 from client_sdk.protocol.registry.registry import Registry
 from collector.access import Access
+from collector.access_file import load_access
 from collector.errors import ConfigError
 from collector.live.state import Served
 from collector.log import Event
@@ -138,7 +139,7 @@ class Reloader:
 
 
 def _read_access(file: Path, served: Served) -> Served:
-    access = Access.load(file)
+    access = load_access(file)
     require_as_closed(served.access, access)
     _log_reload("the file of keys", "keys", len(access.keys), len(served.access.keys))
     return replace(served, access=access)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from redis.exceptions import (
     AskError,
@@ -22,6 +22,7 @@ from redis.exceptions import (
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.errors import ConfigError, StoreUnavailableError
+from collector.servers.call import Answered, Call
 from collector.servers.command import PackedCommand
 from collector.servers.connection import Connection
 from collector.servers.connections import Connections
@@ -46,9 +47,6 @@ a second."""
 
 TRIES = 2
 """How often a server is tried whose connection broke, for the connection may have been stale."""
-
-Answered: TypeAlias = dict[tuple[Address, Connection], set[str]]
-"""Who has answered, over which connection, and the tags that this was about."""
 
 
 class Router:
@@ -113,7 +111,7 @@ class Router:
             means that the write is on disk, on as many servers as promised.
 
         """
-        call = _Call(requests, {} if answered is None else answered)
+        call = Call(requests, {} if answered is None else answered)
         pause_s = FIRST_PAUSE_S
         for _ in range(ROUNDS):
             self._exchange(call)
@@ -153,7 +151,7 @@ class Router:
             self._connections.drop(address)
             raise
 
-    def _exchange(self, call: _Call) -> None:
+    def _exchange(self, call: Call) -> None:
         """Send the pending requests and settle those that are answered."""
         batches = self._batches(call)
         sent: list[tuple[Address, Connection]] = []
@@ -179,7 +177,7 @@ class Router:
             self._connections.drop_all()  # an unread answer would be taken for the answer to a later command
             raise
 
-    def _batches(self, call: _Call) -> dict[Address, list[Sent]]:
+    def _batches(self, call: Call) -> dict[Address, list[Sent]]:
         """Return each server's batch: its requests, and whether their slot is still moving."""
         batches: dict[Address, list[Sent]] = {}
         for index in call.pending:
@@ -189,13 +187,13 @@ class Router:
         call.begin_round()
         return batches
 
-    def _home(self, call: _Call, tag: str) -> Address:
+    def _home(self, call: Call, tag: str) -> Address:
         """Return the server that has a tag's keys, or else a server that may know."""
         if tag in self._homes:
             return self._homes[tag]
         return min((*self._nodes, *self._homes.values(), None), key=call.lost.count)
 
-    def _lose(self, call: _Call, address: Address, batch: list[Sent], error: RedisError | ConfigError) -> None:
+    def _lose(self, call: Call, address: Address, batch: list[Sent], error: RedisError | ConfigError) -> None:
         """Forget a server that failed, and retry its requests once, perhaps elsewhere."""
         self._forget(call, address)
         if isinstance(error, RedisTimeoutError):
@@ -207,7 +205,7 @@ class Router:
             else:
                 call.pending.append(index)
 
-    def _settle(self, call: _Call, address: Address, index: int, answer: Any) -> None:  # noqa: ANN401 the server decides
+    def _settle(self, call: Call, address: Address, index: int, answer: Any) -> None:  # noqa: ANN401 the server decides
         """Record an answer, or put its request back among the pending ones."""
         call.answers[index] = answer
         if not isinstance(answer, RedisError):
@@ -228,42 +226,7 @@ class Router:
             return
         call.pending.append(index)
 
-    def _forget(self, call: _Call, address: Address) -> None:
+    def _forget(self, call: Call, address: Address) -> None:
         self._connections.drop(address)
         self._homes = {tag: home for tag, home in self._homes.items() if home != address}
         call.lost.append(address)
-
-
-class _Call:
-    """The progress of one call.
-
-    Attributes:
-        requests: the requests of the call.
-        answered: the servers that answered, their connections, and the tags they answered about.
-        answers: for each request, the answer or error so far.
-        pending: indexes of the requests to send in the next round.
-        asking: for some pending requests, the server to which their slot is still moving.
-        lost: the servers that failed, with one entry for each failure.
-        is_moving: whether a slot was moving in this round.
-
-    """
-
-    def __init__(self, requests: Sequence[PackedCommand], answered: Answered) -> None:
-        self.requests = requests
-        self.answered = answered
-        self.answers: list[Any] = [None] * len(requests)
-        self.pending = list(range(len(requests)))
-        self.asking: dict[int, Address] = {}
-        self.lost: list[Address] = []
-        self.is_moving = False
-
-    def note_answered(self, address: Address, connection: Connection, batch: list[Sent]) -> None:
-        """Note who answered to what was asked for good, and not sent elsewhere."""
-        tags = {self.requests[index].tag for index, _ in batch if not isinstance(self.answers[index], Exception)}
-        if tags:
-            self.answered.setdefault((address, connection), set()).update(tags)
-
-    def begin_round(self) -> None:
-        self.pending = []
-        self.asking = {}
-        self.is_moving = False

@@ -26,8 +26,9 @@ from estimator.results.report import EstimateReport
 from estimator.results.request import Selection
 from estimator.tallies.bounds import Bounds
 from estimator.tallies.fetch import fetch
+from estimator.tallies.read import read_file
 from estimator.tallies.read_token import TOKEN_VARIABLE, read_token
-from estimator.tallies.tally import Tally, read_file
+from estimator.tallies.tally import Tally
 
 MEGABYTE = 10**6
 

@@ -17,8 +17,9 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from client_sdk.protocol.wire.base_url import is_base_url
 from estimator.errors import CollectorDownError, TalliesError
 from estimator.tallies.bounds import Bounds
+from estimator.tallies.read import EVERYTHING, PIECE_BYTES, read
 from estimator.tallies.read_token import TOKEN_VARIABLE
-from estimator.tallies.tally import EVERYTHING, PIECE_BYTES, Tally, read
+from estimator.tallies.tally import Tally
 
 TIMEOUT_S = 60.0
 """Seconds without a byte. A collector sums the shards of every tally before it sends the first

@@ -18,7 +18,7 @@ from client_sdk.protocol import Boolean, Category, Cross, Registry
 from estimator.commands.cli import command
 from estimator.render.html.document import as_html
 from estimator.report.report import make_report
-from estimator.tallies.tally import decode
+from estimator.tallies.read import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, CROSS, registry_text
 from tests.support.estimates import every_kind
 from tests.support.estimates.pages import DAYS, MISSING_DAY, OPEN_DAY, POOR_DAY, day, tallies

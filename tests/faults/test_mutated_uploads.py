@@ -21,7 +21,7 @@ from flask.testing import FlaskClient
 from client_sdk.protocol import Refusal, Window, window
 from client_sdk.protocol.wire import report
 from collector import create_app
-from collector.access import Access
+from collector.access_file import parse_access
 from collector.api.operations import JSON, NDJSON
 from collector.api.problem import BY_CODE
 from collector.live.state import Served
@@ -38,7 +38,7 @@ TRACED = 1000
 IN_A_BATCH = 10
 
 RELAY_SECRET = "relay-key-of-the-mutations-0000000"  # noqa: S105 a test's own
-ACCESS = Access.parse(OPEN + key_entry("relay", "relay", RELAY_SECRET))
+ACCESS = parse_access(OPEN + key_entry("relay", "relay", RELAY_SECRET))
 RELAY = {"Content-Type": NDJSON, "Authorization": f"Bearer {RELAY_SECRET}"}
 
 

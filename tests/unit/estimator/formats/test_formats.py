@@ -28,7 +28,7 @@ from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.results.row import COLUMNS, STATISTICS, TYPES, rows_of
-from estimator.tallies.tally import decode
+from estimator.tallies.read import decode
 from tests.support.estimates.every_kind import REGISTRY, REGISTRY_TEXT, tallies
 from tools.schema_page import PAGE, page, schema
 

@@ -16,7 +16,7 @@ from estimator.render import FORMATS
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
-from estimator.tallies.tally import decode
+from estimator.tallies.read import decode
 from tests.support.estimates.tallies import REGISTRY, line
 
 DELTA = 1e-6

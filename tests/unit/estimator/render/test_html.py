@@ -40,7 +40,8 @@ from estimator.results.highlight import TOO_FAR
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
-from estimator.tallies.tally import Tally, decode
+from estimator.tallies.read import decode
+from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, CROSS, NUMBER, ORDINAL, SET, Field, registry_text
 from tests.support.estimates import every_kind, pages
 

@@ -14,7 +14,7 @@ from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
-from estimator.tallies.tally import decode
+from estimator.tallies.read import decode
 from tests.support.estimates.every_kind import REGISTRY, tallies
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")

@@ -17,7 +17,7 @@ from estimator.report.report import make_report
 from estimator.results.request import Request
 from estimator.tallies import bounds
 from estimator.tallies.bounds import LEAST_LINE_BYTES, MOST_REPORTS, Bounds
-from estimator.tallies.tally import decode, read
+from estimator.tallies.read import decode, read
 from tests.support.devices.definitions import CATEGORY, registry_text
 from tests.support.estimates.tallies import REGISTRY, REGISTRY_TEXT, line
 
