@@ -47,6 +47,11 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
             by="client_sdk/ledger/outbox.py",
         ),
         Step(
+            "client_sdk/sending/transactions.py:look_for_news",
+            "does what is due by the calendar, and takes the next body, in one transaction",
+            by="client_sdk/sending/transactions.py",
+        ),
+        Step(
             "client_sdk/sending/uploader.py:Uploader",
             "decides in a thread of its own when the body leaves",
             by="client_sdk/sending/uploader.py",

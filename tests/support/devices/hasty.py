@@ -22,7 +22,7 @@ def main(data_dir: str, registry_file: str, collector: str) -> None:
     """Record every question, and send meanwhile and at the end."""
     registry = Registry.load(registry_file)
     with Telemetry(registry, collector=collector, data_dir=Path(data_dir), consent=True) as device:
-        device._processes.current.uploader._uniform = lambda low, _: low  # neither jitter nor back-off
+        device._processes.current.uploader._departures.uniform = lambda low, _: low  # neither jitter nor back-off
         sys.stdout.write(f"{BEGUN}\n")
         sys.stdout.flush()
         for name in registry.metrics:

@@ -99,7 +99,7 @@ def main(data_dir: str, log: str, first_day: str, steps: str) -> None:
     die_after(int(steps))
     clock = SetClock(NOON + float(first_day) * DAY_S)
     with telemetry(Path(data_dir), registry=REGISTRY, clock=clock, transport=Wire(Path(log))) as device:
-        device._processes.current.uploader._uniform = lambda low, _: low
+        device._processes.current.uploader._departures.uniform = lambda low, _: low
         live(device, clock)
     sys.stdout.write(ALIVE)
 

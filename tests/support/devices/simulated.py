@@ -20,7 +20,7 @@ from client_sdk.ledger import history, queue
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Report, Upload
-from client_sdk.sending import uploader
+from client_sdk.sending import departures, uploader
 from client_sdk.sending.retry import Reply
 from client_sdk.sending.uploader import Uploader
 from tests.support.devices.clients import NOON, Answer, many
@@ -131,14 +131,14 @@ class SimulatedDevice:
         return self.ledger_thread.run(work, LONG_S, begin=READ)
 
     def _next_s(self) -> float:
-        due_s, next_s = self._uploader._due_s, self._uploader._next_s()
+        due_s, next_s = self._uploader._departures.news_s, self._uploader._departures.next_s
         return next_s if due_s is None else min(next_s, due_s)
 
     def _uniform(self, low: float, high: float) -> float:
-        kind = high if high in (uploader.SPREAD_S, uploader.APART_S) else math.inf
+        kind = high if high in (departures.SPREAD_S, departures.APART_S) else math.inf
         stream = self._streams.setdefault(kind, random.Random(f"{self._seed} {kind}"))  # noqa: S311 a simulation, not a device
         wait_s = stream.uniform(low, high)
-        if high == uploader.APART_S:
+        if high == departures.APART_S:
             self._apart_s = wait_s
         return wait_s
 

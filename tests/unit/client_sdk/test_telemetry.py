@@ -507,9 +507,9 @@ def test_a_path_that_cannot_be_is_no_exception_for_the_host(tmp_path: Path, *, c
 
 def test_an_answer_that_may_have_been_queued_is_sent() -> None:
     with telemetry(None) as device:
-        assert device._processes.current.uploader._due_s is None
+        assert device._processes.current.uploader._departures.news_s is None
         assert while_the_ledger_thread_hangs(device) is Recorded.BUSY
-        assert device._processes.current.uploader._due_s is not None
+        assert device._processes.current.uploader._departures.news_s is not None
 
 
 @pytest.mark.parametrize("data_dir", ["file"], indirect=True)
