@@ -1,12 +1,15 @@
 """The reporting job: from tallies to estimates with their uncertainty.
 
-```python from pathlib import Path
+```python
+from pathlib import Path
 
-import estimator from client_sdk.protocol import Registry
+import estimator
+from client_sdk.protocol import Registry
 
 report = estimator.load_report("report.json")  # what `hearsay-estimator report --format json` wrote
-report = estimator.estimate(Registry.load("metrics.toml"), Path("tallies.ndjson")) frame =
-estimator.to_pandas(report) ```
+report = estimator.estimate(Registry.load("metrics.toml"), Path("tallies.ndjson"))
+frame = estimator.to_pandas(report)
+```
 
 ``__all__`` lists the public names. They are imported on first use, so that the command can report a
 missing numpy.

@@ -151,7 +151,7 @@ def _openapi_body() -> bytes:
 def _snapshot(service: Service, closed: frozenset[str]) -> Snapshot:
     """Return the last look at open windows.
 
-    Windows that close before the next look is allowed are left out.     A closed tally is a look as
+    Windows that close before the next look is allowed are left out. A closed tally is a look as
     well. If it came too soon after a look at the same window, the difference of the two would show
     what arrived in between.
     """

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NoReturn
+from typing import Any, BinaryIO, Final
 
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window
+from client_sdk.protocol.wire import strict_json
+from client_sdk.protocol.wire.malformed import MalformedError
 from client_sdk.protocol.wire.report import EDITION, MAX_SYMBOL, METRIC_NAME
 from estimator.errors import TalliesError
 from estimator.tallies.bounds import MOST_REPORTS, Bounds, Extent
@@ -134,30 +135,6 @@ def _load(line: bytes) -> Any:  # noqa: ANN401 what JSON holds
     if line.count(b"{") > 1 or line.count(b"[") > MOST_LISTS:  # few bytes, but large objects or deep nesting
         raise ValueError("it must be one object that holds names, numbers and at most two lists")
     try:
-        return _JSON.decode(line.decode())
-    except UnicodeDecodeError:
-        raise ValueError("it must be JSON in UTF-8") from None
-    except json.JSONDecodeError:
-        raise ValueError("it must be one JSON object on one line") from None
-    except _MistakeError:
-        raise
-    except ValueError:
-        raise ValueError("it holds a number with too many digits") from None
-
-
-class _MistakeError(ValueError):
-    """A mistake that JSON allows and a tally does not."""
-
-
-def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    document = dict(members)
-    if len(document) != len(members):
-        raise _MistakeError("a field occurs twice")
-    return document
-
-
-def _constant(_: str) -> NoReturn:
-    raise _MistakeError("it holds a number that is not finite")
-
-
-_JSON = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
+        return strict_json.load(line)
+    except MalformedError as error:
+        raise ValueError(f"it {error.problem}") from None
