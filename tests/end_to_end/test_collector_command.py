@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from client_sdk.protocol import Window, WindowKind
-from tests.support.services.collecting import report, upload
+from tests.support.services.collecting import report, today, upload
 from tests.support.services.processes import (
     READ_TOKEN,
     command_line,
@@ -30,10 +28,6 @@ def serve(registry: Path, *options: object) -> subprocess.CompletedProcess[str]:
     bind = f"127.0.0.1:{free_port()}"
     command = (sys.executable, "-m", "collector", "serve", "--registry", registry, "--bind", bind, *options)
     return run_command([str(word) for word in command])
-
-
-def today() -> str:
-    return Window.of(WindowKind.DAY, time.time()).text
 
 
 def test_a_port_in_use_is_named(registry_file: Path, tmp_path: Path) -> None:
@@ -85,7 +79,7 @@ def test_a_data_directory_that_the_store_cannot_read_is_named_and_left_as_it_is(
     with running_collector(registry_file, tmp_path / "data") as collector:
         post(collector.url, upload(report(window=today())))
     *_, log = sorted((tmp_path / "data" / "appendonlydir").glob("*.incr.aof"))  # two, if a rewrite was cut off
-    spoiled = b"*1\r\n$7\r\nNONSENSE" + log.read_bytes()
+    spoiled = b"*1\r\n$7\r\nNONSENSE\r\n" + log.read_bytes()  # no beginning of a command, even if nothing follows
     log.write_bytes(spoiled)
     result = serve(registry_file, "--data-dir", tmp_path / "data")
     assert result.returncode == 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -13,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from client_sdk import Recorded, Telemetry
-from client_sdk.protocol import Upload, Verdict, Window, WindowKind
+from client_sdk.protocol import Upload, Verdict
 from collector.api.batch import UploadVerdict, decode_batch, encode_answers
-from tests.support.services.collecting import REGISTRY, REGISTRY_TEXT, report, upload
+from tests.support.services.collecting import REGISTRY, REGISTRY_TEXT, report, today, upload
 from tests.support.services.processes import RunningCollector, free_port, wait_until
 from tests.support.services.relaying import RELAY_KEY, RunningRelay, collector_with_key, running_relay
 from tests.support.services.wire import chunked, post, raw_answer, tallies, with_length
@@ -42,10 +41,6 @@ def collector(folder: Path) -> Iterator[RunningCollector]:
 def relay(collector: RunningCollector, folder: Path) -> Iterator[RunningRelay]:
     with running_relay(collector.url, folder, "--gather", "0.3") as running:
         yield running
-
-
-def today() -> str:
-    return Window.of(WindowKind.DAY, time.time()).text
 
 
 def counted(collector: RunningCollector, metric: str) -> int:

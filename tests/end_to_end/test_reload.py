@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from pathlib import Path
 from typing import Self
 
 import requests
 
-from client_sdk.protocol import Registry, Report, Upload, Window, WindowKind
-from tests.support.services.collecting import OPEN, REGISTRY_TEXT, key_entry, report, upload
+from client_sdk.protocol import Registry, Report, Upload
+from tests.support.services.collecting import OPEN, REGISTRY_TEXT, key_entry, report, today, upload
 from tests.support.services.processes import READ_TOKEN, RunningCollector, kill, running_collector, wait_until
 from tests.support.services.wire import post, tallies
 
@@ -25,10 +24,6 @@ epsilon = 1
 GROWN = Registry.parse(REGISTRY_TEXT + ADDED)
 SENDERS = 4
 JSON = {"Content-Type": "application/json"}
-
-
-def today() -> str:
-    return Window.of(WindowKind.DAY, time.time()).text
 
 
 def about_tabs() -> Upload:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator
 from datetime import date
 from fractions import Fraction
 from itertools import permutations
@@ -27,12 +26,6 @@ BUDGET = Budget(WindowKind.DAY, per_window_nanos=10**9, lifetime_nanos=2 * 10**9
 EDITION = "0123456789ab"
 TODAY, TOMORROW, LATER = "2026-11-20", "2026-11-21", "2026-11-22"
 MONTH = "2026-11"
-
-
-@pytest.fixture
-def connection() -> Iterator[sqlite3.Connection]:
-    with contextlib.closing(open_memory("acme")) as connection:
-        yield connection
 
 
 def key_of(metric: str, day: str = TODAY) -> SlotKey:

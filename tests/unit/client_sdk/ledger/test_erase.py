@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -16,7 +14,6 @@ from client_sdk import Recorded
 from client_sdk.ledger import charges, outbox, queue
 from client_sdk.ledger.charges import Cost, Periods
 from client_sdk.ledger.erase import wipe
-from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import Report, Window, WindowKind
 from tests.support.devices.clients import DAY_S, NOON, SetClock, all_bytes, ask, rows, telemetry
 
@@ -29,12 +26,6 @@ REGISTRY = ask(
     '[metric.kept]\nkind = "boolean"\npermanent_epsilon = 2\nprotects = "pattern"\nmax_values = 2\n',
     "per_month = 30",
 )
-
-
-@pytest.fixture
-def connection() -> Iterator[sqlite3.Connection]:
-    with contextlib.closing(open_memory("acme")) as connection:
-        yield connection
 
 
 def test_wiping_leaves_nothing_but_charges_and_the_app(connection: sqlite3.Connection) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import sqlite3
-from collections.abc import Iterator
 
 import pytest
 
 from client_sdk.ledger import history, outbox, queue, retries
 from client_sdk.ledger.backoff import BACKOFF_BASE_S
-from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import GRACE_S, MAX_REPORTS, Refusal, Report, Upload, Verdict, Window
 from client_sdk.results import ReportOutcome
 from client_sdk.sending import transport
@@ -20,12 +17,6 @@ EDITION = "0123456789ab"
 TODAY = "2026-11-20"
 DEADLINE = Window.parse(TODAY).ends_at + GRACE_S
 REFUSED_FOR_NOW = Verdict(1, ((0, Refusal.UNKNOWN_METRIC),))
-
-
-@pytest.fixture
-def connection() -> Iterator[sqlite3.Connection]:
-    with contextlib.closing(open_memory("acme")) as connection:
-        yield connection
 
 
 def report(number: int, window: str = TODAY) -> Report:
