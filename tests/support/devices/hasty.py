@@ -6,6 +6,7 @@ Run it by `python -m tests.support.devices.hasty …`.
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Final
 
@@ -18,10 +19,16 @@ DONE: Final = "done"
 """What it prints when everything that it recorded was accepted."""
 
 
-def main(data_dir: str, registry_file: str, collector: str) -> None:
-    """Record every question, and send meanwhile and at the end."""
+def main(data_dir: str, registry_file: str, collector: str, ahead_s: str) -> None:
+    """Record every question, and send meanwhile and at the end, by a clock some seconds ahead."""
     registry = Registry.load(registry_file)
-    with Telemetry(registry, collector=collector, data_dir=Path(data_dir), consent=True) as device:
+    with Telemetry(
+        registry,
+        collector=collector,
+        data_dir=Path(data_dir),
+        consent=True,
+        clock=lambda: time.time() + float(ahead_s),
+    ) as device:
         device._processes.current.uploader._uniform = lambda low, _: low  # neither jitter nor back-off
         sys.stdout.write(f"{BEGUN}\n")
         sys.stdout.flush()
