@@ -11,6 +11,15 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
+IMPATIENT = """\
+from tests.support.services import temporary
+temporary.PATIENCE_S = 0.0
+"""
+"""What is left here stays: nothing is about to clean up."""
+
+ONLY_NAMED_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""The others take as long to import as everything else of such a run."""
+
 LEAVES = """\
 import tempfile
 def test_that_leaves_a_folder():
@@ -27,12 +36,14 @@ def test_that_cleans_up(tmp_path):
 
 
 def run(test: str, folder: Path, workers: int) -> subprocess.CompletedProcess[str]:
+    (folder / "conftest.py").write_text(IMPATIENT)
     (folder / "test_of_the_run.py").write_text(test)
-    options = ("--numprocesses", str(workers), "-p", "tests.support.services.temporary", "-p", "no:cacheprovider")
+    plugins = ("-p", "xdist.plugin", "-p", "tests.support.services.temporary", "-p", "no:cacheprovider")
+    options = (*plugins, "--numprocesses", str(workers))
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *options, "--rootdir", str(folder), str(folder)],
         cwd=ROOT,
-        env={**os.environ, "TMPDIR": str(folder), "PYTEST_DEBUG_TEMPROOT": str(folder)},
+        env={**os.environ, "TMPDIR": str(folder), "PYTEST_DEBUG_TEMPROOT": str(folder)} | ONLY_NAMED_PLUGINS,
         capture_output=True,
         text=True,
         check=False,

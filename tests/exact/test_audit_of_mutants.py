@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from pathlib import Path
 from types import ModuleType
 
@@ -16,11 +17,18 @@ from tests.support.mutants import block_designs, mechanisms, noise, permanent_an
 from tests.support.mutants.audited import MUTANTS, RIGHT, Audited, mutant, right
 from tests.support.mutants.audits import table_of
 
-N, MANY = 300_000, 12_000_000
+LEAST, N, MANY = 50_000, 300_000, 12_000_000
+"""Observations of each answer: of what is far above its claim, of what is not above it, and the
+most of any."""
+
 SEED = 6
 
-SLIGHT = 0.05
-"""An excess which takes so many more observations that only the worst pair is told apart."""
+SHARPNESS = 750.0
+"""The least excess that an audit proves falls with the root of its observations. An audit of all
+these laws needs fewer than this by the square of the excess, except of the slightest."""
+
+RARER = 10
+"""Times as many where a delta forgives the likeliest evidence."""
 
 UNSEEN = {
     "k-ary: keep numerator one too high",  # by less than 10**-18
@@ -61,10 +69,16 @@ MAKERS = {"cyclic", "projective", "of_laplace", "of_gaussian", "of_tables"}
 MUTANTS_FOLDER = Path(mechanisms.__file__).parent
 
 
+def observations_to_see(audited: Audited) -> int:
+    """Return how many observations of each answer prove the excess."""
+    times = RARER if audited.delta else 1
+    return min(MANY, times * max(LEAST, math.ceil(SHARPNESS / audited.excess**2)))
+
+
 def proofs(audited: Audited, n: int = N) -> list[tuple[float, LowerBound]]:
     """Attack every pair; return the true epsilon of each beside what was proved."""
     generator = np.random.default_rng(SEED)
-    pairs = audited.pairs if n == N else [max(audited.pairs, key=audited.truth)]
+    pairs = audited.pairs if n <= N else [max(audited.pairs, key=audited.truth)]
     level = level_of(len(pairs))
 
     def attacked(pair: tuple[int, int]) -> LowerBound:
@@ -86,7 +100,7 @@ def test_a_right_device_is_not_accused_and_nearly_all_of_its_epsilon_is_proved(n
 def test_a_mutant_is_accused_if_its_true_epsilon_is_above_the_claim(name: str) -> None:
     audited = mutant(name)
     is_seen = audited.excess > 1 / NANOS and name not in UNSEEN
-    found = proofs(audited, MANY if is_seen and audited.excess < SLIGHT else N)
+    found = proofs(audited, observations_to_see(audited) if is_seen else N)
     for truth, proof in found:
         assert proof.epsilon <= truth
     assert any(proof.excess > 0 for _, proof in found) == is_seen

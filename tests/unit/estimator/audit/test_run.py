@@ -18,6 +18,7 @@ from estimator.audit import run
 from estimator.audit.answers import extremes
 from estimator.audit.attack import FALSE_ACCUSATION, LEAST_OBSERVATIONS, PrivacyClaim, attack, level_of
 from estimator.audit.black_box import INSTALLED, Life, MakeDevice, play, without_ceilings
+from estimator.audit.bounds import provable
 from estimator.audit.features import observe, tabulate
 from estimator.audit.games import APART, LEAST_REPORTS, MONTH, Contest, scenes
 from estimator.audit.run import Audit, audit, chosen, default_reports, windows_played
@@ -43,8 +44,21 @@ KINDS = Registry.parse(
 ONE = chosen(KINDS, ("dark_mode",))
 TWO = chosen(Registry.parse(registry_text(dark_mode=BOOLEAN, sound=BOOLEAN)), ())
 
-ENOUGH = 2 * MONTH * 100
-"""Reports of an answer, whose months prove on their second half that an event never happens."""
+
+def enough(registry: Registry) -> int:
+    """Return the reports of an answer of which the months prove a certain event that is never seen otherwise.
+
+    The second half of the months proves. Any number of reports makes the same contests.
+    """
+    (claim,) = {contest.claim for contest in contests(registry) if contest.by_window}
+    level, proving = level_of(len(contests(registry))), 1
+    while provable(proving, 0, proving, level) <= claim.epsilon:
+        proving += 1
+    return 2 * MONTH * proving
+
+
+def contests(registry: Registry) -> list[Contest]:
+    return [contest for scene in scenes(registry, LEAST_REPORTS) for contest in scene.contests]
 
 
 def horizons_of(made: Audit) -> set[str]:
@@ -135,7 +149,10 @@ def test_an_sdk_that_leaks_beside_its_channels_is_accused(name: str) -> None:
     assert "one report" in horizons_of(made)
 
 
-def test_coins_that_two_reports_of_a_window_share_are_seen_only_in_both_together() -> None:
+def test_coins_that_two_reports_of_a_window_share_are_seen_in_both_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    *_, windows = scenes(TWO, 2400)
+    assert {contest.horizon for contest in windows.contests} == {"a window, all differ", "a window, one differs"}
+    monkeypatch.setattr(run, "scenes", lambda *_: [windows])  # in the others a device reports one metric
     device: MakeDevice = partial(INSTALLED, coins=RepeatedCoins(SEED, 2 * 2))
     made = audit(TWO, 2400, make_device=device)
     assert "a window, one differs" in horizons_of(made)
@@ -143,7 +160,7 @@ def test_coins_that_two_reports_of_a_window_share_are_seen_only_in_both_together
 
 def test_coins_that_repeat_from_window_to_window_are_seen_only_in_a_month() -> None:
     device: MakeDevice = partial(INSTALLED, coins=RepeatedCoins(SEED, 2 * MONTH))
-    made = audit(ONE, ENOUGH, make_device=device)
+    made = audit(ONE, enough(ONE), make_device=device)
     assert horizons_of(made) == {f"{MONTH} windows, one differs"}
 
 
