@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,12 @@ def test_that_cleans_up(tmp_path):
         assert pathlib.Path(folder).parent == pathlib.Path(os.environ["TMPDIR"])
         assert pathlib.Path(os.environ["TMPDIR"]) not in tmp_path.parents
 """
+
+
+def test_a_run_of_all_tests_leaves_out_no_folder() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
+    with_tests = {f"tests/{path.relative_to(ROOT / 'tests').parts[0]}" for path in (ROOT / "tests").rglob("test_*.py")}
+    assert set(settings["testpaths"]) == with_tests
 
 
 def run(test: str, folder: Path, workers: int) -> subprocess.CompletedProcess[str]:
