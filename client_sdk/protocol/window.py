@@ -73,7 +73,7 @@ class Window:
             day -= timedelta(days=day.weekday())
         elif kind is WindowKind.MONTH:
             day = day.replace(day=1)
-        return cls(kind, day)
+        return _beginning(kind, day)
 
     @property
     def last_day(self) -> date:
@@ -127,6 +127,12 @@ def _kind_and_first_day(text: str) -> tuple[WindowKind, date]:
     if text.count("-") == 1:
         return WindowKind.MONTH, date.fromisoformat(f"{text}-01")
     return WindowKind.DAY, date.fromisoformat(text)
+
+
+@lru_cache(maxsize=512)
+def _beginning(kind: WindowKind, first_day: date) -> Window:
+    """Return the window; a device asks for the same few again and again."""
+    return Window(kind, first_day)
 
 
 def _text(kind: WindowKind, first_day: date) -> str:

@@ -69,13 +69,16 @@ def held(cross: Cross, joint: Joint, truth: Floats) -> list[bool]:
     ],
 )
 def test_intervals_within_and_between_groups_hold_the_truth_as_often_as_promised(
-    name: str, epsilon: str, reports: int
+    name: str, epsilon: str, reports: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(Ratios, "p_values", lambda _, first, *__: np.ones(first.size))  # no interval depends on them
     cross, truth = TRUTHS[name]
     inverse = inverse_for(cross, epsilon)
     law = inverse.symbol_law(truth.ravel())
     tallies = np.random.default_rng(2).multinomial(reports, law / law.sum(), size=enough(PROMISED).draws)
-    check_held(np.array([held(cross, told(cross, inverse, counts), truth) for counts in tallies]), PROMISED)
+    different, of_each = np.unique(tallies, axis=0, return_inverse=True)
+    found = np.array([held(cross, told(cross, inverse, counts), truth) for counts in different])
+    check_held(found[of_each], PROMISED)
 
 
 def a_table() -> Ratios:

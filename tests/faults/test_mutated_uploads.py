@@ -150,9 +150,10 @@ class Sender:
 
 
 def kept_bytes() -> int:
-    """Return the memory that was taken and not given back, but for that of this test and of two bounded caches."""
+    """Return the memory that was taken and not given back, but for that of this test and of bounded caches."""
     report._check_known_names.cache_clear()
     window._parse.cache_clear()
+    window._beginning.cache_clear()
     gc.collect()
     snapshot = tracemalloc.take_snapshot().filter_traces((tracemalloc.Filter(False, "*/tests/*"),))  # noqa: FBT003 exclude
     return sum(statistic.size for statistic in snapshot.statistics("filename"))

@@ -125,9 +125,9 @@ def worst_coverage(interval: Interval, reports: int) -> float:
     return float(min(binomial_sums(reports, first, last, side).min() for side in (ends[1:], ends[:-1])))
 
 
-def mean_coverage(interval: Interval, support: Support, reports: int) -> float:
-    """Return the coverage averaged over the shares 0, 0.005, ..., 1, for an interval of shares."""
-    low, high = bounds(interval, reports)
+def mean_coverage(support: Support, reports: int) -> float:
+    """Return the coverage averaged over the shares 0, 0.005, ..., 1, of the intervals of shares."""
+    low, high = support.intervals(np.arange(reports + 1), reports)
     shares = np.arange(201) / 200
     first, last = covering(low, high, shares)
     return float(binomial_sums(reports, first, last, symbol_law(support, shares)).mean())

@@ -17,11 +17,11 @@ from client_sdk.answers.permanent import Secret, permanent_answer
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import erase
 from client_sdk.ledger.create import SECRET_BYTES
-from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import COIN_SCALE, Coins, Metric, Registry, Window
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.results import Recorded
 from tests.support.devices.clients import DAY_S, NOON, ask
+from tests.support.devices.empty_ledgers import empty_ledger
 from tests.support.laws.coins import exact_law
 
 SECRET = Secret(bytes(range(32)), 1)
@@ -145,7 +145,7 @@ def reports_through_the_ledger(
 
     """
     reports: list[int] = []
-    with pytest.MonkeyPatch.context() as patch, closing(open_memory("acme")) as connection:
+    with pytest.MonkeyPatch.context() as patch, closing(empty_ledger()) as connection:
         patch.setattr(prf, "PrfCoins", RandomFunction(coins))
         for day, value in enumerate(history):
             registry = later.get(day, registry)
