@@ -66,9 +66,9 @@ def _prepare_ms(size: int, epsilon: float) -> tuple[float, float]:
     coins = SystemCoins()
     started = time.perf_counter()
     channel = chosen(size, epsilon)
-    made = time.perf_counter()
+    prepared = time.perf_counter()
     channel.perturb(0, coins)
-    return (made - started) * 1000, (time.perf_counter() - made) * 1000
+    return (prepared - started) * 1000, (time.perf_counter() - prepared) * 1000
 
 
 def client() -> str:
@@ -150,10 +150,10 @@ def mean_variances() -> str:
     for epsilon in means.EPSILONS:
         channel = channel_for(means.MEAN, RequestedEpsilon.parse(Decimal(str(epsilon))), AUTO)
         if isinstance(channel, Hybrid):
-            found = means.worst_variance(means.decoder(channel).squares)
+            variance = means.worst_variance(means.decoder(channel).squares)
         else:
-            found = 1 / (2 * float(channel.probability(1, given=1)) - 1) ** 2
-        ratios.append(found / means.least_of_theory(epsilon))
+            variance = 1 / (2 * float(channel.probability(1, given=1)) - 1) ** 2
+        ratios.append(variance / means.least_of_theory(epsilon))
         rows.append([f"{epsilon:g}", channel.name, f"{ratios[-1]:.4f}"])
     return (
         "Exact worst variance of a mean over the least of Duchi's, piecewise and hybrid:\n\n"
@@ -173,14 +173,16 @@ def distances() -> str:
         channel = waves.wave(epsilon)
         histogram = Histogram.of(channel, UNIT)
         tallies = np.random.default_rng(21).multinomial(waves.REPORTS, waves.law_of_beta(channel), size=20)
-        found = []
+        errors = []
         for counts in tallies:
             started = time.perf_counter()
             shares = shares_of(histogram, counts / waves.REPORTS, smooth=True)
             times_s.append(time.perf_counter() - started)
-            found.append(waves.distance(shares))
-        rows.append([epsilon, f"{fmean(found):.5f}", spread(found, 5), spread(times_s[-20:], 3)])
-        verdicts.append(f"\nEpsilon {epsilon}: " + verdict(fmean(found) <= limit, f"{fmean(found):.4f}", f"≤ {limit}"))
+            errors.append(waves.distance(shares))
+        rows.append([epsilon, f"{fmean(errors):.5f}", spread(errors, 5), spread(times_s[-20:], 3)])
+        verdicts.append(
+            f"\nEpsilon {epsilon}: " + verdict(fmean(errors) <= limit, f"{fmean(errors):.4f}", f"≤ {limit}")
+        )
     return (
         "Wasserstein-1 distance of the square wave's smoothed histogram to Beta(2, 5), "
         f"{waves.REPORTS:,} reports, 20 tallies:\n\n"

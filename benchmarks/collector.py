@@ -91,7 +91,7 @@ def _section(
 
 def ratios(empty: Figures, upload: Figures) -> list[float]:
     """Return the processor time of an empty POST over that of an upload, round by round."""
-    return [one / other for one, other in zip(empty.cpu_us, upload.cpu_us, strict=True)]
+    return [of_empty / of_upload for of_empty, of_upload in zip(empty.cpu_us, upload.cpu_us, strict=True)]
 
 
 def interleaved(registry: Registry, port: int, worker: int, per_s: float) -> tuple[Figures, Figures]:

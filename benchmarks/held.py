@@ -48,15 +48,15 @@ def measure_held() -> str:
         fill(store, 1)
         before, tallies_before = held_bytes(server), tallies_bytes(server)
         ids = 1
-        for wanted in IDS:
-            fill(store, wanted - ids)
-            ids = wanted
+        for target in IDS:
+            fill(store, target - ids)
+            ids = target
             tallies = tallies_bytes(server)
             each = (held_bytes(server) - before - (tallies - tallies_before)) / ids
             filled = mean(server.zcard(key) for key in buckets(server))
             rows.append([f"{ids:,}", f"{ids * REPORTS:,}", f"{tallies:,}", f"{each:.1f}", f"{filled:.0f}"])
             verdicts.append(f"{ids:,} ids: " + verdict(each <= MOST_ID_BYTES, f"{each:.1f} bytes an id", "≤ 40"))
-            if wanted == IDS[0]:
+            if target == IDS[0]:
                 export_s, import_s = backup_seconds(url, Path(folder))
         grown = tallies - tallies_before
     return (

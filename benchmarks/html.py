@@ -67,7 +67,7 @@ def measure_html() -> str:
         pages = {"the usual kinds": usual, "every kind, histograms too": histograms}
         paints = {name: [first_paint_s(browser, file) for _ in range(PAINTS)] for name, file in pages.items()}
         sizes = {name: file.stat().st_size / MIB for name, file in pages.items()}
-    slowest, largest = max(max(one) for one in paints.values()), max(sizes.values())
+    slowest, largest = max(max(seconds) for seconds in paints.values()), max(sizes.values())
     return (
         "## HTML report\n\n50 questions in 90 windows, from a file of tallies, with start-up; median (range).\n\n"
         + table(
@@ -131,10 +131,10 @@ def command(folder: Path, questions: str) -> list[str]:
     return [sys.executable, "-m", "estimator", "report", "--registry", str(registry), "--tallies", str(lines)]
 
 
-def command_seconds(asked: list[str]) -> tuple[float, float]:
+def command_seconds(arguments: list[str]) -> tuple[float, float]:
     """Return how long a command takes, by the clock and of the processor."""
     started, used = time.perf_counter(), children_s()
-    subprocess.run(asked, check=True, capture_output=True)
+    subprocess.run(arguments, check=True, capture_output=True)
     return time.perf_counter() - started, children_s() - used
 
 
@@ -169,7 +169,7 @@ def write_every_kind(page: Path) -> tuple[float, float]:
 
 def histogram_seconds(registry: Registry) -> Iterator[float]:
     """Yield the seconds that the tally of a histogram takes."""
-    metric = next(one for one in registry.metrics.values() if one.kind == "number")
+    metric = next(metric for metric in registry.metrics.values() if metric.kind == "number")
     tally: Tally = next(one for one in decode(tallies(registry, range(1)).splitlines()) if one.metric == metric.name)
     for _ in range(ROUNDS):
         started = time.perf_counter()
@@ -182,7 +182,7 @@ def first_paint_s(browser: Browser, file: Path) -> float:
     script = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     times = []
     for size in (DESKTOP, PHONE):
-        with opened(browser, file, size) as found:
-            found.page.wait_for_function(f"() => {script.removesuffix('.startTime')} !== undefined")
-            times.append(float(found.page.evaluate(script)) / 1000)
+        with opened(browser, file, size) as opened_page:
+            opened_page.page.wait_for_function(f"() => {script.removesuffix('.startTime')} !== undefined")
+            times.append(float(opened_page.page.evaluate(script)) / 1000)
     return max(times)

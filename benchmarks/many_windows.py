@@ -55,8 +55,8 @@ def registry() -> Registry:
 
 def definitions() -> str:
     """Return them as TOML."""
-    fields = [one for times, one in KINDS for _ in range(times)]
-    text = registry_text(**{f"metric_{number:02}": one for number, one in enumerate(fields)})
+    fields = [definition for times, definition in KINDS for _ in range(times)]
+    text = registry_text(**{f"metric_{number:02}": definition for number, definition in enumerate(fields)})
     return text.replace("per_window = 20", "per_window = 99").replace("lifetime = 400", "lifetime = 9999")
 
 

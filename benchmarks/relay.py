@@ -79,10 +79,10 @@ def peak_bytes(pid: int) -> int:
 
 
 @contextlib.contextmanager
-def _open_files(wanted: int) -> Iterator[None]:
+def _open_files(number: int) -> Iterator[None]:
     """Let this process have so many files open while the context lasts."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, number), hard))
     try:
         yield
     finally:

@@ -163,14 +163,14 @@ MARKED: Final = re.compile(r"(?<=<!-- tables -->\n).*(?=<!-- end of tables -->)"
 
 def shown(page: str) -> str:
     """Return the tables that the page shows."""
-    found = MARKED.search(page)
-    return found[0] if found else ""
+    match = MARKED.search(page)
+    return match[0] if match else ""
 
 
 def write_page() -> None:
     """Write the page's tables anew."""
-    wanted = tables(measured(RESULTS.read_text(encoding="utf-8")))
-    PAGE.write_text(MARKED.sub(lambda _: wanted, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    tables_now = tables(measured(RESULTS.read_text(encoding="utf-8")))
+    PAGE.write_text(MARKED.sub(lambda _: tables_now, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ def measure_stores() -> str:
 
 
 def _ratio(setting: Setting, other: Setting) -> float:
-    return median(one / two for one, two in zip(setting.per_s, other.per_s, strict=True))
+    return median(rate / other_rate for rate, other_rate in zip(setting.per_s, other.per_s, strict=True))
 
 
 def _measure(setting: Setting, registry: Registry) -> None:

@@ -47,11 +47,11 @@ def measure_workers() -> str:
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as name:
         folder = Path(name)
         with (
-            running_collector(REGISTRY, folder / "one" / "data") as one,
-            running_collector(REGISTRY, folder / "two" / "data", "--workers", "2") as two,
+            running_collector(REGISTRY, folder / "one" / "data") as first,
+            running_collector(REGISTRY, folder / "two" / "data", "--workers", "2") as second,
         ):
-            alone, together = side_by_side(registry, one, two, UNBOUND, UNBOUND)
-            at_rate, each_at_rate = side_by_side(registry, one, two, RATE_PER_S, 2 * RATE_PER_S)
+            alone, together = side_by_side(registry, first, second, UNBOUND, UNBOUND)
+            at_rate, each_at_rate = side_by_side(registry, first, second, RATE_PER_S, 2 * RATE_PER_S)
         with (
             running_collector(REGISTRY, folder / "without" / "data") as without,
             running_collector(

@@ -7,9 +7,9 @@ from typing import Final
 from client_sdk.protocol.domain.label import Label
 
 
-def plural(number: int, one: str, many: str | None = None) -> str:
+def plural(number: int, singular: str, many: str | None = None) -> str:
     """Return a number and what it is of, such as ``1 tally`` or ``2 tallies``; several have an s unless said."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 
 
 OF_MEANS: Final = {"ordinal": "mean position", "set": "mean size"}

@@ -27,7 +27,7 @@ def fetched(package: str, files: dict[str, dict[str, str]]) -> dict[str, bytes]:
         subprocess.run(["npm", "pack", "--silent", package], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         (archive,) = Path(folder).glob("*.tgz")
         with tarfile.open(archive) as packed:
-            return {name: checked(packed, one["from"], one["sha256"]) for name, one in files.items()}
+            return {name: checked(packed, file["from"], file["sha256"]) for name, file in files.items()}
 
 
 def checked(packed: tarfile.TarFile, path: str, sha256: str) -> bytes:

@@ -57,7 +57,7 @@ def syntax(path: Path) -> ast.Module:
 @cache
 def imports() -> tuple[Import, ...]:
     """Return every import of one module of the packages by another."""
-    return tuple(found for module, path in files().items() for found in _imports_of(module, syntax(path)))
+    return tuple(dependency for module, path in files().items() for dependency in _imports_of(module, syntax(path)))
 
 
 @cache

@@ -147,10 +147,10 @@ def _place(rows: Sequence[Sequence[Box]]) -> float:
     return top - ROW_GAP + GAP
 
 
-def _spread(row: Sequence[Box], wanted: Sequence[float]) -> None:
+def _spread(row: Sequence[Box], middles: Sequence[float]) -> None:
     """Move the boxes of a row to their places where these do not overlap, and else as near as their order allows."""
     left = float(GAP)
-    for box, middle in zip(row, wanted, strict=True):
+    for box, middle in zip(row, middles, strict=True):
         box.x = max(middle, left + box.width / 2)
         left = box.x + box.width / 2 + GAP
     right = float(WIDTH - GAP)

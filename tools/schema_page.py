@@ -82,8 +82,7 @@ STATISTICS_HEAD: Final = """
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of a report, and of a rehearsal, which adds what is said to be of a rehearsal."""
     shares = {"type": "array", "items": {"$ref": "#/$defs/Share"}}
-    (made,), definitions = msgspec.json.schema_components((Report,), schema_hook=lambda _: shares)
-    del made
+    _, definitions = msgspec.json.schema_components((Report,), schema_hook=lambda _: shares)
     definitions.pop("Highlight")
     definitions.pop("Precision")
     for name, definition in definitions.items():
@@ -137,16 +136,16 @@ def _describe(definition: dict[str, Any], record: type) -> None:
 def _attributes(docstring: str) -> dict[str, str]:
     """Return what the section of attributes says of each."""
     _, _, section = docstring.partition("Attributes:\n")
-    found: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     name = ""
     for line in section.splitlines():
         match = re.fullmatch(r"    (\w+): (.*)", line)
         if match:
             name = match[1]
-            found[name] = match[2]
+            attributes[name] = match[2]
         elif name and line.startswith("        "):
-            found[name] += f" {line.strip()}"
-    return found
+            attributes[name] += f" {line.strip()}"
+    return attributes
 
 
 def page() -> str:

@@ -76,14 +76,14 @@ def running_peers() -> Iterator[tuple[list[Peer], dict[str, str]]]:
     """Start every peer that can be; yield them, and why the others cannot."""
     missing: dict[str, str] = {}
     with contextlib.ExitStack() as stack:
-        found = []
+        peers = []
         errors = stack.enter_context(tempfile.TemporaryFile("w+"))
         for name in COINS:
             try:
-                found.append(stack.enter_context(running(name, installed(name), errors)))
+                peers.append(stack.enter_context(running(name, installed(name), errors)))
             except PeerError as error:
                 missing[name] = str(error)
-        yield found, missing
+        yield peers, missing
 
 
 @contextlib.contextmanager

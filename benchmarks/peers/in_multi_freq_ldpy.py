@@ -97,8 +97,8 @@ def accuracy(channel: str, epsilon: float, counts: list[int], runs: int, seconds
         posts["clipped"].append(estimators.MI(supports, reports, own, other).tolist())
         counted.append(supports)
     for supports in counted[: IBU_RUNS[inputs > MANY]]:
-        found = estimators.IBU(inputs, matrix, supports / supports.sum(), 10_000, 1e-12, "max_abs")
-        posts["IBU"].append(found.tolist())
+        posterior = estimators.IBU(inputs, matrix, supports / supports.sum(), 10_000, 1e-12, "max_abs")
+        posts["IBU"].append(posterior.tolist())
     return {"raw": raw, "posts": posts, "law": (own, other)}
 
 

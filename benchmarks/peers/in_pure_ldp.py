@@ -78,16 +78,16 @@ def accuracy(channel: str, epsilon: float, counts: list[int], runs: int, seconds
     values = np.repeat(np.arange(inputs), counts).tolist()
     perturbing, make = pair(channel, inputs, epsilon)
     collecting = make()
-    found: dict[str, list[list[float]]] = {name: [] for name in ("raw", *NORMALIZATIONS)}
+    estimates_by: dict[str, list[list[float]]] = {name: [] for name in ("raw", *NORMALIZATIONS)}
     started = time.perf_counter()
-    while not enough(len(found["raw"]), runs, started, seconds):
+    while not enough(len(estimates_by["raw"]), runs, started, seconds):
         collecting.reset()
         for value in values:
             collecting.aggregate(perturbing.privatise(value))
         for name, number in {"raw": 0, **NORMALIZATIONS}.items():
             estimates = collecting.estimate_all(range(inputs), suppress_warnings=True, normalization=number)
-            found[name].append((estimates / reports).tolist())
-    return {"raw": found.pop("raw"), "posts": found, "law": probabilities(channel, inputs, epsilon)}
+            estimates_by[name].append((estimates / reports).tolist())
+    return {"raw": estimates_by.pop("raw"), "posts": estimates_by, "law": probabilities(channel, inputs, epsilon)}
 
 
 if __name__ == "__main__":

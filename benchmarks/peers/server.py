@@ -46,10 +46,10 @@ def server_section(peers: Sequence[Peer]) -> str:
         others: Others = {}
         for number in range(ROUNDS):
             ours.append(ours_s(channel, symbols))
-            others = {**others, **_asked(peers, size, others, first=number == 0)}
+            others = {**others, **_answer_of(peers, size, others, first=number == 0)}
         rows.append([str(size), "ours", f"{channel.name}, with errors and intervals", spread(ours, 4), "all"])
-        rows += [[str(size), *key, _shown(found), measured] for key, (found, measured) in others.items()]
-        best_s = min((median(found) for found, _ in others.values()), default=None)
+        rows += [[str(size), *key, _shown(times_s), measured] for key, (times_s, measured) in others.items()]
+        best_s = min((median(times_s) for times_s, _ in others.values()), default=None)
         ratio = f"{median(ours) / best_s:.3f}" if best_s else "none ran"
         verdicts.append(
             f"\n{size} values: ours over the best peer that ran **{ratio}**; beside the quoted C++: "
@@ -103,8 +103,8 @@ Others = dict[tuple[str, str], tuple[list[float], str]]
 """By peer and channel: seconds, and what was measured."""
 
 
-def _asked(peers: Sequence[Peer], size: int, before: Others, *, first: bool) -> Others:
-    found: Others = {}
+def _answer_of(peers: Sequence[Peer], size: int, before: Others, *, first: bool) -> Others:
+    others: Others = {}
     for peer in peers:
         for channel, reports, drawn in CHANNELS[peer.name][size]:
             if not first and reports < REPORTS:
@@ -113,5 +113,5 @@ def _asked(peers: Sequence[Peer], size: int, before: Others, *, first: bool) -> 
             start = f"; {answer['start']:.1f} s of start not counted" if answer["start"] > 0.1 else ""
             measured = "all" if reports == REPORTS else f"{reports:,}, scaled"
             earlier = before.get((peer.name, channel), ([], ""))[0]
-            found[peer.name, channel] = [*earlier, answer["seconds"] * REPORTS / reports], measured + start
-    return found
+            others[peer.name, channel] = [*earlier, answer["seconds"] * REPORTS / reports], measured + start
+    return others

@@ -68,7 +68,7 @@ def store(embedded_url: str) -> Iterator[RedisStore]:
 def kept(embedded_url: str, administrator: redis.Redis) -> Iterator[RedisStore]:
     """A store with one upload and one closed window, as seen by the user who takes backups."""
     counting = RedisStore(embedded_url)
-    count_one(counting)
+    count_upload(counting)
     counting.disconnect()
     administrator.config_resetstat()
     used = RedisStore(embedded_url.replace("unix://", f"unix://{BACKUP_USER}:{PASSWORD}@"))
@@ -76,7 +76,7 @@ def kept(embedded_url: str, administrator: redis.Redis) -> Iterator[RedisStore]:
     used.disconnect()
 
 
-def count_one(store: RedisStore) -> None:
+def count_upload(store: RedisStore) -> None:
     store.prepare()
     agree_on_grace(store, 60)
     assert store.count(judged(upload(report(), report("plan", 0, "2026-W47")))).verdict == Verdict(2)
@@ -212,7 +212,7 @@ def test_a_cluster_needs_some_rights_more(cluster: Cluster, missing: str) -> Non
 def test_a_backup_of_a_cluster_needs_some_rights_more(cluster: Cluster, tmp_path: Path, missing: str) -> None:
     cluster.empty()
     with store_of(cluster, cluster.url, ON_DISK) as counting:
-        count_one(counting)
+        count_upload(counting)
     url = as_user(cluster, BACKUP_USER, [*RULES_OF_BACKUPS, *RULES_OF_BACKUPS_ON_A_CLUSTER], missing)
     with (
         store_of(cluster, url, IN_MEMORY) as store,

@@ -23,7 +23,7 @@ SERVERS = ("an end of TLS before the embedded store", *filter(shutil.which, ("re
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    return Certificates.made_in(tmp_path_factory.mktemp("certificates"))
+    return Certificates.issued_in(tmp_path_factory.mktemp("certificates"))
 
 
 @contextmanager

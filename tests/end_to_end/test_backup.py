@@ -48,9 +48,9 @@ class Senders:
     def _send(self) -> None:
         window = Window.of(WindowKind.DAY, time.time()).text
         while not self._stopped.is_set():
-            one = upload(report("os", 1, window))
-            assert post(self._url, one) == (200, {"accepted": 1, "refused": []})
-            self.sent.append(one)
+            body = upload(report("os", 1, window))
+            assert post(self._url, body) == (200, {"accepted": 1, "refused": []})
+            self.sent.append(body)
 
 
 def test_whatever_is_sent_again_after_a_restore_is_counted_once(registry_file: Path, tmp_path: Path) -> None:
@@ -78,8 +78,8 @@ def test_whatever_is_sent_again_after_a_restore_is_counted_once(registry_file: P
     with running_collector(registry_file, tmp_path / "new") as collector:
         ((restored,),) = [[sum(tally["counts"])] for tally in tallies(collector.url, "?preliminary=1")]
         assert 100 < restored < len(senders.sent)
-        for one in senders.sent:
-            assert post(collector.url, one) == (200, {"accepted": 1, "refused": []})
+        for body in senders.sent:
+            assert post(collector.url, body) == (200, {"accepted": 1, "refused": []})
         closing = [
             *COMMAND,
             "close",
@@ -133,8 +133,8 @@ def test_an_import_that_is_killed_is_not_served_and_goes_on(registry_file: Path,
         pass
     assert run_command(command).returncode == 0
     exported = run_command([*COMMAND, "export", "--data-dir", str(data_dir)])
-    found = [line for line in map(decode, exported.stdout.encode().splitlines()) if isinstance(line, Bucket)]
-    assert sum(len(bucket.members) for bucket in found) == ids
+    buckets = [line for line in map(decode, exported.stdout.encode().splitlines()) if isinstance(line, Bucket)]
+    assert sum(len(bucket.members) for bucket in buckets) == ids
 
 
 def test_what_cannot_be_done_is_said(registry_file: Path, tmp_path: Path) -> None:

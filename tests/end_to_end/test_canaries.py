@@ -127,7 +127,7 @@ def whole_answer(url: str, request: bytes) -> bytes:
         return b"".join(iter(lambda: connection.recv(65_536), b""))
 
 
-def asked(method: str, path: str, media_type: str, secret: str, body: bytes) -> bytes:
+def http_request(method: str, path: str, media_type: str, secret: str, body: bytes) -> bytes:
     """Return a request with marks in every header that tells of its sender."""
     head = (
         *(f"{method} {path} HTTP/1.1", "Host: test", "Connection: close", f"Content-Type: {media_type}"),
@@ -152,7 +152,7 @@ def test_no_address_agent_secret_or_value_is_kept_logged_counted_or_answered_by_
         registry_file, tmp_path / "data", *options, environment={"HEARSAY_READ_TOKEN": None}
     ) as collector:
         answers = [
-            whole_answer(collector.url, asked(method, path, media_type, secret, body))
+            whole_answer(collector.url, http_request(method, path, media_type, secret, body))
             for secret in (*CANARY_SECRETS.values(), CANARY_AGENT)
             for body in bodies
             for method, path, media_type in (
@@ -167,15 +167,15 @@ def test_no_address_agent_secret_or_value_is_kept_logged_counted_or_answered_by_
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=ANSWER_TIMEOUT_S) as scraped:
             metrics = scraped.read()
         kept = bytes_below(tmp_path / "data")
-        told = collector.output.read_bytes() + metrics
+        logged = collector.output.read_bytes() + metrics
     statuses = {answer.split(b" ", 2)[1] for answer in answers}
     assert statuses == {b"200", b"400", b"401", b"403", b"404", b"405", b"415"}
     for canary in (CANARY_ADDRESS, CANARY_AGENT, *CANARY_SECRETS.values()):
-        assert canary.encode() not in kept + told + b"".join(answers), canary
+        assert canary.encode() not in kept + logged + b"".join(answers), canary
     assert b"dark_mode" in kept
     assert b'hearsay_uploads_total{outcome="counted"} 1' in metrics
-    for told_to_nobody in (b"dark_mode", sent.id.encode()):
-        assert told_to_nobody not in told, told_to_nobody
+    for unlogged in (b"dark_mode", sent.id.encode()):
+        assert unlogged not in logged, unlogged
     assert window.encode() not in metrics
 
 
@@ -195,11 +195,17 @@ def test_the_append_only_file_forgets_the_uploads_when_their_window_closes(regis
         wait_until(lambda: b"BITFIELD" not in log(), what="the file to be rewritten")
 
 
-ONE, OTHER = "0" * 31 + "1", "f" * 31 + "0"
+FIRST_ID, SECOND_ID = "0" * 31 + "1", "f" * 31 + "0"
 
 SAME_TALLIES = (
-    [upload(report(symbol=0), report("os", 1), upload_id=ONE), upload(report(), report("os", 2), upload_id=OTHER)],
-    [upload(report(), report("os", 1), upload_id=OTHER), upload(report(symbol=0), report("os", 2), upload_id=ONE)],
+    [
+        upload(report(symbol=0), report("os", 1), upload_id=FIRST_ID),
+        upload(report(), report("os", 2), upload_id=SECOND_ID),
+    ],
+    [
+        upload(report(), report("os", 1), upload_id=SECOND_ID),
+        upload(report(symbol=0), report("os", 2), upload_id=FIRST_ID),
+    ],
 )
 """Two stories of the same uploads and tallies, in another order, with other answers together."""
 
@@ -223,9 +229,9 @@ def remembered(uploads: list[Upload], folder: Path) -> tuple[dict[bytes, bytes],
 
 
 def test_after_a_rewrite_nothing_tells_which_answers_came_together_or_in_which_order(tmp_path: Path) -> None:
-    (one, rest_of_one), (other, rest_of_other) = (
+    (first, rest_of_first), (second, rest_of_second) = (
         remembered(uploads, tmp_path / str(number)) for number, uploads in enumerate(SAME_TALLIES)
     )
-    assert one == other
-    assert rest_of_one == rest_of_other == b""
-    assert len(one) > 3
+    assert first == second
+    assert rest_of_first == rest_of_second == b""
+    assert len(first) > 3

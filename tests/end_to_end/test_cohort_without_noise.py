@@ -140,11 +140,11 @@ def test_a_cohort_whose_noise_is_complete_gives_the_truth_exactly(tmp_path: Path
     assert done.returncode == 0, done.stderr
     metrics = {metric["metric"]: metric for metric in json.loads(done.stdout)["metrics"]}
     for name in ("dark_mode", "os"):
-        found = {entry["value"]: entry["estimate"] for entry in metrics[name]["estimates"]}
+        estimates = {entry["value"]: entry["estimate"] for entry in metrics[name]["estimates"]}
         answers = TRUTHS[name]
-        assert found == {value: answers.count(value) / len(answers) for value in found}
+        assert estimates == {value: answers.count(value) / len(answers) for value in estimates}
     for name in ("tab", "locale"):
-        found = {entry["value"]: entry["estimate"] for entry in metrics[name]["estimates"]}
+        estimates = {entry["value"]: entry["estimate"] for entry in metrics[name]["estimates"]}
         answers = TRUTHS[name]
-        assert found == {value: pytest.approx(answers.count(value) / 2, abs=ROUNDING) for value in found}
+        assert estimates == {value: pytest.approx(answers.count(value) / 2, abs=ROUNDING) for value in estimates}
     assert metrics["load"]["mean"]["estimate"] == 1.0

@@ -54,7 +54,7 @@ def collector(registry_file: Path) -> Iterator[RunningCollector]:
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    return Certificates.made_in(tmp_path_factory.mktemp("certificates"))
+    return Certificates.issued_in(tmp_path_factory.mktemp("certificates"))
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def proxy(collector: RunningCollector, certificates: Certificates) -> Iterator[P
         yield running
 
 
-def one(metric: str = "os", symbol: int = 1) -> Upload:
+def small_upload(metric: str = "os", symbol: int = 1) -> Upload:
     return upload(report(metric, symbol, Window.of(WindowKind.DAY, time.time()).text))
 
 
@@ -86,14 +86,14 @@ def test_a_hundred_slow_senders_stop_nobody_and_what_is_cut_short_is_not_counted
         running_proxy([collector.url], certificates) as proxy,
         contextlib.ExitStack() as slow_ones,
     ):
-        whole = with_length(one().encode())
+        whole = with_length(small_upload().encode())
         for number in range(SLOW_SENDERS):
             slow = slow_ones.enter_context(proxy.connection(another_address()))
             slow.sendall(whole[:20] if number % 2 else whole[:-20])  # some drip their heads, some their bodies
-        last = one()
+        last = small_upload()
         with proxy.connection(another_address()) as gone:  # before its answer: it sends again
             gone.sendall(with_length(last.encode()))
-        for sent in (last, *(one() for _ in range(QUICK_SENDERS))):
+        for sent in (last, *(small_upload() for _ in range(QUICK_SENDERS))):
             assert proxy.post("", sent) == (200, {"accepted": 1, "refused": []})
         slow_ones.close()
         assert [sum(tally["counts"]) for tally in tallies(collector.url, "?preliminary=1")] == [1 + QUICK_SENDERS]
@@ -107,7 +107,9 @@ def test_more_than_a_collector_can_take_gets_503_at_once_and_the_others_are_answ
         running_proxy([collector.url], certificates) as proxy,
     ):
         worker, answers = collector.worker_pids()[0], Counter[int]()
-        devices = [Thread(target=lambda: answers.update([proxy.post("", one())[0]])) for _ in range(TAKEN + 10)]
+        devices = [
+            Thread(target=lambda: answers.update([proxy.post("", small_upload())[0]])) for _ in range(TAKEN + 10)
+        ]
         os.kill(worker, signal.SIGSTOP)
         try:
             for device in devices:
@@ -129,7 +131,7 @@ def test_what_is_refused_at_the_edge_is_understood_by_the_sdk(proxy: Proxy) -> N
         "application/problem+json",
         "body_too_large",
     )
-    address, sent = another_address(), one().encode()
+    address, sent = another_address(), small_upload().encode()
     answers = [proxy.ask("POST", "/v1/reports", sent, address=address, headers=JSON) for _ in range(150)]
     status, headers, body = answers[-1]
     assert (answers[0][0], status, json.loads(body)["code"]) == (200, 429, "too_many_requests")
@@ -190,7 +192,7 @@ def test_chunks_count_through_the_proxy_once_the_last_one_has_come_and_not_befor
                 return 0
             return answer.status
 
-    whole = chunked(one().encode())
+    whole = chunked(small_upload().encode())
     assert raw_answer(collector.url, whole)[0] == 411
     assert status(whole) == 200  # it goes on with its length
     for missing in (b"0\r\n\r\n", b"\r\n"):
@@ -207,7 +209,7 @@ def test_only_what_devices_and_jobs_need_is_served(proxy: Proxy) -> None:
 
 
 def test_neither_proxy_nor_collector_keeps_an_address_or_an_agent(proxy: Proxy, collector: RunningCollector) -> None:
-    for body in (one().encode(), b"{", bytes(MAX_UPLOAD_BYTES + 1)):
+    for body in (small_upload().encode(), b"{", bytes(MAX_UPLOAD_BYTES + 1)):
         headers = JSON | {"User-Agent": CANARY_AGENT, "X-Forwarded-For": CANARY_AGENT, "Cookie": CANARY_AGENT}
         proxy.ask("POST", "/v1/reports", body, address=CANARY_ADDRESS, headers=headers)
     for _ in range(150):

@@ -69,10 +69,10 @@ def check_accountant(accountant: Accountant) -> None:
         reports = {loss_of(channel): number for channel, number in channels}
         moved = _moved(reports)
         for delta in DELTAS:
-            found = accountant(reports, delta)
+            epsilon_bound = accountant(reports, delta)
             declared = sum(number * 2e-9 for number in reports.values())  # an epsilon is rounded up to billionths
-            assert found >= _least(law, delta) - 2**-50
-            assert found <= _least(law, delta * (1 - 2 * CUT)) + moved + declared + 2**-30
+            assert epsilon_bound >= _least(law, delta) - 2**-50
+            assert epsilon_bound <= _least(law, delta * (1 - 2 * CUT)) + moved + declared + 2**-30
 
 
 def test_a_few_reports_compose_as_exact_sums_say() -> None:
@@ -99,9 +99,12 @@ def test_wrong_accountants_are_refused(mutant: Accountant) -> None:
 @pytest.mark.parametrize("reports", [1, 2, 7, 40, 365])
 @pytest.mark.parametrize("delta", DELTAS)
 def test_many_randomised_responses_have_the_optimal_composition(epsilon: float, reports: int, delta: float) -> None:
-    found = composed_epsilon({PrivacyLoss.worst(epsilon): reports}, delta)
-    assert closed_delta(epsilon, reports, found) <= delta
-    assert found == 0 or closed_delta(epsilon, reports, found * (1 - 2**-20)) >= delta * (1 - 2 * CUT) - 2**-50
+    epsilon_bound = composed_epsilon({PrivacyLoss.worst(epsilon): reports}, delta)
+    assert closed_delta(epsilon, reports, epsilon_bound) <= delta
+    assert (
+        epsilon_bound == 0
+        or closed_delta(epsilon, reports, epsilon_bound * (1 - 2**-20)) >= delta * (1 - 2 * CUT) - 2**-50
+    )
 
 
 def test_nothing_reveals_nothing_and_what_has_no_bound_has_none() -> None:

@@ -31,7 +31,9 @@ KEPT = {"category": f"{MONTH} windows, one pattern", "number": f"{MONTH} windows
 
 def contest_of(metric: Metric, horizon: str) -> Contest:
     registry = replace(asking(2), metrics={"m": metric})
-    (contest,) = [one for scene in scenes(registry, LEAST_REPORTS) for one in scene.contests if one.horizon == horizon]
+    (contest,) = [
+        contest for scene in scenes(registry, LEAST_REPORTS) for contest in scene.contests if contest.horizon == horizon
+    ]
     return contest
 
 
@@ -69,7 +71,7 @@ def rows_of(metric: Metric, answers: list[object], generator: np.random.Generato
 
 def proof_of(metric: Metric, contest: Contest, claim: PrivacyClaim) -> LowerBound:
     generator = np.random.default_rng(SEED)
-    first, second = (rows_of(metric, [one["m"] for one in life.answers], generator) for life in contest.lives)
+    first, second = (rows_of(metric, [window["m"] for window in life.answers], generator) for life in contest.lives)
     features = tuple(Feature("symbol", window) for window in range(MONTH))
     return attack(ObservationTable(features, (True,) * MONTH, first, second), claim, level_of(1))
 

@@ -86,10 +86,10 @@ def test_a_right_device_is_not_accused_and_nearly_all_of_its_epsilon_is_proved(n
 def test_a_mutant_is_accused_if_its_true_epsilon_is_above_the_claim(name: str) -> None:
     audited = mutant(name)
     is_seen = audited.excess > 1 / NANOS and name not in UNSEEN
-    found = proofs(audited, MANY if is_seen and audited.excess < SLIGHT else N)
-    for truth, proof in found:
+    results = proofs(audited, MANY if is_seen and audited.excess < SLIGHT else N)
+    for truth, proof in results:
         assert proof.epsilon <= truth
-    assert any(proof.excess > 0 for _, proof in found) == is_seen
+    assert any(proof.excess > 0 for _, proof in results) == is_seen
 
 
 @pytest.mark.parametrize("name", sorted(UNSEEN))
@@ -113,12 +113,12 @@ def test_no_list_of_mutants_is_forgotten() -> None:
     assert with_mutants == {module.__name__.rpartition(".")[2] for module in PLAYED} | NOT_PLAYED
     named = {name.partition(": ")[2] for name in MUTANTS}
     for module in PLAYED:
-        lists = [found for name, found in vars(module).items() if name.endswith("_MUTANTS")]
+        lists = [mutants for name, mutants in vars(module).items() if name.endswith("_MUTANTS")]
         makers = {
             name
-            for name, found in inspect.getmembers(module, inspect.isfunction)
-            if module in (block_designs, noise) and found.__module__ == module.__name__ and not name.startswith("_")
+            for name, mutants in inspect.getmembers(module, inspect.isfunction)
+            if module in (block_designs, noise) and mutants.__module__ == module.__name__ and not name.startswith("_")
         }
         assert lists or makers
         assert makers <= MAKERS
-        assert {name for found in lists for name in found} <= named
+        assert {name for mutants in lists for name in mutants} <= named

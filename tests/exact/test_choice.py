@@ -115,13 +115,13 @@ def domain_of(kind: str, sizes: list[Any]) -> Domain:
     def values(size: int) -> tuple[str, ...]:
         return tuple(f"v{index}" for index in range(size))
 
-    made: dict[str, Callable[..., Domain]] = {
+    builders: dict[str, Callable[..., Domain]] = {
         "count": Count.up_to,
         "ordinal": lambda size: Ordinal(values(size)),
         "set": lambda size, most: Subset(values(size), most),
         "cross": lambda first, second: Cross(Category(values(first)), Ordinal(values(second))),
     }
-    return made[kind](*sizes)
+    return builders[kind](*sizes)
 
 
 @pytest.mark.parametrize("kind", ["count", "ordinal", "set", "cross"])

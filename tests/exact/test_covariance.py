@@ -24,8 +24,8 @@ BY_NAME = pytest.mark.parametrize("name", CHANNELS)
 def tally(name: str, reports: int = 10**6) -> Counts:
     """Return a tally in the proportions of a law, so that no estimate lies beyond the simplex by more than rounding."""
     channel = CHANNELS[name]
-    found: Counts = np.rint(matrix(channel) @ uneven(channel.inputs) * reports).astype(np.int64)
-    return found
+    counts: Counts = np.rint(matrix(channel) @ uneven(channel.inputs) * reports).astype(np.int64)
+    return counts
 
 
 def lopsided(name: str) -> Counts:
@@ -99,9 +99,9 @@ def test_a_covariance_is_given_where_it_is_wanted_and_there_are_reports() -> Non
     for counts in ((5, 6, 7), (0, 0, 0), (0, 1, 0)):
         tallied = Tally("m", metric.edition, window, closed=True, reports=sum(counts), counts=counts)
         assert estimate(metric, tallied).covariance is None
-        found = estimate(metric, tallied, Request(covariance=True)).covariance
-        assert (found is None) == (sum(counts) == 0)
-        if found is not None:
+        covariance = estimate(metric, tallied, Request(covariance=True)).covariance
+        assert (covariance is None) == (sum(counts) == 0)
+        if covariance is not None:
             expected = covariance_of(inverse_of(metric.channel), np.array(counts), sum(counts))
-            assert [list(row) for row in found] == expected.tolist()
+            assert [list(row) for row in covariance] == expected.tolist()
     assert MOST_VALUES == 256

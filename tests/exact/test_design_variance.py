@@ -90,19 +90,19 @@ def test_the_second_moments_of_the_inverse_have_the_variance_of_the_spectrum(
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_the_closed_forms_that_auto_compares_are_the_variances_of_the_true_channels(epsilon: str) -> None:
     """Exact for all but pseudo-random blocks, whose variance is 1 + 1/j of the optimum, more or less."""
-    asked = requested(epsilon)
+    requested_epsilon = requested(epsilon)
     for inputs in (3, 8, 16, 33, 64, 200, 1024):
-        for candidate in choice._candidates(inputs, asked.odds):
+        for candidate in choice._candidates(inputs, requested_epsilon.odds):
             design = candidate.design
-            made: Channel = (
-                CyclicDesign.within(asked, inputs, *design)
+            channel: Channel = (
+                CyclicDesign.within(requested_epsilon, inputs, *design)
                 if candidate.name == choice.CYCLIC
-                else ProjectiveGeometry.within(asked, inputs, *design)
+                else ProjectiveGeometry.within(requested_epsilon, inputs, *design)
                 if candidate.name == choice.PROJECTIVE
-                else KAryRandomizedResponse.within(asked, inputs)
+                else KAryRandomizedResponse.within(requested_epsilon, inputs)
             )
-            assert made.symbols == candidate.symbols
+            assert channel.symbols == candidate.symbols
             # the numerator is cut to 64 bits: of the excess over 1/2 or 1/k that carries the answer, some 2**-50
             pseudo_random = candidate.name == choice.CYCLIC and design[0] > 2
             slack = 0.01 if pseudo_random else 2.0**-32
-            assert abs(variance(made) / float(candidate.variance) - 1) <= slack, (inputs, candidate)
+            assert abs(variance(channel) / float(candidate.variance) - 1) <= slack, (inputs, candidate)

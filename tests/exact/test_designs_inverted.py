@@ -66,7 +66,7 @@ def test_what_a_report_adds_to_a_value_is_1_on_average_if_it_is_the_answer_else_
 
 
 @pytest.mark.parametrize("channel", DESIGNS, ids=NAMES)
-def test_the_standard_error_is_the_enumerated_one(channel: Channel) -> None:
+def test_the_standard_error_equals_enumeration(channel: Channel) -> None:
     shares, reports = uneven(channel.inputs), 2**50
     law = matrix(channel) @ shares
     variance = law @ weights(channel) ** 2 - shares**2

@@ -81,8 +81,8 @@ def rounding(way: Rounding) -> Metric:
 
 def reporting(right: Metric, way: Report) -> Metric:
     given = {each.name: getattr(right, each.name) for each in fields(right) if each.init}
-    made: Metric = type("Reports", (Reports,), {"way": staticmethod(partial(way, right))})(**given)
-    return made
+    metric_class: Metric = type("Reports", (Reports,), {"way": staticmethod(partial(way, right))})(**given)
+    return metric_class
 
 
 def settling(right: Metric, make: MakeFunction) -> Metric:
@@ -116,10 +116,10 @@ def proofs(name: str, metric: Metric) -> tuple[Proof, ...]:
     """Prove what a metric reveals; all channels but the hand-made Gaussian one are of one request."""
     request = RequestedLoss(EPSILON.odds)
     requests = {} if name.startswith(("gaussian", "permanent")) else {metric.name: RequestedLosses(request)}
-    return prove(replace(ONE, metrics={metric.name: metric}), requests).proofs
+    return prove(replace(BOOLEAN_REGISTRY, metrics={metric.name: metric}), requests).proofs
 
 
-ONE = Registry.parse(registry_text(m=BOOLEAN))
+BOOLEAN_REGISTRY = Registry.parse(registry_text(m=BOOLEAN))
 
 
 @pytest.mark.parametrize("name", RIGHT)

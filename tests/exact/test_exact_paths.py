@@ -91,7 +91,7 @@ def test_a_draw_that_is_not_used_has_one_path() -> None:
     assert law_of(lambda coins: (coins.below(COIN_SCALE), 3)[1], integer).paths == 1
 
 
-def one_by_stretch(channel: Channel, value: int) -> Chances[int]:
+def stretch_law(channel: Channel, value: int) -> Chances[int]:
     """Return a law whose one draw has an outcome on each of as many stretches as the declared law has symbols."""
     declared = {symbol: channel.probability(symbol, value) for symbol in range(channel.symbols)}
     return {symbol: chance for symbol, chance in declared.items() if chance}
@@ -110,7 +110,7 @@ GREAT: list[Channel] = [
 def test_a_draw_of_2_to_the_64_is_walked_by_as_many_stretches_as_there_are_symbols(channel: Channel) -> None:
     for value in {0, 1, channel.inputs // 2, channel.inputs - 1}:
         law = law_of(partial(channel.perturb, value), integer)
-        assert law.chances == one_by_stretch(channel, value)
+        assert law.chances == stretch_law(channel, value)
         assert law.paths <= 3 * channel.symbols
         assert law.coins == {1}
 

@@ -52,14 +52,14 @@ def test_counts_that_are_all_alike_are_found(name: str) -> None:
     channel = CHANNELS[name]
     counts = np.rint(matrix(channel)[:, 3] * 10**9).astype(np.int64)
     histogram = Histogram.of(channel, COUNTS)
-    found = distribution_of(histogram, fit_of(histogram, counts))
-    assert [(share.start, share.end) for share in found.bins] == [(count, count) for count in range(9)]
-    likeliest = [share.maximum_likelihood or 0.0 for share in found.bins]
+    distribution = distribution_of(histogram, fit_of(histogram, counts))
+    assert [(share.start, share.end) for share in distribution.bins] == [(count, count) for count in range(9)]
+    likeliest = [share.maximum_likelihood or 0.0 for share in distribution.bins]
     assert likeliest[3] == max(likeliest)
     mean = mean_of(histogram, fit_of(histogram, counts))
     assert mean is not None
     assert abs(mean - 3) < 0.1
-    assert [quantile.estimate for quantile in found.quantiles if quantile.quantile == 0.5] == [3]
+    assert [quantile.estimate for quantile in distribution.quantiles if quantile.quantile == 0.5] == [3]
 
 
 def test_other_numbers_have_bins_between_the_points_of_laplace_too() -> None:
@@ -83,8 +83,8 @@ def test_intervals_that_hold_together_hold_all_figures_more_often_than_single_on
     held = {False: 0, True: 0}
     for together in held:
         for fit in fits:
-            found = distribution_of(histogram, fit, simultaneous=together)
-            held[together] += all(one.low <= 1 / 9 <= one.high for one in found.bins)
+            distribution = distribution_of(histogram, fit, simultaneous=together)
+            held[together] += all(share.low <= 1 / 9 <= share.high for share in distribution.bins)
     assert held[True] > held[False]
     assert held[True] >= 0.9 * len(tallies)
-    assert [quantile.quantile for quantile in found.quantiles] == list(QUANTILES)
+    assert [quantile.quantile for quantile in distribution.quantiles] == list(QUANTILES)

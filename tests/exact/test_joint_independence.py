@@ -54,9 +54,9 @@ def rejections(  # noqa: PLR0917 what a rate depends on
 
 def check_level(cross: Cross, epsilon: str, reports: int, test: estimators.Independence) -> None:
     truth = np.outer(uneven(cross.first.size), uneven(cross.second.size)) ** (1 / 3)
-    found = rejections(cross, epsilon, reports, truth / truth.sum(), test)
+    rejected = rejections(cross, epsilon, reports, truth / truth.sum(), test)
     for decided in (TOO_OFTEN, TOO_SELDOM):
-        assert accepts(decided._replace(draws=DRAWS), LEVEL, found), found / DRAWS
+        assert accepts(decided._replace(draws=DRAWS), LEVEL, rejected), rejected / DRAWS
 
 
 @pytest.mark.parametrize("reports", [10**4, 10**5])
@@ -78,9 +78,9 @@ def test_what_is_told_of_two_questions_holds_this_test() -> None:
     cross, counts = crossed(3, 4), np.arange(100, 1300, 100, dtype=np.int64) ** 2
     inverse = inverse_of(channel_for(cross, requested("1"), "k-ary-randomized-response"))
     reports = int(counts.sum())
-    told = joint_of(cross, inverse.shares(counts, reports), covariance_of(inverse, counts, reports), reports)
-    assert told.independence is not None
-    assert told.independence.p_value == wald(cross, inverse, counts)
+    joint = joint_of(cross, inverse.shares(counts, reports), covariance_of(inverse, counts, reports), reports)
+    assert joint.independence is not None
+    assert joint.independence.p_value == wald(cross, inverse, counts)
 
 
 @pytest.mark.parametrize(("shape", "epsilon"), [((2, 2), "1"), ((3, 4), "3")], ids=str)

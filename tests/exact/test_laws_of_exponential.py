@@ -21,7 +21,7 @@ from tests.support.laws.law_checks import (
     LEAST_USE_OF_EPSILON,
     Check,
     Subject,
-    declared_epsilon_covers_the_exact_one,
+    declared_epsilon_covers_the_exact_epsilon,
     refuses,
 )
 from tests.support.laws.utilities import ASYMMETRIC, TABLES, table_of
@@ -48,7 +48,7 @@ def obeys_its_laws(channel: Exponential, odds: Fraction) -> None:
     )
     assert worst == channel.worst_ratio
     assert LEAST_USE_OF_EPSILON * odds <= worst <= odds
-    declared_epsilon_covers_the_exact_one(Subject(channel, odds))
+    declared_epsilon_covers_the_exact_epsilon(Subject(channel, odds))
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -89,16 +89,16 @@ def test_a_better_report_is_never_less_likely_and_the_best_is_the_likeliest() ->
 def test_the_unit_of_the_utilities_and_what_is_added_to_a_row_change_nothing(name: str) -> None:
     utility = TABLES[name]
     right = Exponential.within(request("2"), utility)
-    shifted = [[one + 1000 * index - Fraction(1, 3) for one in row] for index, row in enumerate(utility)]
+    shifted = [[value + 1000 * index - Fraction(1, 3) for value in row] for index, row in enumerate(utility)]
     assert Exponential.within(request("2"), shifted) == right
     for unit in (Fraction(10) ** 80, Fraction(1, 10**80), Fraction(1, 7)):
-        assert Exponential.within(request("2"), [[one * unit for one in row] for row in utility]) == right
+        assert Exponential.within(request("2"), [[value * unit for value in row] for row in utility]) == right
 
 
 def ratio_at(utility: Utility, scale: Decimal) -> Decimal:
     """Return the worst ratio of the table in proportion to e**(scale u), without any integers."""
-    rows = [[(scale * one.numerator / one.denominator).exp() for one in row] for row in utility]
-    chances = [[one / sum(row) for one in row] for row in rows]
+    rows = [[(scale * value.numerator / value.denominator).exp() for value in row] for row in utility]
+    chances = [[weight / sum(row) for weight in row] for row in rows]
     worst: Decimal = max(max(column) / min(column) for column in zip(*chances, strict=True))
     return worst
 
@@ -121,11 +121,13 @@ def test_the_law_is_the_exponential_one_at_the_largest_scale_but_for_rounding(na
         scale = ratio.ln() * gap.denominator / gap.numerator
         error = Decimal(2 * len(goods)) / weights[order[0]] * gap.denominator / gap.numerator
         for row_of, row in zip(utility, channel.weights, strict=True):
-            exact = [(scale * (one - max(row_of)).numerator / (one - max(row_of)).denominator).exp() for one in row_of]
+            exact = [
+                (scale * (value - max(row_of)).numerator / (value - max(row_of)).denominator).exp() for value in row_of
+            ]
             reach = Decimal(float(max(row_of) - min(row_of)))
             bound = Decimal(2 * len(row)) / TOTAL + 2 * error * reach
-            found = [Decimal(weight) / TOTAL for weight in row]
-            assert max(abs(a - b / sum(exact)) for a, b in zip(found, exact, strict=True)) <= bound
+            observed = [Decimal(weight) / TOTAL for weight in row]
+            assert max(abs(a - b / sum(exact)) for a, b in zip(observed, exact, strict=True)) <= bound
         assert ratio_at(utility, scale * (1 + Decimal(2) ** -(exponential.HALVINGS - 2))) > odds, "the largest scale"
 
 
@@ -195,9 +197,9 @@ def test_every_wrong_table_is_refused_and_every_check_kills_one(right: Exponenti
         "a scale that is not checked": Exponential(exponential._table(gaps, Fraction(1, 5))),
         "the textbook's scale": Exponential(exponential._table(gaps, Fraction(1, 14))),
     }
-    found = {name: killers(mutant) for name, mutant in mutants.items()}
-    assert [name for name, killed in found.items() if not killed] == ["none"]
-    assert len(found) > 10
-    assert set.union(*found.values()) == {check.__name__ for check in CHANNEL_CHECKS}
-    wrong_scales = (found["the textbook's scale"], found["a scale that is not checked"])
+    killers_of = {name: killers(mutant) for name, mutant in mutants.items()}
+    assert [name for name, killed in killers_of.items() if not killed] == ["none"]
+    assert len(killers_of) > 10
+    assert set.union(*killers_of.values()) == {check.__name__ for check in CHANNEL_CHECKS}
+    wrong_scales = (killers_of["the textbook's scale"], killers_of["a scale that is not checked"])
     assert all("noise_is_within_the_request_and_not_wasted" in killed for killed in wrong_scales)

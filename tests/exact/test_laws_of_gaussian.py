@@ -71,10 +71,10 @@ def test_a_real_channel_has_its_declared_law_and_its_noise_is_symmetric(epsilon:
     assert channel.total <= COIN_SCALE
     rows = {}
     for value in (0, CELLS // 2 + 1, CELLS):
-        found = exact_law_of_one_draw(partial(channel.perturb, value), ends_of_noise(channel))
-        assert sum(found.values()) == 1
+        observed = exact_law_of_one_draw(partial(channel.perturb, value), ends_of_noise(channel))
+        assert sum(observed.values()) == 1
         rows[value] = [channel.probability(symbol, value) for symbol in range(channel.symbols)]
-        assert found == {symbol: chance for symbol, chance in enumerate(rows[value]) if chance}
+        assert observed == {symbol: chance for symbol, chance in enumerate(rows[value]) if chance}
     assert rows[0] == rows[CELLS][::-1]
 
 
@@ -86,10 +86,13 @@ def test_delta_over_all_pairs_of_inputs_is_the_declared_one_and_within_the_reque
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("4", "0.01"), ("8", "1e-4"), ("20", "1e-9")])
-def test_delta_of_what_is_drawn_for_every_input_is_the_declared_one(epsilon: str, delta: str) -> None:
+def test_delta_of_what_is_drawn_for_every_input_is_as_declared(epsilon: str, delta: str) -> None:
     channel = within(epsilon, delta)
     laws = [exact_law_of_one_draw(partial(channel.perturb, x), ends_of_noise(channel)) for x in range(POINTS)]
-    rows = [[int(one.get(symbol, Fraction(0)) * channel.total) for symbol in range(channel.symbols)] for one in laws]
+    rows = [
+        [int(symbol_law.get(symbol, Fraction(0)) * channel.total) for symbol in range(channel.symbols)]
+        for symbol_law in laws
+    ]
     assert hockey_stick(rows, channel.total, channel.odds) == channel.delta
 
 
@@ -109,8 +112,8 @@ def test_without_its_delta_no_epsilon_would_hold() -> None:
 
 @pytest.mark.parametrize("epsilon", ["0.5", "1", "2", "4", "8", "20"])
 def test_a_report_is_charged_what_was_asked_for(epsilon: str) -> None:
-    asked = Decimal(epsilon) * 10**9
-    assert epsilon_nanos(within(epsilon, "0.01")) == asked
+    requested = Decimal(epsilon) * 10**9
+    assert epsilon_nanos(within(epsilon, "0.01")) == requested
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), RESOLVED)
@@ -123,10 +126,10 @@ def test_the_law_is_the_discrete_gaussian_but_for_rounding(epsilon: str, delta: 
     sigma = Fraction(steps_of(channel), STEPS_PER_CELL)
     exact, beyond = discrete_gaussian(sigma, channel.reach)
     bound = 2 * (2 * channel.reach + 1 + beyond * channel.total) / channel.total
-    found = [Fraction(weight, channel.total) for weight in channel.weights]
-    assert max(abs(a - b) for a, b in zip(found, exact, strict=True)) <= bound
+    observed = [Fraction(weight, channel.total) for weight in channel.weights]
+    assert max(abs(a - b) for a, b in zip(observed, exact, strict=True)) <= bound
     wrong, _ = discrete_gaussian(sigma + Fraction(1, STEPS_PER_CELL), channel.reach)
-    assert max(abs(a - b) for a, b in zip(found, wrong, strict=True)) > bound, "the bound tells a step of sigma"
+    assert max(abs(a - b) for a, b in zip(observed, wrong, strict=True)) > bound, "the bound tells a step of sigma"
 
 
 def slack_of(channel: Gaussian, delta: Fraction) -> float:
@@ -146,13 +149,13 @@ def slack_of(channel: Gaussian, delta: Fraction) -> float:
 
 @pytest.mark.parametrize(("epsilon", "delta"), RESOLVED)
 def test_sigma_is_that_of_the_analytic_gaussian_mechanism_to_a_step_of_the_grid(epsilon: str, delta: str) -> None:
-    channel, asked = within(epsilon, delta), Fraction(delta)
-    steps, slack = steps_of(channel), slack_of(channel, asked)
+    channel, requested = within(epsilon, delta), Fraction(delta)
+    steps, slack = steps_of(channel), slack_of(channel, requested)
     below, at = ((steps - part) / STEPS_PER_CELL / CELLS for part in (1, 0))
-    assert analytic_delta(float(epsilon), at) <= float(asked) + slack
-    assert analytic_delta(float(epsilon), below) >= float(asked) - slack
-    assert slack < float(asked), "the tolerance tells something"
-    assert analytic_delta(float(epsilon), 0.95 * at) > float(asked) + slack, "a sigma a twentieth too small is told"
+    assert analytic_delta(float(epsilon), at) <= float(requested) + slack
+    assert analytic_delta(float(epsilon), below) >= float(requested) - slack
+    assert slack < float(requested), "the tolerance tells something"
+    assert analytic_delta(float(epsilon), 0.95 * at) > float(requested) + slack, "a sigma a twentieth too small is told"
 
 
 def test_the_analytic_delta_is_the_one_that_its_authors_define() -> None:
@@ -196,7 +199,7 @@ def test_every_check_kills_a_wrong_gaussian() -> None:
     narrower = Gaussian(4, 5, (60, 33, 12, 4, 1, 1), SMALL.odds)
     dearer = Gaussian(4, 5, SMALL.weights, SMALL.odds * 2)
     assert killers(narrower) == {"loss_is_within_the_request"}
-    assert killers(dearer) >= {"declared_epsilon_covers_the_exact_one", "loss_is_within_the_request"}
+    assert killers(dearer) >= {"declared_epsilon_covers_the_exact_epsilon", "loss_is_within_the_request"}
     wrong = [*MUTANTS.values(), narrower, dearer]
     assert len(wrong) > 10
     assert set.union(*map(killers, wrong)) == {check.__name__ for check in DELTA_CHECKS}

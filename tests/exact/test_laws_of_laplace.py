@@ -18,7 +18,7 @@ from tests.support.laws.law_checks import (
     LEAST_USE_OF_EPSILON,
     Check,
     Subject,
-    declared_epsilon_covers_the_exact_one,
+    declared_epsilon_covers_the_exact_epsilon,
     law,
     refuses,
 )
@@ -64,9 +64,9 @@ def test_a_real_channel_has_its_declared_law(epsilon: str, points: int) -> None:
     channel = Laplace.within(request(epsilon), points)
     assert channel.total <= COIN_SCALE
     for value in {0, 1, points // 2, points - 1}:
-        found = exact_law_of_one_draw(partial(channel.perturb, value), ends_of_noise(channel))
-        assert sum(found.values()) == 1
-        assert found == {symbol: channel.probability(symbol, value) for symbol in range(points)}
+        observed = exact_law_of_one_draw(partial(channel.perturb, value), ends_of_noise(channel))
+        assert sum(observed.values()) == 1
+        assert observed == {symbol: channel.probability(symbol, value) for symbol in range(points)}
 
 
 @pytest.mark.parametrize("points", [2, 3, 4, 11, 33])
@@ -78,7 +78,7 @@ def test_a_real_channel_uses_the_epsilon_that_was_asked_for(epsilon: str, points
     worst = max(Fraction(max(column), min(column)) for column in zip(*rows, strict=True))
     assert worst == channel.worst_ratio
     assert LEAST_USE_OF_EPSILON * odds <= worst <= odds
-    declared_epsilon_covers_the_exact_one(Subject(channel, odds))
+    declared_epsilon_covers_the_exact_epsilon(Subject(channel, odds))
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -115,9 +115,9 @@ def test_the_law_is_the_truncated_geometric_one_but_for_rounding(epsilon: str, p
     for value in {0, 1, points // 2, points - 1}:
         exact = truncated_geometric(Decimal(epsilon).exp(), points, value)
         wrong = truncated_geometric((Decimal(epsilon) * Decimal("1.01")).exp(), points, value)
-        found = [channel.probability(symbol, value) for symbol in range(points)]
-        assert max(abs(a - b) for a, b in zip(found, exact, strict=True)) <= bound
-        other |= max(abs(a - b) for a, b in zip(found, wrong, strict=True)) > bound
+        observed = [channel.probability(symbol, value) for symbol in range(points)]
+        assert max(abs(a - b) for a, b in zip(observed, exact, strict=True)) <= bound
+        other |= max(abs(a - b) for a, b in zip(observed, wrong, strict=True)) > bound
     assert other, "the bound tells a hundredth of epsilon"
 
 
@@ -154,7 +154,7 @@ def test_noise_for_another_epsilon_is_refused() -> None:
     wasted = {"noise_is_within_the_request_and_not_wasted"}
     assert killers(Laplace.within(request("1.99"), 4, MUTATED), odds) == wasted
     beyond = killers(Laplace.within(request("2.01"), 4, MUTATED), odds)
-    assert beyond == wasted | {"declared_epsilon_covers_the_exact_one"}
+    assert beyond == wasted | {"declared_epsilon_covers_the_exact_epsilon"}
 
 
 def test_every_check_kills_a_wrong_laplace() -> None:

@@ -34,9 +34,9 @@ MEAN = Number(Fraction(0), Fraction(1), "mean")
 
 
 def decoder(channel: GridChannel) -> Decoder:
-    found = decoder_of(channel)
-    assert found is not None
-    return found
+    mean_decoder = decoder_of(channel)
+    assert mean_decoder is not None
+    return mean_decoder
 
 
 def worst_variance(squares: Floats) -> float:
@@ -63,18 +63,18 @@ def least_of_theory(epsilon: float) -> float:
 def test_the_mean_that_auto_takes_has_the_least_worst_variance_of_theory(epsilon: float) -> None:
     channel = channel_for(MEAN, RequestedEpsilon.parse(Decimal(str(epsilon))), "auto")
     if isinstance(channel, Hybrid):
-        found = worst_variance(decoder(channel).squares)
+        variance = worst_variance(decoder(channel).squares)
     else:
         keep = float(channel.probability(1, given=1))
-        found = 1 / (2 * keep - 1) ** 2
-    assert found <= 1.01 * least_of_theory(epsilon)
+        variance = 1 / (2 * keep - 1) ** 2
+    assert variance <= 1.01 * least_of_theory(epsilon)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_piecewise_by_name_has_the_variance_of_its_paper(epsilon: float) -> None:
     root = math.exp(epsilon / 2)
-    found = worst_variance(decoder(Piecewise.within(request(str(epsilon)))).squares)
-    assert found == pytest.approx(4 * root / (3 * (root - 1) ** 2), rel=0.01)
+    variance = worst_variance(decoder(Piecewise.within(request(str(epsilon)))).squares)
+    assert variance == pytest.approx(4 * root / (3 * (root - 1) ** 2), rel=0.01)
 
 
 @pytest.mark.parametrize("epsilon", ["0.5", "2"])
@@ -108,7 +108,7 @@ def test_an_interval_holds_the_mean_as_often_as_promised(
         for part in np.array_split(tallies, PARTS)
         for interval in means_of(inverse, part, np.full((len(part), 1), reports))
     ]
-    holding = sum(one.low <= exact <= one.high for one in intervals)
+    holding = sum(interval.low <= exact <= interval.high for interval in intervals)
     assert holding >= trials * promised - 6 * math.sqrt(trials * promised * (1 - promised))
 
 
@@ -117,20 +117,20 @@ def test_an_interval_holds_the_mean_as_often_as_promised(
 def test_an_interval_is_possible_and_never_empty(counts: list[int]) -> None:
     channel = Piecewise.within(request("3"), 9)
     tally = np.array((counts + [1] * channel.symbols)[: channel.symbols], dtype=np.int64)
-    found = mean_of(decoder(channel), tally, int(tally.sum()))
-    assert 0 <= found.low <= found.high <= 1
-    assert found.standard_error is not None
-    assert found.standard_error > 0
+    mean = mean_of(decoder(channel), tally, int(tally.sum()))
+    assert 0 <= mean.low <= mean.high <= 1
+    assert mean.standard_error is not None
+    assert mean.standard_error > 0
 
 
 def test_one_report_has_a_standard_error_and_tells_next_to_nothing() -> None:
     channel = Piecewise.within(request("1"))
     counts = np.zeros(channel.symbols, dtype=np.int64)
     counts[-1] = 1
-    found = mean_of(decoder(channel), counts, 1)
-    assert found.standard_error is not None
-    assert found.standard_error > 0.5
-    assert (found.low, found.high) == (0, 1)
+    mean = mean_of(decoder(channel), counts, 1)
+    assert mean.standard_error is not None
+    assert mean.standard_error > 0.5
+    assert (mean.low, mean.high) == (0, 1)
 
 
 @pytest.mark.parametrize("kind", [Piecewise, Hybrid], ids=lambda kind: kind.name)

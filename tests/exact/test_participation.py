@@ -11,7 +11,7 @@ import pytest
 from client_sdk.answers import participation
 from client_sdk.protocol import Metric, Registry, Window, WindowKind
 from tests.support.devices.clients import ask
-from tests.support.devices.cohort import Charge, always, day_of, exceeded, live, on_some_days, secret_of
+from tests.support.devices.cohort import Charge, always, day_of, exceeded, live, on_random_days, secret_of
 from tests.support.laws.sampling import accepts, decision
 
 DAYS = 365
@@ -51,7 +51,7 @@ def answers(registry: Registry, *, truth: bool = True) -> dict[str, object]:
 def test_no_ceiling_is_ever_exceeded(strategy: str) -> None:
     registry = STRATEGIES[strategy]
     for seed in range(6):
-        for is_on in (always, on_some_days(seed, 0.5), on_some_days(seed, 0.1)):
+        for is_on in (always, on_random_days(seed, 0.5), on_random_days(seed, 0.1)):
             charges = live(registry, seed, DAYS, is_on=is_on, answers=answers(registry))
             assert charges
             assert not list(exceeded(registry, charges))
@@ -66,7 +66,7 @@ def test_a_ceiling_that_is_exceeded_would_be_noticed() -> None:
 @pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != "split"])
 def test_what_is_charged_is_the_same_for_who_records_everything_nothing_or_the_opposite(strategy: str) -> None:
     registry = STRATEGIES[strategy]
-    for seed, is_on in ((1, always), (2, on_some_days(2, 0.6))):
+    for seed, is_on in ((1, always), (2, on_random_days(2, 0.6))):
         lives: list[list[Charge]] = [
             live(registry, seed, 150, is_on=is_on, answers=recorded)
             for recorded in ({}, answers(registry), answers(registry, truth=False))
@@ -138,17 +138,17 @@ FOUR = list(booleans(4, "").metrics.values())
 PAIRS = [frozenset(pair) for pair in combinations([metric.name for metric in FOUR], 2)]
 
 
-def by_the_day_alone(asked: list[Metric], count: int, window: Window, _: bytes) -> list[Metric]:
-    return participation.sampled(asked, count, window, bytes(32))
+def by_the_day_alone(metrics: list[Metric], count: int, window: Window, _: bytes) -> list[Metric]:
+    return participation.sampled(metrics, count, window, bytes(32))
 
 
-def by_the_device_alone(asked: list[Metric], count: int, _: Window, secret: bytes) -> list[Metric]:
-    return participation.sampled(asked, count, Window(WindowKind.DAY, date(2026, 1, 1)), secret)
+def by_the_device_alone(metrics: list[Metric], count: int, _: Window, secret: bytes) -> list[Metric]:
+    return participation.sampled(metrics, count, Window(WindowKind.DAY, date(2026, 1, 1)), secret)
 
 
-def by_turns(asked: list[Metric], count: int, window: Window, secret: bytes) -> list[Metric]:
-    first = (window.starts_at // 86_400 + secret[0]) % len(asked)
-    return [asked[(first + index) % len(asked)] for index in range(count)]
+def by_turns(metrics: list[Metric], count: int, window: Window, secret: bytes) -> list[Metric]:
+    first = (window.starts_at // 86_400 + secret[0]) % len(metrics)
+    return [metrics[(first + index) % len(metrics)] for index in range(count)]
 
 
 def draws_uniformly(sampled: Sampled) -> bool:
@@ -159,9 +159,9 @@ def draws_uniformly(sampled: Sampled) -> bool:
     on_devices = [sampled(FOUR, 2, day, secret_of(seed)) for seed in range(decided.draws)]
     on_days = [sampled(FOUR, 2, window, secret_of(0)) for window in days]
     return all(
-        accepts(decided, 1 / 6, [frozenset(metric.name for metric in pair) for pair in drawn].count(wanted))
+        accepts(decided, 1 / 6, [frozenset(metric.name for metric in pair) for pair in drawn].count(expected_pair))
         for drawn in (on_devices, on_days)
-        for wanted in PAIRS
+        for expected_pair in PAIRS
     )
 
 

@@ -71,8 +71,8 @@ def steady_ratio(channel: Permanent, pair: tuple[History, History], max_values: 
     ratios = []
     for symbols in product(range(channel.symbols), repeat=len(groups)):
         reports = [symbols[groups.index(window)] for window in windows]
-        one, other = (likelihood(channel, history, max_values, reports) for history in pair)
-        ratios += [one / other, other / one]
+        first, second = (likelihood(channel, history, max_values, reports) for history in pair)
+        ratios += [first / second, second / first]
     return max(ratios)
 
 
@@ -102,12 +102,12 @@ def test_all_pairs_of_histories_of_one_pattern_are_kept_within_what_is_charged(
     values: int, windows: int, max_values: int
 ) -> None:
     channel = channel_of(pattern_metric(values, max_values))
-    found = laws(values, windows, max_values)
-    alike = [pair for pair in product(found, repeat=2) if places(pair[0], values) == places(pair[1], values)]
-    assert len(alike) > len(found)
+    law_of = laws(values, windows, max_values)
+    alike = [pair for pair in product(law_of, repeat=2) if places(pair[0], values) == places(pair[1], values)]
+    assert len(alike) > len(law_of)
     for history, other in alike:
         paid = min(len(set(history)), max_values)
-        assert worst_ratio(found[history], found[other]) <= most_of(channel, paid)
+        assert worst_ratio(law_of[history], law_of[other]) <= most_of(channel, paid)
 
 
 @pytest.mark.parametrize(("values", "windows", "max_values"), CASES)
@@ -117,13 +117,13 @@ def test_no_pair_of_other_histories_is_kept_within_any_ceiling(values: int, wind
     Beyond ``max_values`` different answers, patterns that differ only in which of the others are equal are kept, too.
     """
     channel = channel_of(pattern_metric(values, max_values))
-    told_apart = {
-        (one, other): (history * REPEATED, another * REPEATED)
+    distinguished = {
+        (pattern, other_pattern): (history * REPEATED, another * REPEATED)
         for history, another in combinations_with_replacement(laws(values, windows, max_values), 2)
-        if (one := places(history, max_values)) != (other := places(another, max_values))
+        if (pattern := places(history, max_values)) != (other_pattern := places(another, max_values))
     }  # which values they are makes no difference to when they are equal: one pair for each pair of places
-    assert bool(told_apart) == (max_values > 1)
-    for pair in told_apart.values():
+    assert bool(distinguished) == (max_values > 1)
+    for pair in distinguished.values():
         assert steady_ratio(channel, pair, max_values) > most_of(channel, max_values)
 
 
@@ -131,14 +131,14 @@ def test_no_pair_of_other_histories_is_kept_within_any_ceiling(values: int, wind
 def test_where_one_answer_is_paid_for_any_two_histories_are_kept(values: int) -> None:
     """The first answer speaks for all."""
     channel = channel_of(pattern_metric(values, 1))
-    found = laws(values, 4, 1)
-    assert all(worst_ratio(*pair) <= most_of(channel, 1) for pair in product(found.values(), repeat=2))
+    law_of = laws(values, 4, 1)
+    assert all(worst_ratio(*pair) <= most_of(channel, 1) for pair in product(law_of.values(), repeat=2))
 
 
 def test_of_two_values_histories_that_change_at_the_same_times_have_one_pattern() -> None:
     for pair in product(product(range(2), repeat=6), repeat=2):
-        one, other = pair
-        assert (changes(one) == changes(other)) == (places(one, 2) == places(other, 2))
+        first, second = pair
+        assert (changes(first) == changes(second)) == (places(first, 2) == places(second, 2))
 
 
 def worst_of_cycles(days: int) -> tuple[Fraction, Fraction]:
@@ -192,12 +192,12 @@ def test_histories_that_change_at_the_same_times_are_told_apart_far_beyond_the_c
 def test_the_places_of_reports_make_no_difference_where_they_are_left_out() -> None:
     """Why `sorted_reports` are enough: all reports of six days give no larger ratio."""
     channel = channel_of(pattern_metric(3, 3))
-    one, other = (A, B, C, B, A, B), (A, B, A, B, A, B)
+    first, second = (A, B, C, B, A, B), (A, B, A, B, A, B)
     every = product(range(3), repeat=6)
-    chosen = sorted_reports(channel, one, other)
+    chosen = sorted_reports(channel, first, second)
     worst_of_all, worst = (
-        max(likelihood(channel, one, 3, reports) / likelihood(channel, other, 3, reports) for reports in some)
-        for some in (every, chosen)
+        max(likelihood(channel, first, 3, reports) / likelihood(channel, second, 3, reports) for reports in selection)
+        for selection in (every, chosen)
     )
     assert worst_of_all == worst
 
@@ -207,30 +207,30 @@ def test_opting_out_and_in_again_pays_for_as_many_answers_once_more() -> None:
     registry = asking(2, epsilon="0.9", permanent="1", more=PATTERN.format(max_values))
     channel = channel_of(registry.metric("m"))
     parts = [(0, 0), (0, 1), (1, 0)]
-    found = {
+    law_of = {
         (before, after): exact_law(partial(reports_through_the_ledger, registry, [*before, FORGET, *after]))
         for before, after in product(parts, repeat=2)
     }
     kept = [
         (law, another)
-        for (history, law), (other, another) in product(found.items(), repeat=2)
+        for (history, law), (other, another) in product(law_of.items(), repeat=2)
         if all(
             places(part, max_values) == places(other_part, max_values)
             for part, other_part in zip(history, other, strict=True)
         )
     ]
-    assert len(kept) > len(found)
+    assert len(kept) > len(law_of)
     assert all(worst_ratio(*pair) <= most_of(channel, 2 * max_values) for pair in kept)
 
 
 def test_more_values_that_are_declared_later_are_charged_and_keep_what_has_one_pattern() -> None:
     few, more = (asking(2, epsilon="0.9", permanent="1", more=PATTERN.format(values)) for values in (1, 2))
     channel = channel_of(few.metric("m"))
-    found = {
+    law_of = {
         history: exact_law(partial(reports_through_the_ledger, few, history, later={2: more}))
         for history in product(range(2), repeat=4)
     }
-    for (history, law), (other, another) in product(found.items(), repeat=2):
+    for (history, law), (other, another) in product(law_of.items(), repeat=2):
         if places(history, 2) == places(other, 2):
             assert worst_ratio(law, another) <= most_of(channel, 2)
 
@@ -285,8 +285,8 @@ def test_the_closed_form_of_numbers_is_the_law_of_the_sdk() -> None:
 def test_a_number_that_never_changes_is_kept_within_one_permanent_epsilon() -> None:
     metric = speed()
     channel = channel_of(metric)
-    found = [law_of_numbers(metric, channel, [number] * 4) for number in GRID]
-    assert all(worst_ratio(*pair) <= most_of(channel, 1) for pair in product(found, repeat=2))
+    law_of = [law_of_numbers(metric, channel, [number] * 4) for number in GRID]
+    assert all(worst_ratio(*pair) <= most_of(channel, 1) for pair in product(law_of, repeat=2))
 
 
 def test_numbers_of_one_pattern_are_told_apart_far_beyond_the_ceiling() -> None:

@@ -64,8 +64,8 @@ def test_any_two_histories_differ_by_the_epsilon_of_each_report_at_most(
     values: int, reports: int, epsilon: str, permanent: str
 ) -> None:
     channel = channel_of(metric_of(values, epsilon, permanent))
-    found = laws(values, reports, epsilon, permanent)
-    worst = max(worst_ratio(law, other) for law, other in product(found.values(), repeat=2))
+    law_of = laws(values, reports, epsilon, permanent)
+    worst = max(worst_ratio(law, other) for law, other in product(law_of.values(), repeat=2))
     assert worst <= channel.worst_ratio**reports
 
 
@@ -90,8 +90,8 @@ def test_the_epsilon_of_both_steps_together_does_not_add_up_over_reports() -> No
     channel = channel_of(metric_of(3, "1", "2"))
     columns = [[channel.probability(symbol, value) for value in range(3)] for symbol in range(3)]
     together = max(max(column) / min(column) for column in columns)
-    found = laws(3, 2, "1", "2")
-    assert together**2 < worst_ratio(found[0, 0], found[1, 2]) <= channel.worst_ratio**2
+    law_of = laws(3, 2, "1", "2")
+    assert together**2 < worst_ratio(law_of[0, 0], law_of[1, 2]) <= channel.worst_ratio**2
 
 
 @pytest.mark.parametrize("values", [2, 3, 5])

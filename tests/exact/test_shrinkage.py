@@ -20,8 +20,8 @@ EPSILONS = ("0.5", "1", "2", "4")
 
 def zipf(values: int) -> Floats:
     shares: Floats = np.arange(1.0, values + 1) ** -1.1
-    found: Floats = shares / shares.sum()
-    return found
+    law: Floats = shares / shares.sum()
+    return law
 
 
 def two_valued(values: int) -> Floats:
@@ -34,14 +34,14 @@ def errors(values: int, epsilon: str, truth: Floats, *, likelihood: bool) -> Flo
     """Return the squared errors of raw, shrunken and, if wanted, likeliest shares, added up over seeds."""
     inverse = inverse_of(channel_for(Category(tuple(map(str, range(values)))), requested(epsilon), "auto"))
     law = inverse.symbol_law(truth)
-    found = []
+    squares = []
     for seed in range(SEEDS[values]):
         counts = np.random.default_rng(seed).multinomial(REPORTS, law / law.sum())
         raw = inverse.shares(counts, REPORTS)
         kinds = [raw, shrunken_shares(raw, inverse.standard_errors(counts, REPORTS))]
         kinds += [maximum_likelihood(inverse, counts)] if likelihood else []
-        found.append([float(((shares - truth) ** 2).sum()) for shares in kinds])
-    total: Floats = np.array(found).sum(axis=0)
+        squares.append([float(((shares - truth) ** 2).sum()) for shares in kinds])
+    total: Floats = np.array(squares).sum(axis=0)
     return total
 
 

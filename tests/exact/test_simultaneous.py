@@ -108,8 +108,8 @@ def test_all_shares_of_least_squares_are_held_together_as_often_as_promised(
     for shares in (np.eye(1, k)[0], np.full(k, 1 / k)):
         law = inverse.symbol_law(shares)
         tallies = np.random.default_rng(6).multinomial(reports, law / law.sum(), size=enough(0.95).draws)
-        found = [inverse.intervals(tally, reports, k) for tally in tallies]
-        held = [bool(((low <= shares) & (shares <= high)).all()) for low, high in found]
+        intervals = [inverse.intervals(tally, reports, k) for tally in tallies]
+        held = [bool(((low <= shares) & (shares <= high)).all()) for low, high in intervals]
         check_held(np.array(held)[:, None], 0.95)
 
 

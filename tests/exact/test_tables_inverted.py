@@ -48,17 +48,19 @@ def test_what_a_report_adds_to_a_value_is_1_on_average_if_it_is_the_answer_else_
     decoder = [[Fraction(entry) for entry in row] for row in table.decoder.tolist()]
     for answer, row in enumerate(channel.weights):
         for value in range(channel.inputs):
-            expected = sum((one * added for one, added in zip(row, decoder[value], strict=True)), Fraction(0)) / TOTAL
+            expected = (
+                sum((weight * added for weight, added in zip(row, decoder[value], strict=True)), Fraction(0)) / TOTAL
+            )
             assert abs(expected - (answer == value)) <= error(table)
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_the_decoder_is_the_inverse_of_the_table_in_rationals(name: str) -> None:
     table, channel = inverse(TABLES[name]), TABLES[name]
-    exact = solved([[Fraction(one, TOTAL) for one in row] for row in channel.weights])
-    found = table.decoder.T  # a row a symbol, as in the inverse of a table with a row an input
+    exact = solved([[Fraction(weight, TOTAL) for weight in row] for row in channel.weights])
+    computed = table.decoder.T  # a row a symbol, as in the inverse of a table with a row an input
     assert max(
-        abs(Fraction(float(found[y, v])) - exact[y][v]) for y in range(len(exact)) for v in range(len(exact))
+        abs(Fraction(float(computed[y, v])) - exact[y][v]) for y in range(len(exact)) for v in range(len(exact))
     ) <= (error(table))
     assert all(sum(row) == 1 for row in exact)
 
@@ -71,7 +73,7 @@ def test_whatever_is_reported_what_it_adds_has_the_sum_1(name: str) -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("reports", [1, 100])
-def test_the_standard_error_is_the_enumerated_one(name: str, reports: int) -> None:
+def test_the_standard_error_equals_enumeration(name: str, reports: int) -> None:
     """At a tally in the proportions of a law, so that nothing is moved to the simplex but rounding."""
     channel = TABLES[name]
     table, shares = inverse(channel), uneven(channel.inputs)

@@ -49,9 +49,9 @@ def test_every_truth_is_covered_as_promised(values: int, epsilon: str) -> None:
     table = inverse(scale_of(values, epsilon))
     means = []
     for reports in REPORTS:
-        found = coverage(table, reports)
-        assert found.min() >= promised(reports)
-        means.append(round(float(found.mean()), 3))
+        covered = coverage(table, reports)
+        assert covered.min() >= promised(reports)
+        means.append(round(float(covered.mean()), 3))
     assert tuple(means) == MEASURED[values, epsilon]
 
 

@@ -32,9 +32,9 @@ FEW_PLACES = [name for name, channel in NOISES.items() if channel.inputs <= 9]
 
 
 def decoder(channel: Noise) -> Decoder:
-    found = decoder_of(channel)
-    assert found is not None
-    return found
+    mean_decoder = decoder_of(channel)
+    assert mean_decoder is not None
+    return mean_decoder
 
 
 def spoken(channel: Noise) -> list[Fraction]:
@@ -93,5 +93,5 @@ def test_an_interval_holds_the_mean_as_often_as_promised(name: str, reports: int
     channel, right = NOISES[name], promised(reports)
     law = (1 - truth) * noise.table(channel)[0] + truth * noise.table(channel)[-1]
     tallies = np.random.default_rng(5).multinomial(reports, law / law.sum(), size=enough(right).draws)
-    found = [mean_of(decoder(channel), counts, reports) for counts in tallies]
-    check_held(np.array([one.low <= truth <= one.high for one in found]), right)
+    intervals = [mean_of(decoder(channel), counts, reports) for counts in tallies]
+    check_held(np.array([interval.low <= truth <= interval.high for interval in intervals]), right)

@@ -32,7 +32,7 @@ COMMAND_READ = r" read\(\d+<[^>]*>, \"\*\d+\\r\\n\$7\\r\\nEVALSHA"
 LOG_WRITTEN = r" write\(\d+<[^>]*\.aof>"
 LOG_SYNCED = r" (fdatasync|fsync)\(\d+<[^>]*\.aof>\)\s+= 0"
 ANSWERED = r" (write|writev|sendto)\(\d+<(socket|UNIX|TCP)[^>]*>, "
-COPIES_TOLD = ANSWERED + r"\"\*2\\r\\n:1\\r\\n:1\\r\\n"
+COPIES_REPORTED = ANSWERED + r"\"\*2\\r\\n:1\\r\\n:1\\r\\n"
 
 
 @pytest.fixture(scope="session")
@@ -42,9 +42,9 @@ def strace() -> str:
         assert os.geteuid() == 0, "this test needs the Debian package strace: install it"
         for step in (("update", "-q"), ("install", "-y", "-q", "strace")):
             subprocess.run(["apt-get", *step], check=True)  # noqa: S607 wherever this Debian keeps it
-    found = shutil.which("strace")
-    assert found is not None
-    return found
+    path = shutil.which("strace")
+    assert path is not None
+    return path
 
 
 def server_on(data_dir: Path) -> int:
@@ -74,7 +74,7 @@ def test_every_acknowledgement_follows_the_fdatasync_of_its_write(tmp_path: Path
         store.count(judged(upload()))
         sent = [judged(upload(report("os", 2))) for _ in range(UPLOADS)]
         with traced(strace, server_on(tmp_path / "data"), trace):
-            assert [store.count(one).is_duplicate for one in sent * 2] == [False] * UPLOADS + [True] * UPLOADS
+            assert [store.count(body).is_duplicate for body in sent * 2] == [False] * UPLOADS + [True] * UPLOADS
         assert answers_on_disk(trace.read_text()) == 2 * UPLOADS
         with traced(strace, server_on(tmp_path / "data"), trace):
             outcomes = store.count_all([judged(upload(report("os", 2))) for _ in sent])
@@ -125,9 +125,9 @@ def test_every_acknowledgement_of_a_replicated_store_follows_the_fdatasync_of_th
     (replica,) = cluster.replicas_of(master)
     sent = [judged(of_shard(7)) for _ in range(UPLOADS)]
     with traced(strace, master.pid, tmp_path / "master"), traced(strace, replica.pid, tmp_path / "replica"):
-        assert [store.count(one).is_duplicate for one in sent * 2] == [False] * UPLOADS + [True] * UPLOADS
-    told = copies_on_disk((tmp_path / "master").read_text(), (tmp_path / "replica").read_text())
-    assert told == 2 * UPLOADS
+        assert [store.count(body).is_duplicate for body in sent * 2] == [False] * UPLOADS + [True] * UPLOADS
+    copies = copies_on_disk((tmp_path / "master").read_text(), (tmp_path / "replica").read_text())
+    assert copies == 2 * UPLOADS
     store.disconnect()
 
 
@@ -137,7 +137,7 @@ def copies_on_disk(master: str, replica: str) -> int:
     calls += [
         (ended_at(call) if "sync(" in call else began_at(call), f"replica {call}") for call in replica.splitlines()
     ]
-    state, told = "idle", 0
+    state, copies = "idle", 0
     for _, call in sorted(calls):
         if re.search(COMMAND_READ, call):
             state = "asked"
@@ -145,11 +145,11 @@ def copies_on_disk(master: str, replica: str) -> int:
             state = "written"
         elif re.search(f"^replica.*{LOG_SYNCED}", call) and state == "written":
             state = "on disk"
-        elif re.search(COPIES_TOLD, call):
+        elif re.search(COPIES_REPORTED, call):
             assert state == "on disk", f"told of a copy that is only {state}: {call}"
-            told += 1
+            copies += 1
             state = "idle"
-    return told
+    return copies
 
 
 def began_at(call: str) -> float:

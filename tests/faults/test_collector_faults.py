@@ -79,13 +79,13 @@ def test_a_store_that_is_down_gets_503_and_is_started_again(registry_file: Path,
 def test_sixteen_threads_with_one_upload_count_it_once(registry_file: Path, tmp_path: Path) -> None:
     with running_collector(registry_file, tmp_path / "data", "--workers", "2", "--threads", "8") as collector:
         window = Window.of(WindowKind.DAY, time.time()).text
-        one = upload(report("os", 1, window))
+        body = upload(report("os", 1, window))
         answers: list[object] = []
         barrier = threading.Barrier(16)
 
         def deliver() -> None:
             barrier.wait()
-            answers.append(post(collector.url, one))
+            answers.append(post(collector.url, body))
 
         threads = [threading.Thread(target=deliver) for _ in range(16)]
         for thread in threads:

@@ -60,22 +60,22 @@ def collecting(registry: Path, to_store: CuttingProxy, *options: str) -> Iterato
 
 def counted(collector: RunningCollector) -> int:
     """Return how many reports are counted, as soon as the store is asked again by whatever thread."""
-    found: list[int] = []
+    totals: list[int] = []
 
     def read() -> bool:
         with contextlib.suppress(urllib.error.HTTPError):
-            found.append(sum(sum(tally["counts"]) for tally in tallies(collector.url, "?preliminary=1")))
-        return bool(found)
+            totals.append(sum(sum(tally["counts"]) for tally in tallies(collector.url, "?preliminary=1")))
+        return bool(totals)
 
     wait_until(read, what="the tallies")
-    return found[0]
+    return totals[0]
 
 
 def address_of(collector: RunningCollector) -> tuple[str, int]:
     return "127.0.0.1", int(collector.url.rpartition(":")[2])
 
 
-def post_told_apart(url: str, sent: Upload) -> tuple[int, Any]:
+def post_distinguishably(url: str, sent: Upload) -> tuple[int, Any]:
     """Post every other upload with a report that is refused: its answer must be its own, and no other's."""
     if int(sent.id, 16) % 2:
         return post(url, sent)
@@ -101,9 +101,9 @@ def test_connections_to_the_store_that_are_cut_within_a_message_lose_nothing_and
     with running_line(store) as line, collecting(registry_file, line, "--workers", "2") as collector:
         start, step = WITHIN[towards]
         line.cut_all([Cut(towards, start + step * number + round_number) for number in STEPS])
-        load = Load(collector.url, SENDERS, UPLOADS_EACH, post_told_apart)
+        load = Load(collector.url, SENDERS, UPLOADS_EACH, post_distinguishably)
         load.wait()
-        assert line.cuts_made >= CONNECTIONS_CUT
+        assert line.cuts >= CONNECTIONS_CUT
         line.cut_none()
         assert counted(collector) == load.uploads
 
@@ -122,7 +122,7 @@ def test_connections_of_devices_that_are_cut_anywhere_lose_nothing_and_count_not
         line.cut_all(place for cut in cuts for place in (cut, None))
         load = Load(f"http://127.0.0.1:{line.port}", SENDERS, UPLOADS_EACH, post_and_doubt)
         load.wait()
-        assert line.cuts_made >= CONNECTIONS_CUT
+        assert line.cuts >= CONNECTIONS_CUT
         assert counted(collector) == load.uploads
 
 
@@ -130,7 +130,7 @@ def test_a_store_that_hangs_gets_503_and_its_late_answers_are_taken_for_nobody_e
     store: str, registry_file: Path
 ) -> None:
     with running_line(store) as line, collecting(registry_file, line) as collector:
-        load = Load(collector.url, SENDERS, MOST_UPLOADS_EACH, post_told_apart)
+        load = Load(collector.url, SENDERS, MOST_UPLOADS_EACH, post_distinguishably)
         load.wait_for(50)
         line.hold()
         wait_until(lambda: load.statuses[503] > 0, what="a 503")

@@ -63,20 +63,20 @@ class Oracle:
         refused = [refusal["index"] for refusal in answer["refused"]]
         said = answer["accepted"], refused
         # It is known by its id, under the latest end of a window that was counted.
-        ends = {Window.parse(one["window"]).ends_at for one in reports}
+        ends = {Window.parse(each["window"]).ends_at for each in reports}
         known = next(
             (place for end in sorted(ends, reverse=True) if (place := (document["upload"], end)) in self._counted), None
         )
         if known is not None:
             assert said == self._counted[known]
             return
-        accepted = [one for place, one in enumerate(reports) if place not in refused]
+        accepted = [each for place, each in enumerate(reports) if place not in refused]
         assert len(accepted) == answer["accepted"]
-        for one in accepted:
-            require_sound(one)
-            self.tallies[one["metric"], one["edition"], one["window"], one["symbol"]] += 1
+        for each in accepted:
+            require_sound(each)
+            self.tallies[each["metric"], each["edition"], each["window"], each["symbol"]] += 1
         if accepted:
-            latest_end = max(Window.parse(one["window"]).ends_at for one in accepted)
+            latest_end = max(Window.parse(each["window"]).ends_at for each in accepted)
             self._counted[document["upload"], latest_end] = said
 
 
@@ -86,15 +86,15 @@ def members_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(members)
 
 
-def require_sound(one: dict[str, Any]) -> None:
+def require_sound(report: dict[str, Any]) -> None:
     """Fail if a report that was accepted should have been refused."""
-    metric = REGISTRY.metric(one["metric"])
-    assert set(one) == {"metric", "edition", "window", "symbol"}
-    assert one["edition"] == metric.edition
-    assert type(one["symbol"]) is int
-    assert 0 <= one["symbol"] < metric.channel.symbols
-    assert Window.parse(one["window"]).starts_at <= NOON
-    assert one["window"] != CLOSED
+    metric = REGISTRY.metric(report["metric"])
+    assert set(report) == {"metric", "edition", "window", "symbol"}
+    assert report["edition"] == metric.edition
+    assert type(report["symbol"]) is int
+    assert 0 <= report["symbol"] < metric.channel.symbols
+    assert Window.parse(report["window"]).starts_at <= NOON
+    assert report["window"] != CLOSED
 
 
 class Sender:
@@ -111,12 +111,12 @@ class Sender:
         """Send so many uploads and return their bytes."""
         sent = 0
         while uploads > 0:
-            some = IN_A_BATCH if self._seeded.randrange(20) == 0 else 1
-            sent += self._send_batch(some) if some > 1 else self._send_one()
-            uploads -= some
+            size = IN_A_BATCH if self._seeded.randrange(20) == 0 else 1
+            sent += self._send_batch(size) if size > 1 else self._send_single()
+            uploads -= size
         return sent
 
-    def _send_one(self) -> int:
+    def _send_single(self) -> int:
         body = mutated(sound_upload(self._seeded), self._seeded)
         for _ in range(self._seeded.choice((1, 1, 1, 2))):
             answer = self._client.post("/v1/reports", data=body, headers={"Content-Type": JSON})
@@ -137,12 +137,12 @@ class Sender:
         assert answer.status_code < 500, body
         if answer.status_code == 200:
             said = [json.loads(line) for line in answer.text.splitlines()]
-            for line, told in zip(body.removesuffix(b"\n").split(b"\n") if body else [], said, strict=True):
-                assert told.get("status", 200) < 500, line
-                if "upload" in told:
-                    self._note(line, told)
+            for line, verdict in zip(body.removesuffix(b"\n").split(b"\n") if body else [], said, strict=True):
+                assert verdict.get("status", 200) < 500, line
+                if "upload" in verdict:
+                    self._note(line, verdict)
                 else:
-                    self.problems[told["code"]] += 1
+                    self.problems[verdict["code"]] += 1
         else:
             assert answer.json is not None
             self.problems[answer.json["code"]] += 1

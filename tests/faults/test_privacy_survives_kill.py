@@ -92,7 +92,7 @@ def nothing_left_without_its_charge_or_twice(folder: Path, state: State) -> None
         for report in upload.reports:
             symbols.setdefault(key_of(report), set()).add((upload.id, report.symbol))
     assert symbols.keys() <= state.charges.keys()
-    assert all(len(one) == 1 for one in symbols.values())
+    assert all(len(sent) == 1 for sent in symbols.values())
 
 
 def nothing_charged_is_forgotten(state: State, before: dict[Key, tuple[int, int, int]]) -> None:

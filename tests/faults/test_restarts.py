@@ -93,8 +93,8 @@ def test_as_many_stores_as_begin_at_once_agree_on_one_layout(cluster: Cluster) -
         return store.layout
 
     with ThreadPoolExecutor() as starting:
-        found = {(one.shards, one.name) for one in starting.map(layout, range(8))}
-    assert [shards for shards, _ in found] == [CLUSTER_SHARDS]
+        layouts = {(each.shards, each.name) for each in starting.map(layout, range(8))}
+    assert [shards for shards, _ in layouts] == [CLUSTER_SHARDS]
 
 
 def test_a_store_in_the_place_of_another_takes_no_upload_until_the_first_is_back(

@@ -54,7 +54,7 @@ def always(_: int) -> bool:
     return True
 
 
-def on_some_days(seed: int, share: float) -> IsOn:
+def on_random_days(seed: int, share: float) -> IsOn:
     """Return on which days a device is on: each with a given probability."""
     drawn = random.Random(f"on {seed}")  # noqa: S311 a simulation, not a device
     days = [drawn.random() < share for _ in range(4000)]

@@ -135,7 +135,7 @@ def worst_divergence(channel: Channel, reports: int, epsilon: float) -> Fraction
     def law(answers: tuple[int, ...]) -> Law:
         return laws.setdefault(tuple(sorted(answers)), tally_law(channel, tuple(sorted(answers))))
 
-    return max(divergence(law(one), law(other), epsilon) for one, other in neighbours(channel, reports))
+    return max(divergence(law(first), law(second), epsilon) for first, second in neighbours(channel, reports))
 
 
 def check_channel(channel: Channel, reports: int) -> None:

@@ -44,9 +44,9 @@ def check_standard_error(channel: Channel, support: Support) -> None:
         # a count of n = 2**50 reports at the expected frequency: its rounding is below the last bit of a float
         reports = 2**50
         counts = np.array([round(p * reports) for p in law], dtype=np.int64)
-        one = support.standard_errors(counts, reports)[value] * math.sqrt(reports)
+        standard_error = support.standard_errors(counts, reports)[value] * math.sqrt(reports)
         steps = 16 * float(1 / (channel.probability(0, given=0) - channel.probability(0, given=1)))
-        assert math.isclose(one, math.sqrt(variance), rel_tol=steps * EPSILON * inputs)
+        assert math.isclose(standard_error, math.sqrt(variance), rel_tol=steps * EPSILON * inputs)
 
 
 def true_weight(channel: Channel, *, supports: bool) -> Fraction:

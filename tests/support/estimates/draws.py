@@ -23,7 +23,7 @@ class RowByRow:
     def multinomial(self, n: Any, pvals: Any) -> Counts:
         if np.ndim(pvals) == 1:
             return self._generator.multinomial(n, pvals)
-        return np.array([self._generator.multinomial(one, law) for one, law in zip(n, pvals, strict=True)])
+        return np.array([self._generator.multinomial(trials, law) for trials, law in zip(n, pvals, strict=True)])
 
 
 def exact_law_of_rows(procedure: Callable[[np.random.Generator], Counts]) -> Law:

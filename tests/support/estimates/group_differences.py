@@ -36,7 +36,7 @@ Law = tuple[Floats, Floats]
 """The shares of groups, and of answers within each of them: a row a group, or one row for all."""
 
 
-def registry(epsilon: str, shapes: tuple[tuple[int, int], ...] = SHAPES) -> Registry:
+def registry_of(epsilon: str, shapes: tuple[tuple[int, int], ...] = SHAPES) -> Registry:
     """Return pairs of questions, each of so many groups and answers."""
     questions: dict[str, dict[str, Field]] = {}
     for number, sizes in enumerate(shapes):
@@ -55,22 +55,22 @@ def nothing(groups: int, answers: int) -> Law:
     return of_groups / of_groups.sum(), within / within.sum()
 
 
-def estimates(found: Registry, reports: int, generator: np.random.Generator) -> Iterator[MetricEstimate]:
+def estimates(registry: Registry, reports: int, generator: np.random.Generator) -> Iterator[MetricEstimate]:
     """Yield what a tally of each pair of questions tells where no groups differ."""
-    for metric in found.metrics.values():
+    for metric in registry.metrics.values():
         if metric.kind == "cross":
-            yield drawn(found, metric.name, reports, np.outer(*nothing(*sizes(found, metric.name))), generator)
+            yield drawn(registry, metric.name, reports, np.outer(*nothing(*sizes(registry, metric.name))), generator)
 
 
-def sizes(found: Registry, name: str) -> tuple[int, int]:
+def sizes(registry: Registry, name: str) -> tuple[int, int]:
     """Return of how many groups and answers a pair of questions is."""
-    domain = found.metric(name).domain
+    domain = registry.metric(name).domain
     return domain.first.size, domain.second.size  # type: ignore[union-attr] # it is a cross
 
 
-def drawn(found: Registry, name: str, reports: int, truth: Floats, generator: np.random.Generator) -> MetricEstimate:
+def drawn(registry: Registry, name: str, reports: int, truth: Floats, generator: np.random.Generator) -> MetricEstimate:
     """Return what a tally tells that is drawn from a population; only what follows from two questions together."""
-    metric = found.metric(name)
+    metric = registry.metric(name)
     inverse = inverse_of(metric.channel)
     law = inverse.symbol_law(truth.ravel())
     counts = generator.multinomial(reports, law / law.sum())
@@ -81,17 +81,17 @@ def drawn(found: Registry, name: str, reports: int, truth: Floats, generator: np
 
 def false_alarms(epsilon: str, reports: int, draws: int = DRAWS, seed: int = 6) -> tuple[int, int]:
     """Return in how many reports groups that are alike are said to differ; with p-values corrected, and without."""
-    found, generator = registry(epsilon), np.random.default_rng(seed)
+    registry, generator = registry_of(epsilon), np.random.default_rng(seed)
     corrected, alone = 0, 0
     for _ in range(draws):
-        joints = [one.joint for one in corrected_differences(estimates(found, reports, generator))]
-        told = [one for joint in joints if joint for one in joint.differences]
-        corrected += any(one.p_value_corrected is not None and one.p_value_corrected <= LEVEL for one in told)
-        alone += any(one.p_value is not None and one.p_value <= LEVEL for one in told)
+        joints = [estimated.joint for estimated in corrected_differences(estimates(registry, reports, generator))]
+        differences = [difference for joint in joints if joint for difference in joint.differences]
+        corrected += any(each.p_value_corrected is not None and each.p_value_corrected <= LEVEL for each in differences)
+        alone += any(each.p_value is not None and each.p_value <= LEVEL for each in differences)
     return corrected, alone
 
 
 if __name__ == "__main__":
     for epsilon, reports in CASES:
-        corrected, alone = (found / DRAWS for found in false_alarms(epsilon, reports))
+        corrected, alone = (alarms / DRAWS for alarms in false_alarms(epsilon, reports))
         print(f"epsilon {epsilon}, {reports:,} reports: {corrected:.1%} corrected, {alone:.1%} without")  # noqa: T201 a command prints

@@ -30,7 +30,7 @@ def scale_of(values: int, epsilon: str) -> Exponential:
     return Exponential.within(requested(epsilon), by_distance(values))
 
 
-UNLIKE = [[Fraction(one) for one in row] for row in ((0, -1, -3), (-1, 0, -1), (-3, -2, 0))]
+UNLIKE = [[Fraction(utility) for utility in row] for row in ((0, -1, -3), (-1, 0, -1), (-3, -2, 0))]
 """Utilities without a symmetry."""
 
 CHANNELS: dict[str, Channel] = {

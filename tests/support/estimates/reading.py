@@ -41,8 +41,8 @@ def pieces(text: bytes, seeded: Random) -> Iterator[bytes]:
 
 def require_sound(text: bytes, tallies: list[Tally]) -> None:
     """Fail if something was read that should have been refused."""
-    documents = [json.loads(found, object_pairs_hook=_members_once) for found in text.splitlines()]
-    keys = {(found["metric"], found["edition"], found["window"]) for found in documents}
+    documents = [json.loads(document, object_pairs_hook=_members_once) for document in text.splitlines()]
+    keys = {(document["metric"], document["edition"], document["window"]) for document in documents}
     assert len(keys) == len(documents) == len(tallies)
     assert sum(tally.reports for tally in tallies) <= MOST_REPORTS
     for document, tally in zip(documents, tallies, strict=True):

@@ -63,7 +63,7 @@ def _last_symbol_never_reached(band: Band, value: int, drawn: int) -> int:
     return min(band.pick(value, drawn), band.symbols - 2)
 
 
-def _truth_told(band: Band, value: int, drawn: int) -> int:
+def _half_unused(band: Band, value: int, drawn: int) -> int:
     return band.pick(value, drawn // 2)
 
 
@@ -72,7 +72,7 @@ BAND_MUTANTS: dict[str, Way] = {
     "the band not left out of the others": _band_not_left_out,
     "the band too wide": _band_too_wide,
     "the last symbol never reached": _last_symbol_never_reached,
-    "half of the draws never used": _truth_told,
+    "half of the draws never used": _half_unused,
 }
 """Wrong ways to pick from a band."""
 

@@ -30,7 +30,7 @@ class ScriptedCoins:
 
     def __init__(self, outcomes: Sequence[bool | int]) -> None:
         self._left = list(outcomes)
-        self.asked: list[tuple[str, int]] = []
+        self.requests: list[tuple[str, int]] = []
 
     def bernoulli(self, numerator: int) -> bool:
         outcome = self._next("bernoulli", numerator)
@@ -59,8 +59,8 @@ class ScriptedCoins:
             self.finish()
 
     def _next(self, primitive: str, parameter: int) -> bool | int:
-        self.asked.append((primitive, parameter))
-        assert self._left, f"the script is too short: {self.asked}"
+        self.requests.append((primitive, parameter))
+        assert self._left, f"the script is too short: {self.requests}"
         return self._left.pop(0)
 
 

@@ -12,9 +12,9 @@ from tests.support.laws.law_checks import (
     Check,
     Subject,
     coins_are_as_many_on_every_path,
-    declared_epsilon_covers_the_exact_one,
+    declared_epsilon_covers_the_exact_epsilon,
     law,
-    law_is_the_declared_one,
+    law_is_as_declared,
 )
 
 
@@ -43,8 +43,8 @@ def hockey_stick(rows: Sequence[Sequence[int]], total: int, odds: Fraction) -> F
     scaled = [[denominator * weight for weight in row] for row in rows]
     amplified = [[numerator * weight for weight in row] for row in rows]
     most = 0
-    for one, other in permutations(range(len(rows)), 2):
-        pairs = zip(scaled[one], amplified[other], strict=True)
+    for first, second in permutations(range(len(rows)), 2):
+        pairs = zip(scaled[first], amplified[second], strict=True)
         most = max(most, sum(a - b for a, b in pairs if a > b))
     return Fraction(most, denominator * total)
 
@@ -52,12 +52,14 @@ def hockey_stick(rows: Sequence[Sequence[int]], total: int, odds: Fraction) -> F
 def enumerated_delta(subject: Subject, odds: Fraction) -> Fraction:
     channel = subject.channel
     laws = [law(channel, value) for value in range(channel.inputs)]
-    total = math.lcm(*(weight.denominator for one in laws for weight in one.values()))
-    rows = [[int(one.get(symbol, Fraction(0)) * total) for symbol in range(channel.symbols)] for one in laws]
+    total = math.lcm(*(weight.denominator for symbol_law in laws for weight in symbol_law.values()))
+    rows = [
+        [int(symbol_law.get(symbol, Fraction(0)) * total) for symbol in range(channel.symbols)] for symbol_law in laws
+    ]
     return hockey_stick(rows, total, odds)
 
 
-def delta_is_the_enumerated_one(subject: Subject) -> None:
+def delta_equals_enumeration(subject: Subject) -> None:
     assert subject.channel.delta == enumerated_delta(subject, subject.channel.worst_ratio)
 
 
@@ -75,9 +77,9 @@ def noise_is_symmetric(subject: Subject) -> None:
 
 
 DELTA_CHECKS: tuple[Check, ...] = (
-    law_is_the_declared_one,
-    declared_epsilon_covers_the_exact_one,
-    delta_is_the_enumerated_one,
+    law_is_as_declared,
+    declared_epsilon_covers_the_exact_epsilon,
+    delta_equals_enumeration,
     loss_is_within_the_request,
     noise_is_symmetric,
     coins_are_as_many_on_every_path,

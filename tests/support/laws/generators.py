@@ -42,8 +42,8 @@ class ScriptedGenerator:
         chances[-1] = 1 - sum(chances[:-1], start=Fraction(0))  # as numpy does
         trials = np.asarray(n)
         rows = [
-            self._choose([(row, _multinomial(row, chances)) for row in _compositions(one, len(chances))])
-            for one in trials.ravel().tolist()
+            self._choose([(row, _multinomial(row, chances)) for row in _compositions(total, len(chances))])
+            for total in trials.ravel().tolist()
         ]
         return np.array(rows, dtype=np.int64).reshape(*trials.shape, len(chances))
 

@@ -42,8 +42,8 @@ def walk(channel: Channel, value: int) -> tuple[tuple[Path[int], ...], dict[int,
     """Return every path of a channel's perturbation of an input, and the law; channels are frozen: walked once."""
     key = (channel, value)
     if key not in _walked:
-        found = tuple(exact_paths(partial(channel.perturb, value)))
-        _walked[key] = (found, law_of(found))
+        paths = tuple(exact_paths(partial(channel.perturb, value)))
+        _walked[key] = (paths, law_of(paths))
     return _walked[key]
 
 
@@ -52,7 +52,7 @@ def law(channel: Channel, value: int) -> dict[int, Fraction]:
     return walk(channel, value)[1]
 
 
-def law_is_the_declared_one(subject: Subject) -> None:
+def law_is_as_declared(subject: Subject) -> None:
     channel = subject.channel
     for value in range(channel.inputs):
         enumerated = law(channel, value)
@@ -62,7 +62,7 @@ def law_is_the_declared_one(subject: Subject) -> None:
         assert enumerated == {symbol: weight for symbol, weight in declared.items() if weight}
 
 
-def worst_ratio_is_the_enumerated_one(subject: Subject) -> None:
+def worst_ratio_equals_enumeration(subject: Subject) -> None:
     channel = subject.channel
     laws = [law(channel, value) for value in range(channel.inputs)]
     worst = Fraction(0)
@@ -73,7 +73,7 @@ def worst_ratio_is_the_enumerated_one(subject: Subject) -> None:
     assert worst == channel.worst_ratio
 
 
-def declared_epsilon_covers_the_exact_one(subject: Subject) -> None:
+def declared_epsilon_covers_the_exact_epsilon(subject: Subject) -> None:
     """The charge is the exact epsilon rounded up to a billionth, and no more than the request rounded up."""
     declared = epsilon_nanos(subject.channel)
     exact_low, exact_high = ln_bounds(subject.channel.worst_ratio)
@@ -93,9 +93,9 @@ def coins_are_as_many_on_every_path(subject: Subject) -> None:
 
 
 CHANNEL_CHECKS: tuple[Check, ...] = (
-    law_is_the_declared_one,
-    worst_ratio_is_the_enumerated_one,
-    declared_epsilon_covers_the_exact_one,
+    law_is_as_declared,
+    worst_ratio_equals_enumeration,
+    declared_epsilon_covers_the_exact_epsilon,
     noise_is_within_the_request_and_not_wasted,
     coins_are_as_many_on_every_path,
 )

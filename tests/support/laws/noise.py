@@ -45,7 +45,7 @@ def discrete_gaussian(sigma: Fraction, reach: int) -> tuple[list[Fraction], Frac
             heights.append(height)
         norm = 2 * sum(heights) - 1
         beyond = 2 * sum(heights[reach + 1 :]) / norm
-        chances = [one / norm for one in heights[: reach + 1]]
+        chances = [height / norm for height in heights[: reach + 1]]
     return [Fraction(chance) for chance in chances], Fraction(beyond)
 
 

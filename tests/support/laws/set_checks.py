@@ -61,7 +61,7 @@ def law_is_the_mixture_of_members_and_dummies(subject: SetSubject) -> None:
         drawn += [channel.inputs - 1] * (places - len(answer))
         assert len(drawn) == places
         assert subject.law(answer) == {
-            symbol: sum((channel.probability(symbol, one) for one in drawn), Fraction(0)) / places
+            symbol: sum((channel.probability(symbol, member) for member in drawn), Fraction(0)) / places
             for symbol in range(channel.symbols)
         }
 

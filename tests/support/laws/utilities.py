@@ -9,7 +9,7 @@ from client_sdk.protocol.mechanisms.exponential import Utility
 
 
 def table_of(*rows: str) -> Utility:
-    return [[Fraction(one) for one in row.split()] for row in rows]
+    return [[Fraction(utility) for utility in row.split()] for row in rows]
 
 
 def seeded(seed: int) -> Utility:

@@ -132,9 +132,9 @@ def _of_table(name: str) -> Audited:
 
 def _of_history(metric: Metric, histories: Sequence[Sequence[object]], different: int, make: MakeFunction) -> Audited:
     """Two histories of permanent answers of one pattern, with so many different answers."""
-    found = [exact_law(partial(reports_of, metric, history, function=make)) for history in histories]
+    laws = [exact_law(partial(reports_of, metric, history, function=make)) for history in histories]
     claimed = min(len(histories[0]) * metric.epsilon_nanos, different * metric.permanent_nanos)
-    return Audited(found, [(0, 1)], PrivacyClaim(as_float(claimed)))
+    return Audited(laws, [(0, 1)], PrivacyClaim(as_float(claimed)))
 
 
 RIGHT_CHANNELS: dict[str, Channel] = {

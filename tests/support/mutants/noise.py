@@ -58,7 +58,7 @@ def _last_symbol_never(right: Noise, value: int, coins: Coins) -> int:
     return min(_right(right, value, coins), right.symbols - 2)
 
 
-def _tail_told_as_truth(right: Noise, value: int, coins: Coins) -> int:
+def _tail_kept_as_truth(right: Noise, value: int, coins: Coins) -> int:
     added = _drawn(right, coins)
     return right.shifted(value, 0 if added == 1 - len(right.weights) else added)
 
@@ -103,7 +103,7 @@ NOISE_MUTANTS: dict[str, Way] = {
     "a sign of no noise": _sign_of_no_noise,
     "first symbol never reached": _first_symbol_never,
     "last symbol never reached": _last_symbol_never,
-    "a tail told as the truth": _tail_told_as_truth,
+    "a tail told as the truth": _tail_kept_as_truth,
     "truth told below a draw": _truth_below_a_draw,
     "half of the draws never used": _half_of_the_draws,
     "last draw never used": _last_draw_never,

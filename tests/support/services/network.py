@@ -94,9 +94,9 @@ class Network:
             self._links |= {(source, target): link for target in targets if target != source}
         self._tell()
 
-    def part(self, some_hosts: Iterable[str], others: Iterable[str]) -> None:
+    def part(self, hosts: Iterable[str], others: Iterable[str]) -> None:
         """Cut the links between two groups of hosts, in both directions."""
-        groups = list(some_hosts), list(others)
+        groups = list(hosts), list(others)
         self.set(CUT, *groups)
         self.set(CUT, *reversed(groups))
 

@@ -233,8 +233,8 @@ def with_no_ledger(device: Telemetry) -> Recorded:
 
 
 def not_asked(_: Telemetry) -> Recorded:
-    one_of_two = ask('[metric.a]\nkind = "boolean"\n[metric.b]\nkind = "boolean"', 'strategy = "sample"\nanswers = 1')
-    with telemetry(None, registry=one_of_two) as device:
+    sampled = ask('[metric.a]\nkind = "boolean"\n[metric.b]\nkind = "boolean"', 'strategy = "sample"\nanswers = 1')
+    with telemetry(None, registry=sampled) as device:
         results = {device.record(metric, value=True) for metric in "ab"}
     assert Recorded.QUEUED in results
     (other,) = results - {Recorded.QUEUED}

@@ -187,7 +187,7 @@ def test_a_sum_waits_for_a_random_instant_after_its_window(tmp_path: Path) -> No
         device.count("m")
         clock.now_s = TODAY.ends_at
         device.flush(timeout_s=LONG_S)
-        assert coins.asked[-1] == ("below", RELEASE_SPREAD_S)
+        assert coins.requests[-1] == ("below", RELEASE_SPREAD_S)
         assert rows(tmp_path, "SELECT release FROM queue") == [(TODAY.ends_at + 4711,)]
 
 

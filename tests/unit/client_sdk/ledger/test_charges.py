@@ -176,7 +176,7 @@ def test_a_clock_that_names_no_window_is_not_believed(connection: sqlite3.Connec
 
 
 STEPS = st.floats(min_value=-2.0 * CLOCK_BACK_S, max_value=9.0 * DAY_S)
-ASKED = st.tuples(STEPS, st.integers(0, 9), st.integers(0, 4), st.integers(0, 3))
+REQUESTS = st.tuples(STEPS, st.integers(0, 9), st.integers(0, 4), st.integers(0, 3))
 """A step of the clock, a cost in billionths and in parts of delta, and the build that asks."""
 
 KINDS = st.sampled_from(list(WindowKind))
@@ -214,7 +214,7 @@ class DiaryOfDays:
 
 
 @settings(max_examples=200, derandomize=True, deadline=None)
-@given(builds=st.lists(budgets(), min_size=1, max_size=4), requests=st.lists(ASKED, max_size=40))
+@given(builds=st.lists(budgets(), min_size=1, max_size=4), requests=st.lists(REQUESTS, max_size=40))
 def test_no_ceiling_is_ever_exceeded_and_nothing_is_refused_that_fits_whatever_the_periods_are_called(
     builds: list[Budget], requests: list[tuple[float, int, int, int]]
 ) -> None:

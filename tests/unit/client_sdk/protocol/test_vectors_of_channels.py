@@ -74,7 +74,7 @@ def channel_of(vector: dict[str, Any]) -> Channel:
 
 
 def requests_to(coins: ScriptedCoins) -> list[list[str]]:
-    return [[primitive, str(parameter)] for primitive, parameter in coins.asked]
+    return [[primitive, str(parameter)] for primitive, parameter in coins.requests]
 
 
 @pytest.mark.parametrize("vector", COINS["channels"], ids=lambda vector: f"{vector['mechanism']} of {vector['inputs']}")

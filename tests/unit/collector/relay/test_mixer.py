@@ -175,7 +175,7 @@ def test_uploads_that_nobody_waits_for_any_more_are_not_kept_for_a_collector_tha
 def test_a_device_that_went_away_does_not_keep_the_others_from_their_answers() -> None:
     staying, gone = upload(), upload()
 
-    async def lose_one() -> LineAnswer:
+    async def lose_answer() -> LineAnswer:
         def post(body: bytes) -> bytes:
             loop.call_soon_threadsafe(leaving.cancel)
             return accept(body)
@@ -186,4 +186,4 @@ def test_a_device_that_went_away_does_not_keep_the_others_from_their_answers() -
         leaving = asyncio.create_task(mixed.deliver(gone.id, gone.encode()))
         return await answer
 
-    assert asyncio.run(lose_one()) == answered(staying)
+    assert asyncio.run(lose_answer()) == answered(staying)

@@ -268,8 +268,8 @@ def replicated(
         commands.append(command)
         if command[0] == b"EVAL":
             return (refused or {}).get(command[3], b"OK")
-        told = {b"CLUSTER": seen, b"CONFIG": [command[-1], factor], b"WAITAOF": [1, copies_on_disk]}
-        return told.get(command[0], b"here")
+        answers = {b"CLUSTER": seen, b"CONFIG": [command[-1], factor], b"WAITAOF": [1, copies_on_disk]}
+        return answers.get(command[0], b"here")
 
     return answer
 

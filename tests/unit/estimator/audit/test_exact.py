@@ -224,9 +224,9 @@ def test_the_words_of_a_registry_are_what_is_asked_for() -> None:
     ],
 )
 def test_few_answers_are_all_walked_and_of_many_the_ends_and_some_between(metric: Metric, walked: list[object]) -> None:
-    found = answers_of(metric, inputs_of(metric.channel, all_inputs=False))
-    assert [answer.value for answer in found] == walked
-    assert all(sum(answer.inputs.values()) == 1 for answer in found)
+    answers = answers_of(metric, inputs_of(metric.channel, all_inputs=False))
+    assert [answer.value for answer in answers] == walked
+    assert all(sum(answer.inputs.values()) == 1 for answer in answers)
 
 
 def test_of_many_sets_those_of_each_size_are_walked() -> None:

@@ -76,7 +76,7 @@ def test_every_closed_window_gets_a_folder_in_every_form(out: Path) -> None:
     for window in folders(out):
         assert {path.name for path in (out / window).iterdir()} == FILES
         report = load_report(out / window / "report.json")
-        assert {one.window for one in report.metrics} == {window}
+        assert {metric.window for metric in report.metrics} == {window}
 
 
 def test_a_window_that_has_not_begun_is_not_written_so_that_it_can_be_once_it_is_over(out: Path) -> None:
@@ -108,7 +108,7 @@ def test_the_index_links_every_file_of_every_window_the_newest_first(out: Path) 
     _keep(out, MORE + UNFIT.replace("2026-11-18", "2026-11-19"))
     index = json.loads((out / "index.json").read_text())
     assert index["schema"] == 1
-    assert [one["window"] for one in index["windows"]] == ["2026-11", "2026-W47", "2026-11-20", "2026-11-19"]
+    assert [entry["window"] for entry in index["windows"]] == ["2026-11", "2026-W47", "2026-11-20", "2026-11-19"]
     first = index["windows"][-1]
     assert (first["kind"], first["metrics"], first["reports"], first["skipped"]) == ("day", 2, 61 + 93, 1)
     page = (out / "index.html").read_text()

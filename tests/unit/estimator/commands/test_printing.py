@@ -37,9 +37,9 @@ def printed(registry: Path, charset: str, name: str, *options: str) -> bytes:
     return result.stdout_bytes
 
 
-@pytest.mark.parametrize("asked", TABLES)
-def test_every_table_holds_nothing_but_ascii_where_not_all_signs_can_be_shown(registry: Path, asked: str) -> None:
-    name, options = asked.partition(" ")[0], TABLES[asked]
+@pytest.mark.parametrize("arguments", TABLES)
+def test_every_table_holds_nothing_but_ascii_where_not_all_signs_can_be_shown(registry: Path, arguments: str) -> None:
+    name, options = arguments.partition(" ")[0], TABLES[arguments]
     plain, narrow = (printed(registry, charset, name, *options) for charset in ("utf-8", "latin-1"))
     table = narrow.partition(b"---")[0]  # a patch is no table: it holds the registry as it is
     assert table.isascii()
@@ -57,6 +57,6 @@ def test_columns_stand_where_they_stood(registry: Path) -> None:
 
 
 def test_what_programs_read_is_utf_8_whatever_is_shown(registry: Path) -> None:
-    told = printed(registry, "latin-1", "rehearse", *TABLES["rehearse"], "--format", "json")
-    assert json.loads(told.decode())["seed"] == 1
+    output = printed(registry, "latin-1", "rehearse", *TABLES["rehearse"], "--format", "json")
+    assert json.loads(output.decode())["seed"] == 1
     assert PURPOSE.encode() in printed(registry, "latin-1", "plan", "--statement")

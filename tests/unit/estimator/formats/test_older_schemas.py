@@ -76,9 +76,9 @@ def test_every_figure_of_schema_2_is_read() -> None:
 
 def pairs(field: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Return the old metrics that have a field, each with what is written of it now."""
-    found = [both for both in zip(OLD["metrics"], loaded(OLD)["metrics"], strict=True) if field in both[0]]
-    assert found
-    return found
+    both_versions = [both for both in zip(OLD["metrics"], loaded(OLD)["metrics"], strict=True) if field in both[0]]
+    assert both_versions
+    return both_versions
 
 
 def test_distributions_of_schema_2_are_read() -> None:

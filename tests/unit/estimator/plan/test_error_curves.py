@@ -117,8 +117,8 @@ def test_the_worst_error_of_a_mean_is_what_a_rehearsal_of_the_two_ends_measures(
 
 
 def test_of_a_larger_set_the_error_is_that_of_one_place_times_the_places() -> None:
-    one, two = (metric_of(CATEGORY | {"kind": "set", "max_items": items}) for items in (1, 2))
-    assert unit_variance(two) == 4 * unit_variance(one)
+    single, double = (metric_of(CATEGORY | {"kind": "set", "max_items": items}) for items in (1, 2))
+    assert unit_variance(double) == 4 * unit_variance(single)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_the_error_of_permanent_answers_is_that_of_the_unbiased_estimate_from_th
 
 def test_the_smallest_mean_square_of_a_permanent_scale_counts_in_its_mean() -> None:
     fields = CATEGORY | {"kind": "ordinal"}
-    plain, permanent = (mean_variance(metric_of(one)) for one in (fields, fields | PERMANENT))
+    plain, permanent = (mean_variance(metric_of(definition)) for definition in (fields, fields | PERMANENT))
     assert plain is not None
     assert permanent is not None
     assert permanent > plain
@@ -182,7 +182,7 @@ def test_the_smallest_share_is_seen_with_the_stated_power_and_a_smaller_one_is_n
     squares = squares_of(metric_of(fields | {"epsilon": 2}).channel)
     assert squares is not None
     assert squares.support is not None
-    own, other = (Fraction(one) for one in squares.support)
+    own, other = (Fraction(square) for square in squares.support)
     share, count = smallest_share(squares, reports), least_count(float(other), reports)
     assert share is not None
     assert count is not None

@@ -139,9 +139,9 @@ GAUSSIAN: dict[str, Field] = NUMBER | {"mechanism": "gaussian", "delta": Toml("1
 def test_every_change_of_a_metric_that_costs_is_named(
     before: dict[str, Field], after: dict[str, Field], starts: list[str]
 ) -> None:
-    found = regressions(_registry(a=before), _registry(a=after))
-    assert len(found) == len(starts)
-    for line, start in zip(found, starts, strict=True):
+    lines = regressions(_registry(a=before), _registry(a=after))
+    assert len(lines) == len(starts)
+    for line, start in zip(lines, starts, strict=True):
         assert line.startswith(f"metric.a: {start}")
         assert "\n" not in line
 

@@ -45,7 +45,7 @@ def test_a_member_of_a_set_is_drawn_by_the_law_of_the_device(cell: str) -> None:
     answer = read_answer(SETS, cell)
     law = exact_law(lambda coins: SETS.domain.encode(answer.value, SETS.channel.inputs, coins))
     assert {point: chance for point, chance in answer.law if chance} == {
-        point: float(one) for point, one in law.items()
+        point: float(chance) for point, chance in law.items()
     }
 
 
@@ -56,8 +56,8 @@ def test_devices_of_sets_of_different_sizes_draw_each_its_own_member() -> None:
     law = exact_law_of_rows(lambda generator: crowd.inputs(np.ones(3, dtype=np.int64), generator))
     half = Fraction(1, 2)
     expected: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
-    for of_one in (1, 3):
-        for of_two in (0, 2):
-            drawn = tuple(sum(given == one for one in (3, of_one, of_two)) for given in range(4))
+    for first_device in (1, 3):
+        for second_device in (0, 2):
+            drawn = tuple(sum(given == answer for answer in (3, first_device, second_device)) for given in range(4))
             expected[drawn] += half * half
     assert law == expected

@@ -27,7 +27,7 @@ def _report(fakes: float | None = 0.02) -> Report:
 
 def _json(report: Report) -> dict[tuple[str, str], Any]:
     document: dict[str, Any] = json.loads(FORMATS["json"](report))
-    return {(one["metric"], one["window"]): one for one in document["metrics"]}
+    return {(entry["metric"], entry["window"]): entry for entry in document["metrics"]}
 
 
 def test_json_has_each_move_and_the_test() -> None:
@@ -48,10 +48,10 @@ def test_json_has_each_move_and_the_test() -> None:
 
 
 def test_a_tally_that_no_population_makes_is_flagged_and_one_without_reports_is_not_tested() -> None:
-    found = _json(_report())
-    assert found["os", "2026-11-20"]["fakes"]["test"]["impossible"] is True
-    assert found["os", "2026-11-20"]["fakes"]["test"]["p_value"] == 1 / (DRAWN_AT_MOST + 1)
-    assert "fakes" not in found["os", "2026-11-19"]
+    metrics = _json(_report())
+    assert metrics["os", "2026-11-20"]["fakes"]["test"]["impossible"] is True
+    assert metrics["os", "2026-11-20"]["fakes"]["test"]["p_value"] == 1 / (DRAWN_AT_MOST + 1)
+    assert "fakes" not in metrics["os", "2026-11-19"]
 
 
 def test_a_table_says_it_in_words_and_that_a_pass_proves_nothing() -> None:

@@ -34,10 +34,10 @@ TEXT = registry_text(**METRICS)
 class _Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.tags: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append(f"{tag} {attrs}")
+        self.tags.append(f"{tag} {attrs}")
 
 
 def _page(text: str = TEXT) -> str:
@@ -57,7 +57,7 @@ def test_the_page_holds_no_html_and_no_link_of_a_purpose() -> None:
     page = _page()
     tags = _Tags()
     tags.feed(page)
-    assert tags.found == []
+    assert tags.tags == []
     assert re.search(r"(?<!\\)[\[\]]", page) is None
     assert re.search(r"(?<![\\*])\*bold", page) is None
 

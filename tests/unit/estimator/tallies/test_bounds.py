@@ -41,7 +41,7 @@ def test_pieces_of_any_size_make_up_the_same_lines(text: bytes) -> None:
     for _ in range(50):
         ends = sorted(seeded.randrange(len(text) + 1) for _ in range(4))
         pieces = [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
-        assert [*Bounds().lines(pieces)] == [found.removesuffix(b"\n") for found in text.splitlines(keepends=True)]
+        assert [*Bounds().lines(pieces)] == [line.removesuffix(b"\n") for line in text.splitlines(keepends=True)]
 
 
 @pytest.mark.parametrize("pieces", [[b"abc\n", b"de", b"f", b"g"], [b"abc\ndefg\nh"], [b"abc", b"\ndefg"]])
@@ -123,9 +123,9 @@ def test_a_page_of_windows_that_lie_far_apart_is_refused(tmp_path: Path) -> None
 def test_windows_that_lie_far_apart_are_no_more_work_than_others_in_forms_without_a_calendar(
     tmp_path: Path, form: str
 ) -> None:
-    told = report(tmp_path, FAR_APART, "--format", form, "--pool")
-    assert told.exit_code == 0
-    assert len(told.stdout) < 10_000
+    result = report(tmp_path, FAR_APART, "--format", form, "--pool")
+    assert result.exit_code == 0
+    assert len(result.stdout) < 10_000
 
 
 def test_too_many_estimates_are_an_error_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
