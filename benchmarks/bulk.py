@@ -17,7 +17,9 @@ from tests.support.services.processes import cpu_seconds
 from tests.support.services.relaying import RELAY_KEY, collector_with_key
 
 REPORTS = 200_000
-"""A round: some seconds of a worker's time, of which the clock of its processor time counts hundredths."""
+"""A round: some seconds of a worker's time, of which the clock of its processor time counts
+hundredths.
+"""
 
 GOALS = {4: 60_000, MAX_REPORTS: 150_000}
 """Reports a second of a worker's processor time, by the reports of an upload."""

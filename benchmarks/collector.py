@@ -1,4 +1,6 @@
-"""What an upload of four reports costs the collector, beside an empty POST and beside the plain way."""
+"""What an upload of four reports costs the collector, beside an empty POST and beside the plain
+way.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ REGISTRY = Path(__file__).parents[1] / "examples" / "health" / "metrics.toml"
 ROUNDS = 9
 REQUESTS = 4000
 SAME_RATE_PER_S = 1000.0
-"""About a third of what one worker can take: both kinds of request find it equally busy, and equally cold."""
+"""About a third of what one worker can take: both kinds of request find it equally busy, and
+equally cold.
+"""
 
 
 @dataclass

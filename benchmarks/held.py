@@ -1,4 +1,6 @@
-"""What a store holds of 10^7 reports: tallies, which do not grow, and upload ids, which do; and what backups take."""
+"""What a store holds of 10^7 reports: tallies, which do not grow, and upload ids, which do; and
+what backups take.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ REPORTS = 10
 """An upload, so that the last of IDS come with 10^7."""
 
 SHAPES = 64
-"""Different uploads, their symbols drawn at random; each is counted over and over under fresh ids."""
+"""Different uploads, their symbols drawn at random; each is counted over and over under fresh ids.
+"""
 
 SEED = 20_261_121
 MOST_TALLY_BYTES = 2**20
@@ -81,7 +84,9 @@ def measure_held() -> str:
 
 @contextmanager
 def store_in_memory(folder: Path) -> Iterator[tuple[RedisStore, str]]:
-    """Run a store without its append-only file, on which its memory does not depend; yield it and its address."""
+    """Run a store without its append-only file, on which its memory does not depend; yield it and
+    its address.
+    """
     with EmbeddedStore(folder / "store") as embedded:
         redis.Redis.from_url(embedded.url).config_set("appendonly", "no")
         store = RedisStore(embedded.url, IN_MEMORY)

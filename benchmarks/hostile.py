@@ -1,4 +1,6 @@
-"""What hostile uploads leave in a store beside honest ones: the memory of the whole server, by the upload."""
+"""What hostile uploads leave in a store beside honest ones: the memory of the whole server, by the
+upload.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The HTML report: how long it takes to write, how large it is, and how soon a browser shows something of it."""
+"""The HTML report: how long it takes to write, how large it is, and how soon a browser shows
+something of it.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +101,9 @@ Seconds = dict[str, list[float]]
 
 
 def usual_seconds(folder: Path, page: Path) -> tuple[Seconds, Seconds]:
-    """Return how long the command takes for either form, by the clock and of the processor; the page is left there."""
+    """Return how long the command takes for either form, by the clock and of the processor; the
+    page is left there.
+    """
     base = command(folder, many_windows.definitions())
     forms = {"JSON": ["--format", "json", "--output", str(folder / "report.json")], "HTML": ["--html", str(page)]}
     seconds: Seconds = {form: [] for form in forms}
@@ -113,7 +117,9 @@ def usual_seconds(folder: Path, page: Path) -> tuple[Seconds, Seconds]:
 
 
 def histograms_seconds(folder: Path) -> tuple[float, float]:
-    """Return how long both forms take together where every question is of a histogram, as `command_seconds` does."""
+    """Return how long both forms take together where every question is of a histogram, as
+    `command_seconds` does.
+    """
     forms = ["--format", "json", "--output", str(folder / "histograms.json"), "--html", str(folder / "histograms.html")]
     return command_seconds([*command(folder, many_windows.histograms()), *forms])
 
@@ -152,9 +158,11 @@ def every_kind() -> str:
 
 
 def write_every_kind(page: Path) -> tuple[float, float]:
-    """Write a page of every kind; return the seconds that one histogram takes, and those to write the page.
+    """Write a page of every kind; return the seconds that one histogram takes, and those to write
+    the page.
 
-    Every question is estimated in one window, which stands for all of them: what is measured is the page.
+    Every question is estimated in one window, which stands for all of them: what is measured is the
+    page.
     """
     registry = Registry.parse(every_kind())
     report = make_report(registry, decode(tallies(registry, range(1)).splitlines()))
@@ -170,7 +178,9 @@ def write_every_kind(page: Path) -> tuple[float, float]:
 def histogram_seconds(registry: Registry) -> Iterator[float]:
     """Yield the seconds that the tally of a histogram takes."""
     metric = next(metric for metric in registry.metrics.values() if metric.kind == "number")
-    tally: Tally = next(one for one in decode(tallies(registry, range(1)).splitlines()) if one.metric == metric.name)
+    tally: Tally = next(
+        tally for tally in decode(tallies(registry, range(1)).splitlines()) if tally.metric == metric.name
+    )
     for _ in range(ROUNDS):
         started = time.perf_counter()
         estimate(metric, tally)
@@ -178,7 +188,9 @@ def histogram_seconds(registry: Registry) -> Iterator[float]:
 
 
 def first_paint_s(browser: Browser, file: Path) -> float:
-    """Return after how many seconds the browser shows the first text of a page, on a phone or not, the later one."""
+    """Return after how many seconds the browser shows the first text of a page, on a phone or not,
+    the later one.
+    """
     script = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     times = []
     for size in (DESKTOP, PHONE):

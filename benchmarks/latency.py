@@ -30,7 +30,9 @@ THREADS = (DEFAULT_THREADS, 4)
 """For slow senders, and behind a proxy that waits for them."""
 
 CONNECTIONS = 64
-"""Four times as many as a worker has threads: an upload waits for the worker, never for a connection."""
+"""Four times as many as a worker has threads: an upload waits for the worker, never for a
+connection.
+"""
 
 WRITES = 2000
 UPLOAD_BYTES = 554
@@ -120,7 +122,9 @@ def _round(registry: Registry, ports: Mapping[int, int], folder: Path, per_s: fl
 
 
 def stolen_seconds() -> float:
-    """Return for how many core seconds since its start the machine had work, and the host did not let it run."""
+    """Return for how many core seconds since its start the machine had work, and the host did not
+    let it run.
+    """
     of_all_cores = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()
     return int(of_all_cores[8]) / os.sysconf("SC_CLK_TCK")
 
@@ -144,10 +148,11 @@ def quantiles(values: Sequence[float]) -> list[float]:
 
 
 def waits(port: int, requests: Sequence[bytes], due_s: Sequence[float]) -> list[float]:
-    """Send requests when they are due, each on a free connection, and return the seconds from then to each answer.
+    """Send requests when they are due, each on a free connection, and return the seconds from then
+    to each answer.
 
-    All from one process, which wakes up for what is due and for what is answered: a process for each connection would
-    take the server's cores from it.
+    All from one process, which wakes up for what is due and for what is answered: a process for
+    each connection would take the server's cores from it.
 
     Args:
         port: where the server listens.

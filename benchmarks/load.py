@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from client_sdk.protocol import Registry, Report, Upload, Window
 
 CONNECTIONS = 8
-"""Enough that requests wait for the server, not the server for requests; bounded, for this is a small machine."""
+"""Enough that requests wait for the server, not the server for requests; bounded, for this is a
+small machine.
+"""
 
 
 ANSWER_TIMEOUT_S = 30.0

@@ -1,4 +1,6 @@
-"""How long it takes from tallies to JSON of 50 metrics in 90 windows: ``python -m benchmarks.many_windows``."""
+"""How long it takes from tallies to JSON of 50 metrics in 90 windows: ``python -m
+benchmarks.many_windows``.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ KINDS: Final[list[tuple[int, dict[str, Field]]]] = [
     (2, SET),
     (2, COUNT),
 ]
-"""How many questions of each kind: what apps ask of their users; a distribution takes hundredths of a second more."""
+"""How many questions of each kind: what apps ask of their users; a distribution takes hundredths of
+a second more.
+"""
 
 
 def registry() -> Registry:

@@ -1,4 +1,5 @@
-"""How the strategies spend a lifetime, over a million device-windows, and what `sample` gains over `split`.
+"""How the strategies spend a lifetime, over a million device-windows, and what `sample` gains over
+`split`.
 
 `python -m benchmarks.participation` prints it.
 """
@@ -27,7 +28,9 @@ SEED = 7
 
 DEVICES = 100_000
 ROUNDS = 40_000
-"""The ratio of two mean squared errors of so many rounds each is off by 1 % (one standard deviation)."""
+"""The ratio of two mean squared errors of so many rounds each is off by 1 % (one standard
+deviation).
+"""
 
 EPSILON = 1
 """What a device gives away in a window."""
@@ -61,7 +64,9 @@ def measure_participation() -> str:
 
 
 def lived(task: tuple[str, str, int]) -> tuple[float, int, int]:
-    """Return of one device the share of its lifetime that was spent, its last day, and how many ceilings it broke."""
+    """Return of one device the share of its lifetime that was spent, its last day, and how many
+    ceilings it broke.
+    """
     strategy, habit, seed = task
     registry = REGISTRIES[strategy]
     answers: dict[str, object] = dict.fromkeys(registry.metrics, True)

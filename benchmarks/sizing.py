@@ -1,7 +1,8 @@
-"""How much of everything so many devices need: arithmetic on the figures of RESULTS.md, for the page on sizing.
+"""How much of everything so many devices need: arithmetic on the figures of RESULTS.md, for the
+page on sizing.
 
-Its tables are written whenever something was measured, and by ``python -m benchmarks.sizing``; a test holds them to
-the results.
+Its tables are written whenever something was measured, and by ``python -m benchmarks.sizing``; a
+test holds them to the results.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ PAGE: Final = ROOT / "docs" / "sizing.md"
 
 DEVICES: Final = (10**4, 10**6, 10**8, 10**9)
 PEAK: Final = 3
-"""The busiest time over the mean of a day: devices send when they are awake, at random times of that."""
+"""The busiest time over the mean of a day: devices send when they are awake, at random times of
+that.
+"""
 
 LOAD: Final = 0.7
 """Of a core: where the latency is measured, and room for a neighbour that fails."""
@@ -38,7 +41,9 @@ REMEMBERED_DAYS: Final = {
     "week": 7 + (GRACE_S + IDS_OUTLIVE_S) // DAY_S,
     "month": 31 + (GRACE_S + IDS_OUTLIVE_S) // DAY_S,
 }
-"""Days for which the first id of a window is remembered: the window, the grace after it, and a day more."""
+"""Days for which the first id of a window is remembered: the window, the grace after it, and a day
+more.
+"""
 
 
 class Source(NamedTuple):

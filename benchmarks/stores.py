@@ -1,4 +1,6 @@
-"""What each promise costs, and a cluster, side by side: relative figures, for all servers share this machine."""
+"""What each promise costs, and a cluster, side by side: relative figures, for all servers share
+this machine.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ class Setting:
         stores: a client of each server, by its process.
         per_s: uploads a second, a value a round.
         store_us: processor time of all servers, microseconds an upload, a value a round.
-        file_bytes: what is appended to the file of a server that takes uploads, bytes an upload, a value a round.
+        file_bytes: what is appended to the file of a server that takes uploads, bytes an upload, a
+            value a round.
 
     """
 

@@ -17,7 +17,8 @@ from tests.support.services.processes import RunningCollector, cpu_seconds, free
 ROUNDS = 4
 UPLOADS = 1500
 CORES = 4
-"""Two workers, the store and the senders: with fewer cores two workers cannot take more than one."""
+"""Two workers, the store and the senders: with fewer cores two workers cannot take more than one.
+"""
 
 GOAL = 1.7
 
@@ -82,7 +83,9 @@ def measure_workers() -> str:
 def side_by_side(
     registry: Registry, first: RunningCollector, second: RunningCollector, *per_s: float
 ) -> tuple[Figures, Figures]:
-    """Return figures of two collectors, measured in turn, each at so many uploads a second at most."""
+    """Return figures of two collectors, measured in turn, each at so many uploads a second at
+    most.
+    """
     figures = Figures(), Figures()
     for number in range(-1, ROUNDS):  # a first round warms up
         for collector, measured, rate in zip((first, second), figures, per_s, strict=True):
@@ -100,7 +103,9 @@ def _busy_s(collector: RunningCollector) -> float:
 
 
 def _scaling(measured: float, would: float) -> str:
-    """Return what two workers take over one; where cores do not allow it, what their processor time would."""
+    """Return what two workers take over one; where cores do not allow it, what their processor time
+    would.
+    """
     if (os.cpu_count() or 1) >= CORES:
         return verdict(measured >= GOAL, f"{measured:.2f}", f"≥ {GOAL}")
     return (

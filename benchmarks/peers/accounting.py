@@ -1,4 +1,6 @@
-"""What many reports reveal together: our accountant beside dp-accounting's, and the closed optimum."""
+"""What many reports reveal together: our accountant beside dp-accounting's, and the closed
+optimum.
+"""
 
 from __future__ import annotations
 

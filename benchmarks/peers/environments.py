@@ -104,7 +104,9 @@ def running(name: str, python: Path, errors: IO[str]) -> Iterator[Peer]:
 
 
 def installed(name: str) -> Path:
-    """Return the Python of a peer's environment, which is made anew when its requirements change."""
+    """Return the Python of a peer's environment, which is made anew when its requirements
+    change.
+    """
     requirements = Path(__file__).parent / f"{name}.txt"
     folder = KEPT / name
     done = folder / "requirements.txt"

@@ -17,7 +17,8 @@ def hello() -> str:
 
 
 def composed(inputs: int, noise: float, reports: int, delta: float) -> dict[str, float]:
-    """Return the epsilon of so many k-ary randomised responses: by its distribution of losses, and by its accountant.
+    """Return the epsilon of so many k-ary randomised responses: by its distribution of losses, and
+    by its accountant.
 
     Args:
         inputs: k.

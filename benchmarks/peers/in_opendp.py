@@ -59,7 +59,9 @@ def client(channel: str, inputs: int, epsilon: float, seconds: float) -> float:
 
 
 def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) -> dict[str, float]:
-    """Return seconds from a list of reports to all estimates; opendp estimates from bit vectors only."""
+    """Return seconds from a list of reports to all estimates; opendp estimates from bit vectors
+    only.
+    """
     perturb, values = measurement(channel, inputs, epsilon), encoded(channel, inputs)
     many = repeated([perturb(values[index % len(values)]) for index in range(drawn)], reports)
     started = time.perf_counter()
@@ -68,7 +70,9 @@ def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) 
 
 
 def mean(epsilon: float, values: list[float], runs: int, seconds: float) -> list[float]:
-    """Return means of answers from -1 to 1, each with Laplace noise; a vector at a time, with the scale of one."""
+    """Return means of answers from -1 to 1, each with Laplace noise; a vector at a time, with the
+    scale of one.
+    """
     dp = library()
     domain = dp.vector_domain(dp.atom_domain(T=float, nan=False))
     noisy = dp.m.make_laplace(domain, dp.l1_distance(T=float), scale=2 / epsilon)

@@ -43,7 +43,9 @@ def pair(channel: str, inputs: int, epsilon: float) -> tuple[Any, Callable[[], A
 
 
 def probabilities(channel: str, inputs: int, epsilon: float) -> tuple[float, float] | None:
-    """Return how often a report supports the sender's answer and another value, if that is all of the law."""
+    """Return how often a report supports the sender's answer and another value, if that is all of
+    the law.
+    """
     odds = math.exp(epsilon)
     return {"GRR": (odds / (odds + inputs - 1), 1 / (odds + inputs - 1)), "OUE": (0.5, 1 / (odds + 1))}.get(channel)
 
@@ -61,7 +63,9 @@ def client(channel: str, inputs: int, epsilon: float, seconds: float) -> float:
 
 
 def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) -> dict[str, float]:
-    """Return seconds from a list of reports to all estimates, and of what the server prepares before."""
+    """Return seconds from a list of reports to all estimates, and of what the server prepares
+    before.
+    """
     perturbing, make = pair(channel, inputs, epsilon)
     many = repeated([perturbing.privatise(index % inputs) for index in range(drawn)], reports)
     started = time.perf_counter()

@@ -20,7 +20,9 @@ ROUNDS = 3
 REPORTS = 10**6
 EPSILON = 1.0
 QUOTED_S = {32: 0.023, 1024: 0.026}
-"""The authors' own C++ for projective geometry (at 32 values for randomised response): quoted, not run."""
+"""The authors' own C++ for projective geometry (at 32 values for randomised response): quoted, not
+run.
+"""
 
 CHANNELS: dict[str, dict[int, tuple[tuple[str, int, int], ...]]] = {
     "pure-ldp": {
@@ -33,7 +35,9 @@ CHANNELS: dict[str, dict[int, tuple[tuple[str, int, int], ...]]] = {
     },
     "opendp": {32: (), 1024: (("bit vector", 10**4, 2000),)},
 }
-"""By peer and size: channels, how many reports are measured, and how many of these are drawn and then repeated."""
+"""By peer and size: channels, how many reports are measured, and how many of these are drawn and
+then repeated.
+"""
 
 
 def server_section(peers: Sequence[Peer]) -> str:
@@ -88,7 +92,9 @@ def reported(channel: Channel, inputs: Counts) -> Counts:
 
 
 def ours_s(channel: Channel, symbols: Counts) -> float:
-    """Return the seconds from symbols to shares, errors and intervals, the inverse's own preparation included."""
+    """Return the seconds from symbols to shares, errors and intervals, the inverse's own
+    preparation included.
+    """
     inverse_of.cache_clear()
     started = time.perf_counter()
     tally = np.bincount(symbols, minlength=channel.symbols)

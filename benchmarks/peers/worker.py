@@ -18,7 +18,9 @@ Task = Callable[..., object]
 
 
 def serve(tasks: Mapping[str, Task]) -> None:
-    """Answer every request on the standard input: ``{"task", "arguments"}`` by ``{"answer"}`` or ``{"error"}``."""
+    """Answer every request on the standard input: ``{"task", "arguments"}`` by ``{"answer"}`` or
+    ``{"error"}``.
+    """
     answers, sys.stdout = sys.stdout, sys.stderr  # what a library prints is no answer
     for line in sys.stdin:
         request = json.loads(line)
@@ -36,7 +38,9 @@ def values_of(inputs: int) -> list[int]:
 
 
 def rate(perturb: Callable[..., object], calls: Sequence[tuple[Any, ...]], seconds: float) -> float:
-    """Return calls a second of a loop over the same few arguments, after one call that may have to prepare."""
+    """Return calls a second of a loop over the same few arguments, after one call that may have to
+    prepare.
+    """
     perturb(*calls[0])
     done = 0
     started = time.perf_counter()
@@ -50,7 +54,9 @@ def rate(perturb: Callable[..., object], calls: Sequence[tuple[Any, ...]], secon
 
 
 def repeated(drawn: Sequence[Any], reports: int) -> list[Any]:
-    """Return so many reports, the drawn ones over and over: a server takes as long for these as for others."""
+    """Return so many reports, the drawn ones over and over: a server takes as long for these as for
+    others.
+    """
     return (list(drawn) * (reports // len(drawn) + 1))[:reports]
 
 

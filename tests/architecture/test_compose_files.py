@@ -1,4 +1,4 @@
-"""The compose files: everything that they name exists, and every service is as tightly held as can be."""
+"""The compose files name only what exists, and confine every service as far as possible."""
 
 from __future__ import annotations
 

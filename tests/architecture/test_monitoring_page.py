@@ -1,4 +1,4 @@
-"""The page on metrics and logs names exactly those that there are."""
+"""The page on metrics and logs names exactly those that exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The rights of the collector's user on a store: those of the page suffice, and all are needed."""
+"""The rights of the collector's user on a store: those on the page are enough, and all are
+needed.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,7 @@ def count_upload(store: RedisStore) -> None:
 
 
 def use(store: RedisStore, rewrite_deadline_s: float = START_DEADLINE_S) -> None:
-    """Do once everything that a collector and its commands do with a store."""
+    """Do everything once that a collector and its commands do with a store."""
     store.require_writable()
     store.prepare()
     assert upgrade(store) == (SCHEMA, SCHEMA)
@@ -120,7 +122,7 @@ def back_up(store: RedisStore, empty: Callable[[], object], folder: Path) -> Non
 
 
 def used(administrator: redis.Redis) -> set[str]:
-    """Return the commands used since the store was emptied, without this test's own."""
+    """Return the commands used since the store was emptied, without those of this test."""
     calls = {name.removeprefix("cmdstat_"): stat["calls"] for name, stat in administrator.info("commandstats").items()}
     return {name for name, times in calls.items() if times and not name.startswith("acl|")} - NEEDS_NO_RIGHT
 
@@ -144,7 +146,8 @@ def test_the_page_grants_enough_for_backups_and_nothing_that_is_not_used(
 @pytest.mark.parametrize("command", commands(RULES))
 def test_without_any_of_its_rights_something_fails(administrator: redis.Redis, store: RedisStore, command: str) -> None:
     allow(administrator, f"-{command}")
-    deadline_s = 1.0 if command == "bgrewriteaof" else START_DEADLINE_S  # that rewrite never begins
+    # otherwise that rewrite never begins
+    deadline_s = 1.0 if command == "bgrewriteaof" else START_DEADLINE_S
     with pytest.raises((HearsayError, TimeoutError)):
         use(store, deadline_s)
 
@@ -160,7 +163,7 @@ def test_without_any_of_its_rights_a_backup_fails(
 
 @contextlib.contextmanager
 def asking(cluster: Cluster) -> Iterator[None]:
-    """Let a shard's slot move to another node, which must be asked for missing keys."""
+    """Move a shard's slot to another node, which must then be asked for missing keys."""
     slot = cluster.slot_of(0)
     source = cluster.holder(slot)
     target = next(node for node in cluster.nodes if node.is_master() and node is not source)
@@ -175,7 +178,7 @@ def asking(cluster: Cluster) -> Iterator[None]:
 
 
 def as_user(cluster: Cluster, user: str, rules: list[str], missing: str) -> str:
-    """Create a user without one of its rights on every node; return the cluster's URL for it."""
+    """Create a user who lacks one right on every node; return the cluster's URL for that user."""
     for node in cluster.nodes:
         node.ask("ACL", "SETUSER", user, *rules, *filter(None, (missing.replace("+", "-"),)))
     return cluster.url.replace("//", f"//{user}:{PASSWORD}@")

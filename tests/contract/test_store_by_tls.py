@@ -1,4 +1,4 @@
-"""A store behind TLS is used only if it and the collector show the right certificates."""
+"""A store behind TLS is used only if store and collector both show the right certificates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""One contract for every store: exactly once, in one step, and closed means closed."""
+"""One contract for every store: uploads count exactly once and in one step, and closed windows stay
+closed.
+"""
 
 from __future__ import annotations
 
@@ -162,7 +164,9 @@ ATTEMPTS = 6
 def test_whatever_clocks_and_registries_judge_its_attempts_each_report_of_an_upload_is_counted_once_at_most(
     store: TallyStore, seed: int
 ) -> None:
-    """Clocks go back a week, registries differ, windows end: the first verdict stands."""
+    """Even if clocks go back a week, registries differ and windows end, the first verdict
+    stands.
+    """
     seeded = Random(seed)  # noqa: S311 clocks are no secret
     expected: Counter[tuple[str, str]] = Counter()
     for _ in range(40):
@@ -308,11 +312,12 @@ def test_an_upload_that_comes_twice_at_once_is_counted_once(store: TallyStore) -
 
 
 LATER = 4_000_000_000
-"""Unix seconds far from now: a store forgets allowances that have expired by its own clock."""
+"""A time in Unix seconds, far from now: a store forgets expired allowances by its own clock."""
 
 
 def test_an_allowance_is_used_up_by_the_reports_that_count(store: TallyStore) -> None:
-    own = Allowance("app", 256 * 64, LATER)  # even on 64 shards, each allows four of these uploads
+    # even on 64 shards, each shard allows four of these uploads
+    own = Allowance("app", 256 * 64, LATER)
     full = upload(*[report()] * 64, *[report("os", 9)] * 5)
     sent = [judged(full._replace(id=f"{index:032x}"))._replace(allowance=own) for index in range(512)]
     outcomes = store.count_all(sent)

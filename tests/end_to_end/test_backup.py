@@ -1,4 +1,7 @@
-"""A backup of a running collector, put under another one: no acknowledgement is counted twice, whatever is killed."""
+"""The backup of a running collector, restored under another one.
+
+No acknowledged upload is counted twice, whatever is killed.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ COMMAND = (sys.executable, "-m", "collector")
 
 
 class Senders:
-    """Post uploads, each with one report, until told to stop; remember all of them."""
+    """Post uploads of one report until asked to stop, and remember all of them."""
 
     def __init__(self, url: str) -> None:
         self.sent: list[Upload] = []

@@ -1,4 +1,4 @@
-"""The HTML report in a real browser: what it shows, what it does, and what it does not do."""
+"""The HTML report in a real browser: what it shows, what it does, and what it must not do."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Written:
 
 
 def write(folder: Path, registry: str, lines: bytes, *options: str, status: int = 0) -> Written:
-    """Write both by one call of the command, which is to end with a status."""
+    """Write both by one call of the command, which must end with a given status."""
     (folder / "metrics.toml").write_text(registry, encoding="utf-8")
     (folder / "tallies.ndjson").write_bytes(lines)
     file = folder / "report.html"
@@ -84,7 +84,9 @@ def text_number(text: str) -> float:
 
 
 def half_a_digit(text: str) -> float:
-    """Return by how much a number may have been rounded, as its text says; a little more for the last bit."""
+    """Return by how much a number may have been rounded, given its text; a little more for the last
+    bit.
+    """
     digits = len(text.partition(".")[2])
     return 0.5001 * 10.0**-digits
 
@@ -94,7 +96,7 @@ def article(page: Page, name: str) -> Locator:
 
 
 def figures_of(entry: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what the table of a question shows, in its order."""
+    """Return what a question's table shows, in its order."""
     mean = [entry["mean"]] if "mean" in entry else []
     quantiles = entry.get("distribution", {}).get("quantiles", [])
     return [*entry.get("estimates", []), *entry.get("answered", []), *mean, *quantiles]
@@ -321,7 +323,7 @@ HOSTILE = (
 
 
 def hostile_registry() -> Registry:
-    """Return questions with values that no file of definitions could hold, behind the back of what reads it."""
+    """Return questions with values that no registry file could hold; they bypass the reader."""
     plain = Registry.parse(registry_text(dark_mode=BOOLEAN, os=CATEGORY | {"values": list("abcdefg")}, both=CROSS))
     metrics = dict(plain.metrics)
     metrics["os"] = replace(metrics["os"], domain=Category(HOSTILE), purpose="".join(HOSTILE), owner=HOSTILE[1])

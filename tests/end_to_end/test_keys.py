@@ -1,4 +1,6 @@
-"""Keys and secrets of the real collector: from a file or the environment, and shown nowhere."""
+"""Keys and secrets of the real collector come from a file or the environment, and appear
+nowhere.
+"""
 
 from __future__ import annotations
 

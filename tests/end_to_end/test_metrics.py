@@ -1,4 +1,6 @@
-"""The metrics of a real collector: the sums over its workers, living and dead, on an address of their own."""
+"""The metrics of a real collector: sums over its workers, dead ones included, on an address of
+their own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The collector behind the real nginx, on the configuration that is shipped."""
+"""The collector behind the real nginx, with the shipped configuration."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.support.services.wire import chunked, raw_answer, tallies, with_lengt
 SLOW_SENDERS = 100
 QUICK_SENDERS = 20
 TAKEN = 64
-"""Requests at one collector, by `max_conns`."""
+"""Concurrent requests to one collector, by `max_conns`."""
 
 CANARY_ADDRESS = "127.203.113.77"
 CANARY_AGENT = "canary-of-an-agent"
@@ -89,9 +89,10 @@ def test_a_hundred_slow_senders_stop_nobody_and_what_is_cut_short_is_not_counted
         whole = with_length(small_upload().encode())
         for number in range(SLOW_SENDERS):
             slow = slow_ones.enter_context(proxy.connection(another_address()))
-            slow.sendall(whole[:20] if number % 2 else whole[:-20])  # some drip their heads, some their bodies
+            # half of them drip their heads, the others their bodies
+            slow.sendall(whole[:20] if number % 2 else whole[:-20])
         last = small_upload()
-        with proxy.connection(another_address()) as gone:  # before its answer: it sends again
+        with proxy.connection(another_address()) as gone:  # before it is answered: it sends again
             gone.sendall(with_length(last.encode()))
         for sent in (last, *(small_upload() for _ in range(QUICK_SENDERS))):
             assert proxy.post("", sent) == (200, {"accepted": 1, "refused": []})
@@ -194,7 +195,7 @@ def test_chunks_count_through_the_proxy_once_the_last_one_has_come_and_not_befor
 
     whole = chunked(small_upload().encode())
     assert raw_answer(collector.url, whole)[0] == 411
-    assert status(whole) == 200  # it goes on with its length
+    assert status(whole) == 200  # the head continues with its length
     for missing in (b"0\r\n\r\n", b"\r\n"):
         assert status(whole.removesuffix(missing)) in (0, 400)
 

@@ -1,4 +1,6 @@
-"""The accountant against exact sums, against the closed optimum, and against every choice that a ceiling allows."""
+"""The accountant against exact sums, against the known optimum, and against every choice that a
+ceiling allows.
+"""
 
 from __future__ import annotations
 
@@ -48,14 +50,17 @@ def _least(law: Law, delta: float) -> float:
 
 
 def _moved(reports: Mapping[PrivacyLoss, int]) -> float:
-    """Return how far the grid may have moved the sum of all losses up."""
+    """Return by how much the grid may have raised the sum of all losses."""
     several = {loss: number for loss, number in reports.items() if number}
     span = sum((2 * number + 1) * loss.epsilon for loss, number in several.items())
     return len(several) * span / CELLS if len(several) > 1 else 0.0
 
 
 def check_accountant(accountant: Accountant) -> None:
-    """Hold an accountant to the exact sums: never below them, and above them by the grid and the tails alone."""
+    """Compare an accountant with the exact sums.
+
+    It is never below them, and above them only by the grid and the tails.
+    """
     cases: list[list[tuple[object, int, int]]] = [
         [("ln 3", 2, 1)],
         [("ln 3", 2, 6)],
@@ -70,7 +75,8 @@ def check_accountant(accountant: Accountant) -> None:
         moved = _moved(reports)
         for delta in DELTAS:
             epsilon_bound = accountant(reports, delta)
-            declared = sum(number * 2e-9 for number in reports.values())  # an epsilon is rounded up to billionths
+            # an epsilon is rounded up to billionths
+            declared = sum(number * 2e-9 for number in reports.values())
             assert epsilon_bound >= _least(law, delta) - 2**-50
             assert epsilon_bound <= _least(law, delta * (1 - 2 * CUT)) + moved + declared + 2**-30
 

@@ -1,4 +1,4 @@
-"""Allocations against the best of all that a fine grid holds, tried with the real channels."""
+"""Allocations against the best one on a fine grid, tried with the real channels."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from estimator.plan.target_error import usual_error, usual_variance
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Toml, registry_text
 
 STEPS = 240
-"""Of the total: the best allocation of the grid is no farther from the best of all than its neighbours differ."""
+"""The number of steps into which the grid divides the total. The grid's best allocation is no
+farther from the best of all than its neighbours are from each other.
+"""
 
 WITHIN = 1.01
-"""The worst error may be one percent above the best: the promise that is tested."""
+"""How far the worst error may be above the best: one percent, as promised."""
 
 MANY = [str(value) for value in range(200)]
 
@@ -36,7 +38,7 @@ def _goals(text: str, weights: dict[str, float]) -> dict[str, float]:
 
 
 def _best(text: str, goals: dict[str, float], total: float) -> float:
-    """Return the least worst error of all allocations of the grid, for one device."""
+    """Return the smallest worst error of all allocations of the grid, for one device."""
     candidates = Candidates.of(text)
     errors = {
         name: [

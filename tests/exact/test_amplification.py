@@ -1,4 +1,4 @@
-"""What a tally reveals of one report: never less than the enumeration says, and hardly more."""
+"""What a tally reveals of one report: never less than the enumeration finds, and hardly more."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ PUBLISHED = [
     (10**6, 1.0, 0.004335, 1e-6),
     (10**6, 4.0, 0.04931, 1e-5),
 ]
-"""Reports, local epsilon, the exact epsilon of the pair of clones at delta 10^-6, and the unit of its last digit."""
+"""Reports, local epsilon, the exact epsilon of the pair of clones at delta 10^-6, and the unit of
+its last digit.
+"""
 
 MOST = {"randomised response": 5, "three values": 5, "geometry": 3}
 """How many reports of each channel are enumerated."""

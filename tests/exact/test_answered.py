@@ -1,4 +1,6 @@
-"""Questions that are reported in every window: shares among those who answered, and silence that says nothing."""
+"""Questions that are reported in every window: shares among those who answered, and silence that
+reveals nothing.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from tests.support.devices.definitions import BOOLEAN, CATEGORY, metric_of
 
 FILLED = metric_of(BOOLEAN | {"fill_in": True})
 ROUNDS, DEVIATIONS = 500, 6
-"""Six standard deviations of the coverage of so many rounds: one false alarm in 10**9."""
+"""Six standard deviations of the coverage of ROUNDS rounds: one false alarm in 10**9."""
 
 
 def estimated(shares: list[float], devices: int, generator: np.random.Generator) -> MetricEstimate:

@@ -1,4 +1,4 @@
-"""Every wrong device that reveals more than it claims is accused; no right one is."""
+"""Every wrong device that reveals more than it claims is accused; no right device is."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ N, MANY = 300_000, 12_000_000
 SEED = 6
 
 SLIGHT = 0.05
-"""An excess which takes so many more observations that only the worst pair is told apart."""
+"""A slight excess: it takes far more observations, so only the worst pair is played."""
 
 UNSEEN = {
     "k-ary: keep numerator one too high",  # by less than 10**-18
     "binary: keep numerator one too high",
     "laplace: noise off by one",  # by 0.001
     "laplace: last draw never used",  # by 0.003
-    "gaussian: epsilon declared too low",  # by 0.01, beside a delta that allows for much of it
+    "gaussian: epsilon declared too low",  # by 0.01, beside a delta that covers most of it
     "table: off by one draw",  # by less than 0.001
 }
-"""Their epsilon is too large by less than so many observations show; the laws by enumeration refuse them."""
+"""Mutants whose excess is too small for this many observations to show; the laws by enumeration
+refuse them.
+"""
 
 NO_WORSE = {"rounding"}
-"""Families of which none reveals more than it claims: whatever is rounded wrongly, the channel after it is right."""
+"""Families without an excess: the rounding may be wrong, but the channel after it is right."""
 
 PLAYED: set[ModuleType] = {
     bands,
@@ -44,25 +46,25 @@ PLAYED: set[ModuleType] = {
     rounding,
     set_checks,
 }
-"""Where the wrong devices are."""
+"""The modules with wrong devices."""
 
 NOT_PLAYED = {
     "amplification",  # wrong bounds
     "estimators",  # wrong estimates
 }
-"""Where wrong things are that are no devices."""
+"""The modules with other wrong things."""
 
 HELPERS = {"audited", "audits"}
-"""What plays the mutants, beside them."""
+"""The module that plays mutants."""
 
 MAKERS = {"cyclic", "projective", "of_laplace", "of_gaussian", "of_tables"}
-"""Functions that make wrong devices of a right one; all of what they make is played."""
+"""Functions that make wrong devices from a right one; all their results are played."""
 
 MUTANTS_FOLDER = Path(mechanisms.__file__).parent
 
 
 def proofs(audited: Audited, n: int = N) -> list[tuple[float, LowerBound]]:
-    """Attack every pair; return the true epsilon of each beside what was proved."""
+    """Attack every pair; return the true epsilon of each pair, and what was proved."""
     generator = np.random.default_rng(SEED)
     pairs = audited.pairs if n == N else [max(audited.pairs, key=audited.truth)]
     level = level_of(len(pairs))

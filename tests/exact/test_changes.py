@@ -1,4 +1,6 @@
-"""What changed: differences, p-values against the normal law, and a correction against every closed subset of tests."""
+"""What changed: differences, p-values by the normal law, and a correction against every closed
+subset of tests.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def estimates(registry: Registry, tallies: list[Tally]) -> list[MetricEstimate]:
 
 @pytest.mark.parametrize("index", range(len(P_VALUES)))
 def test_a_corrected_p_value_is_the_largest_of_all_sets_of_tests_that_it_belongs_to(index: int) -> None:
-    """Closed testing (Marcus, Peritz & Gabriel 1976): each set is tested by Bonferroni with the weights."""
+    """Closed testing (Marcus, Peritz & Gabriel 1976) tests each set by Bonferroni with the
+    weights.
+    """
     others = [other for other in range(len(P_VALUES)) if other != index]
     largest = 0.0
     for size in range(len(P_VALUES)):
@@ -66,7 +70,7 @@ def test_a_difference_has_the_error_of_both_windows_and_the_p_value_of_the_norma
         assert change.p_value == pytest.approx(2 * NormalDist().cdf(-z))
         assert (
             change.p_value_corrected == changed.estimates[0].p_value
-        )  # yes and no change alike: that is one comparison
+        )  # the changes of yes and no are equal: that is one comparison
 
 
 def test_a_question_of_many_values_weighs_no_more_than_another() -> None:
@@ -105,7 +109,7 @@ def test_windows_of_too_few_reports_are_passed_over_where_two_others_are_left() 
 
 
 def test_the_chance_of_a_false_alarm_is_kept_for_all_questions_together() -> None:
-    """Of so many reports of nothing but noise no more hold an alarm than 5 %, but for six standard deviations."""
+    """Among reports of pure noise at most 5 % hold an alarm, but for six standard deviations."""
     generator, rounds, questions = np.random.default_rng(11), 2000, 20
     p_values = generator.random((rounds, questions))
     alarms = sum(min(holm(batch.tolist(), [1.0] * questions)) <= 0.05 for batch in p_values)

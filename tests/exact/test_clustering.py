@@ -1,4 +1,6 @@
-"""Clusters: against all ways to split, on histograms with and without groups, and when tallies are resampled."""
+"""Clusters: compared with all ways to split, on histograms with and without groups, and under
+resampled tallies.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ LINE = np.linspace(0.0, 1.0, 60)[:, np.newaxis]
 
 
 def bells(*parts: tuple[float, float, float]) -> Floats:
-    """Return shares on the line: of so many people around a mean, with a standard deviation."""
+    """Return shares on the line: groups of people, each around a mean with a standard deviation."""
     shares = np.zeros(len(LINE))
     for share, mean, deviation in parts:
         bell = np.exp(-0.5 * ((LINE[:, 0] - mean) / deviation) ** 2)
@@ -131,7 +133,7 @@ REGISTRY = Registry.parse(
 
 
 def clusters_in(name: str, truth: Floats, reports: int = 200_000) -> Clusters | None:
-    """Return the clusters of a tally that is the law of the truth."""
+    """Return the clusters of a tally with exactly the law of the truth."""
     metric = REGISTRY.metric(name)
     channel = metric.channel
     law = [

@@ -1,4 +1,6 @@
-"""What a report adds, and the covariance of all shares, for every inverse: summed over all symbols."""
+"""What a report adds to each share, and the covariance of all shares, for every inverse: summed
+over all symbols.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,16 @@ BY_NAME = pytest.mark.parametrize("name", CHANNELS)
 
 
 def tally(name: str, reports: int = 10**6) -> Counts:
-    """Return a tally in the proportions of a law, so that no estimate lies beyond the simplex by more than rounding."""
+    """Return a tally in the proportions of a law: no estimate lies outside the simplex by more than
+    rounding.
+    """
     channel = CHANNELS[name]
     counts: Counts = np.rint(matrix(channel) @ uneven(channel.inputs) * reports).astype(np.int64)
     return counts
 
 
 def lopsided(name: str) -> Counts:
-    """Return a tally of one symbol almost: estimates far beyond the simplex."""
+    """Return a tally of almost only one symbol: estimates far outside the simplex."""
     return np.arange(CHANNELS[name].symbols, dtype=np.int64)[::-1] ** 3 + 1
 
 
@@ -51,7 +55,8 @@ def test_the_diagonal_is_the_square_of_the_standard_errors_where_nothing_was_mov
     inverse, reports = inverse_of(channel), int(counts.sum())
     variances = np.diagonal(covariance_of(inverse, counts, reports)) * reports
     squares = inverse.standard_errors(counts, reports) ** 2 * reports
-    # rounded counts move the law by 2**-51 a symbol, which moves the variance by as many squares of what a report adds
+    # rounded counts move the law by 2**-51 for each symbol, and the variance by that times squares
+    # of what a report adds
     assert np.allclose(variances, squares, rtol=0, atol=moment_rounding(channel))
 
 
@@ -75,7 +80,8 @@ def test_a_wrong_covariance_is_refused(name: str, mutant: str) -> None:
 @pytest.mark.parametrize("mutant", estimators.CONTRASTS)
 @BY_NAME
 def test_a_wrong_contrast_is_refused(name: str, mutant: str) -> None:
-    with pytest.raises((AssertionError, ValueError)):  # a law has one entry a symbol, which may not fit at all
+    # a law with an entry for each symbol may not fit in memory
+    with pytest.raises((AssertionError, ValueError)):
         check_contrast(CHANNELS[name], tally(name), estimators.CONTRASTS[mutant])
 
 

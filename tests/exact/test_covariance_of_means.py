@@ -1,4 +1,6 @@
-"""Means of scales, counts and sets, and shares of sets: right on average for every answer, and covered as promised."""
+"""Means of scales, counts and sets, and shares of sets: right on average for every answer, and
+covered as promised.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ METRICS = {
 
 
 def answers(metric: Metric) -> list[tuple[object, float]]:
-    """Return every answer and what it is worth in the mean."""
+    """Return every answer and its value in the mean."""
     domain = metric.domain
     if isinstance(domain, Subset):
         sets = [s for size in range(domain.max_items + 1) for s in combinations(domain.values, size)]
@@ -67,7 +69,7 @@ def law(metric: Metric, answer: object) -> list[float]:
 
 
 def tolerance(metric: Metric) -> float:
-    """Return what rounding may do to a mean of this scale, which is a sum of all shares."""
+    """Return a bound on the rounding of a mean of this scale, which is a sum of all shares."""
     return metric.channel.inputs**2 * rounding(metric.channel, inverse_of(metric.channel))
 
 
@@ -81,7 +83,9 @@ def test_the_mean_of_one_report_is_on_average_that_of_the_answer(name: str) -> N
 
 
 def check_sets(metric: Metric, of_members: estimators.OfMembers) -> None:
-    """Each member of a set is had by 1 on average if the set has it, else by 0; and intervals are possible."""
+    """Each member of a set has a mean of 1 if the set holds it, else 0; intervals stay within their
+    range.
+    """
     domain = metric.domain
     assert isinstance(domain, Subset)
     each = [drawn(metric, report) for report in np.eye(metric.channel.symbols, dtype=int)]
@@ -98,7 +102,7 @@ def check_sets(metric: Metric, of_members: estimators.OfMembers) -> None:
 
 
 def drawn(metric: Metric, report: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Shares:
-    """Return the shares of what was drawn from the sets, from one report, the dummy last."""
+    """Return the shares of what was drawn from the sets, from one report, with the dummy last."""
     inverse, nothing = inverse_of(metric.channel), np.zeros(0)
     low, high = inverse.intervals(report, 1)
     shares = inverse.shares(report, 1)
@@ -135,7 +139,7 @@ EXACT: dict[str, Channel] = {
 }
 POSITIONS = {"scale": (0.0, 0.5, 1.0), "set": (1.0, 1.0, 0.0)}
 ROUNDED = 2.0**-40
-"""Of a range: truths at its ends, and the ends of intervals, are sums of floats."""
+"""As a part of the range: truths at its ends, and the ends of intervals, are sums of floats."""
 
 
 @pytest.mark.parametrize("kind", POSITIONS)
@@ -162,7 +166,9 @@ def test_an_interval_of_a_mean_of_three_values_holds_every_truth_as_often_as_pro
 
 
 def test_normal_intervals_of_too_few_reports_are_refused() -> None:
-    """What `ENOUGH` is for: at epsilon 4 and 50 reports a normal interval holds the mean of a scale in 85 %."""
+    """Why `ENOUGH` is needed: at epsilon 4 and 50 reports a normal interval holds the mean of a
+    scale in 85 %.
+    """
     channel, positions = EXACT["k-ary at 4"], np.array(POSITIONS["scale"])
     spoken = Contrast.of(inverse_of(channel), positions)
     assert spoken.enough > 50
@@ -178,7 +184,7 @@ def test_normal_intervals_of_too_few_reports_are_refused() -> None:
 @pytest.mark.parametrize("name", ["scale, design", "counts, design", "set of all"])
 @pytest.mark.parametrize("reports", [49, 1000])
 def test_an_interval_of_a_mean_of_more_values_holds_it_as_often_as_promised(name: str, reports: int) -> None:
-    """By draws, of people who all answer alike and of people half of whom do."""
+    """Drawn, for people who all answer alike and for people of whom half do."""
     metric, right = METRICS[name], promised(reports)
     all_answers = answers(metric)
     for first, last in ((0, 0), (1, -1)):

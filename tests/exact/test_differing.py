@@ -1,4 +1,6 @@
-"""Whether groups differ: p-values that agree with their intervals, how often they are wrong, and what they see."""
+"""Whether groups differ: p-values that agree with their intervals, how often they are wrong, and
+what they detect.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ from tests.support.laws.sampling import accepts, decision
 
 REGISTRY = registry_of("3")
 OFTEN = decision(LEVEL, 0.2)
-"""What must not be taken for a level of 5 %; without a correction every other report would hold a false alarm."""
+"""A wrong level that must not pass as 5 %; without a correction every other report would hold a
+false alarm.
+"""
 
 
 def joint_of(estimated: MetricEstimate) -> Joint:
@@ -47,7 +51,7 @@ def joint_of(estimated: MetricEstimate) -> Joint:
 
 
 def with_p_values(estimated: MetricEstimate, p_values: list[float | None]) -> MetricEstimate:
-    """Return an estimate the comparisons of which have such p-values."""
+    """Return an estimate whose comparisons have the given p-values."""
     paired = zip(joint_of(estimated).comparisons, p_values, strict=True)
     differences = tuple(replace(each, p_value=p_value) for same, p_value in paired for each in same)
     return replace(estimated, joint=replace(joint_of(estimated), differences=differences))
@@ -96,7 +100,8 @@ def test_two_groups_that_are_just_alike_have_the_p_value_1() -> None:
 
 def test_a_difference_that_only_an_empty_group_could_explain_has_a_p_value() -> None:
     generator = np.random.default_rng(6)
-    for _ in range(60):  # of some the search ends where a group could be empty, and its interval has no ends
+    # for some the search ends where a group could be empty, and its interval has no ends
+    for _ in range(60):
         truth = generator.dirichlet(np.ones(12)).reshape(4, 3)
         p_values = joint_of(drawn(REGISTRY, "pair_3", 100, truth, generator)).p_values
         assert all(0 < p_value <= 1 for p_value in p_values)
@@ -139,7 +144,9 @@ def test_groups_that_are_alike_are_said_to_differ_in_at_most_one_of_twenty_repor
 
 
 def test_groups_that_differ_are_seen_among_others_that_do_not() -> None:
-    """One answer is more common by .1 in the first of three groups, among four pairs of questions of 20,000 reports."""
+    """One answer is more common by .1 in the first of three groups, among four pairs of questions
+    of 20,000 reports.
+    """
     decided, generator = decision(0.9, 0.6), np.random.default_rng(5)
     groups, answers = nothing(3, 2)
     within = np.array([answers, answers, answers]) + np.array([[0.1, -0.1], [0, 0], [0, 0]])

@@ -1,4 +1,6 @@
-"""Two questions asked together: ratios and differences by their equations, and how often their intervals hold."""
+"""Two questions asked together: ratios and differences by their equations, and how often their
+intervals hold.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ TRUTHS: dict[str, tuple[Cross, Floats]] = {
     "three groups": (THREE, np.array([[0.1, 0.3], [0.05, 0.15], [0.2, 0.2]])),
 }
 STRONG, WEAK = "0.5", "3"
-"""Epsilons: of strong noise and of weak noise."""
+"""Epsilons: one of strong noise and one of weak noise."""
 
 
 def inverse_for(cross: Cross, epsilon: str) -> Inverse:
@@ -46,7 +48,9 @@ def joint_estimate(cross: Cross, inverse: Inverse, counts: Counts) -> Joint:
 
 
 def held(cross: Cross, joint: Joint, truth: Floats) -> list[bool]:
-    """Return whether each interval holds the truth: of shares within groups, then of differences."""
+    """Return whether each interval holds the truth: first of shares within groups, then of
+    differences.
+    """
     within = truth / truth.sum(axis=1, keepdims=True)
     groups = range(cross.first.size)
     between = [within[estimate] - within[other] for estimate, other in combinations(groups, 2)]
@@ -101,7 +105,7 @@ def test_wrong_limits_of_a_ratio_are_refused(mutant: str) -> None:
 
 
 def test_standard_errors_of_ratios_and_differences_are_those_of_their_slopes() -> None:
-    """To the first order the variance is that of the slopes of the ratio in each share."""
+    """To first order, the variance follows from the slopes of the ratio in each share."""
     inverse, counts = inverse_for(THREE, WEAK), np.array([400, 900, 300, 500, 700, 600], dtype=np.int64)
     reports = int(counts.sum())
     shares, covariance = inverse.shares(counts, reports), covariance_of(inverse, counts, reports)

@@ -1,4 +1,4 @@
-"""Every checker of the laws accepts the right mechanisms and refuses wrong ones."""
+"""Every check of the laws accepts the right mechanisms and refuses wrong ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The laws of piecewise, hybrid and square wave: small ones draw by draw, the real ones stretch by stretch."""
+"""The laws of piecewise, hybrid and square wave: small channels draw by draw, the real ones stretch
+by stretch.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,8 @@ def test_a_real_channel_uses_the_epsilon_that_was_asked_for(epsilon: str, kind: 
         [channel.weight(symbol, value) for symbol in range(channel.symbols)] for value in (0, channel.inputs - 1)
     ]
     worst = max(Fraction(max(pair), min(pair)) for pair in zip(*corners, strict=True))
-    assert worst == channel.worst_ratio  # weights only rise or only fall between the first and the last input, or twice
+    # between the first and the last input, weights are monotone or have one turning point
+    assert worst == channel.worst_ratio
     assert LEAST_USE_OF_EPSILON * odds <= channel.worst_ratio <= odds
 
 

@@ -1,4 +1,4 @@
-"""Counts, scales and pairs: which input an answer is, and the law of what is reported of it."""
+"""Counts, scales and pairs: the input that encodes an answer, and the law of its report."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_every_count_is_an_input_of_its_own_where_the_grid_has_one_for_each(most
 @pytest.mark.parametrize("check", ROUNDING_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("points", [2, 3, 7, 22])
 def test_a_large_count_is_rounded_by_the_law_of_numbers(points: int, check: RoundingCheck) -> None:
-    """Of so many counts there is one at every position that the checks look at."""
+    """A number of counts for which every position that the checks look at is a count."""
     fine = Count.up_to(2 * 3 * 7 * COIN_SCALE * (points - 1), "mean")
 
     def rounding(position: Fraction, points: int, coins: Coins) -> int:

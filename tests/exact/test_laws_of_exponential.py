@@ -1,4 +1,6 @@
-"""The exponential mechanism: small totals draw by draw, the real ones stretch by stretch, scales and utility tables."""
+"""The exponential mechanism: small totals draw by draw, the real ones stretch by stretch, scales
+and utility tables.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,9 @@ def test_the_unit_of_the_utilities_and_what_is_added_to_a_row_change_nothing(nam
 
 
 def ratio_at(utility: Utility, scale: Decimal) -> Decimal:
-    """Return the worst ratio of the table in proportion to e**(scale u), without any integers."""
+    """Return the worst ratio of the table in proportion to e**(scale u), without rounding to
+    integers.
+    """
     rows = [[(scale * value.numerator / value.denominator).exp() for value in row] for row in utility]
     chances = [[weight / sum(row) for weight in row] for row in rows]
     worst: Decimal = max(max(column) / min(column) for column in zip(*chances, strict=True))
@@ -106,10 +110,12 @@ def ratio_at(utility: Utility, scale: Decimal) -> Decimal:
 @pytest.mark.parametrize("epsilon", ["0.01", "1", "4", "12"])
 @pytest.mark.parametrize("name", ["asymmetric", "ties", "seed 3", "seed 5", "thirds", "one value useful to all"])
 def test_the_law_is_the_exponential_one_at_the_largest_scale_but_for_rounding(name: str, epsilon: str) -> None:
-    """The scale is recovered from two weights of a row, then every probability is within 2 k / TOTAL of its formula.
+    """The scale is recovered from two weights of a row, then every probability is within 2 k /
+    TOTAL of its formula.
 
-    Each of k weights is rounded down by less than 1, and the most useful value takes what is left over: less than k.
-    The scale itself is off by what rounding does to the two weights, u by the relative error 1 / w each.
+    Each of k weights is rounded down by less than 1, and the most useful value takes what is left
+    over: less than k. The scale itself is off by what rounding does to the two weights, u by the
+    relative error 1 / w each.
     """
     utility = TABLES[name]
     channel, odds = Exponential.within(request(epsilon), utility), Decimal(epsilon).exp()
@@ -132,7 +138,9 @@ def test_the_law_is_the_exponential_one_at_the_largest_scale_but_for_rounding(na
 
 
 def test_the_textbook_scale_would_waste_half_of_epsilon_on_a_pair() -> None:
-    """McSherry & Talwar halve epsilon because the sums of rows may differ, too: for two values they do not."""
+    """McSherry & Talwar halve epsilon because the sums of rows may differ, too; for two values they
+    do not.
+    """
     textbook = Exponential(exponential._table(exponential._gaps(by_distance(2)), Fraction(1)))
     assert 0 <= epsilon_nanos(textbook) - 10**9 <= 1
     assert Exponential.within(request("2"), by_distance(2)).worst_ratio >= LEAST_USE_OF_EPSILON * request("2").odds
@@ -176,7 +184,7 @@ REPLAYED = 2**12
 
 @pytest.fixture
 def right(monkeypatch: pytest.MonkeyPatch) -> Exponential:
-    """Return a table of which every draw can be replayed."""
+    """Return a table whose every draw can be replayed."""
     monkeypatch.setattr(exponential, "TOTAL", REPLAYED)
     return Exponential.within(request("1"), ASYMMETRIC)
 

@@ -1,4 +1,6 @@
-"""Gaussian noise on a grid: the law, and a delta that is enumerated over all pairs of inputs of the true table."""
+"""Gaussian noise on a grid: the law, and a delta that is enumerated over all pairs of inputs of the
+true table.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ REQUESTS = [
     *(("4", "1e-6"), ("8", "1e-4"), ("8", "1e-10"), ("20", "0.01"), ("20", "1e-9")),
 ]
 RESOLVED = [*REQUESTS[:7], ("0.1", "1e-6")]
-"""Where the least weight, which is 1, is far below what matters, so that the closed forms hold closely."""
+"""Parameters at which the smallest weight, 1, is negligible, so that the closed forms hold closely.
+"""
 
 SMALL = Gaussian(4, 5, (40, 33, 18, 7, 2, 1), Fraction(3))
 MUTANTS = of_gaussian(SMALL)
@@ -38,7 +41,9 @@ def within(epsilon: str, delta: str) -> Gaussian:
 
 
 def steps_of(channel: Gaussian) -> int:
-    """Return sigma in steps of the grid, from the ratio of the first two weights: e**(1 / (2 sigma**2))."""
+    """Return sigma in steps of the grid, from the ratio of the first two weights: e**(1 / (2
+    sigma**2)).
+    """
     return round(STEPS_PER_CELL / math.sqrt(2 * math.log(channel.weights[0] / channel.weights[1])))
 
 
@@ -118,7 +123,8 @@ def test_a_report_is_charged_what_was_asked_for(epsilon: str) -> None:
 
 @pytest.mark.parametrize(("epsilon", "delta"), RESOLVED)
 def test_the_law_is_the_discrete_gaussian_but_for_rounding(epsilon: str, delta: str) -> None:
-    """Every weight is within 1 of c g, and what is cut off is known: e = places + the cut one's weight in all.
+    """Every weight is within 1 of c g, and what is cut off is known: e = places + the cut one's
+    weight in all.
 
     A weight w is within e of c g, the total T within e of c G, so |w / T - g / G| <= 2 e / T.
     """
@@ -135,10 +141,11 @@ def test_the_law_is_the_discrete_gaussian_but_for_rounding(epsilon: str, delta: 
 def slack_of(channel: Gaussian, delta: Fraction) -> float:
     """Return by how much delta may differ from that of continuous noise of the same sigma.
 
-    Delta is the sum over places of f = max(0, P - odds P'), continuous noise has the integral. f rises once and falls
-    once, so that sum and integral differ by no more than its variation, twice its maximum. Rounding moves a weight by
-    at most 1, hence the probabilities of a row by 2 / T a place in all, as above: (1 + odds) times that. From a range
-    before the cut on f is at most what P has there, a share of delta; so much again for what the cut takes from T.
+    Delta is the sum over places of f = max(0, P - odds P'), continuous noise has the integral. f
+    rises once and falls once, so that sum and integral differ by no more than its variation, twice
+    its maximum. Rounding moves a weight by at most 1, hence the probabilities of a row by 2 / T a
+    place in all, as above: (1 + odds) times that. From a range before the cut on f is at most what
+    P has there, a share of delta; so much again for what the cut takes from T.
     """
     table = [channel.weights[abs(place)] for place in range(-channel.reach, channel.reach + 1)]
     far = [*table[CELLS:], *[0] * CELLS]
@@ -159,7 +166,9 @@ def test_sigma_is_that_of_the_analytic_gaussian_mechanism_to_a_step_of_the_grid(
 
 
 def test_the_analytic_delta_is_the_one_that_its_authors_define() -> None:
-    """At epsilon 0 it is the total variation of two normals, erf(1 / (2 sqrt(2) sigma)); it falls with either."""
+    """At epsilon 0 it is the total variation of two normals, erf(1 / (2 sqrt(2) sigma)); it falls
+    with either.
+    """
     for sigma in (0.3, 1.0, 7.5):
         exact = math.erf(1 / (2 * math.sqrt(2) * sigma))
         assert math.isclose(analytic_delta(0.0, sigma), exact, rel_tol=8 * math.ulp(1.0) / exact)

@@ -1,4 +1,6 @@
-"""Laplace noise on a grid: small channels draw by draw, the real ones stretch by stretch, and the closed form."""
+"""Laplace noise on a grid: small channels draw by draw, the real ones stretch by stretch, and the
+closed form.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ SMALL = {
     for points, text in ((2, "0.5"), (2, "2"), (3, "1"), (4, "0.25"), (5, "2"), (7, "1"))
 }
 MUTATED = 2**12
-"""A total of which dozens of channels can be replayed."""
+"""A total small enough to replay dozens of channels."""
 
 RIGHT = Laplace.within(request("2"), 4, MUTATED)
 MUTANTS = of_laplace(RIGHT)
@@ -83,7 +85,9 @@ def test_a_real_channel_uses_the_epsilon_that_was_asked_for(epsilon: str, points
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_the_default_grid_has_its_worst_ratio_at_an_end_or_beside_it(epsilon: str) -> None:
-    """Within the range weights fall with the distance: the ends and the inputs farthest from a place are the worst."""
+    """Within the range, weights fall with the distance: the ends, and the inputs farthest from a
+    place, are the worst.
+    """
     channel, odds = Laplace.within(request(epsilon)), request(epsilon).odds
     assert list(channel.weights[:-1]) == sorted(channel.weights[:-1], reverse=True)
     last = channel.inputs - 1
@@ -96,9 +100,10 @@ def test_the_default_grid_has_its_worst_ratio_at_an_end_or_beside_it(epsilon: st
 def rounding_bound(channel: Laplace, odds: Fraction) -> Fraction:
     """Return by how much a probability may differ from the closed form.
 
-    Each of the k weights is c a**n less at most 2 (it is rounded down twice); the last one is the quotient of their sum
-    and odds - 1, rounded up, so off by at most (2 k + 2 odds) / (odds - 1) + 1. Let e be twice the sum of all that. A
-    weight w is within e of c g, the total T within e of c G, so |w / T - g / G| <= e / T + (g / G) e / T <= 2 e / T.
+    Each of the k weights is c a**n less at most 2 (it is rounded down twice); the last one is the
+    quotient of their sum and odds - 1, rounded up, so off by at most (2 k + 2 odds) / (odds - 1) +
+    1. Let e be twice the sum of all that. A weight w is within e of c g, the total T within e of c
+    G, so |w / T - g / G| <= e / T + (g / G) e / T <= 2 e / T.
     """
     k = channel.inputs
     errors = 2 * (2 * k + (2 * k + 2 * odds) / (odds - 1) + 1)

@@ -28,7 +28,7 @@ from tests.support.laws.bands import REPLAYED, GridChannel, request
 
 EPSILONS = [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0]
 PARTS = 8
-"""How often the tallies of a test are cut: all at once they would take hundreds of megabytes."""
+"""In how many parts a test draws its tallies: all at once they would take hundreds of megabytes."""
 
 MEAN = Number(Fraction(0), Fraction(1), "mean")
 
@@ -42,8 +42,8 @@ def decoder(channel: GridChannel) -> Decoder:
 def worst_variance(squares: Floats) -> float:
     """Return the worst variance over all answers from -1 to 1, between points of the grid, too.
 
-    An answer between two points is rounded to either, so that the expected square is linear there and the variance a
-    concave parabola.
+    An answer between two points is rounded to either, so that the expected square is linear there
+    and the variance a concave parabola.
     """
     points = np.linspace(0, 1, squares.size)
     fine = np.linspace(0, 1, 16 * (squares.size - 1) + 1)
@@ -51,7 +51,9 @@ def worst_variance(squares: Floats) -> float:
 
 
 def least_of_theory(epsilon: float) -> float:
-    """Return the least worst variance of Duchi's, piecewise and hybrid means (Wang et al. 2019, section III)."""
+    """Return the least worst variance of Duchi's, piecewise and hybrid means (Wang et al. 2019,
+    section III).
+    """
     e, root = math.exp(epsilon), math.exp(epsilon / 2)
     one_bit = ((e + 1) / (e - 1)) ** 2
     piecewise = 4 * root / (3 * (root - 1) ** 2)
@@ -95,7 +97,9 @@ def test_the_expected_squares_are_those_of_the_law(epsilon: str) -> None:
 def test_an_interval_holds_the_mean_as_often_as_promised(
     truth: float, reports: int, epsilon: str, kind: type[Piecewise | Hybrid]
 ) -> None:
-    """Drawn: the joint law of mean and variance is beyond enumeration. The slack is a false alarm once in 10**9."""
+    """Drawn, because the joint law of mean and variance cannot be enumerated. The slack is a false
+    alarm once in 10**9.
+    """
     channel = kind.within(request(epsilon))
     trials, promised = 2000, 0.95 if reports < 50 else 0.93
     value = round(truth * (channel.inputs - 1))
@@ -154,7 +158,7 @@ def test_reports_in_the_proportions_of_the_law_give_the_truth_in_the_units_of_th
 
 
 def test_as_many_reports_are_enough_as_the_kurtosis_asks() -> None:
-    """Of two coins the kurtosis is that of Bernoulli's law: 1 / (p q) - 3."""
+    """The kurtosis of two coins is that of Bernoulli's law: 1 / (p q) - 3."""
     channel = KAryRandomizedResponse.within(request("1"), 2)
     keep = float(channel.probability(0, 0))
     spoken = Contrast.of(inverse_of(channel), np.array([0.0, 1.0]))

@@ -1,4 +1,6 @@
-"""Who answers what and when: by calendar and secret, within every ceiling, and never by an answer."""
+"""Who answers what and when: decided by calendar and secret, within every ceiling, and never by an
+answer.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +18,17 @@ from tests.support.laws.sampling import accepts, decision
 
 DAYS = 365
 LAST_DAY = "2026-12-31"
-"""The last day of the simulated life, which begins with the year."""
+"""The last day of the simulated life, which begins on the first day of the year."""
 
 
 def booleans(number: int, budget: str, more: str = "") -> Registry:
-    """Return so many yes or no questions at epsilon 1, asked until the last day."""
+    """Return a given number of yes or no questions at epsilon 1, asked until the last day."""
     tables = (f'[metric.m{index}]\nkind = "boolean"\nexpires = {LAST_DAY}\n{more}' for index in range(number))
     return ask("\n".join(tables), budget)
 
 
 PACE = booleans(3, 'strategy = "pace"\nlifetime = 60')
-"""Twenty times three answers."""
+"""Enough for twenty times three answers."""
 
 STRATEGIES = {
     "split": booleans(3, "per_window = 2\nper_month = 20\nlifetime = 70"),
@@ -102,7 +104,7 @@ def test_a_paced_device_spends_at_least_95_percent_and_takes_part_until_the_end(
 
 
 def test_a_paced_device_that_was_off_makes_up_for_it() -> None:
-    """A device that is off every other stratum still spends as much as one that is always on."""
+    """A device that is off in every other stratum still spends as much as one that is always on."""
     once = sum(metric.charge_nanos for metric in PACE.metrics.values())
     charges = live(PACE, 1, DAYS, is_on=lambda day: day // 18 % 2 == 1)
     assert 100 * spent(charges) >= 95 * (PACE.budget.lifetime_nanos - once)
@@ -115,7 +117,7 @@ def test_where_the_lifetime_is_more_than_enough_every_window_is_taken() -> None:
 
 
 def test_the_window_of_a_stratum_is_drawn_uniformly() -> None:
-    """A life of four days of which one may be spent: each is drawn alike."""
+    """A life of four days, one of which may be spent: each is equally likely."""
     registry = ask('[metric.m]\nkind = "boolean"\nexpires = 2026-01-04', 'strategy = "pace"\nlifetime = 1')
     decided = decision(0.25, 0.4)
     chosen = [live(registry, seed, 4) for seed in range(decided.draws)]
@@ -125,7 +127,9 @@ def test_the_window_of_a_stratum_is_drawn_uniformly() -> None:
 
 
 def test_a_fraction_of_a_window_is_rounded_at_random() -> None:
-    """Three days of which two may be spent: the first stratum has one day or two, so that no day is always taken."""
+    """Three days, two of which may be spent: the first stratum has one day or two, so no day is
+    always taken.
+    """
     registry = ask('[metric.m]\nkind = "boolean"\nexpires = 2026-01-03', 'strategy = "pace"\nlifetime = 2')
     for wrong in (0.5, 1 - 1e-6):
         decided = decision(0.75, wrong)
@@ -152,7 +156,9 @@ def by_turns(metrics: list[Metric], count: int, window: Window, secret: bytes) -
 
 
 def draws_uniformly(sampled: Sampled) -> bool:
-    """Whether each pair of four is drawn alike: on many devices on one day, and on many days of one device."""
+    """Whether each pair of four is equally likely: over many devices on one day, and over many days
+    of one device.
+    """
     decided = decision(1 / 6, 1 / 6 + 0.05)
     day = Window(WindowKind.DAY, date(2026, 11, 20))
     days = [Window.of(WindowKind.DAY, day.starts_at + 86_400 * number) for number in range(decided.draws)]

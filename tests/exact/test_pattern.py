@@ -1,7 +1,9 @@
-"""What ``protects = "pattern"`` keeps within the ceilings, and what it does not: all pairs of short histories, exactly.
+"""What ``protects = "pattern"`` keeps within the ceilings, and what it does not: all pairs of short
+histories, exactly.
 
-Two histories have one pattern if their answers are equal in the same windows. Such histories are kept within what is
-charged. No others are: that they change at the same times is not enough, but for answers of two values.
+Two histories have one pattern if their answers are equal in the same windows. Such histories are
+kept within what is charged. Other histories are not: changing at the same times is not enough,
+except for answers of two values.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ CASES = [
 """Values, windows, and how many different answers are paid for."""
 
 REPEATED = 6
-"""How often two short histories are lived through until what is not kept is above every ceiling of these tests."""
+"""How often two short histories are repeated: then what is not protected exceeds every ceiling of
+these tests.
+"""
 
 
 def pattern_metric(values: int, max_values: int, epsilon: str = "0.9", permanent: str = "1") -> Metric:
@@ -65,7 +69,9 @@ def most_of(channel: Permanent, max_values: int) -> Fraction:
 
 
 def steady_ratio(channel: Permanent, pair: tuple[History, History], max_values: int) -> Fraction:
-    """Return the largest ratio, in either direction, of reports that are the same wherever both places are."""
+    """Return the largest ratio, in either direction, of reports that are the same wherever both
+    places are.
+    """
     windows = list(zip(*(places(history, max_values) for history in pair), strict=True))
     groups = list(dict.fromkeys(windows))
     ratios = []
@@ -77,7 +83,7 @@ def steady_ratio(channel: Permanent, pair: tuple[History, History], max_values: 
 
 
 def log_of(ratio: Fraction) -> float:
-    """Return ln(ratio), whose bounds by their series are the same float."""
+    """Return ln(ratio); both of its series bounds are the same float."""
     low, high = map(float, ln_bounds(ratio))
     assert low == high
     return low
@@ -91,7 +97,9 @@ def test_the_closed_form_is_the_law_of_the_permanent_answers_of_the_sdk(values: 
 
 
 def test_the_closed_form_is_the_law_of_what_the_ledger_lets_through() -> None:
-    """Of three different answers where two are paid for, so that the second one answers for the third."""
+    """Three different answers where two are paid for, so that the second one stands for the
+    third.
+    """
     registry = asking(3, epsilon="0.9", permanent="1", more=PATTERN.format(2))
     law = exact_law(partial(reports_through_the_ledger, registry, (A, B, C)))
     assert law == laws(3, 3, 2)[A, B, C] != laws(3, 3, 3)[A, B, C]
@@ -112,16 +120,18 @@ def test_all_pairs_of_histories_of_one_pattern_are_kept_within_what_is_charged(
 
 @pytest.mark.parametrize(("values", "windows", "max_values"), CASES)
 def test_no_pair_of_other_histories_is_kept_within_any_ceiling(values: int, windows: int, max_values: int) -> None:
-    """The converse: whatever differs in which of the paid answers speaks when is told, if it goes on for long.
+    """The converse: histories that use the paid answers in other windows are told apart in the long
+    run.
 
-    Beyond ``max_values`` different answers, patterns that differ only in which of the others are equal are kept, too.
+    Beyond ``max_values`` different answers, patterns that differ only in which other answers are
+    equal are kept, too.
     """
     channel = channel_of(pattern_metric(values, max_values))
     distinguished = {
         (pattern, other_pattern): (history * REPEATED, another * REPEATED)
         for history, another in combinations_with_replacement(laws(values, windows, max_values), 2)
         if (pattern := places(history, max_values)) != (other_pattern := places(another, max_values))
-    }  # which values they are makes no difference to when they are equal: one pair for each pair of places
+    }  # which values they are does not affect when they are equal: one pair for each pair of places
     assert bool(distinguished) == (max_values > 1)
     for pair in distinguished.values():
         assert steady_ratio(channel, pair, max_values) > most_of(channel, max_values)
@@ -129,7 +139,7 @@ def test_no_pair_of_other_histories_is_kept_within_any_ceiling(values: int, wind
 
 @pytest.mark.parametrize("values", [2, 3])
 def test_where_one_answer_is_paid_for_any_two_histories_are_kept(values: int) -> None:
-    """The first answer speaks for all."""
+    """The first answer stands for all."""
     channel = channel_of(pattern_metric(values, 1))
     law_of = laws(values, 4, 1)
     assert all(worst_ratio(*pair) <= most_of(channel, 1) for pair in product(law_of.values(), repeat=2))
@@ -142,7 +152,9 @@ def test_of_two_values_histories_that_change_at_the_same_times_have_one_pattern(
 
 
 def worst_of_cycles(days: int) -> tuple[Fraction, Fraction]:
-    """Return the largest ratio of a, b, c, b, … to a, b, a, b, …, and what three permanent answers are charged."""
+    """Return the largest ratio of a, b, c, b, … to a, b, a, b, …, and what three permanent answers
+    are charged.
+    """
     metric = pattern_metric(3, 3)
     assert metric.reserve_nanos == 3 * NANOS
     histories = [[cycle[day % 4] for day in range(days)] for cycle in ((A, B, C, B), (A, B, A, B))]
@@ -156,10 +168,11 @@ def worst_of_cycles(days: int) -> tuple[Fraction, Fraction]:
 
 
 def sorted_reports(channel: Permanent, *histories: Sequence[int]) -> list[list[int]]:
-    """Return reports for every way of how often each symbol stands where a and c, or a alone, were answered.
+    """Return reports for every count of each symbol where a and c, or a alone, were answered.
 
-    Their order and what is reported of b make no difference to the ratio. Up to 40 days these are all ways; of more
-    days there are too many, and one symbol stands for each of the two.
+    Their order, and what is reported of b, do not affect the ratio. Up to 40 days these are all
+    possible counts. Beyond that there are too many, and one symbol stands for each of the two
+    answers.
     """
     together = [day for day, values in enumerate(zip(*histories, strict=True)) if values == (A, A)]
     apart = [day for day, values in enumerate(zip(*histories, strict=True)) if values == (C, A)]
@@ -181,16 +194,19 @@ def sorted_reports(channel: Permanent, *histories: Sequence[int]) -> list[list[i
 def test_histories_that_change_at_the_same_times_are_told_apart_far_beyond_the_ceiling(
     days: int, log_ratio: str
 ) -> None:
-    """a, b, c, b, … and a, b, a, b, …: 21 to 1 was promised of them; the ceiling is 3.0."""
+    """a, b, c, b, … and a, b, a, b, …: a ratio of 21 to 1 was promised for them; the ceiling is
+    3.0.
+    """
     worst, promised = worst_of_cycles(days)
     assert log_of(promised) <= 3.0
     assert f"{log_of(worst):.1f}" == log_ratio
     channel = channel_of(pattern_metric(3, 3))
-    assert worst <= channel.worst_ratio ** len(range(2, days, 4))  # what holds of any two histories: report by report
+    # the bound for any two histories: report by report
+    assert worst <= channel.worst_ratio ** len(range(2, days, 4))
 
 
 def test_the_places_of_reports_make_no_difference_where_they_are_left_out() -> None:
-    """Why `sorted_reports` are enough: all reports of six days give no larger ratio."""
+    """Why `sorted_reports` is enough: all reports of six days give no larger ratio."""
     channel = channel_of(pattern_metric(3, 3))
     first, second = (A, B, C, B, A, B), (A, B, A, B, A, B)
     every = product(range(3), repeat=6)
@@ -250,7 +266,9 @@ METRICS = parsed(
 
 
 def test_of_every_kind_but_numbers_and_means_each_answer_has_an_input_of_its_own() -> None:
-    """Then histories of answers have one pattern exactly if their inputs do; else a coin has its part in that."""
+    """Then histories of answers have one pattern exactly if their inputs do; otherwise a coin
+    matters, too.
+    """
     assert [name for name, metric in METRICS.items() if not metric.keeps_patterns] == ["taps", "size", "alone"]
     for metric in METRICS.values():
         if metric.keeps_patterns:
@@ -259,7 +277,7 @@ def test_of_every_kind_but_numbers_and_means_each_answer_has_an_input_of_its_own
 
 
 class CertainCoins(ScriptedCoins):
-    """Coins that may be tossed only where they can fall one way."""
+    """Coins that fail if more than one outcome is possible."""
 
     def bernoulli(self, numerator: int) -> bool:
         assert numerator in (0, 2**64)
@@ -272,7 +290,7 @@ def speed(max_values: int = 2) -> Metric:
 
 
 GRID = [Fraction(place, OFFSETS) for place in (0, 8, 9, OFFSETS)]
-"""Both ends, and two numbers that are nearly the same."""
+"""Both ends, and two numbers that are nearly equal."""
 
 
 def test_the_closed_form_of_numbers_is_the_law_of_the_sdk() -> None:
@@ -290,7 +308,9 @@ def test_a_number_that_never_changes_is_kept_within_one_permanent_epsilon() -> N
 
 
 def test_numbers_of_one_pattern_are_told_apart_far_beyond_the_ceiling() -> None:
-    """0.5, 0.5000001, … and 0, 1, …: the first are nearly always rounded to one end, the others never are."""
+    """0.5, 0.5000001, … and 0, 1, …: the first are nearly always rounded to one end, the others
+    never.
+    """
     metric, days = speed(), 40
     channel = channel_of(metric)
     near = (Fraction(1, 2), Fraction(1, 2) + Fraction(1, 10**7))

@@ -1,4 +1,6 @@
-"""Made-up reports: how far they move an estimate, by enumeration, and how often an honest tally is accused."""
+"""Made-up reports: how far they move an estimate, by enumeration, and how often an honest tally is
+accused.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +115,7 @@ def test_an_honest_tally_is_rejected_no_more_often_than_is_said_whatever_the_tru
         law = matrix(channel) @ np.array([share, (1 - share) / 2, (1 - share) / 2])
         chances = ways * np.prod(law ** np.array(tallies), axis=1)
         for level in (0.05, 0.2):
-            # a p-value of so many draws strays by its own standard error; five of them are beyond doubt
+            # a p-value from draws strays by its own standard error; five of them are beyond doubt
             strayed = level + 5 * (level * (1 - level) / DRAWN_AT_MOST) ** 0.5
             assert float(chances[p_values <= level].sum()) <= strayed
 
@@ -128,7 +130,7 @@ def test_honest_tallies_of_answers_that_nobody_gives_are_accused_no_more_often_t
 
 @pytest.mark.parametrize("name", FEW_POINTS)
 def test_honest_tallies_of_numbers_are_accused_hardly_more_often_than_is_said(name: str) -> None:
-    """Of two answers, where shares are 0: there the test is least exact."""
+    """Two answers, where shares are 0: the test is least exact there."""
     channel, rounds = FEW_POINTS[name], 64
     law = (matrix(channel)[:, 3] + matrix(channel)[:, 26]) / 2
     drawn = np.random.default_rng(34).multinomial(2000, law / law.sum(), size=rounds)
@@ -136,7 +138,8 @@ def test_honest_tallies_of_numbers_are_accused_hardly_more_often_than_is_said(na
     for level, measured in ((0.05, 0.09), (0.5, 0.7)):
         strays = 2 * (rounds * measured * (1 - measured)) ** 0.5
         assert np.count_nonzero(p_values <= level) <= rounds * measured + strays
-    assert np.count_nonzero(p_values <= 0.5) >= rounds * 0.5 - rounds**0.5  # 0.5: two standard errors of a half
+    # 0.5: two standard errors of a half
+    assert np.count_nonzero(p_values <= 0.5) >= rounds * 0.5 - rounds**0.5
 
 
 @pytest.mark.parametrize("name", FEW_POINTS)
@@ -147,7 +150,8 @@ def test_many_tallies_of_a_grid_are_as_far_from_its_range_as_one_by_one(name: st
     laws = [likeliest_law(channel, counts) for counts in tallies]
     distances = np.array([distance(counts, 400 * likeliest) for counts, likeliest in zip(tallies, laws, strict=True)])
     middle = float(np.median(distances))
-    is_clear = np.abs(distances - middle) > 2 * SLACK * channel.inputs  # what is nearer cannot be told apart
+    # closer distances cannot be told apart
+    is_clear = np.abs(distances - middle) > 2 * SLACK * channel.inputs
     assert is_clear.sum() > len(tallies) / 2
     far = as_far(grid_law(channel), channel.inputs, tallies, middle)
     assert (far == (distances > middle))[is_clear].all()

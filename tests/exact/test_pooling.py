@@ -1,4 +1,4 @@
-"""Windows together: the error is never below the truth, whatever of it the windows have in common."""
+"""Windows together: the claimed error is never too small, whatever the windows have in common."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def same_people(metric: Metric, generator: np.random.Generator) -> list[MetricEs
 
 @pytest.mark.parametrize("name", METRICS)
 def test_the_error_is_that_of_the_same_people_answering_again(name: str) -> None:
-    """The squared error of so many rounds has a relative standard deviation of sqrt(2 / rounds); six of them decide."""
+    """The squared error of ROUNDS rounds has a relative standard deviation of sqrt(2 / rounds); six
+    of them decide.
+    """
     generator = np.random.default_rng(7)
     estimates = [pool(METRICS[name], same_people(METRICS[name], generator)).estimates[0] for _ in range(ROUNDS)]
     truth = 1 / METRICS[name].channel.inputs
@@ -137,7 +139,9 @@ def test_one_window_and_windows_without_reports_are_not_pooled() -> None:
 
 
 def test_the_error_is_not_too_small_where_noise_is_large() -> None:
-    """The part that lasts is not taken at each window's noisy share: six deviations of the mean square decide."""
+    """The lasting part is not taken at each window's noisy share: six deviations of the mean square
+    decide.
+    """
     metric, generator = metric_of(BOOLEAN | {"epsilon": 0.2}), np.random.default_rng(9)
     rounds, people, windows = 200, 300, 60
     squares, claimed = [], []

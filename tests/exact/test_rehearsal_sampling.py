@@ -1,4 +1,6 @@
-"""A rehearsal's tallies have the law of devices that report one by one: by enumeration, for every mechanism."""
+"""A rehearsal's tallies have the law of devices that report individually: by enumeration, for every
+mechanism.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ THREE_VALUES = channel_for(Category(("a", "b", "c")), EPSILON_1, "k-ary-randomiz
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A channel of no structure."""
+    """A channel without structure."""
 
     name = "table"
     inputs = 2
@@ -84,7 +86,7 @@ LARGER: dict[str, Channel] = {
 
 
 def law_of_devices(channel: Channel, inputs: list[int]) -> Law:
-    """Return the law of the tally of devices that report one by one."""
+    """Return the law of the tally of devices that report individually."""
     law: Law = {(0,) * channel.symbols: Fraction(1)}
     for given in (given for given, devices in enumerate(inputs) for _ in range(devices)):
         after: Law = defaultdict(Fraction)
@@ -97,11 +99,12 @@ def law_of_devices(channel: Channel, inputs: list[int]) -> Law:
 
 
 def check_sampler(sampler: Sampler, channel: Channel, inputs: list[int]) -> None:
-    """The law of the sampled tally is that of devices that report one by one."""
+    """The law of the sampled tally is that of devices that report individually."""
     counts = np.array(inputs, dtype=np.int64)
     sampled = exact_law_of_counts(lambda generator: sampler(counts, generator))
     expected = law_of_devices(channel, inputs)
-    # each of a path's factors is a float with a few roundings, and numpy's last probability has those of all others
+    # each factor of a path is a float with a few roundings, and numpy's last probability has those
+    # of all others
     tolerance = 8 * channel.symbols * sum(inputs) * sys.float_info.epsilon
     assert sampled.keys() == expected.keys()
     for tally, weight in expected.items():
@@ -161,7 +164,9 @@ def test_the_mutants_differ_from_a_right_sampler_only_by_their_mistake() -> None
 
 
 def check_blocks(blocks: Blocks, channel: Channel) -> None:
-    """Every symbol of an input's block has one probability, every other one a smaller one; the same for all inputs."""
+    """All symbols of an input's block have one probability, all others a smaller one; both are the
+    same for all inputs.
+    """
     pairs = set()
     for given in range(channel.inputs):
         block = blocks.symbol_of(np.array([given]), np.arange(blocks.size)).tolist()

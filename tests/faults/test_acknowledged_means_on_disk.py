@@ -1,6 +1,7 @@
-"""No acknowledgement leaves the store before the write that it speaks of is on disk, nor before it is on its replica's.
+"""No acknowledgement leaves the store before its write is on disk, there and at the replica.
 
-kill -9 cannot show a missing fsync, for the page cache survives it: so the servers' system calls are traced.
+kill -9 cannot show a missing fsync, for the page cache survives it. So the servers' system calls
+are traced.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ COPIES_REPORTED = ANSWERED + r"\"\*2\\r\\n:1\\r\\n:1\\r\\n"
 
 @pytest.fixture(scope="session")
 def strace() -> str:
-    """The tracer; installed where it is missing and can be."""
+    """The tracer, which is installed if it is missing and can be installed."""
     if shutil.which("strace") is None:
         assert os.geteuid() == 0, "this test needs the Debian package strace: install it"
         for step in (("update", "-q"), ("install", "-y", "-q", "strace")):
@@ -55,7 +56,9 @@ def server_on(data_dir: Path) -> int:
 
 @contextlib.contextmanager
 def traced(strace: str, server: int, trace: Path) -> Iterator[None]:
-    """Write a server's system calls to a file while the context is entered: when each began and how long it took."""
+    """While the context is entered, write a server's system calls to a file: the beginning and the
+    duration of each.
+    """
     tracer = subprocess.Popen(
         [strace, "-f", "-ttt", "-T", "-o", str(trace), "-s", "64", "-y", "-p", str(server), "-e", f"trace={TRACED}"],
         stderr=subprocess.DEVNULL,
@@ -84,7 +87,9 @@ def test_every_acknowledgement_follows_the_fdatasync_of_its_write(tmp_path: Path
 
 
 def answers_on_disk(trace: str) -> int:
-    """Assert that between commands read and their answer the log was written and synced, and count the answers."""
+    """Assert that the log was written and synced between each command and its answer; return the
+    number of answers.
+    """
     state, answers = "idle", 0
     for call in trace.splitlines():
         if re.search(COMMAND_READ, call):
@@ -132,7 +137,9 @@ def test_every_acknowledgement_of_a_replicated_store_follows_the_fdatasync_of_th
 
 
 def copies_on_disk(master: str, replica: str) -> int:
-    """Assert that before word of a copy the replica's log was written and synced since the command, and count these."""
+    """Assert that the replica's log was written and synced between each command and the report of
+    its copy; count them.
+    """
     calls = [(began_at(call), call) for call in master.splitlines()]
     calls += [
         (ended_at(call) if "sync(" in call else began_at(call), f"replica {call}") for call in replica.splitlines()

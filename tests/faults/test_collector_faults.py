@@ -1,4 +1,4 @@
-"""What an acknowledgement means when parts are killed under load: the oracle is that of `Load`."""
+"""What an acknowledgement means when parts are killed under load: `Load` is the oracle."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_a_full_disk_gets_503_and_what_was_acknowledged_is_there_when_it_has_roo
 
 @pytest.fixture
 def short_folder() -> Iterator[Path]:
-    """A folder whose path leaves room for a socket's, as that of a test may not."""
+    """A folder whose path is short enough for a socket's; that of a test may be too long."""
     with tempfile.TemporaryDirectory() as name:
         yield Path(name)
 

@@ -1,7 +1,8 @@
-"""Thousands of mutated uploads on a real store: an answer for each, and not a count too many or too few.
+"""Thousands of mutated uploads on a real store: each is answered, and the counts are exact.
 
-The oracle counts by itself, from the bytes sent and the answers got: what was accepted is sound, and the tallies are
-exactly what was accepted. Twenty rounds of it (`make faults`) are a hundred thousand uploads.
+The oracle counts independently, from the bytes that were sent and the answers: what was accepted is
+valid, and the tallies are exactly what was accepted. Twenty rounds (`make faults`) are a hundred
+thousand uploads.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ from tests.support.services.mutations import CLOSED, mutated, sound_upload
 
 UPLOADS_A_ROUND = 5000
 TRACED = 1000
-"""How many more are watched for what they leave in memory; the oracle, which remembers, does not see them."""
+"""How many further uploads are watched for the memory that they take; the oracle, which remembers,
+does not see them.
+"""
 
 IN_A_BATCH = 10
 
@@ -57,12 +60,12 @@ class Oracle:
         self._counted: dict[tuple[str, int], tuple[int, list[int]]] = {}
 
     def note(self, body: bytes, answer: dict[str, Any]) -> None:
-        """Take an upload that got a verdict."""
+        """Take an upload that was answered with a verdict."""
         document = json.loads(body, object_pairs_hook=members_once)
         reports = document["reports"]
         refused = [refusal["index"] for refusal in answer["refused"]]
         said = answer["accepted"], refused
-        # It is known by its id, under the latest end of a window that was counted.
+        # An upload is known by its id, under the latest end of a window that was counted.
         ends = {Window.parse(each["window"]).ends_at for each in reports}
         known = next(
             (place for end in sorted(ends, reverse=True) if (place := (document["upload"], end)) in self._counted), None
@@ -87,7 +90,7 @@ def members_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def require_sound(report: dict[str, Any]) -> None:
-    """Fail if a report that was accepted should have been refused."""
+    """Fail if an accepted report should have been refused."""
     metric = REGISTRY.metric(report["metric"])
     assert set(report) == {"metric", "edition", "window", "symbol"}
     assert report["edition"] == metric.edition
@@ -98,7 +101,7 @@ def require_sound(report: dict[str, Any]) -> None:
 
 
 class Sender:
-    """Sends mutated uploads, alone and in batches, and looks at each answer."""
+    """Sends mutated uploads, alone and in batches, and checks each answer."""
 
     def __init__(self, client: FlaskClient, seeded: Random, note: Callable[[bytes, dict[str, Any]], None]) -> None:
         self.statuses: Counter[int] = Counter()
@@ -108,7 +111,7 @@ class Sender:
         self._note = note
 
     def send(self, uploads: int) -> int:
-        """Send so many uploads and return their bytes."""
+        """Send this many uploads and return the number of their bytes."""
         sent = 0
         while uploads > 0:
             size = IN_A_BATCH if self._seeded.randrange(20) == 0 else 1
@@ -150,7 +153,9 @@ class Sender:
 
 
 def kept_bytes() -> int:
-    """Return the memory that was taken and not given back, but for that of this test and of two bounded caches."""
+    """Return the memory that was allocated and not freed, except that of this test and of two
+    bounded caches.
+    """
     report._check_known_names.cache_clear()
     window._parse.cache_clear()
     gc.collect()

@@ -1,4 +1,4 @@
-"""Collectors behind the real nginx that end and are replaced under load: the oracle is that of `Load`."""
+"""Collectors behind the real nginx that end and are replaced under load: `Load` is the oracle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A job that is killed while it writes leaves whole windows only, and the next run finishes what is missing."""
+"""A job that is killed while it writes leaves whole windows only, and the next run finishes what is
+missing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Collectors that end and are replaced under load, and stores that are new, or not the ones that they were."""
+"""Collectors that end and are replaced under load, and stores that are new, or are not the expected
+ones.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ REFUSAL = "maintenance is suspended: the store is not the one that this collecto
 
 
 class Either:
-    """Sends each upload to one of several collectors in turn, and to another when it comes again."""
+    """Sends each upload to one of several collectors in turn, and each retry to another."""
 
     def __init__(self, *urls: str) -> None:
         self._turns = itertools.cycle(urls)

@@ -19,16 +19,18 @@ DONE: Final = "done"
 
 
 def main(data_dir: str, registry_file: str, collector: str) -> None:
-    """Record every question, and send meanwhile and at the end."""
+    """Record every question; send meanwhile and at the end."""
     registry = Registry.load(registry_file)
     with Telemetry(registry, collector=collector, data_dir=Path(data_dir), consent=True) as device:
-        device._processes.current.uploader._uniform = lambda low, _: low  # neither jitter nor back-off
+        # neither jitter nor back-off
+        device._processes.current.uploader._uniform = lambda low, _: low
         sys.stdout.write(f"{BEGUN}\n")
         sys.stdout.flush()
         for name in registry.metrics:
             while device.record(name, value=True) is Recorded.BUSY:
                 pass
-            device.flush(timeout_s=0)  # the thread that uploads sends now, while this one records on
+            # the upload thread sends now, while this one continues to record
+            device.flush(timeout_s=0)
         if device.flush(timeout_s=60):
             sys.stdout.write(DONE)
 

@@ -1,7 +1,8 @@
-"""How often groups that are alike are said to differ: ``python -m tests.support.estimates.group_differences``.
+"""How often groups that are alike are said to differ: ``python -m
+tests.support.estimates.group_differences``.
 
-Reports of several pairs of questions are drawn from populations in which the first answer has nothing to do with the
-second one, so that every difference between groups is chance.
+Reports of several pairs of questions are drawn from populations in which the first answer has
+nothing to do with the second one, so that every difference between groups is chance.
 """
 
 from __future__ import annotations
@@ -27,17 +28,19 @@ LEVEL: Final = 0.05
 DRAWS: Final = 2000
 
 SHAPES: Final = ((2, 2), (3, 2), (2, 4), (4, 3))
-"""How many groups and answers the pairs of questions of a report have."""
+"""The numbers of groups and answers of a report's pairs of questions."""
 
 CASES: Final = (("3", 200), ("3", 10_000), ("1", 10_000), ("1", 100_000))
-"""Epsilon and reports of each question."""
+"""Epsilon, and the number of reports of each question."""
 
 Law = tuple[Floats, Floats]
-"""The shares of groups, and of answers within each of them: a row a group, or one row for all."""
+"""The shares of groups, and of answers within each group: one row for each group, or one row for
+all.
+"""
 
 
 def registry_of(epsilon: str, shapes: tuple[tuple[int, int], ...] = SHAPES) -> Registry:
-    """Return pairs of questions, each of so many groups and answers."""
+    """Return pairs of questions with the given numbers of groups and answers."""
     questions: dict[str, dict[str, Field]] = {}
     for number, sizes in enumerate(shapes):
         parts = [f"part_{number}_{part}" for part in range(2)]
@@ -50,26 +53,30 @@ def registry_of(epsilon: str, shapes: tuple[tuple[int, int], ...] = SHAPES) -> R
 
 
 def nothing(groups: int, answers: int) -> Law:
-    """Return a population whose groups answer alike; they are not of one size, nor are answers equally common."""
+    """Return a population whose groups answer alike; the groups differ in size, and the answers in
+    frequency.
+    """
     of_groups, within = (uneven(size) ** (1 / 3) for size in (groups, answers))
     return of_groups / of_groups.sum(), within / within.sum()
 
 
 def estimates(registry: Registry, reports: int, generator: np.random.Generator) -> Iterator[MetricEstimate]:
-    """Yield what a tally of each pair of questions tells where no groups differ."""
+    """Yield the estimate from a tally of each pair of questions, where no groups differ."""
     for metric in registry.metrics.values():
         if metric.kind == "cross":
             yield drawn(registry, metric.name, reports, np.outer(*nothing(*sizes(registry, metric.name))), generator)
 
 
 def sizes(registry: Registry, name: str) -> tuple[int, int]:
-    """Return of how many groups and answers a pair of questions is."""
+    """Return the numbers of groups and answers of a pair of questions."""
     domain = registry.metric(name).domain
     return domain.first.size, domain.second.size  # type: ignore[union-attr] # it is a cross
 
 
 def drawn(registry: Registry, name: str, reports: int, truth: Floats, generator: np.random.Generator) -> MetricEstimate:
-    """Return what a tally tells that is drawn from a population; only what follows from two questions together."""
+    """Return the estimate from a tally that is drawn from a population; only what follows from two
+    questions together.
+    """
     metric = registry.metric(name)
     inverse = inverse_of(metric.channel)
     law = inverse.symbol_law(truth.ravel())
@@ -80,7 +87,9 @@ def drawn(registry: Registry, name: str, reports: int, truth: Floats, generator:
 
 
 def false_alarms(epsilon: str, reports: int, draws: int = DRAWS, seed: int = 6) -> tuple[int, int]:
-    """Return in how many reports groups that are alike are said to differ; with p-values corrected, and without."""
+    """Return the number of reports with a false alarm: by corrected p-values, and by uncorrected
+    ones.
+    """
     registry, generator = registry_of(epsilon), np.random.default_rng(seed)
     corrected, alone = 0, 0
     for _ in range(draws):

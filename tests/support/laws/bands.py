@@ -1,4 +1,6 @@
-"""Channels on a grid for tests: small ones whose every draw can be replayed, and where the draws of any one change."""
+"""Channels on a grid for tests: small ones whose every draw can be replayed, and the draws at which
+any channel changes.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ GridChannel = Piecewise | Hybrid | SquareWave
 KINDS: tuple[type[GridChannel], ...] = (Piecewise, Hybrid, SquareWave)
 
 REPLAYED = 2**14
-"""A total whose draws are replayed one by one; weights this coarse still use 0.999 of e**epsilon."""
+"""A total whose draws are replayed individually; weights this coarse still reach 0.999 of
+e**epsilon.
+"""
 
 
 def request(epsilon: str) -> RequestedEpsilon:
@@ -28,7 +32,9 @@ def request(epsilon: str) -> RequestedEpsilon:
 
 
 def ends_of_draws(channel: GridChannel, value: int) -> list[int]:
-    """Return where the outcome of the one draw can change: after each weight, in the order of the definition."""
+    """Return where the outcome of the one draw can change: after each weight, in the order of the
+    definition.
+    """
     band = channel.band if isinstance(channel, Hybrid) else channel
     weights = [band.heavy] * band.width + [band.light] * (band.inputs - 1)
     if isinstance(channel, Hybrid):
@@ -78,7 +84,7 @@ BAND_MUTANTS: dict[str, Way] = {
 
 
 def expected_answer(channel: GridChannel, answers: list[Fraction], value: int) -> Fraction:
-    """Return the mean of what symbols speak for, given an input."""
+    """Return the mean score of the symbols, given an input."""
     weights = [channel.weight(symbol, value) for symbol in range(channel.symbols)]
     total = sum((weight * answer for weight, answer in zip(weights, answers, strict=True)), Fraction(0))
     return total / channel.total

@@ -1,4 +1,6 @@
-"""What must hold of a mechanism with a delta: the right one and the mutants go through the same code."""
+"""What must hold of a mechanism with a delta: the right one and the mutants go through the same
+code.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,10 @@ from tests.support.laws.law_checks import (
 
 @dataclass(frozen=True)
 class ApproximateSubject(Subject):
-    """A mechanism under test whose epsilon holds but for a delta.
+    """A mechanism under test whose epsilon holds up to a delta.
 
     Attributes:
-        delta: the requested one.
+        delta: the requested delta.
 
     """
 
@@ -31,11 +33,12 @@ class ApproximateSubject(Subject):
 
 
 def hockey_stick(rows: Sequence[Sequence[int]], total: int, odds: Fraction) -> Fraction:
-    """Return the least delta of a table: the most, over all ordered pairs of rows, of sum max(0, P - odds P').
+    """Return the least delta of a table: the maximum, over all ordered pairs of rows, of sum max(0,
+    P - odds P').
 
     Args:
-        rows: a row an input, in it ``total`` times the probability of each symbol.
-        total: what every row adds up to.
+        rows: one row for each input: ``total`` times the probability of each symbol.
+        total: the sum of every row.
         odds: e**epsilon.
 
     """

@@ -1,4 +1,6 @@
-"""What must hold of every mechanism, as functions: the right mechanisms and the mutants go through the same code."""
+"""What must hold of every mechanism, as functions: the right mechanisms and the mutants go through
+the same code.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from tests.support.laws.series import ln_bounds
 from tests.support.mutants.rounding import Rounding
 
 LEAST_USE_OF_EPSILON = Fraction(999, 1000)
-"""TESTING 1: of e**epsilon; below it noise is wasted."""
+"""The least part of e**epsilon that a mechanism must use: using less wastes accuracy."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,9 @@ _walked: dict[tuple[Channel, int], tuple[tuple[Path[int], ...], dict[int, Fracti
 
 
 def walk(channel: Channel, value: int) -> tuple[tuple[Path[int], ...], dict[int, Fraction]]:
-    """Return every path of a channel's perturbation of an input, and the law; channels are frozen: walked once."""
+    """Return every path of a channel's perturbation of an input, and the law. Channels are frozen,
+    so each is walked once.
+    """
     key = (channel, value)
     if key not in _walked:
         paths = tuple(exact_paths(partial(channel.perturb, value)))
@@ -74,7 +78,9 @@ def worst_ratio_equals_enumeration(subject: Subject) -> None:
 
 
 def declared_epsilon_covers_the_exact_epsilon(subject: Subject) -> None:
-    """The charge is the exact epsilon rounded up to a billionth, and no more than the request rounded up."""
+    """The charge is the exact epsilon rounded up to a billionth, and at most the request rounded
+    up.
+    """
     declared = epsilon_nanos(subject.channel)
     exact_low, exact_high = ln_bounds(subject.channel.worst_ratio)
     assert exact_low * NANOS <= declared < exact_high * NANOS + 1
@@ -104,7 +110,9 @@ RoundingCheck = Callable[[Rounding, int], None]
 
 
 def positions(points: int) -> list[Fraction]:
-    """Return where a rounding on a grid is looked at: its points, halves, and places that 2**64 does not divide."""
+    """Return the positions at which a rounding is checked: points, halves, and places that 2**64
+    does not divide.
+    """
     steps = points - 1
     inside = [Fraction(steps * part, 21) for part in range(22)]
     return [*inside, *(Fraction(point) for point in range(points)), Fraction(1, 2), Fraction(1, 3 * COIN_SCALE)]
@@ -144,7 +152,7 @@ ROUNDING_CHECKS: tuple[RoundingCheck, ...] = (
 
 
 def refuses(check: Callable[[], None]) -> bool:
-    """Whether a check fails, for whatever reason."""
+    """Whether a check fails, for any reason."""
     try:
         check()
     except AssertionError:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from client_sdk.protocol import Channel
 
 Law = dict[Fraction, Fraction]
-"""From the ratio of two probabilities to the probability under the first answer."""
+"""Maps the ratio of two probabilities to the probability under the first answer."""
 
 
 def law_of(channel: Channel, first: int, second: int) -> Law:
@@ -40,7 +40,9 @@ def exact_delta(law: Law, epsilon: float) -> float:
 
 
 def closed_delta(epsilon: float, reports: int, at: float) -> float:
-    """Return the delta of so many randomised responses (Kairouz, Oh & Viswanath 2015, theorem 3.3), at any epsilon."""
+    """Return the delta of a number of randomised responses at any epsilon (Kairouz, Oh & Viswanath
+    2015, theorem 3.3).
+    """
     scale = reports * math.log1p(math.exp(epsilon))
     terms = []
     for lies in range(reports + 1):

@@ -1,4 +1,6 @@
-"""Named wrong samplers of block designs; each declares the right law, and the checks must refuse each of them."""
+"""Named wrong samplers of block designs; each declares the right law, and the checks must refuse
+all of them.
+"""
 
 from __future__ import annotations
 

@@ -373,7 +373,7 @@ def test_forgetting_leaves_nothing_in_any_file_but_what_was_spent(used: Telemetr
     after = all_bytes(tmp_path)
     assert not any(content in after for content in wiped)
     assert rows(tmp_path, "SELECT COUNT(*) FROM charges") == [(40,)]
-    # The day of a charge is its window and the first and last day that it may be, in the row and in
+    # A charge holds its window's day, and the first and last day that it may be, in the row and in
     # the index of days: no other row is left.
     assert after.count(TODAY.encode()) == 6 * 40
     assert (used.history(), used.dropped(), used.budget()) == ([], {}, spent)

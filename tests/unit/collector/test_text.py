@@ -1,4 +1,4 @@
-"""One thing is one, and none or several are many."""
+"""Numbers before a word: 1 takes the singular, 0 and more the plural."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a review broke, and stays mended."""
+"""Faults that a review found, and that must not return."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COUNT: dict[str, Field] = {"purpose": "Why?", "kind": "count", "statistic": "dis
 
 
 def cached_functions() -> dict[str, int]:
-    """Return how much every cache of the vocabulary holds, by the function's name."""
+    """Return the size of every cache of the vocabulary, by the function's name."""
     functions = (function for function in gc.get_objects() if type(function).__name__ == "_lru_cache_wrapper")
     return {
         f"{function.__module__}.{function.__qualname__}": function.cache_info().currsize

@@ -1,4 +1,4 @@
-"""Which machine this is, and what a ledger that was carried to another one does: nothing."""
+"""The identity of this machine; a ledger that was carried to another machine does nothing."""
 
 from __future__ import annotations
 

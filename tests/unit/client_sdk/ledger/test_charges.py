@@ -177,7 +177,7 @@ def test_a_clock_that_names_no_window_is_not_believed(connection: sqlite3.Connec
 
 STEPS = st.floats(min_value=-2.0 * CLOCK_BACK_S, max_value=9.0 * DAY_S)
 REQUESTS = st.tuples(STEPS, st.integers(0, 9), st.integers(0, 4), st.integers(0, 3))
-"""A step of the clock, a cost in billionths and in parts of delta, and the build that asks."""
+"""A step of the clock, a cost in billionths and in units of delta, and the build that asks."""
 
 KINDS = st.sampled_from(list(WindowKind))
 
@@ -189,7 +189,7 @@ def budgets(draw: st.DrawFn) -> Budget:
 
 
 class DiaryOfDays:
-    """The oracle: what was spent on each day; every period is a sum of days."""
+    """The oracle: the expenses of each day; every period is a sum of days."""
 
     def __init__(self) -> None:
         self.spent: dict[date, int] = defaultdict(int)

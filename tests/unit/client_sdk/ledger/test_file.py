@@ -1,4 +1,4 @@
-"""The file: made whole and private, opened only if sound, never replaced."""
+"""The file: created whole and private, opened only if intact, never replaced."""
 
 from __future__ import annotations
 
@@ -308,7 +308,7 @@ def test_where_there_are_no_hard_links_a_ledger_is_made_and_found_again(path: Pa
         with telemetry(path.parent) as device:
             assert device.record("dark_mode", value=True) is expected
     assert [file.name for file in path.parent.iterdir()] == [FILE_NAME]
-    # Such file systems number their files anew: an inode would tell nothing.
+    # Such file systems number their files again after a restart, so an inode proves nothing.
     assert rows(path.parent, "SELECT inode FROM device") == [(None,)]
 
 

@@ -168,7 +168,7 @@ OWN_MOUNTS = ["unshare", "--mount", "--propagation", "private"]
 
 
 def may_mount(folder: Path) -> bool:
-    """Whether this machine lets the tests mount disks that nobody else sees."""
+    """Whether tests may mount disks here that nobody else sees."""
     command = [*OWN_MOUNTS, "mount", "-t", "tmpfs", "tmpfs", str(folder)]
     return subprocess.run(command, check=False, capture_output=True).returncode == 0
 
@@ -181,7 +181,8 @@ def test_on_fresh_disks_and_in_layers_of_images_a_copy_with_the_same_number_spen
         done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
         assert dict(line.split(": ") for line in done.stdout.splitlines()) == ON_DISKS
         return
-    with telemetry(tmp_path / "original") as device:  # as above, with a number that is said to be the same
+    # as above, with a number that is given as the same
+    with telemetry(tmp_path / "original") as device:
         assert device.record("dark_mode", value=True) is Recorded.QUEUED
     shutil.copytree(tmp_path / "original", tmp_path / "copy")
     of, number = origin.of, origin.of(tmp_path / "original" / FILE_NAME).inode

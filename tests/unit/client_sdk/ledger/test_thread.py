@@ -1,4 +1,4 @@
-"""The ledger_thread: a caller waits no longer than it likes, and what it abandoned is not done."""
+"""The ledger thread: a caller waits no longer than its deadline, and abandoned work is not done."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def named(case: Any) -> str:
 
 
 def texts(integers: Mapping[str, int | tuple[int, ...]]) -> dict[str, str | list[str]]:
-    """Return the integers of a channel as they stand in the vectors."""
+    """Return the integers of a channel as the vectors hold them."""
     return {
         name: [str(i) for i in value] if isinstance(value, tuple) else str(value) for name, value in integers.items()
     }

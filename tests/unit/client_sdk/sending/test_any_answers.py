@@ -21,8 +21,9 @@ WINDOWS = ("2026-11-20", "2026-11-21", "2026-W47")
 EDITION = "0123456789ab"
 HOUR_S = 3600.0
 ALL_OVER_S = max(Window.parse(window).ends_at for window in WINDOWS) + GRACE_S + 10 * DAY_S
-"""Forty late attempts, each after the longest pause that can be asked for and the longest back-off,
-take four days."""
+"""Forty late attempts, each after the longest requested pause and the longest back-off, take four
+days.
+"""
 
 
 class Record(NamedTuple):

@@ -45,7 +45,7 @@ def at_once(low: float, _: float) -> float:
 
 
 def in_days(_: float, high: float) -> float:
-    """Return a wait that no test lives to see the end of."""
+    """Return a wait that outlasts every test."""
     return high * 1e6
 
 

@@ -82,5 +82,6 @@ def test_a_disk_without_a_block_left_is_found(tmp_path: Path) -> None:
 
 def test_a_file_of_the_store_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "store.mark").touch()
-    monkeypatch.setattr(os, "access", lambda path, _: path.name != "store.mark")  # as where the user is not root
+    # as where the user is not root
+    monkeypatch.setattr(os, "access", lambda path, _: path.name != "store.mark")
     assert "store.mark cannot be written by this user" in check_data_dir(tmp_path).text

@@ -26,7 +26,7 @@ STILL_OPEN = TallyName("dark_mode", "an edition", "2026-11-19")
 
 
 class Shelf:
-    """Tallies, all closed but STILL_OPEN."""
+    """Tallies, all closed except STILL_OPEN."""
 
     def __init__(self) -> None:
         self.names = {KEPT_TWO_DAYS, ANOTHER_EDITION, KEPT_FOR_GOOD, NOBODY_KNOWS_IT, STILL_OPEN}

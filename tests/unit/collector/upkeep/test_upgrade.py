@@ -159,7 +159,8 @@ def test_an_upgrade_of_ids_that_broke_off_loses_and_doubles_none(store: RedisSto
         kept = {key: client.dump(key) for key in client.keys("{0}:ids:*")}
         for key, dumped in kept.items():
             STEPS[1](store)
-            client.restore(key, EXPIRY * 1000, dumped, absttl=True)  # as if it had not been removed yet
+            # as if it had not been removed yet
+            client.restore(key, EXPIRY * 1000, dumped, absttl=True)
         STEPS[1](store)
         assert sum(map(client.zcard, client.keys("{0}:seen:*"))) == len(sent)
     assert {store.count(judged(each)) for each in sent} == {(Verdict(1), True)}

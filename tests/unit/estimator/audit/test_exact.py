@@ -1,4 +1,4 @@
-"""The command ``audit --exact``: its forms, what it refuses, and every way to use it wrongly."""
+"""The command ``audit --exact``: its forms, its refusals, and every wrong use."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_an_installed_mechanism_that_is_off_by_the_last_digit_is_refused(
 def test_an_installed_mechanism_of_more_than_was_asked_for_is_refused(
     registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It declares what it does, so that only the registry's own words show it."""
+    """The channel declares what it does, so only the registry's own definition shows the fault."""
     right = RandomizedResponse.within
     generous = type("Generous", (), {"odds": Fraction(4)})
     monkeypatch.setattr(RandomizedResponse, "within", lambda _: right(generous))  # type: ignore[arg-type] # has odds
@@ -256,7 +256,9 @@ def test_as_many_laws_are_walked_as_were_foretold(text: str) -> None:
 def test_an_input_that_no_sample_holds_is_refused_among_all_inputs(
     registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A device that tells the truth for one value of many: what a sample does not show, and all inputs do."""
+    """A device that tells the truth for one of many values: a sample misses it, and all inputs show
+    it.
+    """
     monkeypatch.setattr(answers, "MOST_PATHS", 1)
     values = [f"v{place}" for place in range(20)]
     registry.write_text(registry_text(m=CATEGORY | {"values": values, "mechanism": "k-ary-randomized-response"}))

@@ -1,4 +1,6 @@
-"""The audit plays the real SDK: a right one is not accused, and one that leaks anywhere on its way is."""
+"""The audit plays the real SDK: a right one is not accused, and one that leaks anywhere on its way
+is.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ BOOLEAN_ONLY = chosen(KINDS, ("dark_mode",))
 TWO = chosen(Registry.parse(registry_text(dark_mode=BOOLEAN, sound=BOOLEAN)), ())
 
 ENOUGH = 2 * MONTH * 100
-"""Reports of an answer, whose months prove on their second half that an event never happens."""
+"""Reports of an answer; the second half of their months proves that an event never happens."""
 
 
 def horizons_of(outcome: Audit) -> set[str]:
@@ -166,7 +168,7 @@ def test_the_level_is_shared_by_all_bounds() -> None:
 
 
 def test_the_halves_are_not_mixed_up() -> None:
-    """An event that is only in the first half must prove nothing."""
+    """An event that occurs only in the first half must prove nothing."""
     half = 2000
     generator = np.random.default_rng(SEED)
     same = {0: 1, 1: 1}
@@ -252,6 +254,7 @@ def test_an_sdk_whose_permanent_answers_never_lie_is_accused_by_a_month(monkeypa
     metric = metric_of(BOOLEAN | {"permanent_epsilon": 1, "protects": "history"})
     registry = replace(PERMANENT, metrics={"m": metric})
     _, month = scenes(registry, 4000)
-    monkeypatch.setattr(run, "scenes", lambda *_: [replace(month, contests=month.contests[:1])])  # the others take long
+    # the others take long
+    monkeypatch.setattr(run, "scenes", lambda *_: [replace(month, contests=month.contests[:1])])
     outcome = audit(registry, 4000, make_device=seeded(SEED))
     assert horizons_of(outcome) == {f"{MONTH} windows, all differ"}

@@ -1,4 +1,6 @@
-"""A folder a closed window: written once, whole, by one run at a time, whatever interrupts it."""
+"""A folder for each closed window: written once, whole, by one run at a time, whatever interrupts
+it.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +100,8 @@ def test_a_second_run_has_nothing_to_do_and_touches_nothing(out: Path) -> None:
 def test_a_later_run_adds_what_was_closed_since_and_rewrites_no_window(out: Path) -> None:
     _keep(out, FIRST)
     before = contents(out / "2026-11-19")
-    other = MORE.replace(line("dark_mode", "2026-11-19"), line("dark_mode", "2026-11-19", more=9))  # never happens
+    # never happens
+    other = MORE.replace(line("dark_mode", "2026-11-19"), line("dark_mode", "2026-11-19", more=9))
     later = _keep(out, other)
     assert (later.exit_code, later.stdout.count("wrote")) == (NEW, 3)
     assert contents(out / "2026-11-19") == before
@@ -169,7 +172,7 @@ def test_windows_are_chosen(out: Path) -> None:
 
 
 class Cut(BaseException):
-    """Ends a run as a kill does: nothing of the product catches it."""
+    """Ends a run as a kill does: the product does not catch it."""
 
 
 def test_a_run_that_is_cut_off_leaves_no_half_window_and_the_next_one_cleans_up(
@@ -180,7 +183,8 @@ def test_a_run_that_is_cut_off_leaves_no_half_window_and_the_next_one_cleans_up(
         raise Cut
 
     monkeypatch.setattr("estimator.archive.folder.write_through", cut)
-    monkeypatch.setattr("estimator.archive.folder.shutil.rmtree", lambda _: None)  # a kill cleans up nothing
+    # a kill cleans up nothing
+    monkeypatch.setattr("estimator.archive.folder.shutil.rmtree", lambda _: None)
     with pytest.raises(Cut):
         _keep(out, FIRST)
     (left,) = folders(out)

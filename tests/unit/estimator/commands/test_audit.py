@@ -1,4 +1,4 @@
-"""The command ``audit``: its forms, its exit codes, and every way to use it wrongly."""
+"""The command ``audit``: its forms, its exit codes, and every wrong use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command: its three forms, and every way to use it wrongly."""
+"""The command: its three forms, and every wrong use."""
 
 from __future__ import annotations
 

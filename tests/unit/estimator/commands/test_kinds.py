@@ -1,4 +1,6 @@
-"""Each kind of question in every form: the same numbers, with all reports, one and none; and both flags."""
+"""Each kind of question in every form: the same numbers, with all reports, one and none; and both
+flags.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stdout is given, whatever it can show."""
+"""What is written to stdout, whatever its encoding can show."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TABLES = {
     "plan --allocate": ("--population", "1000", "--allocate", "1"),
     "audit": ("--reports", "1000", "--metric", "letters"),
 }
-"""What makes a table beside a report, which is tested by itself."""
+"""The commands that print a table; the report's has its own tests."""
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def printed(registry: Path, charset: str, name: str, *options: str) -> bytes:
 def test_every_table_holds_nothing_but_ascii_where_not_all_signs_can_be_shown(registry: Path, arguments: str) -> None:
     name, options = arguments.partition(" ")[0], TABLES[arguments]
     plain, narrow = (printed(registry, charset, name, *options) for charset in ("utf-8", "latin-1"))
-    table = narrow.partition(b"---")[0]  # a patch is no table: it holds the registry as it is
+    table = narrow.partition(b"---")[0]  # a patch is no table: it repeats the registry
     assert table.isascii()
     assert max(map(len, table.decode().splitlines())) <= 80
     assert len(table.splitlines()) == len(plain.partition(b"---")[0].splitlines())

@@ -1,4 +1,7 @@
-"""A report that is drawn anew: preliminary figures marked so, a collector that is down waited for, an end by Ctrl-C."""
+"""A report that is drawn again and again.
+
+Preliminary figures are marked, a collector that is down is waited for, and Ctrl-C ends it.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ class Enough(Exception):  # noqa: N818 it is no error
 
 
 def pictures(looks: list[Callable[[], str]]) -> list[str]:
-    """Return what is shown of some looks, a minute apart."""
+    """Return what is shown for a number of looks, a minute apart."""
     shown: list[str] = []
     waits: list[float] = []
     left = iter(looks)

@@ -1,4 +1,4 @@
-"""Every form of a report: its schema, and the way back to what it was made from."""
+"""Every form of a report: its schema, and reading it back."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ SLOW_FOR = {
     "fakes": (b'"dark_mode"', b'"mood"'),
     "clusters": (b'"crashes"', b'"steps"', b'"both"'),
 }
-"""A central epsilon takes a tenth of a second, and so does a test of a tally: a few metrics are enough."""
+"""A central epsilon takes a tenth of a second, and so does a test of a tally: a few metrics are
+enough.
+"""
 
 CELLS: dict[type, Callable[[str], object]] = {str: str, bool: lambda cell: cell == "true", int: int, float: float}
 """How a field of CSV is read, by the type of its column."""

@@ -1,4 +1,6 @@
-"""What a plan expects is what the report finds: standard errors, means, and the smallest share that is seen."""
+"""A plan expects what the report then shows: standard errors, means, and the smallest visible
+share.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,12 @@ from tests.support.laws.sampling import RATE
 TODAY = date(2026, 11, 21)
 
 DEVICES = 10**15
-"""So many that a measured standard error is the expected one, but for a part in a few hundred at most."""
+"""Reports enough for a measured standard error to differ from the expected one by a part in a few
+hundred at most.
+"""
 
 EFFECT = 0.03
-"""By which part a standard error would be wrong that the comparison must tell from the right one."""
+"""The relative error of a standard error that the comparison must detect."""
 
 TENTH = [str(value) for value in range(10)]
 MANY = [str(value) for value in range(90)]
@@ -66,10 +70,12 @@ MEANS: dict[str, dict[str, Field]] = {
 
 
 def _tolerance(metric: Metric, variance: float) -> float:
-    """Return by which part a measured standard error may differ: beyond it one in a thousand million does.
+    """Return by which part a measured standard error may differ; one in a thousand million differs
+    by more.
 
-    The mean of what reports add has a standard error of at most half their span / sqrt(n), their mean square one of
-    half the squared span / sqrt(n); the variance is made of the two, and its root moves by half as large a part.
+    The mean of what reports add has a standard error of at most half their span / sqrt(n), their
+    mean square one of half the squared span / sqrt(n). The variance is made of the two, and its
+    root moves by half as large a part.
     """
     decoder = decoder_of(metric.channel)
     if decoder is not None:
@@ -161,7 +167,7 @@ def test_the_smallest_mean_square_of_a_permanent_scale_counts_in_its_mean() -> N
 
 
 def _chance(count: int, reports: int, probability: Fraction) -> float:
-    """Return how often a binomial count is at least so large, by its exact sum."""
+    """Return the probability that a binomial count is at least this large, by its exact sum."""
     p = float(probability)
     terms = (
         math.lgamma(reports + 1)

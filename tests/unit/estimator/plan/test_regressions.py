@@ -1,4 +1,4 @@
-"""The gate: one line for every change after which a device may give away more."""
+"""The gate: one line for every change that lets a device reveal more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report says of central epsilons: of closed tallies only, with the assumption beside each."""
+"""Central epsilons in a report: of closed tallies only, each with its assumption."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a device reveals at most: counts of windows by the calendar, sums within ceilings, permanent answers."""
+"""What a device reveals at most: counts of windows by the calendar, sums within ceilings, permanent
+answers.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ def _days(window: Window) -> tuple[date, date]:
 
 
 def test_no_month_year_or_window_touches_more_windows_than_are_counted() -> None:
-    """All four hundred years after which the calendar repeats; of days, which have less to tell, a few."""
+    """All four hundred years after which the calendar repeats; for days, a few years are enough."""
     for kind, until in ((WindowKind.DAY, 2005), (WindowKind.WEEK, 2400), (WindowKind.MONTH, 2400)):
         ends = [_days(window) for window in _windows(kind, until)]
         months = Counter(month for days in ends for month in {(day.year, day.month) for day in days})
@@ -137,7 +139,9 @@ def test_where_every_report_is_charged_nothing_is_claimed_of_patterns(budget: di
 
 
 def test_of_a_number_nothing_is_claimed_but_of_any_two_histories() -> None:
-    """Beside a question that keeps patterns a number reveals what its reports add up to: 366 of 0.5."""
+    """Beside a question that keeps patterns, a number reveals the sum of its reports: 366 of
+    0.5.
+    """
     once = PERMANENT | {"protects": "pattern", "max_values": 2}
     budget = {"per_window": 4, "lifetime": 40}
     alone = _by_horizon(_registry(budget, a=NUMBER | once))
@@ -179,7 +183,9 @@ def test_of_drawn_questions_the_dearest_stand_for_all() -> None:
 
 
 def test_of_drawn_questions_one_that_tells_more_at_a_smaller_epsilon_is_allowed_for() -> None:
-    """Of a thousand values a report of epsilon 1 seldom tells; of two values one of epsilon .9 does."""
+    """Among a thousand values a report of epsilon 1 rarely tells; among two values one of epsilon
+    .9 does.
+    """
     budget = {"per_window": 1, "lifetime": 4000, "strategy": "sample", "answers": 1}
     many = CATEGORY | {"values": [str(value) for value in range(1000)], "mechanism": "k-ary-randomized-response"}
     year = _by_horizon(_registry(budget, a=many, b=BOOLEAN | {"epsilon": 0.9}))[Horizon.YEAR].tight

@@ -1,4 +1,6 @@
-"""Rehearsals: the same answers under every form, by seed, and every way to give answers wrongly."""
+"""Rehearsals: the same answers in every form, reproducible by seed, and every wrong way to give
+answers.
+"""
 
 from __future__ import annotations
 
@@ -289,7 +291,9 @@ def test_a_population_is_drawn_by_its_shares() -> None:
 
 
 def test_coverage_is_what_intervals_promise_and_more_for_the_noise_alone() -> None:
-    """At epsilon 4 and a share of one half, who reports is most of the chance: 93 % of the variance is not noise."""
+    """At epsilon 4 and a share of one half, who reports is most of the randomness: 93 % of the
+    variance is not noise.
+    """
     fields = BOOLEAN | {"epsilon": 4}
     source = from_shares(Registry.parse(registry_text(dark_mode=fields)), 10**4)
     decided = decision(0.95, 0.90)

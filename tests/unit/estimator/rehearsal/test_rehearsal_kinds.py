@@ -1,4 +1,6 @@
-"""Rehearsals of every kind: answers from a table and from shares, and every bad cell named and not repeated."""
+"""Rehearsals of every kind: answers from a table and from shares; every bad cell is named and not
+repeated.
+"""
 
 from __future__ import annotations
 

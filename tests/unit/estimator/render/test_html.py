@@ -1,4 +1,6 @@
-"""The view of the HTML report, without a browser: numbers, sentences, verdicts, compact tracks, and the file itself."""
+"""The view of the HTML report, without a browser: numbers, sentences, verdicts, compact tracks, and
+the file itself.
+"""
 
 from __future__ import annotations
 

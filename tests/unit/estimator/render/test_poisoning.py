@@ -1,4 +1,6 @@
-"""What a report says of made-up reports: how far each estimate could have been moved, and a test of each tally."""
+"""Made-up reports in a report: how far each estimate could have been moved, and a test of each
+tally.
+"""
 
 from __future__ import annotations
 

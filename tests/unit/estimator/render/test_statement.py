@@ -1,4 +1,6 @@
-"""The page for users: plain words, nothing that Markdown or HTML would take for a mark, odds that are never too low."""
+"""The page for users: plain words, no Markdown or HTML markup from purposes, and odds that are
+never too low.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,7 @@ def test_every_question_says_what_why_who_until_when_and_how_often() -> None:
 
 
 def _yearly(fields: dict[str, Field]) -> list[str]:
-    """Return what the page says of a year of a question, and of what is not protected."""
+    """Return what the page says about a year of a question, and about what is not protected."""
     _, block = _page(registry_text(m=fields)).split("\n## ")[:2]
     return [line for line in block.splitlines() if "A year of answers" in line or "protected" in line]
 
@@ -125,7 +127,7 @@ def test_where_one_permanent_answer_speaks_for_all_its_odds_hold_whatever_the_an
 
 
 def test_the_page_never_speaks_of_when_answers_change() -> None:
-    """Histories that change at the same times were promised too much."""
+    """Histories that change at the same times were once promised too much."""
     assert "change at" not in _page()
     assert "they change" not in _page()
 

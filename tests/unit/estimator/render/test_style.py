@@ -1,4 +1,4 @@
-"""A table fits where it is shown: its width, its signs, and colours only where they are wanted."""
+"""A table fits where it is shown: its width, its characters, and colours only on request."""
 
 from __future__ import annotations
 

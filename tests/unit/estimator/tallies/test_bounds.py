@@ -1,4 +1,4 @@
-"""What is read of a collector is bounded, and whatever lies beyond is refused in a sentence."""
+"""Input from a collector is bounded; anything beyond is refused in a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tallies over HTTP: what a collector, something else, or nothing at all may answer."""
+"""Tallies over HTTP: answers of a collector, of something else, and no answer at all."""
 
 from __future__ import annotations
 

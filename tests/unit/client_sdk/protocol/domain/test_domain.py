@@ -1,4 +1,4 @@
-"""Domains: what may be answered, and that nothing else gets through or is shown."""
+"""Domains: what may be answered; nothing else is accepted or shown."""
 
 from __future__ import annotations
 
