@@ -1,4 +1,4 @@
-"""What shuffling is worth, beside the figures of the peers, and what it costs to say so."""
+"""What shuffling gains, beside the figures of the peers, and what the computation costs."""
 
 from __future__ import annotations
 

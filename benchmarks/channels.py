@@ -32,7 +32,7 @@ from tests.unit.estimator.estimates import test_distribution as waves
 
 ROUNDS = 5
 LIMITS_S = {1024: 0.010, 10**5: 0.5, 10**6: 5.0}
-"""How long all estimates of so many values may take."""
+"""The most time that all estimates of this many values may take."""
 
 MOST_BYTES = 2**30
 
@@ -72,7 +72,7 @@ def _prepare_ms(size: int, epsilon: float) -> tuple[float, float]:
 
 
 def client() -> str:
-    """Return reports a second of 1024 values."""
+    """Return reports per second of 1024 values."""
     channel, coins = chosen(1024, 1.0), SystemCoins()
     calls = [(value, coins) for value in values_of(1024)]
     rates = [rate(channel.perturb, calls, 0.5) / 1000 for _ in range(ROUNDS)]
@@ -82,7 +82,7 @@ def client() -> str:
 
 
 def estimated() -> str:
-    """Return how long a tally takes, and in how much memory."""
+    """Return how long a tally takes, and how much memory."""
     rows, verdicts = [], []
     for values, limit_s in LIMITS_S.items():
         runs = [json.loads(_run("-m", "benchmarks.large", str(values))) for _ in range(ROUNDS)]
@@ -125,7 +125,7 @@ def rehearsed() -> str:
 
 
 def variances() -> str:
-    """Return the exact variance over the least of theory."""
+    """Return the exact variance over the least that theory allows."""
     rows: list[list[str]] = []
     everything: list[float] = []
     for epsilon in designs.EPSILONS:
@@ -145,7 +145,7 @@ def variances() -> str:
 
 
 def mean_variances() -> str:
-    """Return the worst variance of means over the least of theory."""
+    """Return the worst variance of means over the least that theory allows."""
     rows, ratios = [], []
     for epsilon in means.EPSILONS:
         channel = channel_for(means.MEAN, RequestedEpsilon.parse(Decimal(str(epsilon))), AUTO)
@@ -167,7 +167,7 @@ UNIT = Number(Fraction(0), Fraction(1), "distribution")
 
 
 def distances() -> str:
-    """Return the distance of distributions to the truth, and the time of one."""
+    """Return the distance of distributions from the truth, and the time of one estimate."""
     rows, verdicts, times_s = [], [], []
     for epsilon, limit in waves.PROMISED.items():
         channel = waves.wave(epsilon)

@@ -1,5 +1,5 @@
-"""What a store holds of 10^7 reports: tallies, which do not grow, and upload ids, which do; and
-what backups take.
+"""What a store holds of 10^7 reports: tallies, which do not grow, and upload ids, which do; and the
+time of backups.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ IDS = (100_000, 1_000_000)
 """Upload ids of one window: of a small app's day, and of a month or of a larger app's day."""
 
 REPORTS = 10
-"""An upload, so that the last of IDS come with 10^7."""
+"""Reports in an upload, so that the last of IDS hold 10^7."""
 
 SHAPES = 64
 """Different uploads, their symbols drawn at random; each is counted over and over under fresh ids.
@@ -95,7 +95,7 @@ def store_in_memory(folder: Path) -> Iterator[tuple[RedisStore, str]]:
 
 
 def fill(store: RedisStore, uploads: int) -> None:
-    """Count so many uploads with fresh ids."""
+    """Count a number of uploads with fresh ids."""
     shapes = cycle(_shapes())
     while uploads:
         batch = min(uploads, MAX_BULK_UPLOADS)
@@ -123,7 +123,7 @@ def _shapes() -> list[Judgement]:
 
 
 def held_bytes(server: Any) -> int:
-    """Return what the server holds, but for what it lends to clients and keeps for its file."""
+    """Return what the server holds, except what it lends to clients and keeps for its file."""
     memory = server.info("memory")
     held: int = memory["used_memory"] - memory["mem_clients_normal"] - memory["mem_aof_buffer"]
     return held

@@ -1,5 +1,5 @@
 """The HTML report: how long it takes to write, how large it is, and how soon a browser shows
-something of it.
+something.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ Seconds = dict[str, list[float]]
 
 
 def usual_seconds(folder: Path, page: Path) -> tuple[Seconds, Seconds]:
-    """Return how long the command takes for either form, by the clock and of the processor; the
-    page is left there.
+    """Return how long the command takes for either form, by the clock and in processor time; the
+    page is kept there.
     """
     base = command(folder, many_windows.definitions())
     forms = {"JSON": ["--format", "json", "--output", str(folder / "report.json")], "HTML": ["--html", str(page)]}
@@ -117,7 +117,7 @@ def usual_seconds(folder: Path, page: Path) -> tuple[Seconds, Seconds]:
 
 
 def histograms_seconds(folder: Path) -> tuple[float, float]:
-    """Return how long both forms take together where every question is of a histogram, as
+    """Return how long both forms take together if every question has a histogram, as
     `command_seconds` does.
     """
     forms = ["--format", "json", "--output", str(folder / "histograms.json"), "--html", str(folder / "histograms.html")]
@@ -130,7 +130,7 @@ def mixed_seconds(folder: Path) -> tuple[float, float]:
 
 
 def command(folder: Path, questions: str) -> list[str]:
-    """Return the command that reports on some questions, from files that are written here."""
+    """Return the command that reports on questions, from files that are written here."""
     registry, lines = folder / "metrics.toml", folder / "tallies.ndjson"
     registry.write_text(questions, encoding="utf-8")
     lines.write_bytes(b"".join(many_windows.tallies(Registry.parse(questions))))
@@ -138,14 +138,14 @@ def command(folder: Path, questions: str) -> list[str]:
 
 
 def command_seconds(arguments: list[str]) -> tuple[float, float]:
-    """Return how long a command takes, by the clock and of the processor."""
+    """Return how long a command takes, by the clock and in processor time."""
     started, used = time.perf_counter(), children_s()
     subprocess.run(arguments, check=True, capture_output=True)
     return time.perf_counter() - started, children_s() - used
 
 
 def children_s() -> float:
-    """Return the seconds of the processor that ended child processes took."""
+    """Return the processor seconds of ended child processes."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -188,8 +188,8 @@ def histogram_seconds(registry: Registry) -> Iterator[float]:
 
 
 def first_paint_s(browser: Browser, file: Path) -> float:
-    """Return after how many seconds the browser shows the first text of a page, on a phone or not,
-    the later one.
+    """Return after how many seconds the browser shows the first text of a page: the slower of
+    desktop and phone.
     """
     script = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     times = []

@@ -89,7 +89,7 @@ class _Round(NamedTuple):
     """What was measured in a round.
 
     Attributes:
-        done: QUANTILES of the seconds until requests, and writes, were done, by what they were.
+        done: QUANTILES of the seconds until requests, and writes, were done, by kind.
         stolen: cores that the host kept from the machine while uploads came.
 
     """
@@ -99,7 +99,7 @@ class _Round(NamedTuple):
 
 
 def capacity(registry: Registry, port: int) -> float:
-    """Return how many uploads a second are taken if there is always one that waits."""
+    """Return how many uploads are taken per second while at least one is waiting."""
     requests = [request("/v1/reports", body) for body in uploads(registry, CAPACITY_UPLOADS)]
     began = time.perf_counter()
     waits(port, requests, [0.0] * CAPACITY_UPLOADS)
@@ -122,15 +122,15 @@ def _round(registry: Registry, ports: Mapping[int, int], folder: Path, per_s: fl
 
 
 def stolen_seconds() -> float:
-    """Return for how many core seconds since its start the machine had work, and the host did not
-    let it run.
+    """Return the core seconds since the start of the machine in which it had work and the host did
+    not let it run.
     """
     of_all_cores = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()
     return int(of_all_cores[8]) / os.sysconf("SC_CLK_TCK")
 
 
 def writes(folder: Path) -> list[float]:
-    """Return the seconds of each of some writes until they are on the disk."""
+    """Return the seconds of each of a number of writes until they are on the disk."""
     latencies_s = []
     with (folder / "written").open("wb", buffering=0) as file:
         for _ in range(WRITES):
@@ -142,7 +142,7 @@ def writes(folder: Path) -> list[float]:
 
 
 def quantiles(values: Sequence[float]) -> list[float]:
-    """Return the values that these parts of all do not exceed: QUANTILES."""
+    """Return QUANTILES of the values."""
     ordered = sorted(values)
     return [ordered[ceil(part * len(values)) - 1] for part in QUANTILES]
 
@@ -151,7 +151,7 @@ def waits(port: int, requests: Sequence[bytes], due_s: Sequence[float]) -> list[
     """Send requests when they are due, each on a free connection, and return the seconds from then
     to each answer.
 
-    All from one process, which wakes up for what is due and for what is answered: a process for
+    One process does it all, and wakes up for what is due and for what is answered: a process for
     each connection would take the server's cores from it.
 
     Args:

@@ -28,18 +28,18 @@ SEED = 7
 
 DEVICES = 100_000
 ROUNDS = 40_000
-"""The ratio of two mean squared errors of so many rounds each is off by 1 % (one standard
+"""The ratio of two mean squared errors of this many rounds each is off by 1 % (one standard
 deviation).
 """
 
 EPSILON = 1
-"""What a device gives away in a window."""
+"""What a device spends in a window."""
 
 SHARE = 0.3
 
 
 def booleans(number: int, budget: str) -> Registry:
-    """Return so many yes or no questions at epsilon 1, asked for a year."""
+    """Return a number of yes or no questions at epsilon 1, asked for a year."""
     tables = (f'[metric.m{index}]\nkind = "boolean"\nexpires = 2026-12-31\n' for index in range(number))
     return ask("".join(tables), budget)
 
@@ -64,8 +64,8 @@ def measure_participation() -> str:
 
 
 def lived(task: tuple[str, str, int]) -> tuple[float, int, int]:
-    """Return of one device the share of its lifetime that was spent, its last day, and how many
-    ceilings it broke.
+    """Return the share of a device's lifetime that was spent, its last day, and how many ceilings
+    it broke.
     """
     strategy, habit, seed = task
     registry = REGISTRIES[strategy]

@@ -1,4 +1,4 @@
-"""Figures as they are shown: medians with their scatter, in tables."""
+"""Shows figures: medians with their range, in tables."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def verdict(holds: bool, figure: str, goal: str) -> str:  # noqa: FBT001 reads as a sentence
-    """Return a line that says whether a figure is what was wanted."""
+    """Return a line that says whether a figure meets its goal."""
     return f"**{figure}** (wanted: {goal}{'' if holds else '; **missed**'})\n"

@@ -104,7 +104,7 @@ def record_times() -> list[float]:
 
 
 def perturbation_rates(perturb: Callable[[int, SystemCoins], int], inputs: int) -> list[float]:
-    """Return perturbations a second in five rounds."""
+    """Return perturbations per second in five rounds."""
     coins = SystemCoins()
     values = [index % inputs for index in range(PERTURBATIONS)]
     rates = []

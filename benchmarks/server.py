@@ -1,4 +1,4 @@
-"""The collector with one more route, an empty POST, so that both are measured on the very same
+"""The collector with one more route, an empty POST, so that both are measured on the same
 server.
 """
 

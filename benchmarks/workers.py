@@ -1,4 +1,4 @@
-"""What a second worker adds, and what it costs a worker to count for the metrics."""
+"""What a second worker adds, and what counting for the metrics costs a worker."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ CORES = 4
 GOAL = 1.7
 
 RATE_PER_S = 500.0
-"""Of a worker: two of them leave room for store and senders on two cores."""
+"""The load of a worker: two of them leave room for store and senders on two cores."""
 
 UNBOUND = float("inf")
 
 
 @dataclass
 class Figures:
-    """What was measured of one collector, a value a round.
+    """What was measured of one collector, one value for each round.
 
     Attributes:
-        cpu_us: microseconds of processor time of all workers an upload.
-        per_s: uploads a second.
+        cpu_us: microseconds of processor time of all workers per upload.
+        per_s: uploads per second.
 
     """
 
@@ -83,8 +83,8 @@ def measure_workers() -> str:
 def side_by_side(
     registry: Registry, first: RunningCollector, second: RunningCollector, *per_s: float
 ) -> tuple[Figures, Figures]:
-    """Return figures of two collectors, measured in turn, each at so many uploads a second at
-    most.
+    """Return figures of two collectors, measured in turn, each at a given number of uploads per
+    second at most.
     """
     figures = Figures(), Figures()
     for number in range(-1, ROUNDS):  # a first round warms up
@@ -103,8 +103,8 @@ def _busy_s(collector: RunningCollector) -> float:
 
 
 def _scaling(measured: float, would: float) -> str:
-    """Return what two workers take over one; where cores do not allow it, what their processor time
-    would.
+    """Return the uploads of two workers over those of one; where cores do not allow it, by their
+    processor time.
     """
     if (os.cpu_count() or 1) >= CORES:
         return verdict(measured >= GOAL, f"{measured:.2f}", f"≥ {GOAL}")

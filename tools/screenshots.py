@@ -1,4 +1,4 @@
-"""Plays the demo and takes the pictures of its report that the README shows."""
+"""Plays the demo and takes the pictures of its report for the README."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PICTURES: Final[dict[str, tuple[tuple[int, int], Scheme]]] = {
 }
 
 MOST_BYTES: Final = 300_000
-"""A README is read on slow lines, too."""
+"""The README is also read on slow connections."""
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0)
 OUR_RUNS = 100
 PEERS_RUNS = 40
 SECONDS = 10.0
-"""After which no further run of a peer's channel begins, when there are five."""
+"""Seconds after which no further run of a peer's channel begins, once there are five."""
 
 RAW = "raw"
 CHANNELS = {
@@ -55,12 +55,12 @@ POST_PROCESSED = (
 )
 
 Cell = tuple[int, float]
-"""How many values, and epsilon."""
+"""The number of values, and epsilon."""
 
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """Mean squared errors of some runs."""
+    """Mean squared errors of several runs."""
 
     runs: tuple[float, ...]
 
@@ -75,7 +75,7 @@ class Errors:
 
     @property
     def mean(self) -> float:
-        """Over the runs."""
+        """The mean over the runs."""
         return fmean(self.runs)
 
     @property

@@ -1,4 +1,4 @@
-"""One value a call: reports a second, ours and the peers' in turn."""
+"""One value per call: reports per second, ours and the peers' in turn."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHANNELS: dict[str, dict[int, tuple[str, ...]]] = {
 SIZES = (2, 32, 1024)
 
 Rates = dict[tuple[int, str, str], list[float]]
-"""By size, by whose it is and by its channel: reports a second, one a round."""
+"""Reports per second, one for each round, by size, peer and channel."""
 
 
 def client_section(peers: Sequence[Peer]) -> str:

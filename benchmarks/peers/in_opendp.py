@@ -24,7 +24,7 @@ def flip(epsilon: float) -> float:
 
 
 def measurement(channel: str, inputs: int, epsilon: float) -> Any:
-    """Return a channel; each is asked for its own epsilon, which must not be another one."""
+    """Return a channel; check that its epsilon is the requested one."""
     dp, odds = library(), math.exp(epsilon)
     if channel == "bit vector":
         perturb = dp.m.make_randomized_response_bitvec(
@@ -40,7 +40,7 @@ def measurement(channel: str, inputs: int, epsilon: float) -> Any:
 
 
 def encoded(channel: str, inputs: int) -> list[Any]:
-    """Return some values as a channel takes them."""
+    """Return values of a domain as a channel takes them."""
     values = values_of(inputs)
     if channel == "bit vector":
         return [(1 << value).to_bytes(inputs // 8, "little") for value in values]
@@ -54,7 +54,7 @@ def hello() -> str:
 
 
 def client(channel: str, inputs: int, epsilon: float, seconds: float) -> float:
-    """Return reports a second."""
+    """Return reports per second."""
     return rate(measurement(channel, inputs, epsilon), [(value,) for value in encoded(channel, inputs)], seconds)
 
 

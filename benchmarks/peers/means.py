@@ -26,8 +26,8 @@ OUR_RUNS = 1000
 PEERS_RUNS = 30
 SECONDS = 10.0
 QUOTED = {0.5: "1.7e-4", 1.0: "3.6e-5", 2.0: "7.6e-6", 4.0: "1.4e-6"}
-"""The least that was once measured of any mechanism (piecewise), one script for all: quoted, not
-run here.
+"""The least error once measured of any mechanism (piecewise), with one script for all: quoted, not
+measured here.
 """
 
 
@@ -69,8 +69,8 @@ def _requested(epsilon: float) -> RequestedEpsilon:
 
 
 def _ours(channel: Channel, values: Floats) -> list[Floats]:
-    """Return means of so many runs; in each every device rounds its number to the grid by a coin of
-    its own.
+    """Return the means of a number of runs; in each, every device rounds its number to the grid by
+    its own coin.
     """
     generator, sampler = np.random.default_rng(13), sampler_of(channel)
     positions = (values + 1) / 2 * (channel.inputs - 1)

@@ -92,8 +92,8 @@ def reported(channel: Channel, inputs: Counts) -> Counts:
 
 
 def ours_s(channel: Channel, symbols: Counts) -> float:
-    """Return the seconds from symbols to shares, errors and intervals, the inverse's own
-    preparation included.
+    """Return the seconds from symbols to shares, errors and intervals, including the preparation of
+    the inverse.
     """
     inverse_of.cache_clear()
     started = time.perf_counter()
