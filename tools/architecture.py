@@ -1,5 +1,6 @@
-"""Draws the architecture from the code: ``python -m tools.architecture`` (``--check`` only
-compares).
+"""Draws the architecture from the code.
+
+Run as ``python -m tools.architecture``; with ``--check`` it only compares.
 
 The order of a package's folders comes from its import-linter contract, the line on each folder from
 its docstring, and each arrow from imports. `docs/architecture.md` holds the trees between markers;
@@ -54,8 +55,9 @@ def arrows(container: str) -> set[tuple[str, str]]:
 
 
 def reduced(edges: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Return the arrows that do not follow from others; the order of layers is the same without the
-    rest.
+    """Return the arrows that do not follow from others.
+
+    Without the rest the order of layers is the same.
     """
     targets: dict[str, set[str]] = {}
     for source, target in edges:

@@ -71,8 +71,9 @@ def graph() -> Mapping[str, frozenset[str]]:
 
 
 def imports_by_name(module: str) -> frozenset[str]:
-    """Return the modules whose names a module imports; for a name that a roof passes on, the module
-    behind.
+    """Return the modules whose names a module imports.
+
+    For a name that a roof passes on, it is the module behind the roof.
     """
     return frozenset(_behind(each.target, each.name) for each in imports() if each.source == module) | graph()[module]
 

@@ -63,8 +63,7 @@ class Box:
 def lay_out(
     rows: Sequence[Mapping[str, str]], arrows: Iterable[tuple[str, str]], widest: float
 ) -> tuple[dict[str, Box], list[tuple[Box, ...]], float]:
-    """Return the boxes by their names, each arrow as the boxes and lanes that it joins, and the
-    height.
+    """Return the boxes by name, the boxes and lanes that each arrow joins, and the height.
 
     Args:
         rows: from the top; for each row the texts of its boxes by their names.

@@ -100,7 +100,7 @@ def collector(scratch: Path, token: str) -> Iterator[str]:
 
 
 def report_all(people: list[Answers], url: str, now_s: float) -> int:
-    """Let every person report with an own device; return how many reports were delivered."""
+    """Let every person report with a separate device; return how many reports were delivered."""
     registry = Registry.load(REGISTRY)
 
     def report(answers: Answers) -> int:
@@ -118,8 +118,9 @@ def report_all(people: list[Answers], url: str, now_s: float) -> int:
 
 
 def record(telemetry: Telemetry, metric: str, answer: bool | str | float) -> None:  # noqa: FBT001 an answer, not a switch
-    """Record an answer, and repeat that if this machine is too busy to confirm it in time: it is
-    never counted twice.
+    """Record an answer, and repeat that if this machine is too busy to confirm it in time.
+
+    It is never counted twice.
     """
     while (result := telemetry.record(metric, answer)) is Recorded.BUSY:
         time.sleep(BUSY_PAUSE_S)
