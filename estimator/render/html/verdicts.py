@@ -106,7 +106,7 @@ def labelled_changes(kind: str, changes: Changes | None) -> Sequence[tuple[str, 
 
 
 def labelled(change: Change, kind: str) -> tuple[str, Unit]:
-    """Return the label and the unit of a change in a question of some kind."""
+    """Return the label and the unit of a change in a question of a kind."""
     return (label_of(change.value), PERCENT) if isinstance(change, ShareChange) else (mean_word(kind), PLAIN)
 
 
