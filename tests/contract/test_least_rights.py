@@ -197,7 +197,7 @@ def store_of(cluster: Cluster, url: str, promise: Promise) -> Iterator[RedisStor
 
 
 @pytest.mark.parametrize("missing", ["", *RULES_ON_A_CLUSTER])
-def test_a_cluster_needs_some_rights_more(cluster: Cluster, missing: str) -> None:
+def test_a_cluster_needs_more_rights(cluster: Cluster, missing: str) -> None:
     cluster.empty()
     url = as_user(cluster, USER, [*RULES, *RULES_ON_A_CLUSTER], missing)
     with (
@@ -212,7 +212,7 @@ def test_a_cluster_needs_some_rights_more(cluster: Cluster, missing: str) -> Non
 
 
 @pytest.mark.parametrize("missing", ["", *RULES_OF_BACKUPS_ON_A_CLUSTER])
-def test_a_backup_of_a_cluster_needs_some_rights_more(cluster: Cluster, tmp_path: Path, missing: str) -> None:
+def test_a_backup_of_a_cluster_needs_more_rights(cluster: Cluster, tmp_path: Path, missing: str) -> None:
     cluster.empty()
     with store_of(cluster, cluster.url, ON_DISK) as counting:
         count_upload(counting)

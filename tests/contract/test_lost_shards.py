@@ -228,7 +228,7 @@ def test_naming_that_was_broken_off_is_finished_and_hides_no_loss_afterwards(emp
     store.disconnect()
 
 
-def test_a_part_of_a_cluster_that_is_emptied_counts_nothing_while_the_rest_goes_on(halved: Halved) -> None:
+def test_an_emptied_part_of_a_cluster_counts_nothing_while_the_rest_continues(halved: Halved) -> None:
     halved.empty()
     for shard in halved.lost:
         with pytest.raises(StoreUnavailableError, match=NOT_THE_STORE):

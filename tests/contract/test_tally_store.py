@@ -113,7 +113,7 @@ def test_an_upload_that_comes_again_after_its_window_closed_is_answered_as_the_f
     assert counts(store) == {("dark_mode", TODAY): (0, 1)}
 
 
-def test_an_upload_of_which_a_window_lay_in_the_future_is_counted_once_when_that_window_has_come(
+def test_an_upload_with_a_future_window_is_counted_once_when_that_window_has_begun(
     store: TallyStore,
 ) -> None:
     sent = upload(report(), report(window="2026-11-22"))
@@ -128,7 +128,7 @@ OLDER = replace(REGISTRY, metrics={name: metric for name, metric in REGISTRY.met
 """A registry from before a metric was added."""
 
 
-def test_an_upload_of_which_nothing_was_counted_is_judged_anew(store: TallyStore) -> None:
+def test_an_upload_without_a_counted_report_is_judged_again(store: TallyStore) -> None:
     sent = upload(report("os", 2), report("os", 3))
     for _ in range(2):
         early = store.count(judged(sent, registry=OLDER))
@@ -286,7 +286,7 @@ def test_a_window_is_closed_for_every_upload(store: TallyStore) -> None:
     assert store.tallied_windows() == frozenset()
 
 
-def test_an_upload_that_comes_again_is_told_from_the_first(store: TallyStore) -> None:
+def test_a_repeated_upload_is_distinguished_from_the_first(store: TallyStore) -> None:
     sent = judged(upload())
     assert [store.count(sent).is_duplicate for _ in range(3)] == [False, True, True]
 
@@ -339,7 +339,7 @@ def test_an_upload_over_its_allowance_is_not_remembered_and_one_that_comes_again
     assert counts(store) == {("dark_mode", TODAY): (0, 3)}
 
 
-def test_an_upload_of_which_nothing_counts_is_charged_to_no_allowance(store: TallyStore) -> None:
+def test_an_upload_without_a_counted_report_is_charged_to_no_allowance(store: TallyStore) -> None:
     own = Allowance("app", 1, LATER)
     assert store.count(judged(upload())._replace(allowance=own)).verdict.accepted == 1
     assert store.count(judged(upload(report("os", 9)))._replace(allowance=own)).verdict.accepted == 0

@@ -121,7 +121,7 @@ def has_begun(data_dir: Path) -> bool:
         store.disconnect()
 
 
-def test_an_import_that_is_killed_is_not_served_and_goes_on(registry_file: Path, tmp_path: Path) -> None:
+def test_a_killed_import_is_not_served_and_continues(registry_file: Path, tmp_path: Path) -> None:
     backup, data_dir, ids = tmp_path / "backup", tmp_path / "new", 60_000
     large_backup(backup, ids)
     command = [*COMMAND, "import", "--from", str(backup), "--data-dir", str(data_dir)]

@@ -67,7 +67,7 @@ def test_nothing_in_chunks_is_counted_for_the_server_hides_whether_the_last_one_
     assert (status, json.loads(body)["code"]) == (411, "length_required")
 
 
-def test_a_length_beside_chunks_is_not_believed(collector: RunningCollector) -> None:
+def test_a_length_together_with_chunks_is_not_believed(collector: RunningCollector) -> None:
     body = upload().encode()
     request = chunked(body, ended=False).replace(b"\r\n\r\n", b"\r\nContent-Length: %d\r\n\r\n" % len(body), 1)
     assert raw_answer(collector.url, request, half_close=True)[0] in (0, 400, 411)

@@ -55,7 +55,7 @@ def test_metrics_on_the_port_of_the_service_are_refused_before_it_says_that_it_i
     assert "Traceback" not in refused.stderr
 
 
-def test_a_data_directory_in_use_is_named_and_goes_on_serving(registry_file: Path, tmp_path: Path) -> None:
+def test_a_data_directory_in_use_is_named_and_its_collector_continues(registry_file: Path, tmp_path: Path) -> None:
     with running_collector(registry_file, tmp_path / "data") as first:
         second = serve(registry_file, "--data-dir", tmp_path / "data")
         assert post(first.url, upload(report(window=today())))[0] == 200

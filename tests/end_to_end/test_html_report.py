@@ -173,8 +173,8 @@ def test_the_table_over_time_has_every_window_with_gaps_where_there_is_none(brow
         shown = article(view.page, "startup_ms")
         shown.scroll_into_view_if_needed()
         shown.get_by_text("Numbers over time").click()
-        shown.locator("details.made tbody tr").last.wait_for()
-        rows = [row.locator("th, td").all_inner_texts() for row in shown.locator("details.made tbody tr").all()]
+        shown.locator("details.lazy tbody tr").last.wait_for()
+        rows = [row.locator("th, td").all_inner_texts() for row in shown.locator("details.lazy tbody tr").all()]
         assert [row[0].split(",")[0] for row in rows] == [day(number) for number in range(DAYS)]
         assert rows[MISSING_DAY][1:3] == ["no window", "none"]
         assert rows[OPEN_DAY][0].endswith("preliminary")
@@ -193,7 +193,7 @@ def test_the_table_over_time_has_every_window_with_gaps_where_there_is_none(brow
 def test_the_histogram_has_the_bins_of_the_json(whole: Page, written: Written) -> None:
     bins = written.metric("steps")["distribution"]["bins"]
     shown = article(whole, "steps")
-    values = shown.locator("details.made data").all()
+    values = shown.locator("details.lazy data").all()
     shares = [float(cell.get_attribute("value") or "nan") for cell in values[: len(bins)]]
     for share, entry in zip(shares, bins, strict=True):
         assert abs(share - entry["estimate"]) <= (entry["high"] - entry["low"]) / 100
@@ -259,7 +259,7 @@ def test_questions_are_found_and_ordered(browser: Browser, written: Written) -> 
         page = view.page
         page.get_by_label("Find a question").fill("dark")
         assert page.locator("article:visible").count() == page.locator("#overview-rows tr:visible").count() == 1
-        assert page.locator("#found").inner_text() == f"1 of {len(every_kind.REGISTRY.metrics)} questions"
+        assert page.locator("#match-count").inner_text() == f"1 of {len(every_kind.REGISTRY.metrics)} questions"
         page.get_by_label("Find a question").fill("")
         page.get_by_label("Order").select_option("name")
         names = page.locator("article h3").all_inner_texts()
@@ -295,11 +295,11 @@ def test_print_is_black_on_white_with_every_chart_and_fold_open(browser: Browser
         view.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         assert view.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         assert not view.page.locator("#theme").is_visible()
-        assert view.page.locator("details:not(.made):not([open])").count() == 0
+        assert view.page.locator("details:not(.lazy):not([open])").count() == 0
         assert article(view.page, "both").locator("svg.chart").count() == 3
         assert view.page.pdf().startswith(b"%PDF")
         view.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-        assert view.page.locator("details:not(.made):not([open])").count() > 0
+        assert view.page.locator("details:not(.lazy):not([open])").count() > 0
 
 
 def test_without_scripts_answers_and_tables_are_there(browser: Browser, written: Written) -> None:

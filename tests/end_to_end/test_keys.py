@@ -38,9 +38,7 @@ def body() -> bytes:
     return upload(report(window=Window.of(WindowKind.DAY, time.time()).text)).encode()
 
 
-def test_a_key_that_the_command_made_opens_what_it_is_for_and_is_shown_nowhere_else(
-    registry_file: Path, tmp_path: Path
-) -> None:
+def test_a_key_from_the_command_opens_its_role_and_appears_nowhere_else(registry_file: Path, tmp_path: Path) -> None:
     created = run_command([*COLLECTOR, "key", "acme-notes"])
     secret = created.stderr.strip().rpartition(": ")[2]
     assert (created.returncode, len(secret), secret in created.stdout) == (0, 43, False)

@@ -78,7 +78,7 @@ def test_a_real_device_reports_through_tls_and_to_nobody_whose_certificate_it_ca
         assert telemetry.flush(timeout_s=30)
 
 
-def test_a_hundred_slow_senders_stop_nobody_and_what_is_cut_short_is_not_counted(
+def test_a_hundred_slow_senders_block_nobody_and_truncated_uploads_are_not_counted(
     registry_file: Path, tmp_path: Path, certificates: Certificates
 ) -> None:
     with (

@@ -158,7 +158,7 @@ CHANNELS = [
 
 
 @pytest.mark.parametrize("channel", CHANNELS, ids=lambda channel: str(channel.name))
-def test_no_pair_of_answers_is_told_apart_by_more_than_the_loss_says(channel: Channel) -> None:
+def test_no_pair_of_answers_differs_by_more_than_the_loss(channel: Channel) -> None:
     loss = loss_of(channel)
     tightest = math.inf
     for first, second in product(range(channel.inputs), repeat=2):

@@ -101,7 +101,7 @@ def test_what_no_sample_sees_is_less_than_the_audit_says_it_would_detect(name: s
     assert all(proof.detectable is not None and audited.excess < proof.detectable for _, proof in proofs(audited))
 
 
-def test_mutants_of_both_kinds_are_there_in_every_family_but_those_of_which_none_is_worse() -> None:
+def test_every_family_has_mutants_of_both_kinds_except_those_that_reveal_no_more() -> None:
     families: dict[str, list[bool]] = {}
     for name in MUTANTS:
         families.setdefault(name.partition(":")[0], []).append(mutant(name).excess > 1 / NANOS)

@@ -86,9 +86,7 @@ def test_a_silhouette_is_the_mean_of_its_definition() -> None:
         (((0.3, 0.15, 0.04), (0.4, 0.5, 0.04), (0.3, 0.85, 0.04)), 3),
     ],
 )
-def test_as_many_clusters_are_found_as_there_are_bells(
-    parts: tuple[tuple[float, float, float], ...], number: int
-) -> None:
+def test_each_bell_is_a_cluster(parts: tuple[tuple[float, float, float], ...], number: int) -> None:
     clustering = clusters(bells(*parts))
     assert len(clustering.clusters) == number
     assert clustering.numbers[number - 1] == 1.0

@@ -99,7 +99,7 @@ def _metric(values: int) -> Metric:
     return replace(metric, channel=scale_of(values, "1")) if values <= 64 else metric
 
 
-def test_a_covariance_is_given_where_it_is_wanted_and_there_are_reports() -> None:
+def test_a_covariance_is_given_if_it_is_requested_and_there_are_reports() -> None:
     metric = _metric(3)
     window = Window.parse("2026-11-20")
     for counts in ((5, 6, 7), (0, 0, 0), (0, 1, 0)):

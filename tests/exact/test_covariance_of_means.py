@@ -112,7 +112,7 @@ def drawn(metric: Metric, report: np.ndarray[tuple[int], np.dtype[np.int64]]) ->
 
 
 @pytest.mark.parametrize("name", [name for name in METRICS if name.startswith("set")])
-def test_each_member_of_a_set_is_had_as_often_as_it_is_in_the_set(name: str) -> None:
+def test_each_member_of_a_set_is_estimated_as_often_as_it_is_in_the_set(name: str) -> None:
     check_sets(METRICS[name], Shares.of_members)
     metric = METRICS[name]
     for report in np.eye(metric.channel.symbols, dtype=int):

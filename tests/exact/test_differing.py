@@ -126,7 +126,7 @@ def test_every_question_weighs_the_same_however_many_differences_it_has() -> Non
     assert corrected(questions[1]) == pytest.approx([2 * size * 0.001] * size)
 
 
-def test_differences_of_which_there_are_too_few_reports_take_no_part() -> None:
+def test_differences_with_too_few_reports_are_left_out() -> None:
     (_, estimated, *_) = estimates(REGISTRY, 5000, np.random.default_rng(2))
     (question,) = corrected_differences([with_p_values(estimated, [0.01, None, 0.2])])
     first, last = holm([0.01, 0.2], [1.0, 1.0])
@@ -201,7 +201,7 @@ def test_a_sentence_says_whether_groups_differ(p_values: list[float | None], cod
     assert ("Of 1 of 3 comparisons there are too few reports to say." in verdict.words) == (p_values.count(None) == 1)
 
 
-def test_a_comparison_is_told_from_the_group_in_which_the_answer_is_more_common() -> None:
+def test_a_comparison_starts_from_the_group_in_which_the_answer_is_more_common() -> None:
     for estimated in estimates(REGISTRY, 5000, np.random.default_rng(2)):
         joint = joint_of(estimated)
         by_groups = {(each.groups, each.value): each for each in joint.differences}

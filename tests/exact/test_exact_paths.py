@@ -215,7 +215,7 @@ def test_ratio_and_delta_of_laws_are_those_that_the_tests_compute(name: str) -> 
             assert least_ratio(laws, delta) == odds
 
 
-def test_laws_of_which_one_excludes_a_symbol_have_no_ratio_without_a_delta() -> None:
+def test_laws_have_no_ratio_without_a_delta_if_one_excludes_a_symbol() -> None:
     half, third = Fraction(1, 2), Fraction(1, 3)
     laws = [{0: half, 1: half}, {0: third, 1: third, 2: third}]
     assert least_ratio(laws, Fraction(0)) is None

@@ -75,7 +75,7 @@ def test_a_wrong_test_of_independence_is_refused(mutant: str) -> None:
         check_level(crossed(2, 2), "1", 10**5, estimators.INDEPENDENCES[mutant])
 
 
-def test_what_is_told_of_two_questions_holds_this_test() -> None:
+def test_the_joint_estimate_has_this_test() -> None:
     cross, counts = crossed(3, 4), np.arange(100, 1300, 100, dtype=np.int64) ** 2
     inverse = inverse_of(channel_for(cross, requested("1"), "k-ary-randomized-response"))
     reports = int(counts.sum())

@@ -84,7 +84,7 @@ def test_a_real_channel_has_its_declared_law_and_its_noise_is_symmetric(epsilon:
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), REQUESTS)
-def test_delta_over_all_pairs_of_inputs_is_the_declared_one_and_within_the_request(epsilon: str, delta: str) -> None:
+def test_delta_over_all_pairs_of_inputs_is_as_declared_and_within_the_request(epsilon: str, delta: str) -> None:
     channel = within(epsilon, delta)
     assert channel.worst_ratio <= request(epsilon).odds
     assert delta_of(channel) == channel.delta <= Fraction(delta)

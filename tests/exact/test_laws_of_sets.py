@@ -75,7 +75,7 @@ def test_what_is_no_set_of_the_values_is_refused_without_a_coin_and_never_shown(
     assert "secret" not in f"{error!s} {error!r} {error.args} {vars(error)} {error.__cause__!r}"
 
 
-def test_two_values_of_which_one_may_be_answered_are_a_category_with_a_value_for_none() -> None:
+def test_a_set_of_at_most_one_of_two_values_is_a_category_with_a_value_for_none() -> None:
     metric_of = metric(2, 1)
     rows = [law(metric_of.channel, value) for value in range(3)]
     assert [exact_law(partial(metric_of.perturb, answer)) for answer in (["a"], ["b"], [])] == rows

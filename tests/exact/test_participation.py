@@ -180,7 +180,7 @@ def test_a_draw_that_is_not_uniform_is_refused(mutant: Sampled) -> None:
     assert not draws_uniformly(mutant)
 
 
-def test_so_many_questions_are_drawn_as_answers_are_asked() -> None:
+def test_as_many_questions_are_drawn_as_the_budget_has_answers() -> None:
     day = Window(WindowKind.DAY, date(2026, 11, 20))
     for count in range(1, 7):
         drawn = participation.sampled(FOUR, count, day, bytes(32))

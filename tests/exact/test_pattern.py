@@ -191,9 +191,7 @@ def sorted_reports(channel: Permanent, *histories: Sequence[int]) -> list[list[i
 
 
 @pytest.mark.parametrize(("days", "log_ratio"), [(40, "8.1"), (366, "81.2")])
-def test_histories_that_change_at_the_same_times_are_told_apart_far_beyond_the_ceiling(
-    days: int, log_ratio: str
-) -> None:
+def test_histories_that_change_at_the_same_times_differ_far_beyond_the_ceiling(days: int, log_ratio: str) -> None:
     """a, b, c, b, … and a, b, a, b, …: a ratio of 21 to 1 was promised for them; the ceiling is
     3.0.
     """
@@ -307,7 +305,7 @@ def test_a_number_that_never_changes_is_kept_within_one_permanent_epsilon() -> N
     assert all(worst_ratio(*pair) <= most_of(channel, 1) for pair in product(law_of, repeat=2))
 
 
-def test_numbers_of_one_pattern_are_told_apart_far_beyond_the_ceiling() -> None:
+def test_numbers_of_one_pattern_differ_far_beyond_the_ceiling() -> None:
     """0.5, 0.5000001, … and 0, 1, …: the first are nearly always rounded to one end, the others
     never.
     """

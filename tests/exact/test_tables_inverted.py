@@ -69,7 +69,7 @@ def test_the_decoder_is_the_inverse_of_the_table_in_rationals(name: str) -> None
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_whatever_is_reported_what_it_adds_has_the_sum_1(name: str) -> None:
+def test_what_each_report_adds_has_the_sum_1(name: str) -> None:
     table = inverse(TABLES[name])
     assert np.abs(table.decoder.sum(axis=0) - 1).max() <= len(table.law) * error(table)
 

@@ -96,7 +96,7 @@ def test_sixteen_threads_with_one_upload_count_it_once(registry_file: Path, tmp_
         assert [tally["counts"] for tally in tallies(collector.url, "?preliminary=1")] == [[0, 1, 0, 0]]
 
 
-def test_workers_that_die_again_and_again_are_started_anew(registry_file: Path, tmp_path: Path) -> None:
+def test_workers_that_die_again_and_again_are_replaced(registry_file: Path, tmp_path: Path) -> None:
     with running_collector(registry_file, tmp_path / "data") as collector:
         window = Window.of(WindowKind.DAY, time.time()).text
         for _ in range(3):

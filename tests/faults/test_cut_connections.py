@@ -132,9 +132,7 @@ def test_connections_of_devices_that_are_cut_anywhere_lose_nothing_and_count_not
         assert counted(collector) == load.uploads
 
 
-def test_a_store_that_hangs_gets_503_and_its_late_answers_are_taken_for_nobody_elses(
-    store: str, registry_file: Path
-) -> None:
+def test_a_store_that_hangs_gets_503_and_its_late_answers_are_discarded(store: str, registry_file: Path) -> None:
     with running_line(store) as line, collecting(registry_file, line) as collector:
         load = Load(collector.url, SENDERS, MOST_UPLOADS_EACH, post_distinguishably)
         load.wait_for(50)

@@ -141,7 +141,9 @@ def test_a_clock_that_goes_back_renews_no_window(connection: sqlite3.Connection)
 
 
 @pytest.mark.parametrize("back_s", [1, 3600, 23 * 3600, CLOCK_BACK_S])
-def test_a_clock_that_is_set_back_by_up_to_a_day_stands_still(connection: sqlite3.Connection, back_s: int) -> None:
+def test_a_clock_that_is_set_back_by_up_to_a_day_is_read_as_standing_still(
+    connection: sqlite3.Connection, back_s: int
+) -> None:
     assert charges.instant(connection, NOON) == NOON
     assert charges.instant(connection, NOON - back_s) == NOON
     assert charges.instant(connection, NOON + 0.5) == NOON + 0.5

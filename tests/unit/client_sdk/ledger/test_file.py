@@ -172,7 +172,7 @@ def test_a_file_that_is_not_sound_is_left_as_it_is_and_nothing_is_recorded(
     assert len([record for record in caplog.records if re.search(problem, record.message)]) == 1
 
 
-def test_a_directory_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with telemetry(tmp_path / "file" / "data") as device:
         assert device.record("dark_mode", value=True) is Recorded.UNAVAILABLE
@@ -267,7 +267,7 @@ def test_a_copy_of_a_ledger_spends_nothing(path: Path, tmp_path: Path) -> None:
         assert device.record("sound", value=True) is Recorded.QUEUED
 
 
-def test_a_ledger_that_is_deleted_while_it_is_in_use_is_not_made_anew(path: Path) -> None:
+def test_a_ledger_that_is_deleted_while_it_is_in_use_is_not_created_again(path: Path) -> None:
     with telemetry(path.parent) as device:
         assert device.record("dark_mode", value=True) is Recorded.QUEUED
         for file in path.parent.iterdir():

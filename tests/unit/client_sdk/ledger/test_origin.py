@@ -47,7 +47,7 @@ def test_a_file_of_another_origin_is_a_copy(path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("unknown", [{"birth": None}, {"file_system": None}, {"birth": None, "file_system": None}])
-def test_what_cannot_be_told_is_evidence_of_nothing_and_is_noted_once_it_can_be(
+def test_unknown_origins_are_no_evidence_and_are_noted_once_known(
     path: Path, monkeypatch: pytest.MonkeyPatch, unknown: dict[str, None]
 ) -> None:
     set_origin(monkeypatch, HERE._replace(**unknown))
@@ -64,7 +64,7 @@ def test_a_ledger_of_an_earlier_version_gets_its_origin_when_it_is_next_opened(p
     assert noted(path) == origin.of(path)
 
 
-def test_where_files_are_numbered_anew_nothing_is_noted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_files_are_renumbered_nothing_is_noted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     set_origin(monkeypatch, origin.NOWHERE)
     open_file(path, "acme", create=True).close()
     monkeypatch.undo()

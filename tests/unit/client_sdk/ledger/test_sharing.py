@@ -72,7 +72,7 @@ def test_threads_and_processes_that_record_at_once_make_one_report_and_one_charg
     assert counts(tmp_path) == (1, 1)
 
 
-def test_a_forked_child_records_in_the_same_file_and_the_parent_goes_on(tmp_path: Path) -> None:
+def test_a_forked_child_records_in_the_same_file_and_the_parent_continues(tmp_path: Path) -> None:
     with telemetry(tmp_path, registry=many(9)) as device:
         assert patient(device, "m0") is Recorded.QUEUED
         assert in_child(lambda: patient(device, "m1")) == "queued"

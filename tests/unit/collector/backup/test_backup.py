@@ -247,7 +247,7 @@ class Breaking(RedisArchive):
         self._steps -= 1
 
 
-def test_an_import_that_breaks_off_anywhere_goes_on_and_counts_nothing_twice(opened: Opener, tmp_path: Path) -> None:
+def test_an_import_that_breaks_off_anywhere_continues_and_counts_nothing_twice(opened: Opener, tmp_path: Path) -> None:
     old, new = opened(0), opened(1, shards=4, purpose=Purpose.IMPORT)
     sent = mixed_uploads(20)
     count(old, sent)

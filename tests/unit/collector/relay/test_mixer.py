@@ -109,7 +109,7 @@ def fail(_: bytes) -> bytes:
         lambda _: b"<html>Please log in</html>\n" * 2,
     ],
 )
-def test_an_answer_that_is_none_to_what_was_sent_is_guessed_for_nobody(answer: Callable[[bytes], bytes]) -> None:
+def test_an_answer_that_does_not_match_the_request_is_not_guessed(answer: Callable[[bytes], bytes]) -> None:
     answers = asyncio.run(deliver(mixing(Collector(answer)), upload(), upload()))
     assert [type(answer) for answer in answers] == [CollectorUnavailableError] * 2
 
@@ -128,7 +128,7 @@ def test_the_collectors_failing_is_logged_once_a_row_for_a_line_each_would_tell_
     ] * 2
 
 
-def test_a_device_is_told_to_come_again_before_it_gives_up_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_is_asked_to_retry_before_it_gives_up_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mixer, "ANSWER_DEADLINE_S", 0.01)
     end = threading.Event()
 

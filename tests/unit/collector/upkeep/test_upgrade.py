@@ -71,7 +71,7 @@ def test_steps_are_done_in_order_each_from_where_the_last_one_ended(store: Redis
     assert len(done) == 2
 
 
-def test_an_upgrade_that_broke_off_goes_on_with_the_step_that_broke(store: RedisStore) -> None:
+def test_an_interrupted_upgrade_continues_with_the_interrupted_step(store: RedisStore) -> None:
     done: list[str] = []
     failures = [StoreUnavailableError("for the test")]
 

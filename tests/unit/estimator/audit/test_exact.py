@@ -223,7 +223,9 @@ def test_the_words_of_a_registry_are_what_is_asked_for() -> None:
         (metric_of(COUNT | {"max": 10**6, "statistic": "mean", "epsilon": 0.5}), [0, 10**6, 333333, 500000]),
     ],
 )
-def test_few_answers_are_all_walked_and_of_many_the_ends_and_some_between(metric: Metric, walked: list[object]) -> None:
+def test_few_answers_are_all_walked_and_of_many_the_ends_and_some_between_them(
+    metric: Metric, walked: list[object]
+) -> None:
     answers = answers_of(metric, inputs_of(metric.channel, all_inputs=False))
     assert [answer.value for answer in answers] == walked
     assert all(sum(answer.inputs.values()) == 1 for answer in answers)

@@ -83,7 +83,7 @@ def test_a_device_sends_one_report_a_metric_and_window_however_small_its_budget(
     assert len({report.window for upload in uploads for report in upload.reports}) == 2 * MONTH
 
 
-def test_a_metric_that_expired_is_played_all_the_same_and_means_the_same() -> None:
+def test_an_expired_metric_is_still_played_and_means_the_same() -> None:
     text = registry_text(dark_mode=BOOLEAN) + "expires = 2020-01-01\n"
     old = Registry.parse(text)
     registry = chosen(old, ())
@@ -238,7 +238,7 @@ def test_numbers_that_are_nearly_equal_are_not_kept_together_with_the_ends() -> 
     assert contests_of(clicks)[APART].names == ("4, 5", "0, 9")
 
 
-def test_of_two_values_nothing_that_changes_at_the_same_times_is_told_apart() -> None:
+def test_histories_of_two_values_that_change_at_the_same_times_are_kept_together() -> None:
     assert APART not in contests_of(metric_of(BOOLEAN | {"permanent_epsilon": 1, "protects": "history"}))
 
 

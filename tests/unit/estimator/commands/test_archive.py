@@ -121,7 +121,7 @@ def test_the_index_links_every_file_of_every_window_the_newest_first(out: Path) 
 
 
 @pytest.mark.parametrize("spoil", ["", "{", '{"schema": 1, "windows": [{}]}', '{"schema": 2}', "[]"])
-def test_an_index_that_is_lost_or_broken_is_made_anew(out: Path, spoil: str) -> None:
+def test_a_lost_or_broken_index_is_rebuilt(out: Path, spoil: str) -> None:
     _keep(out, MORE)
     whole = (out / "index.json").read_text()
     (out / "index.json").write_text(spoil)
@@ -137,7 +137,7 @@ def test_a_report_of_another_version_is_linked_nevertheless(out: Path) -> None:
     assert ">unknown<" in (out / "index.html").read_text()
 
 
-def test_a_window_of_which_nothing_fits_is_tried_again(out: Path) -> None:
+def test_a_window_without_a_fitting_tally_is_tried_again(out: Path) -> None:
     partly = _keep(out, FIRST + UNFIT)
     assert partly.exit_code == PARTLY
     assert "failed 2026-11-18: no tally of it can be estimated: os 000000000000: the registry defines" in partly.stderr
@@ -227,7 +227,7 @@ def test_two_runs_at_once_do_not_meet(out: Path) -> None:
     assert _keep(out, FIRST).exit_code == NEW
 
 
-def test_a_folder_that_is_none_of_ours_is_left_alone(out: Path) -> None:
+def test_a_folder_of_another_program_is_left_alone(out: Path) -> None:
     (out / "2026-11-19").mkdir(parents=True)
     (out / "2026-11-19" / "mine.txt").touch()
     (out / "notes").mkdir()
@@ -250,7 +250,7 @@ def test_a_target_that_cannot_be_looked_into_is_a_plain_error(out: Path) -> None
     assert (result.exit_code, "cannot be used: File name too long; name a folder" in result.stderr) == (FAILED, True)
 
 
-def test_a_system_without_locks_is_told_so(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_without_locks_gets_an_error_that_says_so(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("estimator.archive.folder", "estimator.archive.index", "estimator.archive.windows"):
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "fcntl", None)

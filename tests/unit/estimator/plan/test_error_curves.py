@@ -208,14 +208,14 @@ def test_where_intervals_are_of_scores_the_smallest_share_falls_with_more_report
     assert shares[-1] == pytest.approx((NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(POWER)) * error, rel=0.01)
 
 
-def test_nothing_is_seen_of_nobody_nor_by_too_few() -> None:
+def test_no_share_is_visible_without_devices_or_with_too_few() -> None:
     squares = squares_of(metric_of(BOOLEAN | {"epsilon": 0.1}).channel)
     assert squares is not None
     assert smallest_share(squares, 0) is None
     assert smallest_share(squares, 10) is None
 
 
-def test_so_many_reports_as_are_needed_have_the_wanted_error_and_one_less_has_not() -> None:
+def test_the_needed_reports_reach_the_wanted_error_and_one_fewer_do_not() -> None:
     variance = unit_variance(metric_of(BOOLEAN))
     needed = reports_needed(variance, 0.013)
     assert math.sqrt(variance / needed) <= 0.013 < math.sqrt(variance / (needed - 1))

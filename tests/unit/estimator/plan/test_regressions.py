@@ -46,7 +46,7 @@ def test_expired_metrics_and_those_without_an_owner_are_named() -> None:
     assert ownerless.startswith("metric.a: has no owner")
 
 
-def test_a_number_of_which_a_pattern_keeps_nothing_is_named() -> None:
+def test_a_number_that_a_pattern_does_not_protect_is_named() -> None:
     once: dict[str, Field] = {"permanent_epsilon": 1, "protects": "pattern", "max_values": 2}
     (warning,) = warnings(_registry(a=NUMBER | once, b=BOOLEAN | once, c=NUMBER | once | {"max_values": 1}), TODAY)
     assert warning.startswith('metric.a: protects = "pattern" keeps nothing of a number that changes')

@@ -69,7 +69,7 @@ def test_a_table_says_it_rounded_up_on_a_line_with_what_is_assumed() -> None:
 
 
 @pytest.mark.parametrize("form", ["table", "json"])
-def test_nothing_is_said_where_it_is_not_wanted(form: str) -> None:
+def test_nothing_is_shown_unless_it_is_requested(form: str) -> None:
     text = FORMATS[form](_report(None))
     assert "central" not in text
     assert "composed" not in text
@@ -113,7 +113,7 @@ def test_a_channel_with_a_delta_of_its_own_is_not_amplified_but_counts() -> None
     assert together([(load, 0), (dark_mode, 0)], 0.1) is None
 
 
-def test_a_tally_of_such_a_channel_has_no_line_of_its_own() -> None:
+def test_a_tally_of_a_gaussian_channel_has_no_separate_line() -> None:
     load = GAUSSIAN.metric("load")
     counts = [1] * load.channel.symbols
     tallies = decode([line("os", counts, metric="load", edition=load.edition)])

@@ -96,7 +96,7 @@ def test_every_form_shows_the_same_figures(registry: Path, answers: Path) -> Non
         assert f"{entry['truth']:.4f}" in table or f"{entry['truth']:.5g}" in table
 
 
-def test_a_seed_decides_everything_and_a_fresh_one_is_told(registry: Path, answers: Path) -> None:
+def test_a_seed_decides_everything_and_a_fresh_seed_is_shown(registry: Path, answers: Path) -> None:
     options = ("--registry", registry, "--csv", answers, "--repeat", 10**6)
     fresh = _run(*options, "--rounds", 3)
     seed = fresh.stdout.splitlines()[0].removeprefix("seed ")
@@ -317,7 +317,7 @@ def test_the_truth_of_a_distribution_is_that_of_its_answers(answers: Path) -> No
 
 
 @pytest.mark.parametrize("rounds", [0, 2])
-def test_a_distribution_stands_beside_its_truth_in_every_form(registry: Path, answers: Path, rounds: int) -> None:
+def test_every_form_shows_a_distribution_beside_its_truth(registry: Path, answers: Path, rounds: int) -> None:
     registry.write_text(WAVE)
     answers.write_text("x\n2\n2\n6\n6.5\n")
     options = ("--registry", registry, "--csv", answers, "--seed", 7, "--repeat", 10**6, "--rounds", rounds)

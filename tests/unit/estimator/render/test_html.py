@@ -117,7 +117,7 @@ def test_a_sentence_names_nothing_impossible() -> None:
     assert answer_of(metric).startswith("About 0")
 
 
-def test_a_change_is_told_from_chance_and_from_silence() -> None:
+def test_a_change_is_distinguished_from_chance_and_from_silence() -> None:
     registry = registry_of(yes=BOOLEAN, other=BOOLEAN, os=CATEGORY)
 
     def verdict(first: tuple[int, int], last: tuple[int, int], *more: MetricEstimate) -> str:
@@ -146,7 +146,7 @@ def test_a_change_is_told_from_chance_and_from_silence() -> None:
     assert verdict_of(registry.metric("yes"), None, 0).brief == "no data"
 
 
-def test_a_warning_says_how_many_reports_it_takes_and_so_many_are_enough() -> None:
+def test_a_warning_says_how_many_reports_are_enough() -> None:
     registry = registry_of(yes=BOOLEAN, size=NUMBER)
 
     def warning(estimated: MetricEstimate) -> str | None:
@@ -306,7 +306,7 @@ def test_a_target_that_would_be_lost_or_a_surprise_is_refused(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_what_is_wanted_beside_stands_in_tables_of_its_own() -> None:
+def test_requested_extras_have_their_own_tables() -> None:
     registry = every_kind.REGISTRY
     report = make_report(
         registry,
@@ -334,7 +334,7 @@ def test_what_is_wanted_beside_stands_in_tables_of_its_own() -> None:
     assert "Copyright 2010-2023 Mike Bostock" in text.partition("<footer>")[2]
 
 
-def test_a_difference_is_told_from_the_group_in_which_the_answer_is_more_common() -> None:
+def test_a_difference_starts_from_the_group_in_which_the_answer_is_more_common() -> None:
     registry = registry_of(dark_mode=BOOLEAN, os=CATEGORY, both=PAIRS, too=PAIRS)
     metric = estimate_of(registry, "both", (9000, 3000, 3000, 3000, 3000, 9000))
     view = joint_view(metric, 1.0)

@@ -67,7 +67,7 @@ def test_a_table_says_it_in_words_and_that_a_pass_proves_nothing() -> None:
 
 
 @pytest.mark.parametrize("form", ["table", "json"])
-def test_nothing_is_said_where_it_is_not_wanted(form: str) -> None:
+def test_nothing_is_shown_unless_it_is_requested(form: str) -> None:
     text = FORMATS[form](_report(None))
     assert "fakes" not in text
     assert "made" not in text

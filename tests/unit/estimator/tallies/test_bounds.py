@@ -69,7 +69,7 @@ def test_a_line_may_be_as_long_as_the_largest_alphabet_of_the_registry_asks_for(
     ("bound", "most", "sentence"),
     [("MOST_TALLIES", 2, "more than 2 tallies; read fewer"), ("MOST_COUNTS", 5, "more than 5 counts; read fewer")],
 )
-def test_more_than_is_bounded_is_refused_unless_fewer_windows_are_wanted(
+def test_too_many_tallies_are_refused_unless_fewer_windows_are_selected(
     bound: str, most: int, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bounds, bound, most)
@@ -79,7 +79,7 @@ def test_more_than_is_bounded_is_refused_unless_fewer_windows_are_wanted(
     assert [tally.window for tally in decode(days(3), Bounds(spans=last.__eq__))] == [last]
 
 
-def test_a_tally_that_is_not_wanted_is_checked_all_the_same() -> None:
+def test_an_excluded_tally_is_still_checked() -> None:
     with pytest.raises(TalliesError, match="line 2 is not a tally"):
         decode([*days(1), b"{}"], Bounds(spans=lambda _: False))
 
