@@ -90,7 +90,7 @@ def test_no_form_of_a_plan_speaks_of_times_of_change(tmp_path: Path, form: str) 
     shown = " ".join(_run(path, "--population", 100, "--format", form).stdout.split()).lower()
     assert "times of change" not in shown
     assert "times_of_change" not in shown
-    assert ("change at the same times is not enough" in shown) == (form == "table")
+    assert ("changing at the same times is not enough" in shown) == (form == "table")
 
 
 def test_a_boolean_of_two_coins_has_the_error_of_the_formula(registry: Path) -> None:
