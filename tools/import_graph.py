@@ -39,7 +39,7 @@ class Import(NamedTuple):
 
 @cache
 def files() -> Mapping[str, Path]:
-    """Return the source file of each module by its dotted name; a package's is its ``__init__.py``."""
+    """Return the source files by dotted module names; a package's is its ``__init__.py``."""
     paths = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
     return {module_of(path): path for path in paths}
 

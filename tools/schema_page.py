@@ -124,7 +124,7 @@ def _record(name: str) -> type:
 
 
 def _describe(definition: dict[str, Any], record: type) -> None:
-    """Copy the descriptions of a record's docstring to its fields, whose names may differ in JSON."""
+    """Copy a record's field descriptions from its docstring; names may differ in JSON."""
     words: dict[str, str] = {}
     for parent in reversed(record.__mro__):
         words |= _attributes(inspect.getdoc(parent) or "")

@@ -50,8 +50,8 @@ class Reading:
         """Make sure that no failover takes back what was answered.
 
         Raises:
-            StoreUnavailableError: if a server cannot be asked for that over the connection that it answered over, or
-                its replicas do not have it in time.
+            StoreUnavailableError: if a connection over which a server answered is gone, or its
+                replicas do not have the answer in time.
 
         """
         for (address, connection), tags in self._answered.items():

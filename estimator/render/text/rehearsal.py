@@ -46,7 +46,7 @@ def rehearsal_as_json(rehearsal: Rehearsal) -> str:
 
 
 def rehearsal_as_csv(rehearsal: Rehearsal) -> str:
-    """Return the report's rows, each with its truth, whether the interval holds it, and the seed."""
+    """Return the report's rows, each with the truth, whether the interval holds it, and the seed."""
     rows: list[list[object]] = []
     for rehearsed in rehearsal.metrics:
         pairs = zip(compared(rehearsed.estimated), rehearsed.truths, strict=True)
