@@ -1,4 +1,4 @@
-"""The UTC day, ISO week or month that a report speaks of."""
+"""The UTC day, ISO week or month to which a report belongs."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ class Window:
     @classmethod
     def of(cls, kind: WindowKind, instant_s: float) -> Window:
         """Return the window of a kind that holds an instant, given in Unix seconds."""
-        day = datetime.fromtimestamp(instant_s // 1, UTC).date()  # fromtimestamp would round up into the next day
+        # fromtimestamp would round up into the next day
+        day = datetime.fromtimestamp(instant_s // 1, UTC).date()
         if kind is WindowKind.WEEK:
             day -= timedelta(days=day.weekday())
         elif kind is WindowKind.MONTH:

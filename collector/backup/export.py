@@ -21,7 +21,7 @@ def backup(
     Args:
         archive: the store.
         app: the app's name, if it is known.
-        on_ids: called with the number of uploads whenever some are written.
+        on_ids: called with the number of uploads whenever uploads are written.
         on_line: called with every line but the end.
 
     Raises:
@@ -55,7 +55,7 @@ def _lines(archive: RedisArchive, app: str | None, on_ids: Callable[[int], None]
     yield ClosedWindows(tuple(sorted(frozenset.intersection(*(cut.closed for cut in cuts)))))
     yield from _tallies(archive, properties, cuts)
     if archive.servers() != servers:
-        raise BackupError("a server of the store has started anew or changed meanwhile: take the backup again")
+        raise BackupError("a server of the store has restarted or changed meanwhile: take the backup again")
 
 
 def _reported(buckets: Iterable[Bucket], on_ids: Callable[[int], None]) -> Iterator[Bucket]:
@@ -83,7 +83,8 @@ def _tallies(archive: RedisArchive, properties: StoreProperties, cuts: list[Shar
             if part is None:
                 part, is_read_now = archive.counts(shard, name, symbols), True
             total = [sum(pair) for pair in zip(total, part, strict=True)]
-        if not is_read_now or archive.is_indexed(name):  # otherwise it is being retired, and a part may be gone
+        if not is_read_now or archive.is_indexed(name):
+            # a tally that is being retired may have lost a part, and is left out
             metric, edition, window = name.split(":")
             counts = {symbol: count for symbol, count in enumerate(total) if count}
             yield Counts(metric, edition, window, symbols, counts)

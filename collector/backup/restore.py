@@ -127,7 +127,7 @@ def restore(path: Path, backup: Backup, archive: RedisArchive, on_ids: Callable[
         path: the file.
         backup: what `check` returned for the file.
         archive: an empty store, or one into which the import of the same backup was begun.
-        on_ids: called with the number of uploads whenever some are put.
+        on_ids: called with the number of uploads whenever uploads are written.
 
     Returns:
         Whether the store was changed: False if it held the whole backup before.
@@ -146,7 +146,8 @@ def restore(path: Path, backup: Backup, archive: RedisArchive, on_ids: Callable[
         if isinstance(line, Bucket):
             waiting.append(line)
             ids += len(line.members)
-        if ids >= IDS_AT_ONCE or not isinstance(line, Bucket):  # all ids must be there before the tallies
+        if ids >= IDS_AT_ONCE or not isinstance(line, Bucket):
+            # all ids must be there before the tallies
             archive.remember(waiting)
             on_ids(ids)
             waiting, ids = [], 0

@@ -184,7 +184,8 @@ def _integers(raw: object, field: str, most: int) -> Sequence[int]:
 
 
 def _load(line: bytes) -> Any:  # noqa: ANN401 what JSON holds
-    if line.count(b"{") > 1 or line.count(b"[") > MOST_LISTS:  # few bytes, but large objects or deep nesting
+    if line.count(b"{") > 1 or line.count(b"[") > MOST_LISTS:
+        # few bytes, but large objects or deep nesting
         raise ValueError("it must be one object that holds names, numbers and at most two lists")
     try:
         return _JSON.decode(line.decode())

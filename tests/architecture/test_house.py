@@ -1,4 +1,6 @@
-"""The house stays one in which one finds one's way: small folders, short chains, no circle, one meaning a name."""
+"""The layout stays readable: small folders, short import chains, no cycles, one meaning per class
+name.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,13 @@ import pytest
 from tools.import_graph import PACKAGES, ROOT, Import, files, graph, imports, longest_chain, syntax
 
 MOST_MODULES: Final = 20
-"""Of a folder: what a reader takes in at a glance."""
+"""The most modules in a folder: what a reader takes in at a glance."""
 
 LONGEST_CHAIN: Final = 23
-"""Modules of which each imports the next. Lower it whenever the code allows; never raise it."""
+"""The longest chain of imports. Lower it whenever the code allows; never raise it."""
 
 TWICE: Final = frozenset(["Report", "Request", "Tally"])
-"""Class names that are defined more than once. A name leaves this list when it has one meaning; none is added."""
+"""Class names that are defined more than once. Remove a name once it has one meaning; add none."""
 
 LAZY_IMPORTS: Final = {
     "client_sdk.sending.transport -> client_sdk.sending.deadline": "beside requests, which costs 90 ms",
@@ -39,7 +41,7 @@ LAZY_IMPORTS: Final = {
 }
 """Why an import is lazy, where its own comment does not say how many milliseconds that saves.
 
-Processor time, the best of five runs, of the target after the source.
+Milliseconds are processor time, the best of five runs, of importing the target after the source.
 """
 
 FOLDERS = sorted({path.parent for path in files().values()})
@@ -52,7 +54,7 @@ def name_of(path: Path) -> str:
 
 
 def classes() -> dict[str, list[str]]:
-    """Return the modules that define a class of each name at their top."""
+    """Return the modules that define a top-level class, by its name."""
     places = defaultdict(list)
     for module, path in files().items():
         for node in syntax(path).body:
@@ -75,7 +77,7 @@ def test_a_folder_says_what_it_is_for(folder: Path) -> None:
 
 
 def test_no_import_leads_back_and_the_longest_chain_is_no_longer_than_it_was() -> None:
-    """A circle raises `graphlib.CycleError`, which names it."""
+    """A cycle raises `graphlib.CycleError`, which names it."""
     chain = longest_chain()
     assert all(target in graph()[source] for source, target in pairwise(chain))
     assert len(chain) <= LONGEST_CHAIN, " -> ".join(chain)

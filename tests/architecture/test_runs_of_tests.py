@@ -1,4 +1,4 @@
-"""A run of the tests has a temporary folder of its own, and fails if it leaves something there."""
+"""A run of the tests has its own temporary folder, and fails if it leaves anything there."""
 
 from __future__ import annotations
 

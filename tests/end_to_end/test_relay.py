@@ -49,7 +49,9 @@ def today() -> str:
 
 
 def counted(collector: RunningCollector, metric: str) -> int:
-    """Return how many reports of a metric the collector has counted, at the first look at its open windows."""
+    """Return how many reports of a metric the collector has counted, at the first look at its open
+    windows.
+    """
     return sum(tally["reports"] for tally in tallies(collector.url, "?preliminary=1") if tally["metric"] == metric)
 
 

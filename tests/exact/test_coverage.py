@@ -19,8 +19,11 @@ MANY_REPORTS = [*range(50, 200), 317, 1000, 10_000]
 AVERAGED = (50, 64, 100, 317, 1000, 10_000)
 
 TOO_WIDE = {(31, 0.5, 50), (31, 0.5, 64), (31, 0.5, 100), (31, 1, 50), (31, 1, 64)}
-"""(k, epsilon, reports): all expected counts lie within one or two of each other, so that the average is over one tooth
-of the saw that coverage is; the intervals are on the safe side there."""
+"""(k, epsilon, reports): all expected counts are within one or two of each other.
+
+So the average is over one tooth of the saw that coverage is. The intervals are on the safe side
+there.
+"""
 
 
 def _support(inputs: int, epsilon: object) -> Support:
@@ -74,6 +77,8 @@ def test_a_wrong_interval_is_refused(name: str) -> None:
 
 
 def test_the_worst_truth_is_found_where_it_is_known_to_be() -> None:
-    """Brown, Cai & DasGupta 2001: the score interval falls to about 84 % where 0.18 are expected."""
+    """Brown, Cai & DasGupta 2001: the score interval falls to about 84 % where 0.18 are
+    expected.
+    """
     plain = estimators.INTERVALS["score interval where few are expected"]
     assert 0.83 < worst_coverage(plain, 1000) < 0.84

@@ -1,4 +1,4 @@
-"""A collector over real sockets that tries to know a device again: by its answers it cannot."""
+"""A collector over real sockets that tries to recognise a device: its answers leave no mark."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_report_that_is_refused_for_ever_travels_with_no_other(tmp_path: Path)
 def test_every_upload_has_a_connection_and_a_tls_session_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    certificates = Certificates.made_in(tmp_path)
+    certificates = Certificates.issued_in(tmp_path)
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificates.authority))
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificates.server)

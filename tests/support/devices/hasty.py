@@ -29,13 +29,15 @@ def main(data_dir: str, registry_file: str, collector: str, ahead_s: str) -> Non
         consent=True,
         clock=lambda: time.time() + float(ahead_s),
     ) as device:
-        device._processes.current.uploader._uniform = lambda low, _: low  # neither jitter nor back-off
+        # neither jitter nor back-off
+        device._processes.current.uploader._uniform = lambda low, _: low
         sys.stdout.write(f"{BEGUN}\n")
         sys.stdout.flush()
         for name in registry.metrics:
             while device.record(name, value=True) is Recorded.BUSY:
                 pass
-            device.flush(timeout_s=0)  # the thread that uploads sends now, while this one records on
+            # the upload thread sends now, while this one continues to record
+            device.flush(timeout_s=0)
         if device.flush(timeout_s=60):
             sys.stdout.write(DONE)
 

@@ -204,7 +204,7 @@ def test_ids_expire_by_the_calendar_and_not_by_when_they_came(store: RedisStore,
     assert client.expiretime(bucket) == judgement.remember_until
 
 
-def test_nothing_is_counted_of_which_the_server_would_forget_the_id_at_once(store: RedisStore, client: Any) -> None:
+def test_no_upload_is_counted_whose_id_the_server_would_forget_at_once(store: RedisStore, client: Any) -> None:
     now_s = int(client.time()[0])
     late = judged(upload(report()))._replace(remember_until=now_s - 1)
     for _ in range(2):
@@ -307,7 +307,7 @@ def test_a_cluster_must_be_called_one(cluster: Cluster) -> None:
         RedisStore(cluster.url).prepare()
 
 
-def test_a_cluster_of_which_one_node_would_stop_all_is_refused(cluster: Cluster) -> None:
+def test_a_cluster_that_one_node_could_stop_is_refused(cluster: Cluster) -> None:
     cluster.nodes[-1].ask("CONFIG", "SET", "cluster-require-full-coverage", "yes")
     try:
         with pytest.raises(ConfigError, match=r"cluster-require-full-coverage no \(now yes\).*one lost node"):
@@ -411,7 +411,7 @@ def test_a_thread_that_ends_closes_its_connections(store: RedisStore) -> None:
     store.count(judged(upload()))
 
 
-def test_only_reading_tallies_leaves_a_mark_and_what_is_asked_for_every_second_tells_no_time(cluster: Cluster) -> None:
+def test_only_reading_tallies_leaves_a_mark_and_frequent_questions_reveal_no_time(cluster: Cluster) -> None:
     def marks() -> list[str]:
         return [key for node in cluster.nodes if node.is_master() for key in node.client.keys("{*}:read")]
 
