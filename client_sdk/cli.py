@@ -33,7 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _print(text: str) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
+        # a terminal that lacks a character shows a question mark
+        sys.stdout.reconfigure(errors="replace")
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

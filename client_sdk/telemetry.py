@@ -159,7 +159,8 @@ class Telemetry:
             definition = self._registry.metric(metric)
             obstacle = self._obstacle()
             if obstacle is not None:
-                definition.encode(value, self._coins)  # names a mistake whether or not anything is recorded
+                # raises for a mistake whether or not anything is recorded
+                definition.encode(value, self._coins)
                 return obstacle
             randomised = self._schedule.randomise(definition, value, self._recorder.read_secret)
         except UnknownMetricError:
@@ -231,7 +232,8 @@ class Telemetry:
             nothing more can be sent within ``timeout_s`` seconds.
 
         """
-        timeout_s = min(timeout_s, threading.TIMEOUT_MAX) if timeout_s > 0 else 0.0  # NaN is not above 0
+        # NaN is not above 0
+        timeout_s = min(timeout_s, threading.TIMEOUT_MAX) if timeout_s > 0 else 0.0
         if self.consent and not self._closed:
             return self._processes.current.uploader.flush(timeout_s)
         try:

@@ -86,7 +86,8 @@ class Access:
         """Return the key of a secret, or None. The time that this takes reveals neither."""
         digest = digest_of(secret)
         match = None
-        for key in self.keys:  # always to the end: where a search ends would reveal which key matched
+        for key in self.keys:
+            # go through all keys: the time of a search that stops would reveal which key matched
             if hmac.compare_digest(key.digest, digest):
                 match = key
         return match

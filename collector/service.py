@@ -90,14 +90,16 @@ def serve(config: CollectorConfig) -> None:
 
     """
     configure(config.log_format)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the workers run: all files are being read anyway
+    # until the workers run: all files are being read anyway
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     served = Served(Registry.load(config.registry), access_of(config))
     address = resolve(config.host)
     require_free_address(address, config.port)
     place = "the store of --redis" if config.redis_url else str(config.data_dir.absolute())
     _log.info("starting on %s", place, extra=Event.STARTING.extra)
     with running_store(config, served.registry.app) as running, chores(config, running, served) as background:
-        require_free_address(address, config.port)  # metrics or another collector may have taken it meanwhile
+        # metrics or another collector may have taken it meanwhile
+        require_free_address(address, config.port)
         words = f"with {plural(len(served.registry.metrics), 'metric')}, on {place}, {_windows(running.store)}"
         announce_when_ready(config.host, config.port, words, config.log_format)
         run_workers(

@@ -99,7 +99,8 @@ def begin_worker() -> None:
 
     The server has set up its log.
     """
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a whole process group may get it, for example when a terminal closes
+    # a whole process group may get it, for example when a terminal closes
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # When the interpreter shuts down, the server's idle threads would abort, with a traceback in
     # the log. The process has finished its requests by then, so it may simply end.

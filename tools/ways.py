@@ -1,4 +1,7 @@
-"""The three ways of data through the code, station by station: `tools.architecture` draws them, a test follows them."""
+"""The three ways of data through the code, station by station.
+
+`tools.architecture` draws them, and a test follows them.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ class Step(NamedTuple):
     Attributes:
         place: ``folder/module.py:name`` of a function, a method or a class, relative to the root.
         does: what happens there, in a few words.
-        by: the module that hands the data on from the station before: it imports both, or is one of them. Empty if
-            the station before does it itself.
+        by: the module that hands the data on from the station before: it imports both, or is one of
+            them. Empty if the station before does it itself.
 
     """
 

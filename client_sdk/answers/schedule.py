@@ -57,7 +57,8 @@ class Schedule:
         """Take the questions and the ceilings from the registry."""
         metrics = registry.metrics.values()
         self.counts = RunningCounts()
-        self.has_leftovers = any(metric.persist for metric in metrics)  # a process may have been killed
+        # a process may have been killed
+        self.has_leftovers = any(metric.persist for metric in metrics)
         self._registry = registry
         self._coins = coins
         self._secret: Secret | None = None
@@ -87,7 +88,8 @@ class Schedule:
             return definition.perturb(answer, self._coins)
         secret = self._secret
         if secret is None:
-            definition.encode(answer, self._coins)  # names a mistake whether or not there is a secret
+            # raises for a mistake whether or not there is a secret
+            definition.encode(answer, self._coins)
             secret = read_secret()
         return permanent_answer(definition, definition.channel, answer, secret)
 
@@ -181,7 +183,7 @@ class Schedule:
             connection: within a write transaction.
             definition: the metric.
             randomised: the answer.
-            window: the window that the report speaks of.
+            window: the window to which the report belongs.
             instant_s: an instant within the periods that pay for the report.
             held: whether it leaves only after the end of the window; a filled-in report always
                 does.
@@ -247,14 +249,16 @@ class Schedule:
     def _report_counts(self, connection: sqlite3.Connection, instant_s: float) -> None:
         for ended in self.counts.ended(self._registry, instant_s):
             if self._report_count(connection, ended, instant_s) is not Recorded.QUEUED:
-                self.counts.drop(ended)  # a queued one stays: this transaction may yet be rolled back
+                # a queued count stays: this transaction may still be rolled back
+                self.counts.drop(ended)
         for ended in counters.take_ended_persistent(connection, self._registry, instant_s):
             self._report_count(connection, ended, instant_s)
             self.has_leftovers = True
 
     def _report_count(self, connection: sqlite3.Connection, ended: EndedCount, instant_s: float) -> Recorded:
         definition, window, answer = ended
-        if window.ends_at + GRACE_S <= instant_s:  # no collector takes it: it would be paid for in vain
+        if window.ends_at + GRACE_S <= instant_s:
+            # no collector takes it: it would be paid for in vain
             return Recorded.EXPIRED
         randomised = self._randomise_now(connection, definition, answer)
         return self.report(connection, definition, randomised, window, window.ends_at - 1, held=True)

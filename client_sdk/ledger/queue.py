@@ -75,7 +75,8 @@ def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str]
     """Drop and count held-back reports whose metric is no longer asked in their window."""
     latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
     for metric, edition, window in connection.execute(latest).fetchall():
-        if not is_asked(metric, edition, window):  # what is asked in a window was asked in all before it
+        if not is_asked(metric, edition, window):
+            # what is asked in a window was asked in all before it
             _drop_held_of(connection, metric, edition, is_asked)
 
 

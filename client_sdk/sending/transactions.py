@@ -56,7 +56,7 @@ def look_for_news(
             schedule.catch_up(connection, now_s)
             next_s = schedule.next_s(connection, now_s)
             due_in_s = None if next_s is None else next_s - now_s
-        except ClockError:  # reports queued before are sent all the same
+        except ClockError:  # reports queued before are still sent
             due_in_s = math.inf
     parcel = outbox.new_parcel(connection, now_s)
     keeps_news = parcel is None and queue.has_news(connection, now_s)

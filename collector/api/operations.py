@@ -159,7 +159,7 @@ OPERATIONS = (
             Success(
                 "The verdict. If any report of an upload was counted, the upload may be sent again any number of "
                 "times: the same reports are accepted, and counted once; a refusal has the code that applies now. An "
-                "upload of which nothing was counted is judged anew.",
+                "upload of which nothing was counted is judged again.",
                 JSON,
                 "Verdict",
             ),

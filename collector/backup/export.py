@@ -22,7 +22,7 @@ def backup(
     Args:
         reader: the store.
         app: the app's name, if it is known.
-        on_ids: called with the number of uploads whenever some are written.
+        on_ids: called with the number of uploads whenever uploads are written.
         on_line: called with every line but the end.
 
     Raises:
@@ -56,7 +56,7 @@ def _lines(reader: StoreReader, app: str | None, on_ids: Callable[[int], None]) 
     yield ClosedWindows(tuple(sorted(frozenset.intersection(*(cut.closed for cut in cuts)))))
     yield from _tallies(reader, properties, cuts)
     if reader.servers() != servers:
-        raise BackupError("a server of the store has started anew or changed meanwhile: take the backup again")
+        raise BackupError("a server of the store has restarted or changed meanwhile: take the backup again")
 
 
 def _reported(buckets: Iterable[Bucket], on_ids: Callable[[int], None]) -> Iterator[Bucket]:
@@ -84,7 +84,8 @@ def _tallies(reader: StoreReader, properties: StoreProperties, cuts: list[ShardC
             if part is None:
                 part, is_read_now = reader.counts(shard, name, symbols), True
             total = [sum(pair) for pair in zip(total, part, strict=True)]
-        if not is_read_now or reader.is_indexed(name):  # otherwise it is being retired, and a part may be gone
+        if not is_read_now or reader.is_indexed(name):
+            # a tally that is being retired may have lost a part, and is left out
             metric, edition, window = name.split(":")
             counts = {symbol: count for symbol, count in enumerate(total) if count}
             yield TallyLine(metric, edition, window, symbols, counts)

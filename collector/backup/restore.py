@@ -118,7 +118,7 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
         path: the file.
         backup: what `check` returned for the file.
         filler: an empty store, or one into which the import of the same backup was begun.
-        on_ids: called with the number of uploads whenever some are put.
+        on_ids: called with the number of uploads whenever uploads are written.
 
     Returns:
         Whether the store was changed: False if it held the whole backup before.
@@ -137,7 +137,8 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
         if isinstance(line, Bucket):
             waiting.append(line)
             ids += len(line.members)
-        if ids >= IDS_AT_ONCE or not isinstance(line, Bucket):  # all ids must be there before the tallies
+        if ids >= IDS_AT_ONCE or not isinstance(line, Bucket):
+            # all ids must be there before the tallies
             filler.remember(waiting)
             on_ids(ids)
             waiting, ids = [], 0

@@ -39,7 +39,7 @@ class StoreReader:
         )
 
     def servers(self) -> str:
-        """Return a text that changes if a server starts anew or another takes its place.
+        """Return a text that changes if a server restarts or another takes its place.
 
         Such a server may have lost uploads.
 
@@ -99,7 +99,7 @@ class StoreReader:
 
 
 def _server(connection: Connection) -> str:
-    """Return a text that changes if a master starts anew, takes over or gets slots.
+    """Return a text that changes if a master restarts, takes over or gets slots.
 
     It is empty for a replica.
     """

@@ -138,7 +138,8 @@ def _content(store: StoreHandle, registry: Registry | None) -> Iterator[CheckRes
     facts = store.facts()
     try:
         require_facts(facts, named)
-        if SHARDS_FIELD not in facts:  # the schema is written first: a first start may have been interrupted after it
+        if SHARDS_FIELD not in facts:
+            # the schema is written first: a first start may have been interrupted after it
             yield CheckResult(Level.OK, "schema", "the store is new")
             return
         require_usable(facts)

@@ -78,7 +78,8 @@ def import_store(path: Path, registry: Path | None, data_dir: Path, redis_url: s
     app = contents.header.app
     _require_app(app, registry)
     with contextlib.ExitStack() as stack:
-        url = redis_url or stack.enter_context(EmbeddedStore(data_dir)).url  # refused while a collector runs
+        # refused while a collector runs
+        url = redis_url or stack.enter_context(EmbeddedStore(data_dir)).url
         store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
         store.prepare(Purpose.IMPORT)
         on_ids = stack.enter_context(progress("uploads put", contents.ids))

@@ -107,7 +107,8 @@ class Reloader:
 
     def look(self, *, requested: bool) -> None:
         """Read all files if that was requested, otherwise the access file if it has changed."""
-        stamp = _stamp(self._access)  # before it is read: a change meanwhile is noticed the next time
+        # before it is read: a change meanwhile is noticed the next time
+        stamp = _stamp(self._access)
         new = self.served
         if requested:
             new = _attempt("registry", self._read_registry, new)

@@ -39,7 +39,7 @@ class Call:
         self.is_moving = False
 
     def note_answered(self, address: Address, connection: Connection, batch: list[Sent]) -> None:
-        """Note who answered to what was asked for good, and not sent elsewhere."""
+        """Note which server answered for which shards, except where it redirected."""
         tags = {self.requests[index].tag for index, _ in batch if not isinstance(self.answers[index], Exception)}
         if tags:
             self.answered.setdefault((address, connection), set()).update(tags)

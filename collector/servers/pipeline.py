@@ -82,12 +82,15 @@ def receive(connection: Connection, batch: Sequence[Sent], copies: int) -> list[
 
 
 def write_after_reading(connection: Connection, tags: Sequence[str], name: str) -> str:
-    """Have a server write something on one of its shards, and return which: what it answered before came before that.
+    """Let a server make a write on one of its shards, and return the shard's tag.
+
+    What the server answered earlier on this connection came before the write.
 
     Args:
-        connection: over which it answered.
-        tags: prefixes of the shards that it answered for; some of them may be on their way to another server.
-        name: of the key to write, without the prefix.
+        connection: the connection over which it answered.
+        tags: prefixes of the shards that it answered for; slots of these may be moving to another
+            server.
+        name: the name of the key to write, without the prefix.
 
     Raises:
         RedisError: if it does not take writes for any of them.

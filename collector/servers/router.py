@@ -66,7 +66,7 @@ class Router:
         self._copies = copies
 
     def learn(self, nodes: tuple[Address, ...]) -> None:
-        """Remember nodes of the cluster, which are asked where keys live when others are lost."""
+        """Remember nodes of the cluster, which say where keys are when others are lost."""
         self._nodes = nodes
 
     def ask(self, request: PackedCommand) -> Any:  # noqa: ANN401 the server decides
@@ -129,12 +129,13 @@ class Router:
 
         Args:
             address: the server.
-            connection: over which it answered.
-            tags: what it answered about.
-            name: of the key to write for that, without a prefix.
+            connection: the connection over which it answered.
+            tags: prefixes of the shards that it answered about.
+            name: the name of the key to write for that, without a prefix.
 
         Raises:
-            StoreUnavailableError: if the connection is not there any more, or replicas do not have it in time.
+            StoreUnavailableError: if the connection is gone, or replicas do not have the
+                answers in time.
 
         """
         if not self._connections.is_replicated:
@@ -174,7 +175,8 @@ class Router:
                         self._settle(call, address, index, answer)
                     call.note_answered(address, connection, batch)
         except BaseException:
-            self._connections.drop_all()  # an unread answer would be taken for the answer to a later command
+            # an unread answer would be taken for the answer to a later command
+            self._connections.drop_all()
             raise
 
     def _batches(self, call: Call) -> dict[Address, list[Sent]]:

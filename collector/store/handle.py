@@ -142,7 +142,8 @@ class StoreHandle:
         """Return the number of symbols of every tally by its name, METRIC:EDITION:WINDOW.
 
         Args:
-            shards: how to ask, for reads that are confirmed later; by default as every other command.
+            shards: asks the shards, for reads that are confirmed later. None asks as for any other
+                command.
 
         """
         index: dict[str, int] = {}

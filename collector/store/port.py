@@ -70,7 +70,7 @@ class Snapshot:
         return iter(self.tallies)
 
     def without(self, left_out: frozenset[str]) -> Snapshot:
-        """Return the snapshot without some windows, such as those that were closed since."""
+        """Return the snapshot without the given windows, such as those that were closed since."""
         return Snapshot(self.taken_s, tuple(tally for tally in self.tallies if tally.window not in left_out))
 
 

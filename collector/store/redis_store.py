@@ -76,7 +76,8 @@ class RedisStore:
                 raise outcome
             if isinstance(outcome, CountedUpload):
                 return outcome
-            judgement = judgement.without(outcome)  # fewer windows each time, for a closed window never reopens
+            # fewer windows each time, for a closed window never reopens
+            judgement = judgement.without(outcome)
 
     def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:
         """See TallyStore."""
@@ -99,7 +100,8 @@ class RedisStore:
 
         If a shard cannot be reached, the other shards close the window; it is not closed yet.
         """
-        closing = Reading(self._router)  # who closed it before may not have waited until replicas knew
+        # an earlier closer may not have waited until replicas had it
+        closing = Reading(self._router)
         Shards(closing).ask_own(
             self.layout, lambda shard: even_when_full("SADD", keys.of_shard(shard, keys.CLOSED), window.text)
         )
@@ -115,7 +117,8 @@ class RedisStore:
 
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[StoredTally]:
         """See TallyStore."""
-        reading = Reading(self._router)  # a master that was lost since may have said that they are closed
+        # a master that was lost since may have reported them as closed
+        reading = Reading(self._router)
         still_closed = closed.intersection(*self._members(Shards(reading), keys.CLOSED))
         yield from self._tallies(reading, lambda window: window in still_closed, closed=True)
 
@@ -158,7 +161,8 @@ class RedisStore:
             metric, edition, window = name.split(":")
             if is_included(window):
                 tally = StoredTally(metric, edition, window, closed, self._counts(shards, name, symbols))
-                if self.handle.is_indexed(name):  # else it is being retired, and the counts may be incomplete
+                if self.handle.is_indexed(name):
+                    # a tally that is being retired may be incomplete, and is left out
                     yield tally
         # Only a reader who reaches the end knows that all was complete, and stays so: a shard may
         # have been lost meanwhile, or a replica may not have what its master answered.

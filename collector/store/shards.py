@@ -60,7 +60,7 @@ class Shards:
         self._router = router
 
     def ask(self, shards: Iterable[int], command: Command) -> list[Any]:
-        """Return the answers of some shards, of whatever store.
+        """Return the answers of shards, whether or not they belong to the store.
 
         All are asked, even if one does not answer.
         """
@@ -75,7 +75,8 @@ class Shards:
 
         """
         answers = self._answers(_with_names(layout, command))
-        _require_own(layout, answers[1::2])  # a shard that has its name now had it when it answered before
+        # a shard that has its name now had it when it answered before
+        _require_own(layout, answers[1::2])
         return answers[::2]
 
     def require_any_writable(self, layout: Layout) -> None:

@@ -80,7 +80,7 @@ MEGABYTE = 10**6
     is_flag=False,
     flag_value=USUAL_S,
     type=click.IntRange(LEAST_S, GREATEST_S),
-    help=f"Draw the table anew every {USUAL_S} seconds, with windows that are still open, until Ctrl-C.",
+    help=f"Draw the table again every {USUAL_S} seconds, with windows that are still open, until Ctrl-C.",
 )
 def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the names of `ReportOptions`
     """Print estimates, standard errors and confidence intervals of every metric and window.

@@ -31,7 +31,8 @@ def document_of(report: EstimateReport) -> dict[str, Any]:
 
 def builtins_of(record: Record) -> dict[str, Any]:
     """Return a record of a report as JSON types."""
-    document: dict[str, Any] = msgspec.to_builtins(record, enc_hook=list)  # a list of shares for `Shares`
+    # a list of shares for `Shares`
+    document: dict[str, Any] = msgspec.to_builtins(record, enc_hook=list)
     return document
 
 

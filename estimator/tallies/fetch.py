@@ -85,7 +85,8 @@ def fetch(
         except BaseException as error:  # noqa: BLE001 the waiting thread raises it
             answer.set_exception(error)
 
-    Thread(target=ask, daemon=True).start()  # abandoned if too slow: no socket limits the time of a whole head
+    # abandoned if too slow: no socket limits the time of a whole head
+    Thread(target=ask, daemon=True).start()
     try:
         return answer.result(LIMIT_S)
     except TimeoutError:
@@ -138,7 +139,8 @@ def _instant(text: str | None) -> datetime | None:
     try:
         instant = None if text is None else datetime.fromisoformat(text)
         return None if instant is None or instant.tzinfo is None else instant.astimezone(UTC)
-    except (ValueError, OverflowError):  # the zone may move the first or last day of all years out of range
+    except (ValueError, OverflowError):
+        # the zone may move the first or last day of all years out of range
         return None
 
 

@@ -1,4 +1,6 @@
-"""The house stays one in which one finds one's way: small folders, short chains, no circle, one meaning a name."""
+"""The layout stays readable: small folders, short import chains, no cycles, one meaning per class
+name.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,10 @@ import pytest
 from tools.import_graph import PACKAGES, ROOT, Import, files, graph, imports, longest_chain, syntax
 
 MOST_MODULES: Final = 20
-"""Of a folder: what a reader takes in at a glance."""
+"""The most modules in a folder: what a reader takes in at a glance."""
 
 LONGEST_CHAIN: Final = 17
-"""Modules of which each imports the next. Lower it whenever the code allows; never raise it."""
+"""The longest chain of imports. Lower it whenever the code allows; never raise it."""
 
 LAZY_IMPORTS: Final = {
     "collector.__main__ -> collector.commands.cli": "without the extra it says how to install it",
@@ -41,7 +43,7 @@ def name_of(path: Path) -> str:
 
 
 def classes() -> dict[str, list[str]]:
-    """Return the modules that define a class of each name at their top."""
+    """Return the modules that define a top-level class, by its name."""
     places = defaultdict(list)
     for module, path in files().items():
         for node in syntax(path).body:
@@ -64,7 +66,7 @@ def test_a_folder_says_what_it_is_for(folder: Path) -> None:
 
 
 def test_no_import_leads_back_and_the_longest_chain_is_no_longer_than_it_was() -> None:
-    """A circle raises `graphlib.CycleError`, which names it."""
+    """A cycle raises `graphlib.CycleError`, which names it."""
     chain = longest_chain()
     assert all(target in graph()[source] for source, target in pairwise(chain))
     assert len(chain) <= LONGEST_CHAIN, " -> ".join(chain)

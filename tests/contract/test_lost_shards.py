@@ -1,4 +1,6 @@
-"""A shard that was emptied or replaced is noticed: nothing is counted there or read as zero."""
+"""A shard that was emptied or replaced is noticed: nothing is counted there, and nothing is read as
+zero.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ class Emptied:
 
     Attributes:
         store: ready.
-        anew: returns the same store as a collector sees it that starts.
+        anew: returns the same store as seen by a collector that starts.
         empty: empties all of it.
 
     """
@@ -71,11 +73,11 @@ class Halved:
     """A store on a cluster, one master of which is emptied.
 
     Attributes:
-        store: in which every shard has counted an upload, and one window was closed early.
-        anew: returns the same store as a collector sees it that starts.
+        store: every shard has counted an upload, and one window was closed early.
+        anew: returns the same store as seen by a collector that starts.
         lost: the shards on the master that is to be emptied.
-        kept: the others.
-        empty: empties it.
+        kept: the other shards.
+        empty: empties that master.
 
     """
 
@@ -227,7 +229,7 @@ def test_naming_that_was_broken_off_is_finished_and_hides_no_loss_afterwards(emp
     store.disconnect()
 
 
-def test_a_part_of_a_cluster_that_is_emptied_counts_nothing_while_the_rest_goes_on(halved: Halved) -> None:
+def test_an_emptied_part_of_a_cluster_counts_nothing_while_the_rest_continues(halved: Halved) -> None:
     halved.empty()
     for shard in halved.lost:
         with pytest.raises(StoreUnavailableError, match=NOT_THE_STORE):

@@ -44,7 +44,9 @@ def relay(collector: RunningCollector, folder: Path) -> Iterator[RunningRelay]:
 
 
 def counted(collector: RunningCollector, metric: str) -> int:
-    """Return how many reports of a metric the collector has counted, at the first look at its open windows."""
+    """Return how many reports of a metric the collector has counted, at the first look at its open
+    windows.
+    """
     return sum(tally["reports"] for tally in tallies(collector.url, "?preliminary=1") if tally["metric"] == metric)
 
 

@@ -1,4 +1,6 @@
-"""The collector reads its files again while it serves: nobody notices but those who wait for it."""
+"""The collector reads its files again while it serves: only those who wait for the change notice
+it.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ def served_metrics(collector: RunningCollector) -> list[str]:
 
 
 class Load:
-    """Sends uploads without a pause and without a second attempt, each on a connection of its own."""
+    """Sends uploads without a pause and without retries, each on its own connection."""
 
     def __init__(self, url: str) -> None:
         self.answers: list[object] = []
@@ -85,7 +87,8 @@ def test_a_new_metric_is_taken_under_load_and_no_request_fails(registry_file: Pa
         counted = {tally["metric"]: tally["reports"] for tally in tallies(collector.url, "?preliminary=1")}
         assert counted["dark_mode"] == len(load.answers)
 
-        registry_file.unlink()  # a worker that is replaced needs no file to serve what the others do
+        # a replacement worker needs no file to serve the same registry as the others
+        registry_file.unlink()
         kill(workers[0])
         wait_until(lambda: set(collector.worker_pids()) > {workers[1]}, what="another worker")
         kill(workers[1])

@@ -1,4 +1,6 @@
-"""Histograms whose bins are single answers, as of counts, and of other channels than square wave."""
+"""Histograms whose bins are single answers, such as counts, and of channels other than square
+wave.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ def test_figures_of_counts_are_those_of_whole_numbers() -> None:
     variance = sum(tenth * (count - mean) ** 2 for count, tenth in enumerate(tenths)) / 10
     assert abs(float(histogram.mean(shares)) - mean) <= 64 * PRECISION
     assert abs(float(histogram.variance(shares)) - variance) <= 2**10 * PRECISION
-    # the least count that so many do not exceed: sums are .1, .3, .7 and 1
+    # the smallest count that this share does not exceed: sums are .1, .3, .7 and 1
     assert histogram.quantiles(shares, (0.05, 0.25, 0.5, 0.75, 0.95)).tolist() == [0, 2, 5, 8, 8]
 
 
@@ -52,14 +54,14 @@ def test_counts_that_are_all_alike_are_found(name: str) -> None:
     channel = CHANNELS[name]
     counts = np.rint(matrix(channel)[:, 3] * 10**9).astype(np.int64)
     histogram = Histogram.of(channel, COUNTS)
-    found = distribution_of(histogram, fit_of(histogram, counts))
-    assert [(share.start, share.end) for share in found.bins] == [(count, count) for count in range(9)]
-    likeliest = [share.maximum_likelihood or 0.0 for share in found.bins]
+    distribution = distribution_of(histogram, fit_of(histogram, counts))
+    assert [(share.start, share.end) for share in distribution.bins] == [(count, count) for count in range(9)]
+    likeliest = [share.maximum_likelihood or 0.0 for share in distribution.bins]
     assert likeliest[3] == max(likeliest)
     mean = mean_of(histogram, fit_of(histogram, counts))
     assert mean is not None
     assert abs(mean - 3) < 0.1
-    assert [quantile.estimate for quantile in found.quantiles if quantile.quantile == 0.5] == [3]
+    assert [quantile.estimate for quantile in distribution.quantiles if quantile.quantile == 0.5] == [3]
 
 
 def test_other_numbers_have_bins_between_the_points_of_laplace_too() -> None:
@@ -73,7 +75,9 @@ def test_other_numbers_have_bins_between_the_points_of_laplace_too() -> None:
 
 
 def test_intervals_that_hold_together_hold_all_figures_more_often_than_single_ones() -> None:
-    """Measured on uniform counts at epsilon 4: the smoothed truth is the truth, so that only the noise is left."""
+    """Measured on uniform counts at epsilon 4: smoothing leaves the truth unchanged, so only the
+    noise remains.
+    """
     channel = CHANNELS["laplace"]
     histogram = Histogram.of(channel, COUNTS)
     shares = np.full(9, 1 / 9)
@@ -83,8 +87,8 @@ def test_intervals_that_hold_together_hold_all_figures_more_often_than_single_on
     held = {False: 0, True: 0}
     for together in held:
         for fit in fits:
-            found = distribution_of(histogram, fit, simultaneous=together)
-            held[together] += all(one.low <= 1 / 9 <= one.high for one in found.bins)
+            distribution = distribution_of(histogram, fit, simultaneous=together)
+            held[together] += all(share.low <= 1 / 9 <= share.high for share in distribution.bins)
     assert held[True] > held[False]
     assert held[True] >= 0.9 * len(tallies)
-    assert [quantile.quantile for quantile in found.quantiles] == list(QUANTILES)
+    assert [quantile.quantile for quantile in distribution.quantiles] == list(QUANTILES)

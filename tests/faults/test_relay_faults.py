@@ -1,4 +1,6 @@
-"""Exactly once from end to end: devices, relay and collector, when the relay or the collector is killed under load."""
+"""Exactly once from end to end: devices, relay and collector, when the relay or the collector is
+killed under load.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ GATHER = ("--gather", "0.2")
 
 @dataclass
 class Deployment:
-    """A relay and a collector that can be started anew where they were."""
+    """A relay and a collector that can be restarted at the same addresses."""
 
     registry: Path
     folder: Path

@@ -117,7 +117,8 @@ class Registry:
             raise RegistryError(WHOLE, "begins with a byte order mark; save it as UTF-8 without one")
         try:
             document = tomllib.loads(text, parse_float=Decimal)
-        except (ValueError, ArithmeticError, RecursionError) as error:  # also absurd numbers and nesting
+        except (ValueError, ArithmeticError, RecursionError) as error:
+            # absurd numbers and nesting end here, too
             raise RegistryError(WHOLE, f"is not TOML: {error}") from error
         return _read_registry(document)
 

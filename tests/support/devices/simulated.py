@@ -34,8 +34,8 @@ class Request(NamedTuple):
     Attributes:
         at_s: its instant.
         body: its bytes.
-        upload: what they hold.
-        apart_s: how far the device keeps what it sends again from the request before.
+        upload: the decoded body.
+        apart_s: how far the device keeps a retry from the request before it.
         process: which process of the device sent it, from 0.
 
     """
@@ -53,7 +53,7 @@ class SimulatedDevice:
     Attributes:
         now_s: the present instant, in Unix seconds.
         requests: what was sent.
-        during_exchange: done while an answer is waited for.
+        during_exchange: called while the uploader waits for an answer.
 
     """
 
@@ -90,7 +90,7 @@ class SimulatedDevice:
         self._uploader.notify()
 
     def flush(self) -> None:
-        """Ask for a flush, and wait for nothing."""
+        """Request a flush, without waiting."""
         self._uploader.flush(0.0)
 
     def run_until(self, end_s: float) -> None:
@@ -113,11 +113,11 @@ class SimulatedDevice:
         return next(self._answers)(upload)
 
     def history(self) -> list[HistoryEntry]:
-        """Return what has left."""
+        """Return the reports that were sent."""
         return self.ledger_thread.run(history.entries, LONG_S, begin=READ)
 
     def dropped(self) -> dict[str, int]:
-        """Return what was dropped."""
+        """Return the reports that were dropped."""
         return self.ledger_thread.run(history.dropped, LONG_S, begin=READ)
 
     def unsettled(self) -> list[Report]:

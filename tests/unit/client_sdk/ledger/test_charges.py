@@ -135,7 +135,9 @@ def test_a_clock_that_goes_back_renews_no_window(connection: sqlite3.Connection)
 
 
 @pytest.mark.parametrize("back_s", [1, 3600, 23 * 3600, CLOCK_BACK_S])
-def test_a_clock_that_is_set_back_by_up_to_a_day_stands_still(connection: sqlite3.Connection, back_s: int) -> None:
+def test_a_clock_that_is_set_back_by_up_to_a_day_is_read_as_standing_still(
+    connection: sqlite3.Connection, back_s: int
+) -> None:
     assert charges.instant(connection, NOON) == NOON
     assert charges.instant(connection, NOON - back_s) == NOON
     assert charges.instant(connection, NOON + 0.5) == NOON + 0.5
@@ -170,8 +172,8 @@ def test_a_clock_that_names_no_window_is_not_believed(connection: sqlite3.Connec
 
 
 STEPS = st.floats(min_value=-2.0 * CLOCK_BACK_S, max_value=9.0 * DAY_S)
-ASKED = st.tuples(STEPS, st.integers(0, 9), st.integers(0, 4), st.integers(0, 3))
-"""A step of the clock, a cost in billionths and in parts of delta, and the build that asks."""
+REQUESTS = st.tuples(STEPS, st.integers(0, 9), st.integers(0, 4), st.integers(0, 3))
+"""A step of the clock, a cost in billionths and in units of delta, and the build that asks."""
 
 KINDS = st.sampled_from(list(WindowKind))
 
@@ -183,7 +185,7 @@ def budgets(draw: st.DrawFn) -> Budget:
 
 
 class DiaryOfDays:
-    """The oracle: what was spent on each day; every period is a sum of days."""
+    """The oracle: the expenses of each day; every period is a sum of days."""
 
     def __init__(self) -> None:
         self.spent: dict[date, int] = defaultdict(int)
@@ -208,7 +210,7 @@ class DiaryOfDays:
 
 
 @settings(max_examples=200, derandomize=True, deadline=None)
-@given(builds=st.lists(budgets(), min_size=1, max_size=4), requests=st.lists(ASKED, max_size=40))
+@given(builds=st.lists(budgets(), min_size=1, max_size=4), requests=st.lists(REQUESTS, max_size=40))
 def test_no_ceiling_is_ever_exceeded_and_nothing_is_refused_that_fits_whatever_the_periods_are_called(
     builds: list[Budget], requests: list[tuple[float, int, int, int]]
 ) -> None:

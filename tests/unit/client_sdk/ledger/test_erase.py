@@ -1,4 +1,4 @@
-"""Opting out keeps what was spent, but no question or day of windows that are over."""
+"""Opting out keeps what was spent, but no question or day of past windows."""
 
 from __future__ import annotations
 

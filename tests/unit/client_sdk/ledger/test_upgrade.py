@@ -88,7 +88,7 @@ WEEKLY = ask('[metric.m]\nkind = "boolean"\n[metric.n]\nkind = "boolean"', 'wind
 
 
 @pytest.mark.parametrize("registry", [DAILY, WEEKLY], ids=["day", "week"])
-def test_an_app_that_is_updated_goes_on_where_it_was(tmp_path: Path, registry: Registry) -> None:
+def test_an_updated_app_continues_where_it_was(tmp_path: Path, registry: Registry) -> None:
     metric = registry.metric("m")
     window = Window.of(metric.window, NOON).text
     charge = OldCharge("m", metric.edition, window, TODAY, "2026-11", metric.charge_nanos)

@@ -35,7 +35,7 @@ def observed(
     """Return hour and length of every attempt of four days, as seen on the network."""
     clock, seen = SetClock(), []
     with telemetry(data_dir, registry=FILLED, clock=clock, transport=transport, coins=SteadyCoins(share)) as device:
-        device._processes.current.uploader._departures.uniform = lambda low, _: low  # a back-off takes no time
+        device._processes.current.uploader._departures.uniform = lambda low, _: low  # back-off takes no time
         device.flush(timeout_s=60)
         for hour in range(96):
             if hour % 24 == 5:

@@ -46,7 +46,7 @@ def at_once(low: float, _: float) -> float:
 
 
 def in_days(_: float, high: float) -> float:
-    """Return a wait that no test lives to see the end of."""
+    """Return a wait that outlasts every test."""
     return high * 1e6
 
 
@@ -455,7 +455,7 @@ def test_jitter_stays_between_its_ends() -> None:
         (status(200), "answered with status 200"),
     ],
 )
-def test_a_developer_is_told_why_nothing_arrives_until_something_does(answer: Answer, said: str) -> None:
+def test_a_developer_learns_why_nothing_arrives_until_something_does(answer: Answer, said: str) -> None:
     with device(answer, accept, uniform=in_days) as simulated:
         simulated.queue()
         assert not simulated.uploader.flush(0.0)

@@ -63,7 +63,7 @@ def opened(embedded_url: str) -> Iterator[Opener]:
         store.disconnect()
 
 
-def some_uploads(count: int) -> list[Upload]:
+def mixed_uploads(count: int) -> list[Upload]:
     """Return uploads of one to three windows and metrics, some of whose reports are refused."""
     mixed = [
         (report("os", 3),),
@@ -111,7 +111,7 @@ def test_everything_is_in_the_new_store_whatever_its_shards(
 ) -> None:
     old, new = opened(0, shards=before), opened(1, shards=after, purpose=Purpose.IMPORT)
     agree_on_grace(old, 7)
-    sent = some_uploads(400)
+    sent = mixed_uploads(400)
     verdicts = [counted.verdict for counted in count(old, sent)]
     old.close(Window.parse("2026-11-19"))
     assert put(written(old, tmp_path / "backup"), new)
@@ -124,7 +124,7 @@ def test_everything_is_in_the_new_store_whatever_its_shards(
 
 def test_ids_are_remembered_for_as_long_as_before(opened: Opener, tmp_path: Path) -> None:
     old, new = opened(0), opened(1, shards=4, purpose=Purpose.IMPORT)
-    count(old, some_uploads(300))
+    count(old, mixed_uploads(300))
     put(written(old, tmp_path / "backup"), new)
 
     def expiries(store: RedisStore) -> set[tuple[int, int]]:
@@ -138,7 +138,7 @@ def test_ids_are_remembered_for_as_long_as_before(opened: Opener, tmp_path: Path
 
 def test_restored_buckets_stay_small_and_are_filled_from_the_top(opened: Opener, tmp_path: Path) -> None:
     old, new = opened(0), opened(1, purpose=Purpose.IMPORT)
-    sent = some_uploads(3000)
+    sent = mixed_uploads(3000)
     count(old, sent)
     put(written(old, tmp_path / "backup"), new)
     sizes = {stored.key.decode(): len(stored.bucket.members) for stored in StoreReader(new).buckets(0)}
@@ -177,7 +177,7 @@ def test_an_upload_that_comes_during_an_export_is_in_it_whole_or_not_at_all(
     opened: Opener, tmp_path: Path, shards: int
 ) -> None:
     old, new = opened(0, shards=shards), opened(1, shards=8, purpose=Purpose.IMPORT)
-    early, late = some_uploads(600), some_uploads(900)
+    early, late = mixed_uploads(600), mixed_uploads(900)
     count(old, early)
     path = tmp_path / "backup"
     path.write_bytes(b"".join(backup(Counting(old, late), None, nothing)))
@@ -200,7 +200,7 @@ def test_a_window_that_closes_during_an_export_is_closed_in_it_only_if_its_talli
             return super().cut(shard, known)
 
     old.close(Window.parse("2026-11-19"))
-    count(old, some_uploads(40))
+    count(old, mixed_uploads(40))
     path = tmp_path / "backup"
     path.write_bytes(b"".join(backup(Closing(old), None, nothing)))
     put(path, new)
@@ -252,9 +252,9 @@ def breaking(store: RedisStore, steps: int) -> StoreFiller:
     return filler
 
 
-def test_an_import_that_breaks_off_anywhere_goes_on_and_counts_nothing_twice(opened: Opener, tmp_path: Path) -> None:
+def test_an_import_that_breaks_off_anywhere_continues_and_counts_nothing_twice(opened: Opener, tmp_path: Path) -> None:
     old, new = opened(0), opened(1, shards=4, purpose=Purpose.IMPORT)
-    sent = some_uploads(20)
+    sent = mixed_uploads(20)
     count(old, sent)
     old.close(Window.parse("2026-11-19"))
     path = written(old, tmp_path / "backup")
@@ -312,7 +312,7 @@ def test_a_store_in_use_takes_no_backup(opened: Opener, tmp_path: Path, used: Ca
 def lines(opened: Opener, tmp_path: Path) -> list[bytes]:
     """The lines of a valid backup."""
     old = opened(0)
-    count(old, some_uploads(10))
+    count(old, mixed_uploads(10))
     return written(old, tmp_path / "sound").read_bytes().splitlines(keepends=True)
 
 
@@ -361,7 +361,7 @@ def test_a_file_that_changes_between_checking_and_importing_leaves_the_import_un
 
 def test_what_a_check_finds_is_what_the_header_and_the_lines_say(opened: Opener, tmp_path: Path) -> None:
     old = opened(0)
-    count(old, some_uploads(9))
+    count(old, mixed_uploads(9))
     contents = restore.check(written(old, tmp_path / "backup"))
     assert (contents.header.app, contents.header.schema, contents.header.shards) == ("acme-notes", SCHEMA, 1)
     assert (contents.ids, contents.tallies) == (9, 4)
@@ -400,7 +400,7 @@ def test_a_store_may_grow_from_one_server_to_a_cluster_and_go_back(
     old, back = opened(0), opened(1, purpose=Purpose.IMPORT)
     grown = RedisStore(cluster.url, ON_DISK, is_cluster=True)
     grown.prepare(Purpose.IMPORT)
-    sent = some_uploads(300)
+    sent = mixed_uploads(300)
     count(old, sent[:200])
     old.close(Window.parse("2026-11-19"))
     put(written(old, tmp_path / "backup"), grown)

@@ -82,7 +82,7 @@ def test_the_bearer_of_an_upload_key_reports(client: FlaskClient) -> None:
     assert answer.status_code == HTTPStatus.OK
 
 
-def test_a_key_that_has_used_up_its_day_is_told_when_to_come_again(store: MemoryStore) -> None:
+def test_a_key_with_a_used_up_quota_gets_the_time_to_retry(store: MemoryStore) -> None:
     now = [Window.parse(TODAY).ends_at - 600.0]
     served = Served(REGISTRY, parse_access(key_entry("app", "upload", UPLOAD, "quota = 3")))
     client = conforming_client(create_app(lambda: served, store, clock=lambda: now[0]))

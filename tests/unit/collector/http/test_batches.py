@@ -141,7 +141,7 @@ def test_handing_on_needs_a_relay_key(client: FlaskClient, header: str, status: 
     assert KEY not in answer.text
 
 
-def test_where_there_is_no_relay_key_nobody_hands_on(store: MemoryStore) -> None:
+def test_without_a_relay_key_nobody_relays(store: MemoryStore) -> None:
     client = conforming_client(create_app(lambda: Served(REGISTRY, Access.of_token("read")), store))
     answer = client.post("/v1/uploads", data=encode_batch([upload()]), headers=BULK)
     assert answer.status_code == HTTPStatus.UNAUTHORIZED

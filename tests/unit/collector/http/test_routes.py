@@ -99,7 +99,7 @@ def test_a_window_is_not_looked_at_so_late_that_its_closed_tally_would_show_what
     ],
     ids=["one", "two", "a smaller alphabet", "half of all", "none"],
 )
-def test_of_a_large_alphabet_only_what_was_reported_is_told(
+def test_of_a_large_alphabet_only_reported_symbols_are_listed(
     client: FlaskClient,
     store: MemoryStore,
     monkeypatch: pytest.MonkeyPatch,
@@ -230,7 +230,7 @@ def test_the_registry_is_served_to_anyone_with_a_tag(client: FlaskClient) -> Non
     assert (unchanged.status_code, unchanged.text) == (HTTPStatus.NOT_MODIFIED, "")
 
 
-def test_a_store_that_is_down_gets_503_with_retry_after_and_health_goes_on(
+def test_a_store_that_is_down_gets_503_with_retry_after_and_health_still_answers(
     client: FlaskClient, store: MemoryStore
 ) -> None:
     store.is_down = True
@@ -256,7 +256,7 @@ def test_a_store_that_is_full_gets_503_for_uploads_alone(client: FlaskClient, st
     assert client.get("/v1/tallies", headers=READ).status_code == HTTPStatus.OK
 
 
-def test_nothing_may_be_kept_by_caches_but_the_registry_which_is_asked_for_anew(client: FlaskClient) -> None:
+def test_caches_may_keep_only_the_registry_and_must_revalidate_it(client: FlaskClient) -> None:
     assert client.get("/v1/registry").headers["Cache-Control"] == "no-cache"
     for path in ("/healthz", "/readyz", "/v1/tallies", "/nothing"):
         assert client.get(path).headers["Cache-Control"] == "no-store"

@@ -160,7 +160,9 @@ def test_open_uploads_stay_open_when_other_keys_change_and_may_be_closed(files: 
     assert not files.reloader.served.access.uploads_are_open
 
 
-def test_what_could_not_be_told_is_told_the_next_time(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_could_not_be_published_are_published_the_next_time(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(_: Served) -> None:
         raise OSError("no space")
 

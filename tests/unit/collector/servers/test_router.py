@@ -268,8 +268,8 @@ def replicated(
         commands.append(command)
         if command[0] == b"EVAL":
             return (refused or {}).get(command[3], b"OK")
-        told = {b"CLUSTER": seen, b"CONFIG": [command[-1], factor], b"WAITAOF": [1, copies_on_disk]}
-        return told.get(command[0], b"here")
+        answers = {b"CLUSTER": seen, b"CONFIG": [command[-1], factor], b"WAITAOF": [1, copies_on_disk]}
+        return answers.get(command[0], b"here")
 
     return answer
 
@@ -340,7 +340,7 @@ def test_a_shard_that_has_moved_meanwhile_is_not_the_one_to_write_to() -> None:
         reading.confirm()
 
 
-def test_a_server_that_was_connected_to_anew_cannot_confirm_what_another_may_have_answered() -> None:
+def test_a_reconnected_server_cannot_confirm_what_another_may_have_answered() -> None:
     commands: list[list[bytes]] = []
     ours, wires = routed({A: replicated(commands, copies_on_disk=1)})
     reading = Reading(ours)

@@ -1,4 +1,4 @@
-"""Tallies are read strictly, and whatever is wrong is named by its line."""
+"""Tallies are read strictly, and every problem is named by its line."""
 
 from __future__ import annotations
 
