@@ -104,7 +104,9 @@ class Maintenance:
         try:
             self.health = self.health._replace(**self._every_tick()._asdict())
             self._look_after_windows()
-        finally:  # no window can close while a cluster node is away, but the other nodes' files must not wait
+        finally:
+            # no window can close while a cluster node is away, but the other nodes' files must not
+            # wait
             self._rewrite_when_due(monotonic_s)
 
     def _look_after_windows(self) -> None:

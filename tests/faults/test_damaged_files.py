@@ -21,7 +21,7 @@ from collector.embedded.aof import MANIFEST, STORE_DIR, increments_in, sequence_
 from collector.embedded.high_water_mark import MARK_FILE
 from collector.embedded.store import EmbeddedStore
 from collector.errors import ConfigError
-from collector.judge import Judgement
+from collector.judgement import Judgement
 from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
 from collector.upkeep.maintenance import Maintenance, ServerState
@@ -140,7 +140,7 @@ def counted(data: Path, more: Judgement | None = None) -> int:
     with EmbeddedStore(data) as embedded:
         store = RedisStore(embedded.url)
         store.prepare()
-        counted_before = sum(sum(tally.counts) for tally in store._tallies(lambda _: True, closed=False))
+        counted_before = sum(sum(tally.counts) for tally in store.open_tallies(frozenset()))
         assert store.count(more) == CountedUpload(Verdict(more.reports), is_duplicate=False)
         store.disconnect()
         return counted_before

@@ -20,10 +20,10 @@ from estimator.statistics.confidence import CONFIDENCE
 CSV_COLUMNS: Final = (*COLUMNS, "truth", "holds", "seed")
 
 FOOTNOTES: Final = """\
-error: estimate less truth. *: the interval misses the truth.
-Estimates are unbiased and never clipped. Intervals take the devices for a
-random sample of a population; coverage is how often they hold its truth when
-devices are drawn anew, and (noise alone) that of the same devices each time.
+error: estimate minus truth. *: the interval misses the truth.
+Estimates are unbiased and never clipped. Intervals treat the devices as a
+random sample of a population. Coverage is how often they hold its truth when
+devices are drawn again, and (noise alone) that of the same devices each time.
 """
 
 
@@ -46,12 +46,13 @@ def rehearsal_as_json(rehearsal: Rehearsal) -> str:
 
 
 def rehearsal_as_csv(rehearsal: Rehearsal) -> str:
-    """Return the report's rows, each with its truth, whether the interval holds it, and the seed."""
+    """Return the report's rows, each with the truth, whether the interval holds it, and the seed."""
     rows: list[list[object]] = []
     for rehearsed in rehearsal.metrics:
         pairs = zip(compared(rehearsed.estimated), rehearsed.truths, strict=True)
         for row in metric_rows(rehearsed.estimated, CONFIDENCE):
-            estimate, truth = next(pairs, (None, None))  # a sum follows from the mean and has no truth of its own
+            # a sum follows from the mean and has no truth of its own
+            estimate, truth = next(pairs, (None, None))
             is_held = None if estimate is None or truth is None else holds(estimate, truth)
             rows.append([*row._replace(window=None), truth, is_held, rehearsal.seed])
     return csv_text([CSV_COLUMNS, *rows])
@@ -82,7 +83,8 @@ def _block(rehearsed: Rehearsed, style: Style) -> str:
     positions, not_shown = shown_values(estimated), left_out(estimated)
     values = 0 if estimated.estimates is None else len(estimated.estimates)
     truths = [*(rehearsed.truths[position] for position in positions), *rehearsed.truths[values:]]
-    shown = zip(lines_of(estimated, positions), truths, strict=False)  # a table leaves out bins, which come last
+    # a table leaves out bins, which come last
+    shown = zip(lines_of(estimated, positions), truths, strict=False)
     lines = [
         f"{estimated.metric}: {estimated.kind}",
         f"  {mechanism_words(estimated)}, reports: {estimated.reports:,}",
@@ -117,6 +119,7 @@ def _numbers(figure: Estimate | Figure, truth: float | None, digits: str, style:
     if truth is None or value is None:
         return f"{'':8}  {'no reports':>18}  {'':8}  {interval}"
     estimate = style.shown(f"{value:{digits}}" + ("" if deviation is None else f" ± {deviation:{digits}}"))
-    error_digits = ".3g" if digits.endswith("g") else digits  # an error has fewer digits than its mean
+    # an error has fewer digits than its mean
+    error_digits = ".3g" if digits.endswith("g") else digits
     missed = "" if holds(figure, truth) else " *"
     return f"{truth:8{digits}}  {estimate:>18}  {value - truth:+8{error_digits}}  {interval}{missed}"
