@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from estimator.inverse.protocol import Inverse
@@ -11,6 +13,31 @@ from estimator.statistics.simplex import nearest_shares
 MOST_VALUES = 256
 """The most values of a covariance: the score of each value for every symbol is held, up to 128
 MB."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """The scores of the reports of a tally.
+
+    Attributes:
+        scores: of each share for each symbol, shape (k, m).
+        counts: of each symbol, shape (m,).
+
+    """
+
+    scores: Floats
+    counts: Counts
+
+    @classmethod
+    def of(cls, inverse: Inverse, counts: Counts) -> Sample:
+        """Return the sample of a channel of k inputs."""
+        inputs = inverse.shares(counts, 1).size
+        return cls(np.array([inverse.contrast(unit) for unit in np.eye(inputs)]), counts)
+
+    @property
+    def reports(self) -> int:
+        """n, the sum of the counts."""
+        return int(self.counts.sum())
 
 
 def covariance_of(inverse: Inverse, counts: Counts, reports: int) -> Floats:
@@ -27,7 +54,7 @@ def covariance_of(inverse: Inverse, counts: Counts, reports: int) -> Floats:
     """
     shares = inverse.shares(counts, reports)
     law = inverse.symbol_law(nearest_shares(shares))
-    score_table = np.array([inverse.contrast(unit) for unit in np.eye(shares.size)])
+    score_table = Sample.of(inverse, counts).scores
     means = score_table @ law
     covariance: Floats = ((score_table * law) @ score_table.T - np.outer(means, means)) / reports
     return covariance

@@ -51,15 +51,40 @@ def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats
     return np.column_stack([ends[0] + low, ends[1] - high])
 
 
-def _least_means(values: Floats, counts: Counts, span: float, bar: float) -> Floats:
-    """Return the least means of numbers from 0 to ``span`` that no wealth above the bar rules out.
+def betting_ratios(numerators: Floats, denominators: Floats, counts: Counts) -> tuple[Floats, Floats]:
+    """Return the intervals within 0..1 of ratios of two means, each of shape (ratios,).
 
-    The best stake for numbers of standard deviation s is sqrt(2 bar / n) / s. The gamblers share
-    out all s from half the span down to that of one number in n at the other end.
+    A ratio is r if the mean of numerator - r * denominator is 0, so the gamblers bet on that mean.
+
+    Args:
+        numerators: all possible numbers, shape (ratios, m).
+        denominators: the same; their mean is above 0.
+        counts: how often each was drawn, at least one of them, shape (m,).
+
     """
+    drawn = np.broadcast_to(counts, numerators.shape)
+    middle = np.clip((numerators @ counts) / (denominators @ counts), 0.0, 1.0)
+    low = _farthest(numerators, denominators, drawn, np.zeros_like(middle), middle)
+    return low, _farthest(-numerators, -denominators, drawn, np.ones_like(middle), middle)
+
+
+def _farthest(numerators: Floats, denominators: Floats, counts: Counts, outside: Floats, inside: Floats) -> Floats:
+    """Return the ratios between two others, from where on a positive mean is ruled out."""
+    bar = -math.log(tail_of(1))
+    for _ in range(HALVINGS):
+        ratios = (outside + inside) / 2
+        numbers = numerators - ratios[:, np.newaxis] * denominators
+        least = numbers.min(axis=1)
+        stakes = _stakes(counts.sum(axis=1, keepdims=True), np.ptp(numbers, axis=1)[:, np.newaxis], bar)
+        is_ruled_out = _wealth(numbers - least[:, np.newaxis], counts, -least, stakes) >= bar
+        outside, inside = np.where(is_ruled_out, ratios, outside), np.where(is_ruled_out, inside, ratios)
+    return outside
+
+
+def _least_means(values: Floats, counts: Counts, span: float, bar: float) -> Floats:
+    """Return the least means of numbers from 0 to ``span`` that no wealth above the bar rules out."""
     numbers = counts.sum(axis=1, keepdims=True)
-    deviations = span / 2 * numbers ** (-np.linspace(0, 0.5, GAMBLERS))
-    stakes = np.sqrt(2 * bar / numbers) / deviations
+    stakes = _stakes(numbers, span, bar)
     high = (values * counts).sum(axis=1) / numbers[:, 0]
     low = np.zeros(high.size)
     for _ in range(HALVINGS):
@@ -68,6 +93,17 @@ def _least_means(values: Floats, counts: Counts, span: float, bar: float) -> Flo
         is_ruled_out = wealth >= bar
         low, high = np.where(is_ruled_out, means, low), np.where(is_ruled_out, high, means)
     return low
+
+
+def _stakes(numbers: Counts, span: Floats | float, bar: float) -> Floats:
+    """Return what the gamblers stake, in parts of their wealth per unit, shape (draws, gamblers).
+
+    The best stake for numbers of standard deviation s is sqrt(2 bar / n) / s. The gamblers share
+    out all s from half the span down to that of one number in n at the other end.
+    """
+    deviations = span / 2 * numbers ** (-np.linspace(0, 0.5, GAMBLERS))
+    stakes: Floats = np.sqrt(2 * bar / numbers) / deviations
+    return stakes
 
 
 def _wealth(values: Floats, counts: Counts, means: Floats, stakes: Floats) -> Floats:

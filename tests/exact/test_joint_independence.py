@@ -13,7 +13,7 @@ import pytest
 
 from client_sdk.protocol import Category, Cross
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.estimates.covariance import covariance_of
+from estimator.estimates.covariance import Sample, covariance_of
 from estimator.estimates.joint import _independence, joint_of
 from estimator.estimates.ratios import Ratios
 from estimator.inverse import inverse_of
@@ -79,7 +79,8 @@ def test_the_joint_estimate_has_this_test() -> None:
     cross, counts = crossed(3, 4), np.arange(100, 1300, 100, dtype=np.int64) ** 2
     inverse = inverse_of(channel_for(cross, requested("1"), "k-ary-randomized-response"))
     reports = int(counts.sum())
-    joint = joint_of(cross, inverse.shares(counts, reports), covariance_of(inverse, counts, reports), reports)
+    of_tally = covariance_of(inverse, counts, reports)
+    joint = joint_of(cross, inverse.shares(counts, reports), of_tally, Sample.of(inverse, counts))
     assert joint.independence is not None
     assert joint.independence.p_value == wald(cross, inverse, counts)
 
