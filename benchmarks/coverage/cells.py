@@ -58,5 +58,5 @@ def tallies(law: Floats, reports: int, draws: int, generator: np.random.Generato
 
 def holds(lows: Floats, highs: Floats, truths: Floats | float) -> Held:
     """Return whether intervals hold truths."""
-    held: Held = (lows - ROUNDED <= truths) & (truths <= highs + ROUNDED)
+    held: Held = np.logical_and(lows - ROUNDED <= truths, truths <= highs + ROUNDED)
     return held

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 import numpy as np
@@ -11,7 +11,6 @@ from benchmarks.coverage.cells import Cell, Figure, Held, holds, tallies
 from client_sdk.protocol import Channel
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
-from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
@@ -40,7 +39,7 @@ NUMBERS: Final[Mapping[str, Channel]] = {
     for epsilon in epsilons
 } | {"gaussian at 2": metric_of(GAUSSIAN).channel}
 
-SCALES: Final[Mapping[str, Channel]] = {
+SCALES: Final[dict[str, Channel]] = {
     f"k-ary of {size} at {epsilon}": KAryRandomizedResponse.within(requested(epsilon), size)
     for size, epsilon in ((2, "2"), (3, "1"), (7, "4"), (7, "7"), (10, "8"), (5, "12"))
 } | {
@@ -101,13 +100,13 @@ def of_shares(family: int = 1) -> Iterator[Cell]:
                     counts = tallies(inverse.symbol_law(truth), reports, draws, generator)
                     together = 1 if family == 1 else channel.inputs
                     each = holds(*inverse.intervals(counts, np.full((draws, 1), reports), together), truth)
-                    return each if family == 1 else each.all(axis=1, keepdims=True)
+                    return each if family == 1 else np.logical_and.reduce(each, axis=1, keepdims=True)
 
                 yield Cell(f"{name}, {reports:,} reports", population, held)
 
 
-def _of_means(  # noqa: PLR0917 of one channel
-    name: str, scores: UnbiasedScores, law: object, inputs: int, positions: Floats | None = None
+def _of_means(
+    name: str, scores: UnbiasedScores, law: Callable[[Floats], Floats], inputs: int, positions: Floats | None = None
 ) -> Iterator[Cell]:
     places = np.linspace(0, 1, inputs) if positions is None else positions
     for reports in REPORTS:
@@ -117,7 +116,7 @@ def _of_means(  # noqa: PLR0917 of one channel
             def held(
                 draws: int, generator: np.random.Generator, reports: int = reports, shares: Floats = shares
             ) -> Held:
-                counts = tallies(law(shares), reports, draws, generator)  # type: ignore[operator]
+                counts = tallies(law(shares), reports, draws, generator)
                 means = np.array(means_of(scores, counts, np.full((draws, 1), reports)), dtype=np.float64)
                 return holds(means[:, 2:3], means[:, 3:4], float(shares @ places))
 
