@@ -41,6 +41,7 @@ class Figure:
         method: the interval, and its source.
         basis: what says that it covers: a proof, exact sums, or this measurement.
         cells: what is measured.
+        draws: of each cell, the first time.
 
     """
 
@@ -48,6 +49,7 @@ class Figure:
     method: str
     basis: str
     cells: Callable[[], Iterable[Cell]]
+    draws: int = 300
 
 
 def tallies(law: Floats, reports: int, draws: int, generator: np.random.Generator) -> Counts:

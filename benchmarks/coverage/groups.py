@@ -17,7 +17,7 @@ from estimator.inverse import inverse_of
 from estimator.results.estimate import Estimate
 from estimator.statistics.arrays import Floats
 from tests.support.estimates.inverses import requested
-from tests.support.estimates.populations import POPULATIONS
+from tests.support.estimates.populations import HOSTILE, POPULATIONS
 
 REPORTS: Final = (50, 300, 10_000)
 
@@ -37,8 +37,8 @@ def of_groups(*, differences: bool) -> Iterator[Cell]:
     for name, (cross, groups) in CROSSES.items():
         for epsilon in ("1", "3", "8"):
             for reports in REPORTS:
-                for population, people in POPULATIONS.items():
-                    bins = people(reports).in_bins(cross.second.size)
+                for population in HOSTILE:
+                    bins = POPULATIONS[population](reports).in_bins(cross.second.size)
                     within = np.array([np.roll(bins, group > 0) for group in range(cross.first.size)])
                     setting = f"{name} at {epsilon}, {reports:,} reports"
                     yield Cell(setting, population, _held(cross, groups, within, epsilon, reports, differences))
@@ -72,6 +72,18 @@ def _held(  # noqa: PLR0917 of one cell
 
 
 FIGURES: Final = (
-    Figure("a share within a group", "", "", lambda: of_groups(differences=False)),
-    Figure("a difference between groups", "", "", lambda: of_groups(differences=True)),
+    Figure(
+        "a share within a group, or among those who answered",
+        "Fieller 1954; stretched to betting where few people decide",
+        "measured",
+        lambda: of_groups(differences=False),
+        draws=100,
+    ),
+    Figure(
+        "a difference between groups",
+        "distances of both intervals (Zou & Donner 2008)",
+        "measured",
+        lambda: of_groups(differences=True),
+        draws=100,
+    ),
 )

@@ -21,7 +21,7 @@ from estimator.results.metric import MetricEstimate
 from estimator.statistics.arrays import Counts
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, metric_of
-from tests.support.estimates.populations import POPULATIONS, Population
+from tests.support.estimates.populations import HOSTILE, POPULATIONS, Population
 
 PERMANENT: Final[dict[str, Field]] = {"permanent_epsilon": 4, "protects": "history"}
 
@@ -35,16 +35,6 @@ QUESTIONS: Final = {
 }
 
 SIZES: Final = {"60 reports, then 60": (60, 60), "60 reports, then 5,000": (60, 5000), "2,000 twice": (2000, 2000)}
-
-HOSTILE: Final = (
-    "all at the low end",
-    "uniform",
-    "both ends",
-    "2 % at the high end",
-    "2 % at the low end",
-    "3 people at the high end",
-    "1 person far from a spike",
-)
 
 WINDOWS: Final = 5
 
@@ -122,6 +112,18 @@ def _pooled_held(asked: Asked, draws: int, generator: np.random.Generator) -> He
 
 
 FIGURES: Final = (
-    Figure("a change between windows", "", "", of_changes),
-    Figure("all windows together", "", "", of_pooled),
+    Figure(
+        "a change between windows",
+        "distances of both intervals (Zou & Donner 2008)",
+        "measured",
+        of_changes,
+        draws=100,
+    ),
+    Figure(
+        "all windows together",
+        "errors of the same people add up (Minkowski), widened as the windows' intervals are",
+        "measured",
+        of_pooled,
+        draws=100,
+    ),
 )
