@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.coverage.cells import Cell, Figure, Held, holds, tallies
 from client_sdk.protocol import Boolean, Category, Cross
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.estimates.covariance import Sample, covariance_of
+from estimator.estimates.covariance import Sample
 from estimator.estimates.joint import joint_of
 from estimator.inverse import inverse_of
 from estimator.results.estimate import Estimate
@@ -60,8 +60,8 @@ def _held(  # noqa: PLR0917 of one cell
     def held(draws: int, generator: np.random.Generator) -> Held:
         found = []
         for counts in tallies(law, reports, draws, generator):
-            covariance = covariance_of(inverse, counts, reports)
-            joint = joint_of(cross, inverse.shares(counts, reports), covariance, Sample.of(inverse, counts))
+            sample = Sample.of(inverse, counts)
+            joint = joint_of(cross, inverse.shares(counts, reports), sample.covariance(inverse), sample)
             within_groups = [share for group in joint.groups for share in group.estimates]
             estimates: list[Estimate] = [*joint.differences] if differences else [*within_groups]
             found.append([(estimate.low, estimate.high) for estimate in estimates])

@@ -1,4 +1,4 @@
-"""The table of every interval: ``python -m benchmarks coverage`` measures it and writes the table of docs/intervals.md."""
+"""The table of every interval: ``python -m benchmarks coverage`` writes it into docs/intervals.md and the results."""
 
 from __future__ import annotations
 

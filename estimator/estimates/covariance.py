@@ -39,22 +39,17 @@ class Sample:
         """n, the sum of the counts."""
         return int(self.counts.sum())
 
+    def covariance(self, inverse: Inverse) -> Floats:
+        """Return the covariance of the unbiased shares, shape (k, k), for people sampled at random.
 
-def covariance_of(inverse: Inverse, counts: Counts, reports: int) -> Floats:
-    """Return the covariance of the unbiased shares, shape (k, k), for people sampled at random.
+        An estimate is the mean of the scores of the reports. Their law is exactly that of the
+        population on the simplex nearest to the estimate.
 
-    An estimate is the mean of the scores of the reports. Their law is exactly that of the
-    population on the simplex nearest to the estimate.
+        Args:
+            inverse: of the channel.
 
-    Args:
-        inverse: of the channel.
-        counts: of each symbol, shape (m,).
-        reports: n, their sum, at least 1.
-
-    """
-    shares = inverse.shares(counts, reports)
-    law = inverse.symbol_law(nearest_shares(shares))
-    score_table = Sample.of(inverse, counts).scores
-    means = score_table @ law
-    covariance: Floats = ((score_table * law) @ score_table.T - np.outer(means, means)) / reports
-    return covariance
+        """
+        law = inverse.symbol_law(nearest_shares(inverse.shares(self.counts, self.reports)))
+        means = self.scores @ law
+        covariance: Floats = ((self.scores * law) @ self.scores.T - np.outer(means, means)) / self.reports
+        return covariance

@@ -21,7 +21,7 @@ from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.metric import Metric
 from estimator.estimates.clusters import clusters_of_histogram, clusters_of_values
-from estimator.estimates.covariance import MOST_VALUES, Sample, covariance_of
+from estimator.estimates.covariance import MOST_VALUES, Sample
 from estimator.estimates.distribution import distribution_of, mean_of
 from estimator.estimates.joint import intervals_of, joint_of
 from estimator.estimates.mean_scale import positions_of
@@ -171,14 +171,15 @@ def _with_more(metric: Metric, estimated: MetricEstimate, counts: Counts, reques
 def _with_more_of_shares(
     metric: Metric, estimated: MetricEstimate, shares: Shares, counts: Counts, request: Request
 ) -> MetricEstimate:
-    domain, inverse, reports = metric.domain, inverse_of(metric.channel), estimated.reports
+    domain, inverse = metric.domain, inverse_of(metric.channel)
     if request.clusters:
         estimated = replace(estimated, clusters=clusters_of_values(metric, inverse, counts, shares.maximum_likelihood))
     is_joint, is_filled = isinstance(domain, Cross) and request.joint, isinstance(domain, Filled)
     if metric.channel.inputs > MOST_VALUES or not (request.covariance or is_joint or is_filled):
         return estimated
     family = _family(metric) if request.simultaneous else 1
-    covariance, sample = covariance_of(inverse, counts, reports), Sample.of(inverse, counts)
+    sample = Sample.of(inverse, counts)
+    covariance = sample.covariance(inverse)
     if isinstance(domain, Cross) and request.joint:
         estimated = replace(estimated, joint=joint_of(domain, shares.unbiased, covariance, sample, family))
     if isinstance(domain, Filled):

@@ -11,7 +11,7 @@ import pytest
 
 from client_sdk.protocol import Boolean, Category, Cross
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.estimates.covariance import Sample, covariance_of
+from estimator.estimates.covariance import Sample
 from estimator.estimates.joint import intervals_of, joint_of
 from estimator.estimates.ratios import Ratios
 from estimator.inverse import inverse_of
@@ -45,7 +45,10 @@ def inverse_for(cross: Cross, epsilon: str) -> Inverse:
 def joint_estimate(cross: Cross, inverse: Inverse, counts: Counts) -> Joint:
     reports = int(counts.sum())
     return joint_of(
-        cross, inverse.shares(counts, reports), covariance_of(inverse, counts, reports), Sample.of(inverse, counts)
+        cross,
+        inverse.shares(counts, reports),
+        Sample.of(inverse, counts).covariance(inverse),
+        Sample.of(inverse, counts),
     )
 
 
@@ -109,7 +112,7 @@ def a_table() -> Ratios:
     inverse = inverse_for(THREE, WEAK)
     counts = np.array([400, 900, 300, 500, 700, 600], dtype=np.int64)
     reports = int(counts.sum())
-    return Ratios.of(inverse.shares(counts, reports), covariance_of(inverse, counts, reports), 3, 2)
+    return Ratios.of(inverse.shares(counts, reports), Sample.of(inverse, counts).covariance(inverse), 3, 2)
 
 
 def test_the_limits_of_a_ratio_solve_the_equation_of_fieller() -> None:
@@ -128,7 +131,7 @@ def test_standard_errors_of_ratios_and_differences_are_those_of_their_slopes() -
     """To first order, the variance follows from the slopes of the ratio in each share."""
     inverse, counts = inverse_for(THREE, WEAK), np.array([400, 900, 300, 500, 700, 600], dtype=np.int64)
     reports = int(counts.sum())
-    shares, covariance = inverse.shares(counts, reports), covariance_of(inverse, counts, reports)
+    shares, covariance = inverse.shares(counts, reports), Sample.of(inverse, counts).covariance(inverse)
     joint = joint_of(THREE, shares, covariance, Sample.of(inverse, counts))
     pairs = shares.reshape(3, 2)
     totals = pairs.sum(axis=1)
