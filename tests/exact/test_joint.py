@@ -104,7 +104,7 @@ def test_rare_outcomes_of_few_people_with_little_noise_are_held_as_often_as_prom
     inverse = inverse_for(TWO, epsilon)
     law = inverse.symbol_law(truth.ravel())
     tallies = np.random.default_rng(2).multinomial(reports, law / law.sum(), size=enough(PROMISED).draws)
-    check_held(np.array([held(TWO, told(TWO, inverse, counts), truth) for counts in tallies]), PROMISED)
+    check_held(np.array([held(TWO, joint_estimate(TWO, inverse, counts), truth) for counts in tallies]), PROMISED)
 
 
 def a_table() -> Ratios:
