@@ -19,6 +19,7 @@ from benchmarks.amplification import measure_amplification
 from benchmarks.bulk import measure_bulk
 from benchmarks.channels import measure_channels
 from benchmarks.collector import measure_collector
+from benchmarks.coverage.page import measure_coverage
 from benchmarks.estimator import measure_estimator
 from benchmarks.exact import measure_exact
 from benchmarks.fresh import measure_fresh
@@ -52,6 +53,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "amplification": measure_amplification,
     "exact": measure_exact,
     "channels": measure_channels,
+    "coverage": measure_coverage,
     "peers": measure_peers,
     "fresh": measure_fresh,
 }

@@ -4,7 +4,8 @@ The shares of pairs are estimated as those of a category. Everything here follow
 and their covariance.
 
 * A share within a group is a ratio of estimates. Its interval is Fieller's (1954, "Some problems in
-  interval estimation"), which covers everything if the group could be empty.
+  interval estimation"), which covers everything if the group could be empty. With few people it is
+  widened to one that holds at every truth.
 * The interval of a difference combines the distances of two intervals to their estimates (Zou &
   Donner 2008, "Construction of confidence limits about effect measures: a general approach",
   section 2.2, with the correlation). It is valid for skewed ratios as well.
@@ -25,6 +26,7 @@ import msgspec
 import numpy as np
 
 from client_sdk.protocol.domain.cross import Cross
+from estimator.estimates.covariance import Sample
 from estimator.estimates.ratios import Ratios
 from estimator.results.joint import Difference, GroupShares, Independence, Joint
 from estimator.statistics.arrays import Floats
@@ -39,25 +41,27 @@ def intervals_of(cross: Cross) -> int:
     return groups * outcomes + math.comb(groups, 2) * outcomes
 
 
-def joint_of(cross: Cross, shares: Floats, covariance: Floats, reports: int, family: int = 1) -> Joint:
+def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, family: int = 1) -> Joint:
     """Return the figures that follow from the estimated shares of pairs.
 
     Args:
         cross: the two questions.
         shares: of the pairs, unbiased, shape (k,).
         covariance: of the shares, shape (k, k).
-        reports: n.
+        sample: the tally.
         family: the number of intervals that are to hold together.
 
     """
-    z = z_of(family) if reports >= EXACT_BELOW else math.inf
+    is_enough = sample.reports >= EXACT_BELOW
+    z = z_of(family) if is_enough else math.inf
     outcomes = cross.second.size
     table = Ratios.of(shares, covariance, cross.first.size, outcomes)
+    table = table.widened(sample) if is_enough else table
     groups = tuple(
         GroupShares(label, tuple(table.estimate(row, j, z).of(value) for j, value in enumerate(cross.second.labels)))
         for row, label in enumerate(cross.first.labels)
     )
-    independence = _independence(table) if reports >= EXACT_BELOW else None
+    independence = _independence(table) if is_enough else None
     return Joint(groups, tuple(_differences(cross, table, z)), independence, cross.names)
 
 

@@ -1,25 +1,25 @@
-"""The mean of a number from a tally: unbiased, with an interval that is safe with few reports."""
+"""The mean of a number from a tally: unbiased, with an interval that holds whatever people answer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from estimator.inverse.decoder import line_above
+from estimator.inverse.decoder import LEAST_NOISE
 from estimator.inverse.protocol import Inverse
 from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.confidence import EXACT_BELOW, z_of
-from estimator.statistics.score_intervals import bounded_intervals
+from estimator.statistics.betting_intervals import betting_intervals
+from estimator.statistics.binomial_intervals import binomial_intervals
+from estimator.statistics.confidence import EXACT_BELOW, FEW, z_of
 
-ENOUGH = 30
+ENOUGH: Final = 30
 """Reports per unit of kurtosis from which a normal interval holds the worst truth with at least 93
 % (exact sums)."""
 
-
-REMEMBERED = 16
+REMEMBERED: Final = 16
 """Contrasts kept for the next window of the same metric."""
 
 
@@ -37,10 +37,6 @@ class UnbiasedScores(Protocol):
     def enough(self) -> float:
         """The number of reports from which their mean is about normal, whatever the truth."""
 
-    @property
-    def most_squares(self) -> tuple[float, float]:
-        """The ends, at the means 0 and 1, of a line not below the expected square of a score."""
-
     def least_variance(self, means: Floats) -> Floats | float:
         """Return the least variance of a report's score at each true mean, from 0 to 1."""
 
@@ -52,17 +48,15 @@ class Contrast:
     Attributes:
         scores: one a symbol, shape (symbols,).
         floor: the least variance of one report's score among people with the same answer.
-        enough: `ENOUGH` times the largest kurtosis among people with the same answer. If epsilon is
-            large, the few reports that lie carry all of the variance, and a tally may hold none of
-            them.
-        most_squares: the ends of a line nowhere below the expected square of a score.
+        enough: `ENOUGH` times the largest kurtosis among people with the same answer, and as many
+            reports as `LEAST_NOISE` asks for. If epsilon is large, the few reports that lie carry
+            all of the noise, and a tally may hold none of them.
 
     """
 
     scores: Floats
     floor: float
     enough: float
-    most_squares: tuple[float, float]
 
     @classmethod
     def of(cls, inverse: Inverse, positions: Floats) -> Contrast:
@@ -71,7 +65,8 @@ class Contrast:
         squares, cubes, fourths = (inverse.expectations(scores**power) for power in (2, 3, 4))
         variances = squares - positions**2
         kurtoses = (fourths - 4 * positions * cubes + 6 * positions**2 * squares - 3 * positions**4) / variances**2
-        return cls(scores, float(variances.min()), ENOUGH * float(kurtoses.max()), line_above(positions, squares))
+        floor = float(variances.min())
+        return cls(scores, floor, max(ENOUGH * float(kurtoses.max()), LEAST_NOISE / floor))
 
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
@@ -103,11 +98,16 @@ def mean_of(of_symbols: UnbiasedScores, counts: Counts, reports: int, family: in
 def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family: int = 1) -> list[Mean]:
     """Return the mean of each tally on a scale from 0 to 1, for people sampled at random.
 
-    * From 50 reports on, if they are enough, the interval is the normal one. Its variance is that
-      of the observed scores, but never below the least variance of the mechanism at the estimated
-      mean: at a large epsilon the few reports from outside the band carry most of the variance, and
-      a tally may hold none of them.
-    * With fewer reports, or too few for the mean to be normal, the interval holds at every truth.
+    * If scores have only two values, as those of a set's size, the interval follows from the
+      binomial count of the higher one.
+    * Otherwise it is the normal one if there are at least 50 reports, and either they are enough
+      for every truth, or their scores scatter as much as those of `FEW` people at one end among
+      many at the other. Its variance is that of the observed scores, but never below the least
+      variance of the mechanism at the estimated mean: at a large epsilon the few reports from
+      outside the band carry most of the variance, and a tally may hold none of them.
+    * With fewer a tally may lack rare answers that matter. Among 50 reports none may come from the 2
+      % of the people whose answer is the high end. The interval is then one that holds at every
+      truth.
 
     Args:
         of_symbols: the unbiased score of each symbol.
@@ -120,10 +120,25 @@ def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family
     means = (shares * of_symbols.scores).sum(axis=1, keepdims=True)
     strays = (shares * (of_symbols.scores - means) ** 2).sum(axis=1, keepdims=True)
     observed = strays * reports / np.maximum(1, reports - 1)
-    errors = np.sqrt(np.maximum(observed, of_symbols.least_variance(np.clip(means, 0.0, 1.0))) / reports)
-    reach = z_of(family) * errors
-    at_0, at_1 = of_symbols.most_squares
-    safe = bounded_intervals(means, at_1, at_0, np.ptp(of_symbols.scores), reports, family)
-    is_few = reports < max(EXACT_BELOW, of_symbols.enough)
-    ends = np.clip(np.where(is_few, safe, (means - reach, means + reach)), 0.0, 1.0)
-    return [Mean(*figures) for figures in np.hstack([means, errors, *ends]).tolist()]
+    variances = np.maximum(observed, of_symbols.least_variance(np.clip(means, 0.0, 1.0)))
+    errors = np.sqrt(variances / reports)
+    ends = _ends(of_symbols, counts, reports, means, variances, family)
+    return [Mean(*figures) for figures in np.hstack([means, errors, np.clip(ends, 0.0, 1.0)]).tolist()]
+
+
+def _ends(  # noqa: PLR0913, PLR0917 what is known of each mean
+    of_symbols: UnbiasedScores, counts: Counts, reports: Counts, means: Floats, variances: Floats, family: int
+) -> Floats:
+    """Return the ends of the intervals, not clipped, shape (tallies, 2)."""
+    scores, least, most = of_symbols.scores, of_symbols.scores.min(), of_symbols.scores.max()
+    is_most = scores > (least + most) / 2
+    if np.allclose(scores, np.where(is_most, most, least)):
+        of_most = counts[:, is_most].sum(axis=1, keepdims=True)
+        of_binomial: Floats = least + (most - least) * np.hstack(binomial_intervals(of_most, reports, family))
+        return of_binomial
+    reach = z_of(family) * np.sqrt(variances / reports)
+    ends = np.hstack([means - reach, means + reach])
+    is_many = (reports >= of_symbols.enough) | (reports * variances >= FEW)
+    is_few = ~((reports >= EXACT_BELOW) & is_many)[:, 0]
+    ends[is_few] = betting_intervals(scores, counts[is_few], family)
+    return ends

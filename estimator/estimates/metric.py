@@ -21,7 +21,7 @@ from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.metric import Metric
 from estimator.estimates.clusters import clusters_of_histogram, clusters_of_values
-from estimator.estimates.covariance import MOST_VALUES, covariance_of
+from estimator.estimates.covariance import MOST_VALUES, Sample
 from estimator.estimates.distribution import distribution_of, mean_of
 from estimator.estimates.joint import intervals_of, joint_of
 from estimator.estimates.mean_scale import positions_of
@@ -172,26 +172,28 @@ def _with_more(metric: Metric, estimated: MetricEstimate, counts: Counts, reques
 def _with_more_of_shares(
     metric: Metric, estimated: MetricEstimate, shares: Shares, counts: Counts, request: Request
 ) -> MetricEstimate:
-    domain, inverse, reports = metric.domain, inverse_of(metric.channel), estimated.reports
+    domain, inverse = metric.domain, inverse_of(metric.channel)
     if request.clusters:
         estimated = replace(estimated, clusters=clusters_of_values(metric, inverse, counts, shares.maximum_likelihood))
     is_joint, is_filled = isinstance(domain, Cross) and request.joint, isinstance(domain, Filled)
     if metric.channel.inputs > MOST_VALUES or not (request.covariance or is_joint or is_filled):
         return estimated
     family = _family(metric) if request.simultaneous else 1
-    covariance = covariance_of(inverse, counts, reports)
+    sample = Sample.of(inverse, counts)
+    covariance = sample.covariance(inverse)
     if isinstance(domain, Cross) and request.joint:
-        estimated = replace(estimated, joint=joint_of(domain, shares.unbiased, covariance, reports, family))
+        estimated = replace(estimated, joint=joint_of(domain, shares.unbiased, covariance, sample, family))
     if isinstance(domain, Filled):
-        answered = _answered(shares, covariance, reports, family)
+        answered = _answered(shares, covariance, sample, family)
         labelled = (share.of(value) for value, share in zip(domain.answered.labels, answered, strict=True))
         estimated = replace(estimated, answered=tuple(labelled))
     return replace(estimated, covariance=tuple(map(tuple, covariance.tolist()))) if request.covariance else estimated
 
 
-def _answered(shares: Shares, covariance: Floats, reports: int, family: int) -> list[Estimate]:
+def _answered(shares: Shares, covariance: Floats, sample: Sample, family: int) -> list[Estimate]:
     """Return the shares among those who answered: within the group of all inputs but the last."""
     answers = len(shares) - 1
     ratios = Ratios.of(shares.unbiased[:answers], covariance[:answers, :answers], 1, answers)
-    z = z_of(family) if reports >= EXACT_BELOW else math.inf
+    is_enough = sample.reports >= EXACT_BELOW
+    ratios, z = (ratios.widened(sample), z_of(family)) if is_enough else (ratios, math.inf)
     return [ratios.estimate(0, answer, z) for answer in range(answers)]

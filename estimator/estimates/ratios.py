@@ -1,6 +1,7 @@
 """Shares of pairs within groups: ratios of estimates, with intervals for uncertain denominators.
 
-Sources: Fieller 1954, "Some problems in interval estimation" (one ratio); Zou & Donner 2008,
+Sources: Fieller 1954, "Some problems in interval estimation" (one ratio); Waudby-Smith & Ramdas
+2024, "Estimating means of bounded random variables by betting" (with few people); Zou & Donner 2008,
 "Construction of confidence limits about effect measures: a general approach", section 2.2 (the
 difference of two).
 
@@ -11,15 +12,17 @@ excludes 0. The two therefore never disagree, even for a skewed ratio.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from estimator.estimates.covariance import Sample
 from estimator.results.estimate import Estimate
 from estimator.statistics.arrays import Floats
-from estimator.statistics.confidence import Z
+from estimator.statistics.betting_intervals import betting_ratios
+from estimator.statistics.confidence import FEW, Z
 
 MOST_STEPS: Final = 100
 """Steps towards a score. A few suffice unless a group can hardly be told from an empty one."""
@@ -43,6 +46,8 @@ class Ratios:
         of_pairs: covariance of the pairs, shape (groups, outcomes, groups, outcomes).
         of_sums: of the groups, shape (groups, groups).
         of_both: of pairs and groups, shape (groups, outcomes, groups).
+        stretch: of the distances from each ratio down and up to the ends of Fieller's interval, at
+            least 1, shape (2, groups, outcomes).
 
     """
 
@@ -51,13 +56,37 @@ class Ratios:
     of_pairs: Floats
     of_sums: Floats
     of_both: Floats
+    stretch: Floats
 
     @classmethod
     def of(cls, shares: Floats, covariance: Floats, groups: int, outcomes: int) -> Ratios:
         """Add up the pairs of each group."""
         pairs, blocks = shares.reshape(groups, outcomes), covariance.reshape(groups, outcomes, groups, outcomes)
         of_both = blocks.sum(axis=3)
-        return cls(pairs, pairs.sum(axis=1), blocks, of_both.sum(axis=1), of_both)
+        stretch = np.ones((2, groups, outcomes))
+        return cls(pairs, pairs.sum(axis=1), blocks, of_both.sum(axis=1), of_both, stretch)
+
+    def widened(self, sample: Sample) -> Ratios:
+        """Return the ratios with intervals that also hold where few people decide.
+
+        With little noise and few people of an outcome, or of all others, in a group, a tally may
+        lack them, as it may lack rare answers in a mean. Fieller's 95 % interval is then stretched
+        to the ends of one by betting. At other levels it is stretched as much.
+        """
+        groups, outcomes = self.pairs.shape
+        can_be_empty = self.sums <= Z * np.sqrt(np.einsum("gg->g", self.of_sums))
+        places = np.indices((groups, outcomes))
+        of_sums = self._variance(*places) * sample.reports**2
+        group, outcome = few = np.nonzero((of_sums < FEW) & ~can_be_empty[:, np.newaxis])
+        if group.size == 0:
+            return self
+        scores = sample.scores[: groups * outcomes].reshape(groups, outcomes, -1)
+        ends = betting_ratios(scores[few], scores.sum(axis=1)[group], sample.counts)
+        ratio, (low, high) = self._ratio(group, outcome), self._fieller(group, outcome, Z)
+        stretch = self.stretch.copy()
+        stretch[0][few] = np.maximum(1, (ratio - ends[0]) / (ratio - low))
+        stretch[1][few] = np.maximum(1, (ends[1] - ratio) / (high - ratio))
+        return replace(self, stretch=stretch)
 
     def limits(self, group: int, outcome: int, z: float) -> tuple[float, float] | None:
         """Return Fieller's interval, not clipped. None if the group could be empty."""
@@ -128,14 +157,26 @@ class Ratios:
         z: Floats = self.sums[group] / np.sqrt(self.of_sums[group, group])
         return z
 
+    def _variance(self, group: Place, outcome: Place) -> Floats:
+        """Return the variance of pair - ratio * group at the estimated ratio, within 0..1."""
+        ratio = np.clip(self.pairs[group, outcome] / self.sums[group], 0.0, 1.0)
+        variance: Floats = (
+            self.of_pairs[group, outcome, group, outcome]
+            - 2 * ratio * self.of_both[group, outcome, group]
+            + ratio**2 * self.of_sums[group, group]
+        )
+        return variance
+
     def _fieller(self, group: Place, outcome: Place, z: Floats | float) -> tuple[Floats, Floats]:
-        """Return both ends of the intervals of groups that could not be empty."""
+        """Return both ends of the intervals of groups that could not be empty, stretched."""
         share, total = self.pairs[group, outcome], self.sums[group]
         square = total**2 - z**2 * self.of_sums[group, group]
         middle = share * total - z**2 * self.of_both[group, outcome, group]
         rest = share**2 - z**2 * self.of_pairs[group, outcome, group, outcome]
         reach = np.sqrt(np.maximum(0.0, middle**2 - square * rest))
-        return (middle - reach) / square, (middle + reach) / square
+        ratio, (down, up) = share / total, self.stretch[:, group, outcome]
+        low, high = (middle - reach) / square, (middle + reach) / square
+        return ratio - down * (ratio - low), ratio + up * (high - ratio)
 
     def _covariance(self, first: Place, second: Place, outcome: Place) -> Floats:
         """Return the covariance of two groups' shares of an outcome, to first order."""

@@ -4,6 +4,14 @@ The two windows are treated as independent. If the same people answered in both,
 answers were drawn once for both, their errors are correlated and the true error of the difference
 is smaller, so the result is conservative.
 
+The interval of a difference combines the distances of the two windows' own intervals to their
+estimates (Zou & Donner 2008, "Construction of confidence limits about effect measures: a general
+approach", section 2.1), none taken to be shorter than that of a normal estimate. The standard error
+alone does not do: a window of 50 reports may lack an answer of 2 % of the people, and its error
+does not show that. The p-value is the smallest level at which such an interval excludes 0, if it
+grows with the level as a normal one does. Intervals that hold together (``--simultaneous``) make
+both conservative.
+
 A report tests every question at once, and chance alone would make many of them appear to change.
 P-values are therefore corrected for all comparisons. Every question has the same weight, whatever
 its number of values, and divides it among them. The probability that any unchanged figure has a
@@ -22,7 +30,7 @@ from msgspec.structs import asdict
 from estimator.results.changes import Change, Changes, ShareChange
 from estimator.results.estimate import Estimate
 from estimator.results.metric import MetricEstimate
-from estimator.statistics.confidence import EXACT_BELOW, z_of
+from estimator.statistics.confidence import EXACT_BELOW, Z
 from estimator.statistics.holm import PAIR, holm
 
 
@@ -83,8 +91,16 @@ def difference(first: Estimate, last: Estimate, reports: int, width: float) -> E
     error = math.hypot(first.standard_error or 0.0, last.standard_error or 0.0)
     if reports < EXACT_BELOW:
         return Estimate(change, error, -width, width, None)
-    reach = z_of(1) * error
-    return Estimate(change, error, max(-width, change - reach), min(width, change + reach), None)
+    (first_down, first_up), (last_down, last_up) = reaches(first), reaches(last)
+    low, high = change - math.hypot(last_down, first_up), change + math.hypot(last_up, first_down)
+    return Estimate(change, error, max(-width, low), min(width, high), None)
+
+
+def reaches(figure: Estimate) -> tuple[float, float]:
+    """Return how far the truth may lie below and above an estimate: by its interval or its error."""
+    assert figure.estimate is not None  # noqa: S101 windows without reports are left out
+    reach = Z * (figure.standard_error or 0.0)
+    return max(reach, figure.estimate - figure.low), max(reach, figure.high - figure.estimate)
 
 
 def _compare(first: MetricEstimate, last: MetricEstimate) -> _Compared:
@@ -104,8 +120,10 @@ def _pairs(first: MetricEstimate, last: MetricEstimate) -> Iterator[tuple[Estima
 
 
 def _p_value(change: Estimate) -> float:
-    """Return the two-sided p-value of a normal estimate."""
-    return math.erfc(abs(change.estimate or 0.0) / ((change.standard_error or math.inf) * math.sqrt(2)))
+    """Return the two-sided p-value of a normal estimate that reaches 0 as far as its interval does."""
+    estimate = change.estimate or 0.0
+    reach = estimate - change.low if estimate > 0 else change.high - estimate
+    return math.erfc(abs(estimate) / (max(reach, Z * (change.standard_error or math.inf)) / Z * math.sqrt(2)))
 
 
 def _changes(question: _Compared, corrected: list[float]) -> Changes:

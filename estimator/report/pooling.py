@@ -5,7 +5,8 @@ the error that is new in each report, the noise of its mechanism, averages out o
 part that may be the same every time (the choice of people, and the noise of permanent answers) is
 taken to be exactly the same. Its standard errors therefore add up, weighted with the reports, and
 do not shrink with the number of windows. The combined error is never below the true one
-(Minkowski's inequality), except for the error of estimating it.
+(Minkowski's inequality), except for the error of estimating it. Both parts are stretched as far as
+the interval of their window is wider than that of a normal estimate.
 
 A difference between two windows treats them as independent. If the same people answered in both,
 the result is conservative.
@@ -28,11 +29,11 @@ from estimator.estimates.means import Contrast
 from estimator.estimates.question_fields import question_fields
 from estimator.inverse import inverse_of
 from estimator.inverse.decoders import decoder_of
-from estimator.report.changes import difference
+from estimator.report.changes import difference, reaches
 from estimator.results.estimate import Estimate, Share
 from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
-from estimator.statistics.confidence import EXACT_BELOW, z_of
+from estimator.statistics.confidence import EXACT_BELOW, Z
 
 MEAN = "mean"
 
@@ -46,6 +47,8 @@ class _Part:
         estimate: unbiased.
         fresh: the part of the error that is new in each report.
         lasting: the part that may be the same in every window.
+        stretch: of the distances down and up to the ends of the window's interval, over those of a
+            normal one; at least 1.
 
     """
 
@@ -53,6 +56,7 @@ class _Part:
     estimate: float
     fresh: float
     lasting: float
+    stretch: tuple[float, float]
 
 
 def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -> tuple[Pooled, ...]:
@@ -117,7 +121,7 @@ def _of_share(metric: Metric, window: MetricEstimate, share: Estimate, at: float
     gap, lie = _first_step(metric.channel)
     permanent = lie + gap * min(1.0, max(0.0, at))
     lasting = min(error, math.sqrt(permanent * (1 - permanent) / window.reports) / gap)
-    return _Part(window.reports, estimate, math.sqrt(error**2 - lasting**2), lasting)
+    return _Part(window.reports, estimate, math.sqrt(error**2 - lasting**2), lasting, _stretch(share))
 
 
 def _of_mean(metric: Metric, window: MetricEstimate, mean: Estimate, ends: tuple[float, float], at: float) -> _Part:
@@ -126,7 +130,7 @@ def _of_mean(metric: Metric, window: MetricEstimate, mean: Estimate, ends: tuple
     least, most = ends
     position = min(1.0, max(0.0, (at - least) / (most - least)))
     fresh = min(error, math.sqrt(_least_noise(metric, position) / window.reports) * (most - least))
-    return _Part(window.reports, estimate, fresh, math.sqrt(error**2 - fresh**2))
+    return _Part(window.reports, estimate, fresh, math.sqrt(error**2 - fresh**2), _stretch(mean))
 
 
 def _least_noise(metric: Metric, position: float) -> float:
@@ -148,6 +152,12 @@ def _first_step(channel: Channel) -> tuple[float, float]:
     return keep - lie, lie
 
 
+def _stretch(figure: Estimate) -> tuple[float, float]:
+    normal = Z * _known(figure)[1]
+    down, up = reaches(figure)
+    return down / normal, up / normal
+
+
 def _known(figure: Estimate) -> tuple[float, float]:
     assert figure.estimate is not None  # noqa: S101 windows without reports are left out
     assert figure.standard_error is not None  # noqa: S101 likewise
@@ -157,11 +167,17 @@ def _known(figure: Estimate) -> tuple[float, float]:
 def _together(parts: Sequence[_Part], least: float, most: float) -> Estimate:
     reports = sum(part.reports for part in parts)
     estimate = math.fsum(part.reports * part.estimate for part in parts) / reports
-    fresh = math.sqrt(math.fsum((part.reports * part.fresh) ** 2 for part in parts)) / reports
-    lasting = math.fsum(part.reports * part.lasting for part in parts) / reports
-    error = math.hypot(fresh, lasting)
+    error = _error(parts, [1.0] * len(parts))
     if reports < EXACT_BELOW:
         return Estimate(estimate, error, least, most, None)
-    reach = z_of(1) * error
-    low, high = (min(most, max(least, end)) for end in (estimate - reach, estimate + reach))
+    down, up = (Z * _error(parts, stretches) for stretches in zip(*(part.stretch for part in parts), strict=True))
+    low, high = (min(most, max(least, end)) for end in (estimate - down, estimate + up))
     return Estimate(estimate, error, low, high, None)
+
+
+def _error(parts: Sequence[_Part], stretches: Sequence[float]) -> float:
+    """Return the error over all windows, with that of each stretched."""
+    weights = [part.reports * stretch for part, stretch in zip(parts, stretches, strict=True)]
+    fresh = math.fsum((weight * part.fresh) ** 2 for weight, part in zip(weights, parts, strict=True))
+    lasting = math.fsum(weight * part.lasting for weight, part in zip(weights, parts, strict=True))
+    return math.hypot(math.sqrt(fresh), lasting) / sum(part.reports for part in parts)

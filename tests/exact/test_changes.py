@@ -15,13 +15,16 @@ import pytest
 from client_sdk.protocol import Registry, Window
 from estimator.estimates.metric import estimate
 from estimator.formats.to_json import document_of
+from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.report.changes import changes_of
 from estimator.report.report import make_report
 from estimator.results.metric import MetricEstimate
 from estimator.results.request import Request
+from estimator.statistics.confidence import CONFIDENCE, Z
 from estimator.statistics.holm import holm
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, ORDINAL, Field, registry_text
+from tests.support.estimates.coverage import PROMISED, check_held, enough
 
 P_VALUES = (0.001, 0.012, 0.012, 0.03, 0.2, 0.9)
 WEIGHTS = (1.0, 0.25, 1.0, 0.5, 0.25, 1.0)
@@ -55,7 +58,7 @@ def test_a_corrected_p_value_is_the_largest_of_all_sets_of_tests_that_it_belongs
     assert holm(P_VALUES, WEIGHTS)[index] == pytest.approx(largest)
 
 
-def test_a_difference_has_the_error_of_both_windows_and_the_p_value_of_the_normal_law() -> None:
+def test_a_difference_has_the_error_of_both_windows_and_the_p_value_of_its_interval() -> None:
     registry = registry_of(yes=BOOLEAN)
     before, after = estimates(registry, [tally(registry, "yes", (600, 400), 1), tally(registry, "yes", (550, 450), 9)])
     (changed,) = changes_of([before, after])
@@ -66,11 +69,37 @@ def test_a_difference_has_the_error_of_both_windows_and_the_p_value_of_the_norma
         first, last = before.estimates[position], after.estimates[position]
         assert change.estimate == pytest.approx((last.estimate or 0) - (first.estimate or 0))
         assert change.standard_error == pytest.approx(math.hypot(first.standard_error or 0, last.standard_error or 0))
-        z = abs(change.estimate or 0) / (change.standard_error or 1)
-        assert change.p_value == pytest.approx(2 * NormalDist().cdf(-z))
+        ends = (first.estimate or 0) - first.low, first.high - (first.estimate or 0)
+        last_ends = (last.estimate or 0) - last.low, last.high - (last.estimate or 0)
+        normal = [Z * (each.standard_error or 0) for each in (first, last)]
+        down = math.hypot(max(last_ends[0], normal[1]), max(ends[1], normal[0]))
+        up = math.hypot(max(last_ends[1], normal[1]), max(ends[0], normal[0]))
+        assert change.low == pytest.approx((change.estimate or 0) - down)
+        assert change.high == pytest.approx((change.estimate or 0) + up)
+        reach = down if (change.estimate or 0) > 0 else up
+        assert change.p_value == pytest.approx(2 * NormalDist().cdf(-Z * abs(change.estimate or 0) / reach))
+        assert change.p_value is not None
+        assert (change.p_value <= 1 - CONFIDENCE) == (not change.low <= 0 <= change.high)
         assert (
             change.p_value_corrected == changed.estimates[0].p_value
         )  # the changes of yes and no are equal: that is one comparison
+
+
+@pytest.mark.parametrize("fields", [BOOLEAN | {"epsilon": 6}, NUMBER | {"epsilon": 8}], ids=["share", "mean"])
+@pytest.mark.parametrize("rare", [0.02, 0.05])
+def test_a_rare_answer_that_a_small_window_lacks_is_no_change(fields: dict[str, Field], rare: float) -> None:
+    """The error of the small window does not show what it lacks: by it the interval holds "no change" in 68 %."""
+    registry, decided, generator = registry_of(m=fields), enough(PROMISED), np.random.default_rng(6)
+    sampler, ends = sampler_of(registry.metric("m").channel), np.zeros(registry.metric("m").channel.inputs)
+    ends[0], ends[-1] = 1 - rare, rare
+    held = []
+    for _ in range(decided.draws):
+        drawn = [sampler(generator.multinomial(reports, ends), generator) for reports in (60, 5000)]
+        tallies = [tally(registry, "m", tuple(counts.tolist()), day) for day, counts in enumerate(drawn, start=1)]
+        ((change, *_),) = changes_of(estimates(registry, tallies))
+        assert change.p_value is not None
+        held.append((change.low <= 0 <= change.high, change.p_value > 1 - CONFIDENCE))
+    check_held(np.array(held), PROMISED)
 
 
 def test_a_question_of_many_values_weighs_no_more_than_another() -> None:

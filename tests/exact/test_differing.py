@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from estimator.estimates.covariance import covariance_of
+from estimator.estimates.covariance import Sample
 from estimator.estimates.ratios import SETTLED, Ratios
 from estimator.formats.frames import to_pandas
 from estimator.formats.to_json import document_of
@@ -81,7 +81,7 @@ def test_a_p_value_is_the_level_at_which_the_interval_ends_at_0(name: str) -> No
     inverse, (groups, answers) = inverse_of(metric.channel), sizes(REGISTRY, name)
     counts = generator.multinomial(3000, np.full(metric.channel.symbols, 1 / metric.channel.symbols))
     reports = int(counts.sum())
-    shares, covariance = inverse.shares(counts, reports), covariance_of(inverse, counts, reports)
+    shares, covariance = inverse.shares(counts, reports), Sample.of(inverse, counts).covariance(inverse)
     table = Ratios.of(shares, covariance, groups, answers)
     places = [(a, b, j) for a in range(groups) for b in range(a) for j in range(answers)]
     for place, p_value in zip(places, table.p_values(*np.array(places).T), strict=True):

@@ -11,7 +11,7 @@ import pytest
 
 from client_sdk.protocol import Boolean, Category, Cross
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.estimates.covariance import covariance_of
+from estimator.estimates.covariance import Sample
 from estimator.estimates.joint import intervals_of, joint_of
 from estimator.estimates.ratios import Ratios
 from estimator.inverse import inverse_of
@@ -44,7 +44,12 @@ def inverse_for(cross: Cross, epsilon: str) -> Inverse:
 
 def joint_estimate(cross: Cross, inverse: Inverse, counts: Counts) -> Joint:
     reports = int(counts.sum())
-    return joint_of(cross, inverse.shares(counts, reports), covariance_of(inverse, counts, reports), reports)
+    return joint_of(
+        cross,
+        inverse.shares(counts, reports),
+        Sample.of(inverse, counts).covariance(inverse),
+        Sample.of(inverse, counts),
+    )
 
 
 def held(cross: Cross, joint: Joint, truth: Floats) -> list[bool]:
@@ -87,12 +92,27 @@ def test_intervals_within_and_between_groups_hold_the_truth_as_often_as_promised
     check_held(holding[of_each], PROMISED)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "reports", "shares"),
+    [("8", 50, (0.02, 0.98)), ("8", 300, (0.02, 0.98)), ("8", 50, (0.5, 0.5)), ("5", 300, (0.01, 0.99))],
+)
+def test_rare_outcomes_of_few_people_with_little_noise_are_held_as_often_as_promised(
+    epsilon: str, reports: int, shares: tuple[float, float]
+) -> None:
+    """Fieller's interval by itself holds a share of 2 % within half of 50 people in 50 %: most tallies hold none."""
+    truth = np.array([shares, shares[::-1]]) / 2
+    inverse = inverse_for(TWO, epsilon)
+    law = inverse.symbol_law(truth.ravel())
+    tallies = np.random.default_rng(2).multinomial(reports, law / law.sum(), size=enough(PROMISED).draws)
+    check_held(np.array([held(TWO, joint_estimate(TWO, inverse, counts), truth) for counts in tallies]), PROMISED)
+
+
 def a_table() -> Ratios:
     """Return the ratios of a tally, of three groups and two outcomes."""
     inverse = inverse_for(THREE, WEAK)
     counts = np.array([400, 900, 300, 500, 700, 600], dtype=np.int64)
     reports = int(counts.sum())
-    return Ratios.of(inverse.shares(counts, reports), covariance_of(inverse, counts, reports), 3, 2)
+    return Ratios.of(inverse.shares(counts, reports), Sample.of(inverse, counts).covariance(inverse), 3, 2)
 
 
 def test_the_limits_of_a_ratio_solve_the_equation_of_fieller() -> None:
@@ -111,8 +131,8 @@ def test_standard_errors_of_ratios_and_differences_are_those_of_their_slopes() -
     """To first order, the variance follows from the slopes of the ratio in each share."""
     inverse, counts = inverse_for(THREE, WEAK), np.array([400, 900, 300, 500, 700, 600], dtype=np.int64)
     reports = int(counts.sum())
-    shares, covariance = inverse.shares(counts, reports), covariance_of(inverse, counts, reports)
-    joint = joint_of(THREE, shares, covariance, reports)
+    shares, covariance = inverse.shares(counts, reports), Sample.of(inverse, counts).covariance(inverse)
+    joint = joint_of(THREE, shares, covariance, Sample.of(inverse, counts))
     pairs = shares.reshape(3, 2)
     totals = pairs.sum(axis=1)
     slopes = np.zeros((3, 2, 6))

@@ -13,7 +13,7 @@ import pytest
 
 from client_sdk.protocol import Category, Cross
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.estimates.covariance import covariance_of
+from estimator.estimates.covariance import Sample
 from estimator.estimates.joint import _independence, joint_of
 from estimator.estimates.ratios import Ratios
 from estimator.inverse import inverse_of
@@ -37,7 +37,7 @@ def crossed(groups: int, outcomes: int) -> Cross:
 
 def wald(cross: Cross, inverse: Inverse, counts: Counts) -> float:
     reports = int(counts.sum())
-    shares, covariance = inverse.shares(counts, reports), covariance_of(inverse, counts, reports)
+    shares, covariance = inverse.shares(counts, reports), Sample.of(inverse, counts).covariance(inverse)
     test = _independence(Ratios.of(shares, covariance, cross.first.size, cross.second.size))
     assert test.degrees_of_freedom == (cross.first.size - 1) * (cross.second.size - 1)
     return test.p_value
@@ -78,8 +78,8 @@ def test_a_wrong_test_of_independence_is_refused(mutant: str) -> None:
 def test_the_joint_estimate_has_this_test() -> None:
     cross, counts = crossed(3, 4), np.arange(100, 1300, 100, dtype=np.int64) ** 2
     inverse = inverse_of(channel_for(cross, requested("1"), "k-ary-randomized-response"))
-    reports = int(counts.sum())
-    joint = joint_of(cross, inverse.shares(counts, reports), covariance_of(inverse, counts, reports), reports)
+    sample = Sample.of(inverse, counts)
+    joint = joint_of(cross, inverse.shares(counts, sample.reports), sample.covariance(inverse), sample)
     assert joint.independence is not None
     assert joint.independence.p_value == wald(cross, inverse, counts)
 

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol import Registry, Window
-from estimator.estimates.covariance import covariance_of
+from estimator.estimates.covariance import Sample
 from estimator.estimates.joint import joint_of
 from estimator.estimates.question_fields import question_fields
 from estimator.inverse import inverse_of
@@ -81,8 +81,8 @@ def drawn(registry: Registry, name: str, reports: int, truth: Floats, generator:
     inverse = inverse_of(metric.channel)
     law = inverse.symbol_law(truth.ravel())
     counts = generator.multinomial(reports, law / law.sum())
-    shares, covariance = inverse.shares(counts, reports), covariance_of(inverse, counts, reports)
-    joint = joint_of(metric.domain, shares, covariance, reports)  # type: ignore[arg-type] # it is a cross
+    shares, covariance = inverse.shares(counts, reports), Sample.of(inverse, counts).covariance(inverse)
+    joint = joint_of(metric.domain, shares, covariance, Sample.of(inverse, counts))  # type: ignore[arg-type] # it is a cross
     return MetricEstimate(**question_fields(metric), window=WINDOW.text, closed=True, reports=reports, joint=joint)
 
 

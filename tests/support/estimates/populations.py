@@ -114,3 +114,14 @@ POPULATIONS: Final[Mapping[str, Callable[[int], Population]]] = {
     "1 person far from a spike": lambda reports: at({0.6: 1 - 1 / reports, 1: 1 / reports}),
 }
 """Each by its name and, as a few of them are about rare answers, by how many people report."""
+
+HOSTILE: Final = (
+    "all at the low end",
+    "uniform",
+    "both ends",
+    "2 % at the high end",
+    "2 % at the low end",
+    "3 people at the high end",
+    "1 person far from a spike",
+)
+"""The populations for figures that take long."""

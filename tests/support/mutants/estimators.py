@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from client_sdk.protocol import Cross, Label
-from estimator.estimates.covariance import covariance_of
+from estimator.estimates.covariance import Sample
 from estimator.estimates.joint import joint_of
 from estimator.inverse.protocol import Inverse
 from estimator.inverse.support import Support
@@ -103,7 +103,7 @@ def _multinomial(inverse: Inverse, counts: Counts, reports: int) -> Floats:
 COVARIANCES: dict[str, Covariance] = {
     "means not taken away": _without_means,
     "that of answers without noise": _multinomial,
-    "of reports without n": lambda inverse, counts, reports: covariance_of(inverse, counts, reports) * reports,
+    "of reports without n": lambda inverse, counts, reports: Sample.of(inverse, counts).covariance(inverse) * reports,
 }
 
 CONTRASTS: dict[str, Contrast] = {
@@ -124,7 +124,7 @@ LIMITS: dict[str, Limits] = {
 def _wald_of_answers(cross: Cross, inverse: Inverse, counts: Counts) -> float:
     reports = int(counts.sum())
     shares = inverse.shares(counts, reports)
-    test = joint_of(cross, shares, _multinomial(inverse, counts, reports), reports).independence
+    test = joint_of(cross, shares, _multinomial(inverse, counts, reports), Sample.of(inverse, counts)).independence
     assert test is not None
     return test.p_value
 

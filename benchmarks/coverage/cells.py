@@ -1,0 +1,64 @@
+"""What the coverage of a kind of figure is measured in: cells, each one setting and one population."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimator.statistics.arrays import Counts, Floats
+
+Held = NDArray[np.bool_]
+
+ROUNDED: Final = 2.0**-40
+"""Of the range: truths at its ends are sums of floats."""
+
+
+class Cell(NamedTuple):
+    """One setting and one population.
+
+    Attributes:
+        setting: mechanism, epsilon and reports, in words.
+        population: its name.
+        held: from a number of draws and a generator to whether each interval held its truth, (draws, intervals).
+
+    """
+
+    setting: str
+    population: str
+    held: Callable[[int, np.random.Generator], Held]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A kind of figure, and how its interval comes about.
+
+    Attributes:
+        name: in words.
+        method: the interval, and its source.
+        basis: what says that it covers: a proof, exact sums, or this measurement.
+        cells: what is measured.
+        draws: of each cell, the first time.
+
+    """
+
+    name: str
+    method: str
+    basis: str
+    cells: Callable[[], Iterable[Cell]]
+    draws: int = 300
+
+
+def tallies(law: Floats, reports: int, draws: int, generator: np.random.Generator) -> Counts:
+    """Return tallies of people sampled at random, whose symbols have this law: shape (draws, m)."""
+    likely = np.maximum(law, 0.0)
+    return generator.multinomial(reports, likely / likely.sum(), size=draws)
+
+
+def holds(lows: Floats, highs: Floats, truths: Floats | float) -> Held:
+    """Return whether intervals hold truths."""
+    held: Held = np.logical_and(lows - ROUNDED <= truths, truths <= highs + ROUNDED)
+    return held

@@ -1,0 +1,89 @@
+"""Figures of two questions asked together, and of answers among those who answered: ratios of shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+
+from benchmarks.coverage.cells import Cell, Figure, Held, holds, tallies
+from client_sdk.protocol import Boolean, Category, Cross
+from client_sdk.protocol.mechanisms import channel_for
+from estimator.estimates.covariance import Sample
+from estimator.estimates.joint import joint_of
+from estimator.inverse import inverse_of
+from estimator.results.estimate import Estimate
+from estimator.statistics.arrays import Floats
+from tests.support.estimates.inverses import requested
+from tests.support.estimates.populations import HOSTILE, POPULATIONS
+
+REPORTS: Final = (50, 300, 10_000)
+
+CROSSES: Final = {
+    "2 groups of 2": (Cross(Boolean(), Boolean()), np.array([0.5, 0.5])),
+    "a group of 2 %": (Cross(Boolean(), Boolean()), np.array([0.02, 0.98])),
+    "3 groups of 3": (Cross(Category(("a", "b", "c")), Category(("x", "y", "z"))), np.array([0.6, 0.3, 0.1])),
+}
+"""With the groups' shares."""
+
+
+def of_groups(*, differences: bool) -> Iterator[Cell]:
+    """Yield the cells of shares within groups, or of their differences between groups.
+
+    The first group's answers are those of a population, the others' those of the same one, turned by one answer.
+    """
+    for name, (cross, groups) in CROSSES.items():
+        for epsilon in ("1", "3", "8"):
+            for reports in REPORTS:
+                for population in HOSTILE:
+                    bins = POPULATIONS[population](reports).in_bins(cross.second.size)
+                    within = np.array([np.roll(bins, group > 0) for group in range(cross.first.size)])
+                    setting = f"{name} at {epsilon}, {reports:,} reports"
+                    yield Cell(setting, population, _held(cross, groups, within, epsilon, reports, differences))
+
+
+def _held(  # noqa: PLR0917 of one cell
+    cross: Cross,
+    groups: Floats,
+    within: Floats,
+    epsilon: str,
+    reports: int,
+    differences: bool,  # noqa: FBT001 as of_groups
+) -> Callable[[int, np.random.Generator], Held]:
+    inverse = inverse_of(channel_for(cross, requested(epsilon), "auto"))
+    law = inverse.symbol_law((groups[:, np.newaxis] * within).ravel())
+    pairs = combinations(range(cross.first.size), 2)
+    truths = np.concatenate([within[one] - within[other] for one, other in pairs]) if differences else within.ravel()
+
+    def held(draws: int, generator: np.random.Generator) -> Held:
+        found = []
+        for counts in tallies(law, reports, draws, generator):
+            sample = Sample.of(inverse, counts)
+            joint = joint_of(cross, inverse.shares(counts, reports), sample.covariance(inverse), sample)
+            within_groups = [share for group in joint.groups for share in group.estimates]
+            estimates: list[Estimate] = [*joint.differences] if differences else [*within_groups]
+            found.append([(estimate.low, estimate.high) for estimate in estimates])
+        ends = np.array(found)
+        return holds(ends[..., 0], ends[..., 1], truths)
+
+    return held
+
+
+FIGURES: Final = (
+    Figure(
+        "a share within a group, or among those who answered",
+        "Fieller 1954; stretched to betting where few people decide",
+        "measured",
+        lambda: of_groups(differences=False),
+        draws=100,
+    ),
+    Figure(
+        "a difference between groups",
+        "distances of both intervals (Zou & Donner 2008)",
+        "measured",
+        lambda: of_groups(differences=True),
+        draws=100,
+    ),
+)

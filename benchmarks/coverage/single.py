@@ -1,0 +1,146 @@
+"""Figures of one tally: means and shares, alone and together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+import numpy as np
+
+from benchmarks.coverage.cells import Cell, Figure, Held, holds, tallies
+from client_sdk.protocol import Channel
+from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
+from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.piecewise import Piecewise
+from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.estimates.means import Contrast, UnbiasedScores, means_of
+from estimator.inverse import inverse_of
+from estimator.inverse.decoders import decoder_of
+from estimator.inverse.grid import grid_law
+from estimator.statistics.arrays import Floats
+from tests.support.devices.definitions import CATEGORY, GAUSSIAN, metric_of
+from tests.support.estimates.inverses import requested
+from tests.support.estimates.populations import POPULATIONS
+
+REPORTS: Final = (20, 50, 100, 300, 1000, 10_000)
+
+NUMBERS: Final[Mapping[str, Channel]] = {
+    f"{kind.name} at {epsilon}": kind.within(requested(epsilon))
+    for kind, epsilons in (
+        (Hybrid, ("1", "3", "5", "6", "8", "12")),
+        (Piecewise, ("0.5", "4", "7")),
+        (SquareWave, ("0.5", "2", "8")),
+        (Laplace, ("0.5", "2", "7")),
+    )
+    for epsilon in epsilons
+} | {"gaussian at 2": metric_of(GAUSSIAN).channel}
+
+SCALES: Final[dict[str, Channel]] = {
+    f"k-ary of {size} at {epsilon}": KAryRandomizedResponse.within(requested(epsilon), size)
+    for size, epsilon in ((2, "2"), (3, "1"), (7, "4"), (7, "7"), (10, "8"), (5, "12"))
+} | {
+    f"exponential of 5 at {epsilon}": Exponential.within(requested(epsilon), by_distance(5))
+    for epsilon in ("1", "4", "8")
+}
+
+CATEGORIES: Final[Mapping[str, Channel]] = SCALES | {
+    "cyclic pairs of 8 at 2": CyclicDesign.within(requested(2), 8, 2, 7),
+    "cyclic blocks of 9 at 1": CyclicDesign.within(requested(1), 9, 4, 3),
+    "cyclic blocks of 32 at 2": CyclicDesign.within(requested(2), 32, 9, 16),
+    "projective plane of 13 at 1": ProjectiveGeometry.within(requested(1), 13, 3, 3),
+    "projective space of 14 at 2": ProjectiveGeometry.within(requested(2), 14, 2, 4),
+    "permanent of 3 at 2": metric_of(CATEGORY | {"permanent_epsilon": 4, "protects": "history", "epsilon": 2}).channel,
+}
+
+
+def of_numbers() -> Iterator[Cell]:
+    """Yield the cells of means of numbers on a grid."""
+    for name, channel in NUMBERS.items():
+        scores = decoder_of(channel)
+        assert scores is not None
+        yield from _of_means(name, scores, grid_law(channel).symbol_law, channel.inputs)
+
+
+def of_scales() -> Iterator[Cell]:
+    """Yield the cells of means of scales and counts."""
+    for name, channel in SCALES.items():
+        inverse = inverse_of(channel)
+        yield from _of_means(
+            name, Contrast.of(inverse, np.linspace(0, 1, channel.inputs)), inverse.symbol_law, channel.inputs
+        )
+
+
+def of_set_sizes() -> Iterator[Cell]:
+    """Yield the cells of the mean size of sets: of all inputs but the last."""
+    for name, channel in CATEGORIES.items():
+        if not isinstance(channel, Exponential):
+            inverse, positions = inverse_of(channel), np.append(np.ones(channel.inputs - 1), 0.0)
+            yield from _of_means(name, Contrast.of(inverse, positions), inverse.symbol_law, channel.inputs, positions)
+
+
+def of_shares(family: int = 1) -> Iterator[Cell]:
+    """Yield the cells of shares: each alone, or all together."""
+    for name, channel in CATEGORIES.items():
+        for reports in REPORTS:
+            for population, people in POPULATIONS.items():
+                truth = people(reports).in_bins(channel.inputs)
+
+                def held(
+                    draws: int,
+                    generator: np.random.Generator,
+                    channel: Channel = channel,
+                    reports: int = reports,
+                    truth: Floats = truth,
+                ) -> Held:
+                    inverse = inverse_of(channel)
+                    counts = tallies(inverse.symbol_law(truth), reports, draws, generator)
+                    together = 1 if family == 1 else channel.inputs
+                    each = holds(*inverse.intervals(counts, np.full((draws, 1), reports), together), truth)
+                    return each if family == 1 else np.logical_and.reduce(each, axis=1, keepdims=True)
+
+                yield Cell(f"{name}, {reports:,} reports", population, held)
+
+
+def _of_means(
+    name: str, scores: UnbiasedScores, law: Callable[[Floats], Floats], inputs: int, positions: Floats | None = None
+) -> Iterator[Cell]:
+    places = np.linspace(0, 1, inputs) if positions is None else positions
+    for reports in REPORTS:
+        for population, people in POPULATIONS.items():
+            shares = people(reports).on_grid(inputs)
+
+            def held(
+                draws: int, generator: np.random.Generator, reports: int = reports, shares: Floats = shares
+            ) -> Held:
+                counts = tallies(law(shares), reports, draws, generator)
+                means = np.array(means_of(scores, counts, np.full((draws, 1), reports)), dtype=np.float64)
+                return holds(means[:, 2:3], means[:, 3:4], float(shares @ places))
+
+            yield Cell(f"{name}, {reports:,} reports", population, held)
+
+
+NORMAL_OR_BETTING: Final = (
+    "normal, with the variance of the scores; betting (Waudby-Smith & Ramdas 2024) where few people decide"
+)
+
+FIGURES: Final = (
+    Figure("mean of numbers", NORMAL_OR_BETTING, "betting: proved; normal: measured", of_numbers),
+    Figure("mean of a scale or a count", NORMAL_OR_BETTING, "betting: proved; normal: measured", of_scales),
+    Figure(
+        "mean size of sets",
+        "binomial where scores have two values; else as other means",
+        "binomial: exact sums; else measured",
+        of_set_sizes,
+    ),
+    Figure(
+        "a share",
+        "binomial (Clopper & Pearson 1934; Wilson 1927, moved out); score or Bernstein for uneven designs",
+        "binomial: exact sums; Bernstein: proved; score: measured",
+        of_shares,
+    ),
+    Figure("all shares together", "as a share, by Bonferroni", "binomial: proved; else measured", lambda: of_shares(2)),
+)

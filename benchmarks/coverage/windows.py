@@ -1,0 +1,129 @@
+"""Figures of several windows of one question: changes, and all windows together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Final
+
+import numpy as np
+
+from benchmarks.coverage.cells import Cell, Figure, Held, holds
+from client_sdk.protocol import Metric, Number, Window
+from client_sdk.protocol.mechanisms.permanent import Permanent
+from estimator.estimates.metric import estimates
+from estimator.rehearsal.tally_sampler import sampler_of
+from estimator.report.changes import changes_of
+from estimator.report.pooling import pooled
+from estimator.results.metric import MetricEstimate
+from estimator.statistics.arrays import Counts
+from estimator.tallies.tally import Tally
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, metric_of
+from tests.support.estimates.populations import HOSTILE, POPULATIONS, Population
+
+PERMANENT: Final[dict[str, Field]] = {"permanent_epsilon": 4, "protects": "history"}
+
+QUESTIONS: Final = {
+    "boolean at 1": metric_of(BOOLEAN),
+    "boolean at 6": metric_of(BOOLEAN | {"epsilon": 6}),
+    "category of 3 at 8": metric_of(CATEGORY | {"epsilon": 8}),
+    "permanent boolean": metric_of(BOOLEAN | PERMANENT),
+    "mean at 0.5": metric_of(NUMBER),
+    "mean at 8": metric_of(NUMBER | {"epsilon": 8}),
+}
+
+SIZES: Final = {"60 reports, then 60": (60, 60), "60 reports, then 5,000": (60, 5000), "2,000 twice": (2000, 2000)}
+
+WINDOWS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, what people answer, and how many report in each window.
+
+    Attributes:
+        metric: the question.
+        people: the population.
+        reports: of each window.
+        are_same: whether the same people answer in every window.
+
+    """
+
+    metric: Metric
+    people: Population
+    reports: tuple[int, ...]
+    are_same: bool
+
+    def estimated(self, draws: int, generator: np.random.Generator) -> Iterator[list[MetricEstimate]]:
+        """Yield the estimates of all windows, drawn anew each time."""
+        days = [Window.parse(f"2026-11-{day:02}") for day in range(1, len(self.reports) + 1)]
+        name, edition = self.metric.name, self.metric.edition
+        tallies = [
+            Tally(name, edition, day, closed=True, reports=int(counts.sum()), counts=tuple(counts.tolist()))
+            for _ in range(draws)
+            for day, counts in zip(days, self._drawn(generator), strict=True)
+        ]
+        found = estimates(self.metric, tallies)
+        for _ in range(draws):
+            yield [next(found) for _ in days]
+
+    def _drawn(self, generator: np.random.Generator) -> list[Counts]:
+        """Return a tally of each window. The same people keep their permanent answers."""
+        channel, shares = self.metric.channel, self.people.on_grid(self.metric.channel.inputs)
+        inputs = [generator.multinomial(reports, shares / shares.sum()) for reports in self.reports]
+        if self.are_same:
+            first = inputs[0]
+            if isinstance(channel, Permanent):
+                first, channel = sampler_of(channel.permanent)(first, generator), channel.instantaneous
+            inputs = [first] * len(inputs)
+        return [sampler_of(channel)(each, generator) for each in inputs]
+
+
+def of_changes() -> Iterator[Cell]:
+    """Yield the cells of changes between windows of different people, whose answers do not change."""
+    for (name, metric), (sizes, reports), population in product(QUESTIONS.items(), SIZES.items(), HOSTILE):
+        asked = Asked(metric, POPULATIONS[population](reports[0]), reports, are_same=False)
+        yield Cell(f"{name}, {sizes}", population, partial(_changes_held, asked))
+
+
+def of_pooled() -> Iterator[Cell]:
+    """Yield the cells of windows in which the same people answered, or others in each."""
+    for (name, metric), reports, are_same, population in product(QUESTIONS.items(), (60, 1000), (True, False), HOSTILE):
+        asked = Asked(metric, POPULATIONS[population](reports), (reports,) * WINDOWS, are_same)
+        who = "the same people" if are_same else "others"
+        yield Cell(f"{name}, {who} in {WINDOWS} windows of {reports:,}", population, partial(_pooled_held, asked))
+
+
+def _changes_held(asked: Asked, draws: int, generator: np.random.Generator) -> Held:
+    changes = [changes_of(windows)[0] for windows in asked.estimated(draws, generator)]
+    ends = np.array([[(change.low, change.high) for change in each] for each in changes])
+    return holds(ends[..., 0], ends[..., 1], 0.0)
+
+
+def _pooled_held(asked: Asked, draws: int, generator: np.random.Generator) -> Held:
+    metric, people = asked.metric, asked.people
+    together = [pooled(windows, {metric.name: metric})[0] for windows in asked.estimated(draws, generator)]
+    figures = [[*one.estimates, *([] if one.mean is None else [one.mean])] for one in together]
+    ends = np.array([[(figure.low, figure.high) for figure in each] for each in figures])
+    truths = np.array([9 * people.mean]) if isinstance(metric.domain, Number) else people.on_grid(metric.channel.inputs)
+    return holds(ends[..., 0], ends[..., 1], truths)
+
+
+FIGURES: Final = (
+    Figure(
+        "a change between windows",
+        "distances of both intervals (Zou & Donner 2008)",
+        "measured",
+        of_changes,
+        draws=100,
+    ),
+    Figure(
+        "all windows together",
+        "errors of the same people add up (Minkowski), widened as the windows' intervals are",
+        "measured",
+        of_pooled,
+        draws=100,
+    ),
+)

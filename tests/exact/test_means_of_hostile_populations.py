@@ -1,0 +1,84 @@
+"""Means of hostile populations: their intervals hold with few reports and little noise, and are not too wide elsewhere.
+
+The joint law of the mean and of the variance of so many symbols is beyond enumeration, so tallies are drawn. How many
+follows from the rates of error.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from client_sdk.protocol import Channel
+from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
+from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.piecewise import Piecewise
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.estimates.means import Contrast, UnbiasedScores, means_of
+from estimator.inverse import inverse_of
+from estimator.inverse.decoders import decoder_of
+from estimator.inverse.grid import grid_law
+from estimator.statistics.arrays import Counts
+from estimator.statistics.confidence import Z
+from tests.support.estimates.coverage import PROMISED, check_held, enough
+from tests.support.estimates.inverses import requested
+from tests.support.estimates.populations import POPULATIONS, Population
+
+ROUNDED = 2.0**-40
+"""Of the range: truths at its ends are sums of floats."""
+
+FEW_REPORTS: dict[str, tuple[Channel, int]] = {
+    "hybrid": (Hybrid.within(requested(8)), 50),
+    "piecewise": (Piecewise.within(requested(6)), 100),
+    "square wave": (SquareWave.within(requested(8)), 50),
+    "laplace": (Laplace.within(requested(7)), 60),
+    "count": (KAryRandomizedResponse.within(requested(7), 7), 60),
+    "scale": (Exponential.within(requested(8), by_distance(5)), 50),
+}
+"""With the reports of each: few people at an end of the range outweigh all noise."""
+
+
+def scored(channel: Channel) -> UnbiasedScores:
+    return decoder_of(channel) or Contrast.of(inverse_of(channel), np.linspace(0, 1, channel.inputs))
+
+
+def drawn(channel: Channel, population: Population, reports: int, draws: int) -> Counts:
+    law = grid_law(channel) if decoder_of(channel) else inverse_of(channel)
+    likely = np.maximum(law.symbol_law(population.on_grid(channel.inputs)), 0.0)
+    return np.random.default_rng(5).multinomial(reports, likely / likely.sum(), size=draws)
+
+
+@pytest.mark.parametrize("population", POPULATIONS)
+@pytest.mark.parametrize("name", FEW_REPORTS)
+def test_the_mean_of_few_reports_with_little_noise_is_held_as_often_as_promised(name: str, population: str) -> None:
+    (channel, reports), decided = FEW_REPORTS[name], enough(PROMISED)
+    people = POPULATIONS[population](reports)
+    tallies = drawn(channel, people, reports, decided.draws)
+    means = means_of(scored(channel), tallies, np.full((decided.draws, 1), reports))
+    truth = people.mean
+    held = np.array([mean.low - ROUNDED <= truth <= mean.high + ROUNDED for mean in means])
+    check_held(held, PROMISED)
+
+
+def test_normal_intervals_of_so_few_reports_are_refused() -> None:
+    """What the other interval is for: of 50 reports a third hold none of the 2 % of the people at the high end."""
+    (channel, reports), decided = FEW_REPORTS["hybrid"], enough(PROMISED)
+    people = POPULATIONS["2 % at the high end"](reports)
+    tallies = drawn(channel, people, reports, decided.draws)
+    means = means_of(scored(channel), tallies, np.full((decided.draws, 1), reports))
+    unbiased, errors = (np.array([mean[place] for mean in means], dtype=np.float64) for place in (0, 1))
+    with pytest.raises(AssertionError):
+        check_held(np.abs(unbiased - people.mean) <= Z * errors, PROMISED)
+
+
+@pytest.mark.parametrize(("epsilon", "reports"), [("1", 50), ("3", 100), ("5", 200), ("8", 1000)])
+def test_normal_intervals_are_kept_where_they_hold(epsilon: str, reports: int) -> None:
+    channel = Hybrid.within(requested(epsilon))
+    scores = scored(channel)
+    tallies = drawn(channel, POPULATIONS["smooth (beta 2, 5)"](reports), reports, 20)
+    for mean in means_of(scores, tallies, np.full((20, 1), reports)):
+        assert mean.unbiased is not None
+        assert mean.standard_error is not None
+        assert mean.high == min(1.0, mean.unbiased + Z * mean.standard_error)
