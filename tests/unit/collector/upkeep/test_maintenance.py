@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from client_sdk.protocol import GRACE_S, Window
@@ -98,20 +100,25 @@ def test_a_rewrite_that_came_to_nothing_is_asked_for_again_after_a_pause() -> No
     assert log.rewrites == 2
 
 
-def test_maintenance_continues_after_any_failure_and_names_each_reason_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_maintenance_continues_after_any_failure_and_names_each_reason_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("collector.upkeep.maintenance.TICK_S", 0.01)
     down = StoreUnavailableError("down")
-    failures = [down, OSError("the disk is full"), ConfigError("in use"), down]
-    log = Log()
+    failures = [OSError("the disk is full"), down, ConfigError("in use"), down]
+    log, is_well = Log(), threading.Event()
 
     def fail() -> ServerState:
         if failures:
             raise failures.pop()
+        is_well.set()
         return ServerState()
 
     chores = Maintenance(used_store(), log, grace_s=GRACE_S, every_tick=fail)
     chores.start()
-    wait_until(lambda: log.rewrites == 1, what="a rewrite after all failures")
+    wait_until(is_well.is_set, what="a tick after all failures")
     chores.stop()
+    assert log.rewrites == 1
     reasons = ("down", "in use", "the disk is full")
     assert [record.getMessage() for record in caplog.records] == [f"maintenance is suspended: {r}" for r in reasons]
 
