@@ -32,9 +32,10 @@ CSV_COLUMNS: Final = (*COLUMNS, "truth", "holds", "seed")
 
 FOOTNOTES: Final = """\
 error: estimate less truth. *: the interval misses the truth.
-Estimates are unbiased and never clipped. Intervals take the devices for a
-random sample of a population; coverage is how often they hold its truth when
-devices are drawn anew, and (noise alone) that of the same devices each time.
+Estimates are unbiased and never clipped; of a distribution they are smoothed.
+Intervals take the devices for a random sample of a population; coverage is how
+often they hold its truth when devices are drawn anew, and (of the noise alone)
+that of the same devices each time.
 """
 
 
@@ -141,8 +142,8 @@ def _band_line(rehearsed: Rehearsed) -> list[str]:
         return []
     points = rehearsed.estimated.distribution.band
     missed = len(points) - sum(map(holds, points, rehearsed.truths[FigureKind.BAND_POINTS]))
-    outcome = f"misses the truth at {missed}" if missed else "holds the truth at all"
-    return [f"  the band of the distribution function {outcome} of {len(points)} points"]
+    outcome = f"misses the truth at {missed} of" if missed else "holds the truth at all"
+    return [f"  the band of the distribution function {outcome} {len(points)} points"]
 
 
 def _coverage_lines(coverages: Mapping[FigureKind, Coverage]) -> list[str]:

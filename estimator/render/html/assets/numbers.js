@@ -19,6 +19,7 @@ const words = (one, percent) => {
   const text = (value) => plain(value * factor, digits);
   return {
     estimate: text(one.value) + suffix,
+    high: text(one.high) + suffix,
     interval: `${text(one.low)} to ${text(one.high)}${suffix}`,
     likeliest: one.likeliest === null ? "" : text(one.likeliest) + suffix,
   };
@@ -38,7 +39,7 @@ const figure = (track, row, slot) => {
   return {
     row,
     value: number(estimate),
-    low: number(estimate - track.d[row][slot]),
+    low: track.d ? number(estimate - track.d[row][slot]) : 0,
     high: number(estimate + track.u[row][slot]),
     likeliest: likeliest === null || likeliest === undefined ? null : number(estimate + likeliest),
   };
