@@ -101,8 +101,8 @@ function overTime(question, group, row, width) {
 }
 
 const isPoints = (question) => question.bins.edges[0][0] === question.bins.edges[0][1]; // counts, each with a bin
-const BIN_LIMITS =
-  "Line: no bin holds more, with the confidence of the intervals. A bin has no lower limit: rounded answers cannot show that one lies within it.";
+const BINS_ALONE =
+  "They have no intervals here: rounded answers cannot show that any lies within one bin. The distribution function shows how sure the shape is.";
 
 function histogram(question, slot, width, where) {
   const { edges } = question.bins;
@@ -111,16 +111,14 @@ function histogram(question, slot, width, where) {
   const group = question.groups.find((one) => one.title === "Quantiles");
   const quantiles = group ? figures(group, slot) : [];
   const points = isPoints(question);
-  const title = (bin) => sentence(points ? plain(bin.from, 0) : `${bin.from} to ${bin.to}`, bin, true);
+  const title = (bin) =>
+    points ? sentence(plain(bin.from, 0), bin, true) : `${bin.from} to ${bin.to}: ${words(bin, true).estimate} (at most ${words(bin, true).high})`;
   const bars = points
     ? [
         Plot.ruleX(bins, { x: "middle", y1: "low", y2: "high", stroke: "var(--likeliest)", strokeWidth: 7, strokeOpacity: 0.3 }),
         Plot.ruleX(bins, { x: "middle", y1: 0, y2: "value", stroke: "var(--accent)", strokeWidth: 3, ariaLabel: title }),
       ]
-    : [
-        Plot.rect(bins, { x1: "from", x2: "to", y1: 0, y2: "value", fill: "var(--accent)", fillOpacity: 0.5, ariaLabel: title }),
-        Plot.lineY(bins, { x: "middle", y: "high", curve: "step", stroke: "var(--likeliest)" }),
-      ];
+    : [Plot.rect(bins, { x1: "from", x2: "to", y1: 0, y2: "value", fill: "var(--accent)", fillOpacity: 0.5, ariaLabel: title })];
   return captioned(
     `Histogram, ${where}`,
     svg(`Histogram of ${bins.length} bins, ${where}; the numbers are in the table below.`, width, {
@@ -136,7 +134,7 @@ function histogram(question, slot, width, where) {
         Plot.tip(bins, Plot.pointerX({ x: "middle", y: "value", title })),
       ],
     }),
-    legend(`Bars: smoothed shares. ${points ? "Wide bars: intervals." : BIN_LIMITS} Dashed: this part of the people is at most there.`),
+    legend(`Bars: smoothed shares. ${points ? "Wide bars: intervals." : BINS_ALONE} Dashed: this part of the people is at most there.`),
   );
 }
 
