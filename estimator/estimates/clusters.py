@@ -21,7 +21,7 @@ from estimator.results.clusters import Cluster, Clusters
 from estimator.results.distribution import Figure
 from estimator.statistics.arrays import Counts, Floats
 from estimator.stretches.limits import limits_of
-from estimator.stretches.moments import mean_within
+from estimator.stretches.moments import STEPS, mean_within, where_zero
 from estimator.stretches.ranges import shares_of_ranges
 from estimator.stretches.stretches import TallyStretches
 
@@ -33,10 +33,6 @@ RESAMPLES = 50
 
 SEED = 2
 """The same tally has the same clusters on every run."""
-
-
-STEPS = 128
-"""Parts of a scale between which the ends of a mean's interval are searched."""
 
 
 def clusters_of_histogram(histogram: Histogram, counts: Counts, fit: Fit) -> Clusters:
@@ -89,7 +85,7 @@ def clusters_of_values(metric: Metric, inverse: Inverse, counts: Counts, likelie
     weights = likeliest / likeliest.sum()
     resampled = np.array([maximum_likelihood(inverse, tally) for tally in _drawn(inverse.symbol_law(weights), counts)])
     groups = split(points, weights, resampled)
-    values = Values(inverse, inverse.symbol_law(np.eye(weights.size)), counts)
+    values = Values(inverse, weights.size, counts)
     line = points[:, 0] if points.shape[1] == 1 else None
     clusters = []
     for members, stability in zip(groups.clusters, groups.stabilities, strict=True):
@@ -111,19 +107,21 @@ class Values:
 
     Attributes:
         inverse: of the channel.
-        law: the probability of each symbol given each value, shape (k, m).
+        values: their number, k.
         counts: of each symbol, shape (m,).
 
     """
 
     inverse: Inverse
-    law: Floats
+    values: int
     counts: Counts
 
     def share(self, members: Members) -> tuple[float, float]:
         """Return the limits of the share of some values, within 0..1."""
-        score = self.inverse.contrast(_indicator(members, len(self.law)))
-        low, high = (float(np.clip(end[0], 0.0, 1.0)) for end in limits_of(self.law, self.counts, score[:, np.newaxis]))
+        score = self.inverse.contrast(_indicator(members, self.values))
+        low, high = (
+            float(np.clip(end[0], 0.0, 1.0)) for end in limits_of(self.inverse, self.counts, score[:, np.newaxis])
+        )
         return low, high
 
     def mean(self, members: Members, line: Floats) -> tuple[float, float]:
@@ -139,15 +137,11 @@ class Values:
         first, last = float(line[members].min()), float(line[members].max())
         if first == last:
             return first, last
-        held = _indicator(members, len(self.law))
+        held = _indicator(members, self.values)
         of_positions, of_share = self.inverse.contrast(held * line), self.inverse.contrast(held)
         centres = np.linspace(first, last, STEPS + 1)
         scores = (of_positions[:, np.newaxis] - of_share[:, np.newaxis] * centres) / (last - first)
-        low, high = limits_of(self.law, self.counts, scores, is_share=False)
-        possible = np.flatnonzero((low <= 0) & (high >= 0))
-        if possible.size == 0:
-            return first, last
-        return float(centres[max(0, possible[0] - 1)]), float(centres[min(STEPS, possible[-1] + 1)])
+        return where_zero(centres, *limits_of(self.inverse, self.counts, scores, is_share=False))
 
 
 def _indicator(members: Members, size: int) -> Floats:

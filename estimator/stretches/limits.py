@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,15 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.statistics.score_intervals import bounded_intervals, score_intervals
 
-ENOUGH = 30
+ENOUGH = 10
 """Reports per unit of kurtosis from which a normal limit holds (as for means)."""
+
+
+class Expectations(Protocol):
+    """What is used of a channel's law."""
+
+    def expectations(self, scores: Floats, /) -> Floats:
+        """Return the expected score of a symbol given each input: shape (..., m) to (..., k)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,13 +42,13 @@ class Noise:
     enough: Floats
 
     @classmethod
-    def of(cls, law: Floats, scores: Floats) -> Noise:
+    def of(cls, law: Expectations, scores: Floats) -> Noise:
         """Return the noise of scores of shape (m, f), each attribute of shape (f,)."""
-        means, squares, cubes, fourths = (law @ scores**power for power in (1, 2, 3, 4))
+        means, squares, cubes, fourths = (law.expectations(scores.T**power) for power in (1, 2, 3, 4))
         variances = np.maximum(squares - means**2, 0.0)
         central = fourths - 4 * means * cubes + 6 * means**2 * squares - 3 * means**4
         kurtosis = np.where(variances > SILENT, central / np.maximum(variances, SILENT) ** 2, 0.0)
-        return cls(variances.min(axis=0), variances.max(axis=0), np.ptp(scores, axis=0), ENOUGH * kurtosis.max(axis=0))
+        return cls(variances.min(axis=1), variances.max(axis=1), np.ptp(scores, axis=0), ENOUGH * kurtosis.max(axis=1))
 
     @classmethod
     def stacked(cls, rows: Sequence[Noise]) -> Noise:
@@ -58,12 +66,12 @@ SILENT = 1e-12
 
 
 def limits_of(
-    law: Floats, counts: Counts, scores: Floats, family: int = 1, *, is_share: bool = True
+    law: Expectations, counts: Counts, scores: Floats, family: int = 1, *, is_share: bool = True
 ) -> tuple[Floats, Floats]:
     """Return the limits of the expectations of scores, as `limits` does; each of shape (f,).
 
     Args:
-        law: the probability of each symbol given each input, shape (k, m).
+        law: of the channel.
         counts: of each symbol, shape (m,), at least one above 0.
         scores: shape (m, f).
         family: the number of intervals that are to hold together.

@@ -40,7 +40,7 @@ def variance_interval(tally: TallyStretches, family: int = 1) -> tuple[float, fl
     low, high = (float(end[0]) * greatest for end in tally.limits_of(scores, family))
     means = tally.limits_of(of_positions[:, np.newaxis], SMALL_SHARE * family)
     stray = max(abs(float(end[0]) - centre) for end in means)
-    rounding = 0.0 if is_of_points else positions[1] ** 2 / 4
+    rounding = 0.0 if is_of_points else float(positions[1]) ** 2 / 4
     most = 0.25  # of answers within a range of width 1
     high = min(most, max(0.0, high))
     low = min(high, max(0.0, low - rounding - stray**2))
@@ -64,21 +64,40 @@ def mean_within(tally: TallyStretches, first: int, last: int, family: int = 1) -
     edges = Edges.at(tally, np.array([place_before(tally, np.array([first]))[0], last]), family)
     integrals = tally.stretches.scores.integrals
     within = integrals[:, last] - integrals[:, first]
-    centres = np.linspace(first, last, STEPS + 1)
-    below, above = (_distances(ends, within, centres, first, last) for ends in (edges.below, edges.above))
+    centres = np.linspace(0.0, 1.0, STEPS + 1)
+    below, above = (
+        _distances(ends, within, first + centres * (last - first), first, last) for ends in (edges.below, edges.above)
+    )
     low, _ = tally.limits_of(below, family, is_share=False)
     _, high = tally.limits_of(above, family, is_share=False)
-    possible = np.flatnonzero((low <= 0) & (high >= 0))
-    if possible.size == 0:
-        return float(points[first]), float(points[last])
-    least, most = max(0, possible[0] - 1), min(STEPS, possible[-1] + 1)
-    step = (points[last] - points[first]) / STEPS
-    return float(points[first] + least * step), float(points[first] + most * step)
+    least, most = where_zero(centres, low, high)
+    start, width = float(points[first]), float(points[last] - points[first])
+    return start + least * width, start + most * width
 
 
-def _distances(ends: Floats, within: Floats, centres: Floats, first: int, last: int) -> Floats:
-    """Return the scores, shape (m, centres), of the distances' sum, in widths of the range."""
-    at_first, at_last = ends[:, [0]], ends[:, [1]]
-    sums = (last - centres) * at_last + (centres - first) * at_first - within[:, np.newaxis]
-    scores: Floats = sums / (last - first)
+def where_zero(places: Floats, lows: Floats, highs: Floats) -> tuple[float, float]:
+    """Return the places between which a falling function can be 0, given limits of its values.
+
+    Args:
+        places: rising, shape (places,).
+        lows: the lower limit at each place, shape (places,).
+        highs: the upper limit.
+
+    """
+    is_above, is_below = lows > 0, highs < 0
+    least = int(np.flatnonzero(~is_above)[0]) if not is_above.all() else places.size
+    most = int(np.flatnonzero(~is_below)[-1]) if not is_below.all() else -1
+    return float(places[max(0, least - 1)]), float(places[min(places.size - 1, most + 1)])
+
+
+def _distances(ends: Floats, within: Floats, centres: Floats) -> Floats:
+    """Return the scores, shape (m, centres), of the distances' sum, in widths of the range.
+
+    Args:
+        ends: the scores of F at the start and at the end of the range, shape (m, 2).
+        within: the score of the integral of F over the range, in widths, shape (m,).
+        centres: from 0, the start of the range, to 1, its end.
+
+    """
+    scores: Floats = (1 - centres) * ends[:, [1]] + centres * ends[:, [0]] - within[:, np.newaxis]
     return scores

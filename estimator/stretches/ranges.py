@@ -66,12 +66,12 @@ def shares_of_ranges(tally: TallyStretches, firsts: Places, lasts: Places, famil
     is_of_points = tally.stretches.histogram.is_of_points
     before_range = place_before(tally, firsts)
     starts, stops = Edges.at(tally, before_range, family), Edges.at(tally, lasts, family)
-    _, high = tally.limits_of(stops.above - starts.below, family)
-    low, _ = tally.limits_of(stops.below - starts.above, family)
+    high = np.clip(tally.limits_of(stops.above - starts.below, family)[1], 0.0, 1.0)
     cells = lasts - before_range + is_of_points - (before_range < 0) * (not is_of_points)
     is_within = starts.reach_above + stops.reach_below <= cells
-    high = np.clip(high, 0.0, 1.0)
-    return np.where(is_within, np.clip(low, 0.0, high), 0.0), high
+    low = np.zeros_like(high)
+    low[is_within] = tally.limits_of((stops.below - starts.above)[:, is_within], family)[0]
+    return np.clip(low, 0.0, high), high
 
 
 def place_before(tally: TallyStretches, firsts: Places) -> Places:

@@ -27,14 +27,12 @@ class Scores:
     """Scores of a channel with k inputs, the points of a grid, and m symbols.
 
     Attributes:
-        law: the probability of each symbol given each input, shape (k, m).
         shares: the unbiased score of each symbol for the share of each input, shape (m, k).
         integrals: the score of each symbol for the integral of F from the first point to point b,
             in cells, for b = 0..k; shape (m, k + 1). Beyond the last point F is 1.
 
     """
 
-    law: Floats
     shares: Floats
     integrals: Floats
 
@@ -47,14 +45,9 @@ class Scores:
         weighted = law / law.mean(axis=0)
         shares = np.linalg.solve(weighted @ law.T, weighted).T
         sums = np.cumsum(np.cumsum(shares, axis=1), axis=1)
-        return Scores(law, shares, np.concatenate([np.zeros((len(sums), 1)), sums], axis=1))
+        return Scores(shares, np.concatenate([np.zeros((len(sums), 1)), sums], axis=1))
 
     def contrast(self, weights: Floats) -> Floats:
         """Return the score of each symbol, shape (m,), for a weighted sum of shares, shape (k,)."""
         score: Floats = self.shares @ weights
         return score
-
-    def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score given each input: shape (..., m) to (..., k)."""
-        expected: Floats = scores @ self.law.T
-        return expected

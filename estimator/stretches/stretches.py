@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from estimator.inverse.decoder import REMEMBERED
 from estimator.likelihood.histogram import Histogram
 from estimator.statistics.arrays import Counts, Floats
-from estimator.stretches.limits import Noise, limits, limits_of
+from estimator.stretches.limits import SILENT, Noise, limits, limits_of
 from estimator.stretches.scores import Scores
 
 WIDTHS: Final = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256])
@@ -40,12 +40,13 @@ class Side:
     noise: Noise
 
     @classmethod
-    def of(cls, scores: Scores, firsts: Places) -> Side:
+    def of(cls, histogram: Histogram, firsts: Places) -> Side:
         """Return the stretches that begin at some places, shape (widths, points)."""
-        last = scores.integrals.shape[1] - 1
+        integrals = Scores.of(histogram).integrals
+        last = integrals.shape[1] - 1
         stops = firsts + WIDTHS[:, np.newaxis]
         starts, stops, beyond = np.clip(firsts, 0, last), np.clip(stops, 0, last), np.maximum(stops - last, 0)
-        noises = [Noise.of(scores.law, row) for row in _scores(scores.integrals, starts, stops, beyond)]
+        noises = [Noise.of(histogram.law, row) for row in _scores(integrals, starts, stops, beyond)]
         columns = (
             np.array(column) for column in zip(*((n.least, n.most, n.span, n.enough) for n in noises), strict=True)
         )
@@ -102,8 +103,8 @@ class Stretches:
             histogram,
             points,
             scores,
-            Side.of(scores, places + np.zeros_like(widths)),
-            Side.of(scores, places + histogram.is_of_points - widths),
+            Side.of(histogram, places + np.zeros_like(widths)),
+            Side.of(histogram, places + histogram.is_of_points - widths),
         )
 
 
@@ -127,8 +128,8 @@ class Seen:
 
     @property
     def errors(self) -> Floats:
-        """The standard errors."""
-        errors: Floats = np.sqrt(np.maximum(self.variances, self.noise.least) / self.reports)
+        """The standard errors, above 0."""
+        errors: Floats = np.sqrt(np.maximum(self.variances, self.noise.least + SILENT) / self.reports)
         return errors
 
     def limits(self, chosen: Places, family: int) -> tuple[Floats, Floats]:
@@ -169,4 +170,4 @@ class TallyStretches:
 
     def limits_of(self, scores: Floats, family: int = 1, *, is_share: bool = True) -> tuple[Floats, Floats]:
         """Return the limits of the expectations of scores, shape (symbols, f); each of shape (f,)."""
-        return limits_of(self.stretches.scores.law, self.counts, scores, family, is_share=is_share)
+        return limits_of(self.stretches.histogram.law, self.counts, scores, family, is_share=is_share)

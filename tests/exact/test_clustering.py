@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Registry, Window
-from estimator.estimates.k_means import STARTS, STRONG, Bins, Values, _apart, _silhouette, _splits, clusters_of
+from estimator.estimates.k_means import STARTS, STRONG, Split, _apart, _silhouette, _splits, split
 from estimator.estimates.metric import estimate
 from estimator.results.clusters import Clusters
 from estimator.results.request import Request
@@ -29,9 +29,9 @@ def bells(*parts: tuple[float, float, float]) -> Floats:
     return shares
 
 
-def clusters(shares: Floats, reports: int = 5000) -> Clusters:
+def clusters(shares: Floats, reports: int = 5000) -> Split:
     again = np.random.default_rng(3).multinomial(reports, shares / shares.sum(), size=20) / reports
-    return clusters_of(LINE, Bins(LINE[:, 0], LINE[:, 0]), shares, again)
+    return split(LINE, shares, again)
 
 
 def squares_of(points: Floats, weights: Floats, edges: tuple[int, ...]) -> float:
@@ -91,12 +91,12 @@ def test_as_many_clusters_are_found_as_there_are_bells(
     assert len(found.clusters) == number
     assert found.numbers[number - 1] == 1.0
     assert sum(found.numbers) == pytest.approx(1.0)
-    for cluster, (share, mean, deviation) in zip(found.clusters, parts, strict=True):
-        assert cluster.mean is not None
-        assert cluster.mean.estimate is not None
-        assert cluster.share.estimate == pytest.approx(share, abs=0.01)
-        assert number == 1 or cluster.mean.estimate == pytest.approx(mean, abs=deviation)
-        assert cluster.stability > 0.95
+    shares = bells(*parts)
+    for members, (share, mean, deviation) in zip(found.clusters, parts, strict=True):
+        assert shares[members].sum() == pytest.approx(share, abs=0.01)
+        of_cluster = float(shares[members] @ LINE[members, 0] / shares[members].sum())
+        assert number == 1 or of_cluster == pytest.approx(mean, abs=deviation)
+    assert min(found.stabilities) > 0.95
 
 
 def test_evenly_spread_answers_are_one_cluster() -> None:
@@ -105,16 +105,10 @@ def test_evenly_spread_answers_are_one_cluster() -> None:
     assert _silhouette(_apart(LINE), np.full(60, 1 / 60), (np.arange(60) >= 30).astype(np.int64)) < STRONG
 
 
-def test_few_reports_leave_wide_intervals_and_many_leave_narrow_ones() -> None:
-    shares = bells((0.5, 0.25, 0.05), (0.5, 0.75, 0.05))
-    widths = [one.high - one.low for one in (clusters(shares, reports).clusters[0].share for reports in (100, 10_000))]
-    assert 0 < widths[1] < widths[0]
-
-
 def test_fewer_points_than_three_a_cluster_are_not_split() -> None:
     points = np.arange(5.0)[:, np.newaxis]
     shares = np.array([0.5, 0.0, 0.0, 0.0, 0.5])
-    assert len(clusters_of(points, Values("abcde"), shares, shares[np.newaxis]).clusters) == 1
+    assert len(split(points, shares, shares[np.newaxis]).clusters) == 1
 
 
 REGISTRY = Registry.parse(
@@ -167,3 +161,21 @@ def test_counts_and_pairs_have_clusters_of_values_and_plain_categories_none() ->
     assert [("a", "w") in one.values for one in both.clusters] == [True, False]
     assert all(one.mean is None for one in both.clusters)
     assert found_in("os", np.array([0.5, 0, 0, 0.5])) is None
+
+
+@pytest.mark.parametrize("name", ["clicks", "spent"])
+def test_few_reports_leave_wide_intervals_and_many_leave_narrow_ones(name: str) -> None:
+    inputs = REGISTRY.metric(name).channel.inputs
+    truth = np.zeros(inputs)
+    truth[inputs // 5], truth[4 * inputs // 5] = 0.4, 0.6
+    widths = []
+    for reports in (2000, 2_000_000):
+        found = found_in(name, truth, reports)
+        assert found is not None
+        low, high = found.clusters
+        assert low.mean is not None
+        assert high.mean is not None
+        assert low.share.low <= 0.4 <= low.share.high
+        assert high.share.low <= 0.6 <= high.share.high
+        widths.append([end.high - end.low for end in (low.share, high.share, low.mean, high.mean)])
+    assert (np.array(widths[1]) < np.array(widths[0])).all()

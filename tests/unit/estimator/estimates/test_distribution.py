@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from decimal import Decimal
 from fractions import Fraction
 
@@ -14,13 +13,11 @@ import pytest
 from client_sdk.protocol import Number, Registry, Window
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
-from estimator.estimates.distribution import QUANTILES, distribution_of
+from estimator.estimates.distribution import QUANTILES
 from estimator.estimates.metric import estimate, estimates
 from estimator.inverse import band
-from estimator.likelihood.bootstrap import RESAMPLES, SEED, drawn_anew
-from estimator.likelihood.expectation_maximisation import is_moving, shares_of, stepped
+from estimator.likelihood.expectation_maximisation import shares_of
 from estimator.likelihood.histogram import Histogram
-from estimator.likelihood.histogram_fit import fits_of
 from estimator.render import FORMATS
 from estimator.report.report import make_report
 from estimator.results.request import Request
@@ -130,25 +127,6 @@ def test_figures_of_a_histogram_are_those_of_answers_spread_over_its_bins() -> N
     assert lone == pytest.approx(2.5**2 / 12)
 
 
-def test_intervals_by_resampling_hold_the_truth_about_as_often_as_they_say(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    channel = wave("4")
-    bins = histogram(channel)
-    tallies = np.random.default_rng(5).multinomial(REPORTS, law_of_beta(channel), size=12)
-    truths = [float(bins.variance(np.diff(TRUTH))), *bins.quantiles(np.diff(TRUTH), QUANTILES).tolist()]
-    holds, bins_hold = [], []
-    for fit in fits_of(bins, tallies):
-        found = distribution_of(bins, fit)
-        figures = [found.variance, *(one for one in found.quantiles)]
-        holds += [one.low <= truth <= one.high for one, truth in zip(figures, truths, strict=True)]
-        bins_hold += [one.low <= truth <= one.high for one, truth in zip(found.bins, np.diff(TRUTH), strict=True)]
-    measured = {"figures": float(np.mean(holds)), "bins": float(np.mean(bins_hold))}
-    with capsys.disabled():
-        sys.stdout.write(f"\ncoverage of 95 % intervals by resampling at epsilon 4: {measured}\n")
-    assert min(measured.values()) >= 0.9
-
-
 METRIC = registry_text(m=NUMBER | {"statistic": "distribution", "epsilon": 4, "low": 100, "high": 5100})
 
 
@@ -159,7 +137,7 @@ def tally_of(counts: list[int]) -> Tally:
     )
 
 
-def test_a_report_has_bins_quantiles_variance_and_mean_labelled_as_resampled() -> None:
+def test_a_report_has_bins_quantiles_a_band_variance_and_mean() -> None:
     channel = wave("4")
     counts = np.random.default_rng(6).multinomial(REPORTS, law_of_beta(channel)).tolist()
     made = make_report(Registry.parse(METRIC), [tally_of(counts)])
@@ -167,22 +145,24 @@ def test_a_report_has_bins_quantiles_variance_and_mean_labelled_as_resampled() -
     assert document["mean"]["estimate"] == pytest.approx(100 + 5000 * 2 / 7, abs=50)
     assert document["mean"]["maximum_likelihood"] == pytest.approx(100 + 5000 * 2 / 7, abs=50)
     distribution = document["distribution"]
-    assert distribution["interval"] == "resampled"
     bins = distribution["bins"]
     assert len(bins) == BINS
     assert (bins[0]["from"], bins[-1]["to"]) == (100, 5100)
-    assert sum(one["estimate"] for one in bins) == pytest.approx(1)
-    assert all(one["low"] <= one["estimate"] <= one["high"] for one in bins)
+    assert sum(share["estimate"] for share in bins) == pytest.approx(1)
+    band = distribution["band"]
+    assert (band[0]["at"], band[-1]["at"], band[-1]["low"]) == (100, 5100, 1)
+    for end in ("low", "estimate", "high"):
+        assert [point[end] for point in band] == sorted(point[end] for point in band)
+    assert all(share["low"] <= share["estimate"] <= share["high"] for share in bins)
     quantiles = distribution["quantiles"]
     assert [one["quantile"] for one in quantiles] == list(QUANTILES)
     assert [one["estimate"] for one in quantiles] == sorted(one["estimate"] for one in quantiles)
     for one in (distribution["variance"], *quantiles):
         assert one["low"] <= one["estimate"] <= one["high"]
     table, rows = FORMATS["table"](made), FORMATS["csv"](made).splitlines()
-    assert "50% are at most ~" in table
-    assert "measured, not proved" in table
+    assert "50% are at most" in table
     assert max(map(len, table.splitlines())) <= 80
-    assert sum(",resampled_bin," in row for row in rows) == BINS
+    assert sum(",bin," in row for row in rows) == BINS
     assert FORMATS["json"](made) == FORMATS["json"](make_report(Registry.parse(METRIC), [tally_of(counts)]))
 
 
@@ -217,30 +197,19 @@ def test_one_report_is_estimated() -> None:
     assert one.distribution.variance.low <= one.distribution.variance.high
 
 
-@pytest.mark.parametrize("reports", [1_000, 100_000])
-def test_tallies_drawn_anew_are_all_solved_as_one_by_one(reports: int) -> None:
-    """Few reports leave empty bins, where Newton's steps fail and the slow ones take over."""
-    channel = wave("1")
-    bins = histogram(channel)
-    law = bins.symbol_law(np.diff(TRUTH))
-    drawn = np.random.default_rng(SEED).multinomial(reports, law / law.sum(), size=RESAMPLES) / reports
-    found = drawn_anew(bins, np.diff(TRUTH), reports)
-    assert not is_moving(found, stepped(bins, drawn, found, smooth=True)).any()
-    one_by_one = shares_of(bins, drawn[:10], smooth=True)
-    between = np.abs(np.cumsum(found[:10] - one_by_one, axis=1)).sum(axis=1) / BINS
-    assert between.max() < min(map(distance, one_by_one)) / 20
-
-
-def test_tallies_of_people_who_answer_alike_need_no_slow_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Smoothing moves their shares the most, so that Newton's steps must begin where it leads."""
-    channel, slow = wave("1"), []
-
-    def counted(bins: Histogram, frequencies: Floats, *, smooth: bool, start: Floats) -> Floats:
-        slow.append(frequencies.ndim)
-        return shares_of(bins, frequencies, smooth=smooth, start=start)
-
-    monkeypatch.setattr("estimator.likelihood.bootstrap.shares_of", counted)
-    bins = histogram(channel)
-    law = bins.symbol_law(np.eye(BINS)[BINS // 3])
-    drawn_anew(bins, shares_of(bins, law / law.sum(), smooth=True), REPORTS)
-    assert slow == [1], "only where all of them lie around, and no tally"
+def test_shares_of_ranges_are_those_that_were_asked_for() -> None:
+    counts = np.random.default_rng(6).multinomial(REPORTS, law_of_beta(wave("4"))).tolist()
+    metric = Registry.parse(METRIC).metric("m")
+    request = Request(ranges=(("m", 100, 1000), ("m", 1000, 5100), ("m", 1001, 1002), ("other", 0, 1)))
+    estimated = estimate(metric, tally_of(counts), request)
+    assert estimated.distribution is not None
+    low, high, narrow = estimated.distribution.ranges
+    truth = float(below(np.array([900 / 5000]))[0])
+    assert (low.start, low.end, high.start, high.end) == (100, 1000, 1000, 5100)
+    assert low.low <= truth <= low.high
+    assert high.low <= 1 - truth <= high.high
+    assert low.high - low.low < 0.1
+    assert narrow.low == 0
+    nobody = estimate(metric, tally_of([0] * len(counts)), request)
+    assert nobody.distribution is not None
+    assert [(share.estimate, share.low, share.high) for share in nobody.distribution.ranges] == [(None, 0, 1)] * 3

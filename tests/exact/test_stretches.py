@@ -1,0 +1,207 @@
+"""Stretches: what their scores expect of every answer, and how often the intervals from them hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from client_sdk.protocol import Channel, Count, Number
+from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.estimates.distribution import QUANTILES
+from estimator.likelihood.expectation_maximisation import shares_of
+from estimator.likelihood.histogram import Histogram
+from estimator.statistics.arrays import Counts, Floats
+from estimator.stretches.band import band, band_places
+from estimator.stretches.moments import mean_within, variance_interval
+from estimator.stretches.quantiles import quantile_interval
+from estimator.stretches.ranges import Edges, shares_of_ranges
+from estimator.stretches.stretches import WIDTHS, Side, Stretches, TallyStretches
+from tests.support.estimates.coverage import PROMISED
+from tests.support.estimates.inverses import requested
+from tests.support.estimates.populations import POPULATIONS, Population
+from tests.support.laws.sampling import accepts, decision
+
+POINTS = 33
+BETWEEN = 8
+"""Answers from one point of the grid to the next that are tried."""
+
+ROUNDING = 1e-7
+"""Of sums of some hundred floats, a few of them in the thousands."""
+
+UNIT = Number(Fraction(0), Fraction(1), "distribution")
+COUNTS = Count.up_to(POINTS - 1, "distribution")
+CHANNELS: dict[str, Channel] = {
+    f"{mechanism.__name__} {epsilon}": mechanism.within(requested(epsilon), POINTS)
+    for mechanism in (SquareWave, Laplace)
+    for epsilon in ("0.5", "1", "4", "8")
+}
+BY_NAME = pytest.mark.parametrize("name", CHANNELS)
+
+
+def histogram(name: str, *, counts: bool = False) -> Histogram:
+    return Histogram.of(CHANNELS[name], COUNTS if counts else UNIT)
+
+
+@BY_NAME
+def test_the_integral_of_the_distribution_function_is_unbiased(name: str) -> None:
+    stretches = Stretches.of(histogram(name))
+    expected = stretches.histogram.law.expectations(stretches.scores.integrals.T)
+    inputs, ends = np.arange(POINTS), np.arange(POINTS + 1)[:, np.newaxis]
+    assert np.allclose(expected, np.maximum(0, ends - inputs), rtol=0, atol=ROUNDING)
+
+
+@BY_NAME
+def test_no_stretch_expects_less_of_any_answer_than_the_limit_that_it_gives(name: str) -> None:
+    """A score for F at x may expect of no answer t less, or more, than whether t is at most x."""
+    stretches = Stretches.of(histogram(name))
+    answers = np.linspace(0, POINTS - 1, BETWEEN * (POINTS - 1) + 1)
+    places = np.arange(POINTS)
+    is_at_most, is_below = (answers[:, np.newaxis] <= places), (answers[:, np.newaxis] < places)
+    for after, before in zip(
+        _expected(stretches, stretches.after), _expected(stretches, stretches.before), strict=True
+    ):
+        assert (_between_points(after, answers) >= is_at_most - ROUNDING).all()
+        assert (_between_points(before, answers) <= is_below + ROUNDING).all()
+
+
+@BY_NAME
+def test_of_counts_the_limits_meet_at_the_function_itself(name: str) -> None:
+    stretches = Stretches.of(histogram(name, counts=True))
+    is_at_most = np.arange(POINTS)[:, np.newaxis] <= np.arange(POINTS)
+    sides = zip(_expected(stretches, stretches.after), _expected(stretches, stretches.before), strict=True)
+    for width, (after, before) in zip(WIDTHS, sides, strict=True):
+        assert (after >= is_at_most - ROUNDING).all()
+        assert (before <= is_at_most + ROUNDING).all()
+        if width == 1:
+            assert np.allclose(after, is_at_most, rtol=0, atol=ROUNDING)
+            assert np.allclose(before, is_at_most, rtol=0, atol=ROUNDING)
+
+
+def _expected(stretches: Stretches, side: Side) -> Iterator[Floats]:
+    """Yield what the scores of each width expect of each input, shape (inputs, points)."""
+    integrals = stretches.histogram.law.expectations(stretches.scores.integrals.T)
+    for width, start, stop, beyond in zip(WIDTHS, side.starts, side.stops, side.beyond, strict=True):
+        yield (integrals[stop] - integrals[start] + beyond[:, np.newaxis]).T / width
+
+
+def _between_points(of_inputs: Floats, answers: Floats) -> Floats:
+    """Return what is expected of answers that are rounded at random to a neighbouring input."""
+    below = np.minimum(answers.astype(np.int64), POINTS - 2)
+    upwards = (answers - below)[:, np.newaxis]
+    expected: Floats = of_inputs[below] * (1 - upwards) + of_inputs[below + 1] * upwards
+    return expected
+
+
+HOSTILE: dict[str, Population] = {
+    name: POPULATIONS[name](1000)
+    for name in (
+        "all alike, between two points",
+        "smooth (beta 2, 5)",
+        "one spike in a uniform",
+        "two spikes",
+        "coarse lattice",
+        "both ends",
+        "heavy tail",
+        "2 % at the high end",
+    )
+}
+CASES = [("SquareWave 1", 10_000), ("SquareWave 4", 400), ("SquareWave 8", 60), ("Laplace 4", 1000)]
+DECIDED = decision(PROMISED, PROMISED - 0.2)
+"""Enough tallies to see intervals that hold a fifth less often. `benchmarks coverage` measures finer."""
+
+
+def drawn(of: Histogram, inputs: Floats, reports: int) -> Iterator[TallyStretches]:
+    """Yield the stretches of as many tallies as are needed, from a population's shares of inputs."""
+    law = of.law.symbol_law(inputs)
+    tallies: Counts = np.random.default_rng(4).multinomial(reports, law / law.sum(), size=DECIDED.draws)
+    smoothed = shares_of(of, tallies / reports, smooth=True)
+    for counts, shares in zip(tallies, smoothed, strict=True):
+        yield TallyStretches.of(of, counts, shares)
+
+
+@pytest.mark.parametrize("population", HOSTILE)
+@pytest.mark.parametrize(("name", "reports"), CASES)
+def test_every_interval_holds_the_truth_as_often_as_promised(name: str, reports: int, population: str) -> None:
+    of, people = histogram(name), HOSTILE[population]
+    places = band_places(POINTS)
+    firsts, lasts = np.array([0, 8, 16, 5]), np.array([8, 9, 32, 30])
+    at_most = np.array([people.at_most(answer) for answer in of.points.tolist()])
+    below = at_most - np.array([people.shares[people.answers == answer].sum() for answer in of.points])
+    within = at_most[lasts] - below[firsts]
+    quantiles = [people.quantile(probability) for probability in QUANTILES]
+    inner = (people.answers >= of.points[5]) & (people.answers <= of.points[30])
+    of_inner = people.shares[inner]
+    held = []
+    for tally in drawn(of, people.on_grid(POINTS), reports):
+        low, high = band(tally, places)
+        least, most = shares_of_ranges(tally, firsts, lasts)
+        variance, mean = variance_interval(tally), mean_within(tally, 5, 30)
+        intervals = [quantile_interval(tally, probability) for probability in QUANTILES]
+        held.append(
+            [
+                *(_holds(interval, truth) for interval, truth in zip(intervals, quantiles, strict=True)),
+                bool(((low <= at_most[places] + ROUNDING) & (high >= at_most[places] - ROUNDING)).all()),
+                *((least <= within + ROUNDING) & (most >= within - ROUNDING)).tolist(),
+                _holds(variance, people.variance),
+                of_inner.sum() == 0 or _holds(mean, float(people.answers[inner] @ of_inner / of_inner.sum())),
+            ]
+        )
+    for figure, successes in enumerate(np.array(held).sum(axis=0).tolist()):
+        assert accepts(DECIDED, PROMISED, successes), (figure, successes / DECIDED.draws)
+
+
+def _holds(interval: tuple[float, float], truth: float) -> bool:
+    return interval[0] - ROUNDING <= truth <= interval[1] + ROUNDING
+
+
+@pytest.mark.parametrize("reports", [1, 7, 49])
+def test_few_reports_leave_an_interval_that_is_wide(reports: int) -> None:
+    of = histogram("SquareWave 1")
+    counts = np.zeros(CHANNELS["SquareWave 1"].symbols, dtype=np.int64)
+    counts[3] = reports
+    tally = TallyStretches.of(of, counts, np.full(of.bins, 1 / of.bins))
+    low, high = quantile_interval(tally, 0.5)
+    assert high - low > 0.5
+    variance = variance_interval(tally)
+    assert 0 <= variance[0] < variance[1] <= 0.25
+
+
+def test_many_reports_leave_a_spike_no_room() -> None:
+    of, spike = histogram("SquareWave 4"), np.eye(POINTS)[12]
+    law = of.law.symbol_law(spike)
+    counts = np.rint(law * 10**12).astype(np.int64)
+    tally = TallyStretches.of(of, counts, np.eye(of.bins)[12])
+    low, high = quantile_interval(tally, 0.5)
+    assert low <= 12 / (POINTS - 1) <= high
+    assert high - low <= 2 / (POINTS - 1)
+    least, most = variance_interval(tally)
+    assert most <= 1e-4
+    assert least == 0.0
+
+
+def test_a_lower_limit_within_a_single_cell_is_0_because_rounding_hides_it() -> None:
+    of = histogram("SquareWave 8")
+    law = of.law.symbol_law((np.eye(POINTS)[12] + np.eye(POINTS)[13]) / 2)
+    tally = TallyStretches.of(of, np.rint(law * 10**12).astype(np.int64), np.eye(of.bins)[12])
+    low, high = shares_of_ranges(tally, np.array([12, 11]), np.array([13, 14]))
+    assert low[0] == 0
+    assert low[1] > 0.99
+    assert (high > 0.99).all()
+
+
+def test_nobody_is_beyond_the_ends_of_the_range() -> None:
+    of = histogram("SquareWave 1")
+    law = of.law.symbol_law(np.full(POINTS, 1 / POINTS))
+    tally = TallyStretches.of(of, np.rint(law * 1000).astype(np.int64), np.full(of.bins, 1 / of.bins))
+    edges = Edges.at(tally, np.array([-1, POINTS - 1]), 1)
+    assert not edges.below[:, 0].any()
+    assert not edges.above[:, 0].any()
+    assert (edges.below[:, 1] == 1).all()
+    assert (edges.above[:, 1] == 1).all()
+    low, high = shares_of_ranges(tally, np.array([0]), np.array([POINTS - 1]))
+    assert low[0] > 0.9
+    assert high[0] == 1
