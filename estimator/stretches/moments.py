@@ -56,18 +56,18 @@ def mean_within(tally: TallyStretches, first: int, last: int, family: int = 1) -
     Args:
         tally: its stretches.
         first: the point a at which the range begins; of counts, its first count.
-        last: the point b at which it ends, above the first; of counts, its last count.
+        last: the point b at which it ends; of counts, its last count.
         family: the number of intervals that are to hold together.
 
     """
     points = tally.stretches.points
+    if first == last:
+        return float(points[first]), float(points[last])
     edges = Edges.at(tally, np.array([place_before(tally, np.array([first]))[0], last]), family)
     integrals = tally.stretches.scores.integrals
     within = integrals[:, last] - integrals[:, first]
     centres = np.linspace(0.0, 1.0, STEPS + 1)
-    below, above = (
-        _distances(ends, within, first + centres * (last - first), first, last) for ends in (edges.below, edges.above)
-    )
+    below, above = (_distances(ends, within / (last - first), centres) for ends in (edges.below, edges.above))
     low, _ = tally.limits_of(below, family, is_share=False)
     _, high = tally.limits_of(above, family, is_share=False)
     least, most = where_zero(centres, low, high)
