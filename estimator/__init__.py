@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from estimator.api import estimate
-    from estimator.errors import MissingLibraryError, ReportError, TalliesError
+    from estimator.errors import MissingLibraryError, ReportError, RequestError, TalliesError
     from estimator.formats.frames import to_pandas, to_polars
     from estimator.formats.from_json import load_report
     from estimator.results.changes import Changes
