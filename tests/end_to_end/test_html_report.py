@@ -20,7 +20,7 @@ from estimator.commands.cli import command
 from estimator.render.html.document import as_html
 from estimator.report.report import make_report
 from estimator.tallies.tally import decode
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, registry_text
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, Field, registry_text
 from tests.support.devices.definitions import NUMBER as BOUNDED
 from tests.support.estimates import every_kind
 from tests.support.estimates.pages import DAYS, MISSING_DAY, OPEN_DAY, POOR_DAY, day, tallies
@@ -204,7 +204,7 @@ def test_the_histogram_has_the_bins_of_the_json(whole: Page, written: Written) -
 @pytest.fixture(scope="module")
 def of_numbers(tmp_path_factory: pytest.TempPathFactory) -> Written:
     """A page of a number and a count with distributions, with ranges."""
-    fields = {"statistic": "distribution", "epsilon": 2}
+    fields: dict[str, Field] = {"statistic": "distribution", "epsilon": 2}
     registry = registry_text(startup_ms=BOUNDED | fields, steps=COUNT | fields | {"max": 40})
     options = ("--range", "startup_ms", "2", "9", "--range", "startup_ms", "0", "2")
     return write(tmp_path_factory.mktemp("numbers"), registry, tallies(Registry.parse(registry)), *options)
@@ -249,7 +249,7 @@ def test_the_band_is_drawn_from_the_lower_end_before_to_the_upper_end_after(
     chart = article(numbers, name).locator("svg.chart[aria-label^='Distribution function']")
     heights = [float(dot.get_attribute("cy") or "nan") for dot in chart.locator("[data-label=dot] circle").all()]
     assert len(heights) == len(band)
-    first, last = band[0]["estimate"], band[-1]["estimate"]
+    first, last = float(band[0]["estimate"]), float(band[-1]["estimate"])
 
     def height(share: float) -> float:
         return heights[0] + (heights[-1] - heights[0]) * (share - first) / (last - first)

@@ -185,7 +185,7 @@ def test_tracks_are_as_exact_as_a_hundredth_of_the_narrowest_interval() -> None:
 
 
 def test_the_data_of_a_distribution_are_its_bins_and_its_band() -> None:
-    wave = {"statistic": "distribution", "epsilon": 2}
+    wave: dict[str, Field] = {"statistic": "distribution", "epsilon": 2}
     found = registry(startup_ms=NUMBER | wave, steps=COUNT | wave | {"max": 40})
     report = make_report(found, decode(pages.tallies(found, range(2)).splitlines()))
     questions = page_of(report, found).data["questions"]
