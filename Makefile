@@ -7,7 +7,8 @@ READY := $(VENV)/.ready
 # Tests start hundreds of processes: each would compile this project's modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo check test lint architecture bench faults programs assets screenshots clean
+.PHONY: setup demo check test lint style types layers quick whole architecture bench faults programs assets \
+	screenshots clean
 
 setup: $(READY)
 
@@ -20,18 +21,37 @@ $(READY): pyproject.toml constraints.txt
 demo: setup
 	$(BIN)/python examples/health/demo.py
 
+# Side by side: the checker of types takes as long as all others, and tests wait for servers now and then.
+TOGETHER := $(MAKE) --no-print-directory --jobs
+LINT := style types layers
+
 lint: setup
+	@$(TOGETHER) $(LINT)
+
+style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types:
 	$(BIN)/mypy
+
+layers:
 	$(BIN)/lint-imports
 
-# The daily loop: what most mistakes are seen by, within 90 seconds.
-check: lint
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile tests/unit tests/architecture
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-test: lint programs
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+# The daily loop: what most mistakes are seen by, within 90 seconds.
+check: setup
+	@$(TOGETHER) $(LINT) quick
+
+quick:
+	$(PYTEST) tests/unit tests/architecture
+
+test: setup programs
+	@$(TOGETHER) $(LINT) whole
+
+whole:
+	$(PYTEST)
 
 # Debian's Chromium opens the HTML report in tests, its nginx stands before the collector, its faketime steps clocks; who
 # is not root installs them beforehand.

@@ -1,7 +1,8 @@
-"""Measures what the project promises in numbers, and writes RESULTS.md: all of it, or the parts that are named.
+"""Measures what the project promises in numbers, and writes RESULTS.md: all of it, or the parts
+that are named.
 
-``python -m benchmarks`` measures everything; ``python -m benchmarks collector html`` these two, and leaves the other
-sections as they were: each says when it was measured. The page on sizing follows.
+``python -m benchmarks`` measures everything; ``python -m benchmarks collector html`` these two, and
+leaves the other sections as they were: each says when it was measured. The page on sizing follows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What shuffling is worth, beside the figures of the peers, and what it costs to say so."""
+"""What shuffling gains, beside the figures of the peers, and what the computation costs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ FIGURES = (
     (10**6, 1.0, 0.004335, "0.00435 to 0.00460"),
     (10**6, 4.0, 0.04931, "0.0494 to 0.0502"),
 )
-"""Reports, local epsilon, the exact figure of the pair of clones, and what a peer found in 0.4 to 43 s."""
+"""Reports, local epsilon, the exact figure of the pair of clones, and what a peer found in 0.4 to
+43 s.
+"""
 
 
 def measure_amplification() -> str:

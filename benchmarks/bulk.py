@@ -1,4 +1,4 @@
-"""What reports in bulk cost the collector: batches of uploads of 4 reports, and of 256."""
+"""What bulk reports cost the collector: batches of uploads of 4 reports, and of 256."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from tests.support.services.processes import cpu_seconds
 from tests.support.services.relaying import RELAY_KEY, collector_with_key
 
 REPORTS = 200_000
-"""A round: some seconds of a worker's time, of which the clock of its processor time counts hundredths."""
+"""The length of a round in seconds of a worker's time; the clock of processor time counts
+hundredths.
+"""
 
 GOALS = {4: 60_000, MAX_REPORTS: 150_000}
-"""Reports a second of a worker's processor time, by the reports of an upload."""
+"""Reports per second of a worker's processor time, by the number of reports in an upload."""
 
 HEADERS = ("Content-Type: application/x-ndjson", f"Authorization: Bearer {RELAY_KEY}")
 
@@ -33,10 +35,10 @@ def measure_bulk() -> str:
         for reports, goal in GOALS.items():
             per_s = [reports_per_s(registry, reports, port, pid) for _ in range(ROUNDS)]
             rows.append([str(reports), str(uploads_a_batch(registry, reports)), spread(per_s)])
-            found = median(per_s)
+            median_per_s = median(per_s)
             verdicts.append(
                 f"\n{reports} reports an upload, of worker processor time: "
-                + verdict(found >= goal, f"{found:,.0f} reports/s", f"≥ {goal:,}")
+                + verdict(median_per_s >= goal, f"{median_per_s:,.0f} reports/s", f"≥ {goal:,}")
                 + "\n"
             )
     return (
@@ -59,7 +61,7 @@ def worker() -> Iterator[tuple[int, int]]:
 
 
 def reports_per_s(registry: Registry, reports: int, port: int, pid: int) -> float:
-    """Return how many reports a second of the worker's processor time counts."""
+    """Return how many reports are counted in a second of the worker's processor time."""
     each = uploads_a_batch(registry, reports)
     bodies = uploads(registry, REPORTS // reports, reports)
     batches = [b"\n".join(bodies[start : start + each]) for start in range(0, len(bodies), each)]

@@ -32,7 +32,7 @@ from tests.unit.estimator.estimates import test_distribution as waves
 
 ROUNDS = 5
 LIMITS_S = {1024: 0.010, 10**5: 0.5, 10**6: 5.0}
-"""How long all estimates of so many values may take."""
+"""The most time that all estimates of this many values may take."""
 
 MOST_BYTES = 2**30
 
@@ -66,13 +66,13 @@ def _prepare_ms(size: int, epsilon: float) -> tuple[float, float]:
     coins = SystemCoins()
     started = time.perf_counter()
     channel = chosen(size, epsilon)
-    made = time.perf_counter()
+    prepared = time.perf_counter()
     channel.perturb(0, coins)
-    return (made - started) * 1000, (time.perf_counter() - made) * 1000
+    return (prepared - started) * 1000, (time.perf_counter() - prepared) * 1000
 
 
 def client() -> str:
-    """Return reports a second of 1024 values."""
+    """Return reports per second of 1024 values."""
     channel, coins = chosen(1024, 1.0), SystemCoins()
     calls = [(value, coins) for value in values_of(1024)]
     rates = [rate(channel.perturb, calls, 0.5) / 1000 for _ in range(ROUNDS)]
@@ -82,7 +82,7 @@ def client() -> str:
 
 
 def estimated() -> str:
-    """Return how long a tally takes, and in how much memory."""
+    """Return how long a tally takes, and how much memory."""
     rows, verdicts = [], []
     for values, limit_s in LIMITS_S.items():
         runs = [json.loads(_run("-m", "benchmarks.large", str(values))) for _ in range(ROUNDS)]
@@ -125,7 +125,7 @@ def rehearsed() -> str:
 
 
 def variances() -> str:
-    """Return the exact variance over the least of theory."""
+    """Return the exact variance over the least that theory allows."""
     rows: list[list[str]] = []
     everything: list[float] = []
     for epsilon in designs.EPSILONS:
@@ -145,15 +145,15 @@ def variances() -> str:
 
 
 def mean_variances() -> str:
-    """Return the worst variance of means over the least of theory."""
+    """Return the worst variance of means over the least that theory allows."""
     rows, ratios = [], []
     for epsilon in means.EPSILONS:
         channel = channel_for(means.MEAN, RequestedEpsilon.parse(Decimal(str(epsilon))), AUTO)
         if isinstance(channel, Hybrid):
-            found = means.worst_variance(means.decoder(channel).squares)
+            variance = means.worst_variance(means.decoder(channel).squares)
         else:
-            found = 1 / (2 * float(channel.probability(1, given=1)) - 1) ** 2
-        ratios.append(found / means.least_of_theory(epsilon))
+            variance = 1 / (2 * float(channel.probability(1, given=1)) - 1) ** 2
+        ratios.append(variance / means.least_of_theory(epsilon))
         rows.append([f"{epsilon:g}", channel.name, f"{ratios[-1]:.4f}"])
     return (
         "Exact worst variance of a mean over the least of Duchi's, piecewise and hybrid:\n\n"
@@ -167,20 +167,22 @@ UNIT = Number(Fraction(0), Fraction(1), "distribution")
 
 
 def distances() -> str:
-    """Return the distance of distributions to the truth, and the time of one."""
+    """Return the distance of distributions from the truth, and the time of one estimate."""
     rows, verdicts, times_s = [], [], []
     for epsilon, limit in waves.PROMISED.items():
         channel = waves.wave(epsilon)
         histogram = Histogram.of(channel, UNIT)
         tallies = np.random.default_rng(21).multinomial(waves.REPORTS, waves.law_of_beta(channel), size=20)
-        found = []
+        errors = []
         for counts in tallies:
             started = time.perf_counter()
             shares = shares_of(histogram, counts / waves.REPORTS, smooth=True)
             times_s.append(time.perf_counter() - started)
-            found.append(waves.distance(shares))
-        rows.append([epsilon, f"{fmean(found):.5f}", spread(found, 5), spread(times_s[-20:], 3)])
-        verdicts.append(f"\nEpsilon {epsilon}: " + verdict(fmean(found) <= limit, f"{fmean(found):.4f}", f"≤ {limit}"))
+            errors.append(waves.distance(shares))
+        rows.append([epsilon, f"{fmean(errors):.5f}", spread(errors, 5), spread(times_s[-20:], 3)])
+        verdicts.append(
+            f"\nEpsilon {epsilon}: " + verdict(fmean(errors) <= limit, f"{fmean(errors):.4f}", f"≤ {limit}")
+        )
     return (
         "Wasserstein-1 distance of the square wave's smoothed histogram to Beta(2, 5), "
         f"{waves.REPORTS:,} reports, 20 tallies:\n\n"

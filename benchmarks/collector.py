@@ -1,10 +1,9 @@
-"""What an upload of four reports costs the collector, beside an empty POST and beside the plain way."""
+"""What an upload of four reports costs the collector, beside an empty POST and the plain way."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,23 +16,25 @@ from benchmarks.load import request, send_all, uploads
 from benchmarks.results import spread, table, verdict
 from client_sdk.protocol import Registry
 from collector.embedded.store import EmbeddedStore
-from tests.support.services.processes import RunningCollector, cpu_seconds, free_port, wait_until
+from tests.support.services.processes import RunningCollector, cpu_seconds, free_port, listens, wait_until
 
 REGISTRY = Path(__file__).parents[1] / "examples" / "health" / "metrics.toml"
 
 ROUNDS = 9
 REQUESTS = 4000
 SAME_RATE_PER_S = 1000.0
-"""About a third of what one worker can take: both kinds of request find it equally busy, and equally cold."""
+"""About a third of what one worker can take: it is equally busy, and its caches equally cold, for
+both kinds of request.
+"""
 
 
 @dataclass
 class Figures:
-    """What was measured of one kind of request, a value a round.
+    """What was measured of one kind of request, one value for each round.
 
     Attributes:
-        cpu_us: microseconds of worker processor time a request.
-        per_s: requests a second.
+        cpu_us: microseconds of worker processor time per request.
+        per_s: requests per second.
 
     """
 
@@ -91,7 +92,7 @@ def _section(
 
 def ratios(empty: Figures, upload: Figures) -> list[float]:
     """Return the processor time of an empty POST over that of an upload, round by round."""
-    return [one / other for one, other in zip(empty.cpu_us, upload.cpu_us, strict=True)]
+    return [of_empty / of_upload for of_empty, of_upload in zip(empty.cpu_us, upload.cpu_us, strict=True)]
 
 
 def interleaved(registry: Registry, port: int, worker: int, per_s: float) -> tuple[Figures, Figures]:
@@ -112,7 +113,7 @@ def measure(figures: Figures, port: int, worker: int, requests: list[bytes], per
 
 
 def rate(registry: Registry, port: int) -> float:
-    """Return uploads a second."""
+    """Return uploads per second."""
     requests = [request("/v1/reports", body) for body in uploads(registry, REQUESTS)]
     return len(requests) / send_all(port, requests)
 
@@ -142,11 +143,6 @@ def plain_way(folder: Path) -> Iterator[int]:
         with subprocess.Popen(
             [*command, "benchmarks.plain:app"], env={**os.environ, "PLAIN_STORE": store.url}
         ) as process:
-            wait_until(lambda: _listens(port), what="gunicorn")
+            wait_until(lambda: listens(port), what="gunicorn")
             yield port
             process.terminate()
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0

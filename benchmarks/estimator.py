@@ -1,4 +1,4 @@
-"""What a report costs: the same for a thousand reports and for a hundred million."""
+"""The cost of a report: the same for a thousand reports and for a hundred million."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def measure_estimator() -> str:
 
 
 def draw_tallies(folder: Path, reports: int) -> Path:
-    """Write tallies of so many reports of a uniform population, drawn from the law."""
+    """Write tallies of a number of reports of a uniform population, drawn from the law."""
     generator = np.random.default_rng(SEED)
     file = folder / f"tallies-{reports}.ndjson"
     lines = []

@@ -1,4 +1,6 @@
-"""What a store holds of 10^7 reports: tallies, which do not grow, and upload ids, which do; and what backups take."""
+"""What a store holds of 10^7 reports: tallies, which do not grow, and upload ids, which do; and the
+time of backups.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,19 @@ from client_sdk.protocol import GRACE_S, Registry, Report, Upload, Window
 from collector.api.batch import MAX_BULK_UPLOADS
 from collector.durability import IN_MEMORY
 from collector.embedded.store import EmbeddedStore
-from collector.judge import Judgement, judge
+from collector.judge import judge
+from collector.judgement import Judgement
 from collector.store.redis_store import RedisStore
 
 IDS = (100_000, 1_000_000)
 """Upload ids of one window: of a small app's day, and of a month or of a larger app's day."""
 
 REPORTS = 10
-"""An upload, so that the last of IDS come with 10^7."""
+"""Reports in an upload, so that the last of IDS hold 10^7."""
 
 SHAPES = 64
-"""Different uploads, their symbols drawn at random; each is counted over and over under fresh ids."""
+"""Different uploads, their symbols drawn at random; each is counted over and over under fresh ids.
+"""
 
 SEED = 20_261_121
 MOST_TALLY_BYTES = 2**20
@@ -48,15 +52,15 @@ def measure_held() -> str:
         fill(store, 1)
         before, tallies_before = held_bytes(server), tallies_bytes(server)
         ids = 1
-        for wanted in IDS:
-            fill(store, wanted - ids)
-            ids = wanted
+        for target in IDS:
+            fill(store, target - ids)
+            ids = target
             tallies = tallies_bytes(server)
             each = (held_bytes(server) - before - (tallies - tallies_before)) / ids
             filled = mean(server.zcard(key) for key in buckets(server))
             rows.append([f"{ids:,}", f"{ids * REPORTS:,}", f"{tallies:,}", f"{each:.1f}", f"{filled:.0f}"])
             verdicts.append(f"{ids:,} ids: " + verdict(each <= MOST_ID_BYTES, f"{each:.1f} bytes an id", "≤ 40"))
-            if wanted == IDS[0]:
+            if target == IDS[0]:
                 export_s, import_s = backup_seconds(url, Path(folder))
         grown = tallies - tallies_before
     return (
@@ -81,7 +85,9 @@ def measure_held() -> str:
 
 @contextmanager
 def store_in_memory(folder: Path) -> Iterator[tuple[RedisStore, str]]:
-    """Run a store without its append-only file, on which its memory does not depend; yield it and its address."""
+    """Run a store without its append-only file, on which its memory does not depend; yield it and
+    its address.
+    """
     with EmbeddedStore(folder / "store") as embedded:
         redis.Redis.from_url(embedded.url).config_set("appendonly", "no")
         store = RedisStore(embedded.url, IN_MEMORY)
@@ -90,7 +96,7 @@ def store_in_memory(folder: Path) -> Iterator[tuple[RedisStore, str]]:
 
 
 def fill(store: RedisStore, uploads: int) -> None:
-    """Count so many uploads with fresh ids."""
+    """Count a number of uploads with fresh ids."""
     shapes = cycle(_shapes())
     while uploads:
         batch = min(uploads, MAX_BULK_UPLOADS)
@@ -118,7 +124,7 @@ def _shapes() -> list[Judgement]:
 
 
 def held_bytes(server: Any) -> int:
-    """Return what the server holds, but for what it lends to clients and keeps for its file."""
+    """Return what the server holds, except what it lends to clients and keeps for its file."""
     memory = server.info("memory")
     held: int = memory["used_memory"] - memory["mem_clients_normal"] - memory["mem_aof_buffer"]
     return held

@@ -1,4 +1,6 @@
-"""What hostile uploads leave in a store beside honest ones: the memory of the whole server, by the upload."""
+"""What hostile uploads leave in a store beside honest ones: the memory of the whole server per
+upload.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from tests.support.services.hostile_uploads import HONEST, HOSTILE, Kind
 UPLOADS = 100_000
 BYTES_A_COUNTED_REPORT = 1
 ROUNDING_BYTES = 1
-"""By how much two averages may differ for how full buckets happen to be."""
+"""By how much two averages may differ because buckets are not equally full."""
 
 
 def measure_hostile() -> str:

@@ -1,4 +1,6 @@
-"""The HTML report: how long it takes to write, how large it is, and how soon a browser shows something of it."""
+"""The HTML report: how long it takes to write, how large it is, and how soon a browser shows
+something.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from estimator.estimates.metric import estimate
 from estimator.render.html.document import as_html
 from estimator.report.highlights import highlights_of
 from estimator.report.report import make_report
-from estimator.tallies.tally import Tally, decode
+from estimator.tallies.read import decode
+from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
@@ -67,7 +70,7 @@ def measure_html() -> str:
         pages = {"the usual kinds": usual, "every kind, histograms too": histograms}
         paints = {name: [first_paint_s(browser, file) for _ in range(PAINTS)] for name, file in pages.items()}
         sizes = {name: file.stat().st_size / MIB for name, file in pages.items()}
-    slowest, largest = max(max(one) for one in paints.values()), max(sizes.values())
+    slowest, largest = max(max(seconds) for seconds in paints.values()), max(sizes.values())
     return (
         "## HTML report\n\n50 questions in 90 windows, from a file of tallies, with start-up; median (range).\n\n"
         + table(
@@ -99,7 +102,9 @@ Seconds = dict[str, list[float]]
 
 
 def usual_seconds(folder: Path, page: Path) -> tuple[Seconds, Seconds]:
-    """Return how long the command takes for either form, by the clock and of the processor; the page is left there."""
+    """Return how long the command takes for either form, by the clock and in processor time; the
+    page is kept there.
+    """
     base = command(folder, many_windows.definitions())
     forms = {"JSON": ["--format", "json", "--output", str(folder / "report.json")], "HTML": ["--html", str(page)]}
     seconds: Seconds = {form: [] for form in forms}
@@ -113,7 +118,9 @@ def usual_seconds(folder: Path, page: Path) -> tuple[Seconds, Seconds]:
 
 
 def histograms_seconds(folder: Path) -> tuple[float, float]:
-    """Return how long both forms take together where every question is of a histogram, as `command_seconds` does."""
+    """Return how long both forms take together if every question has a histogram, as
+    `command_seconds` does.
+    """
     forms = ["--format", "json", "--output", str(folder / "histograms.json"), "--html", str(folder / "histograms.html")]
     return command_seconds([*command(folder, many_windows.histograms()), *forms])
 
@@ -124,22 +131,22 @@ def mixed_seconds(folder: Path) -> tuple[float, float]:
 
 
 def command(folder: Path, questions: str) -> list[str]:
-    """Return the command that reports on some questions, from files that are written here."""
+    """Return the command that reports on questions, from files that are written here."""
     registry, lines = folder / "metrics.toml", folder / "tallies.ndjson"
     registry.write_text(questions, encoding="utf-8")
     lines.write_bytes(b"".join(many_windows.tallies(Registry.parse(questions))))
     return [sys.executable, "-m", "estimator", "report", "--registry", str(registry), "--tallies", str(lines)]
 
 
-def command_seconds(asked: list[str]) -> tuple[float, float]:
-    """Return how long a command takes, by the clock and of the processor."""
+def command_seconds(arguments: list[str]) -> tuple[float, float]:
+    """Return how long a command takes, by the clock and in processor time."""
     started, used = time.perf_counter(), children_s()
-    subprocess.run(asked, check=True, capture_output=True)
+    subprocess.run(arguments, check=True, capture_output=True)
     return time.perf_counter() - started, children_s() - used
 
 
 def children_s() -> float:
-    """Return the seconds of the processor that ended child processes took."""
+    """Return the processor seconds of ended child processes."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -152,9 +159,11 @@ def every_kind() -> str:
 
 
 def write_every_kind(page: Path) -> tuple[float, float]:
-    """Write a page of every kind; return the seconds that one histogram takes, and those to write the page.
+    """Write a page of every kind; return the seconds that one histogram takes, and those to write
+    the page.
 
-    Every question is estimated in one window, which stands for all of them: what is measured is the page.
+    Every question is estimated in one window, which stands for all of them: what is measured is the
+    page.
     """
     registry = Registry.parse(every_kind())
     report = make_report(registry, decode(tallies(registry, range(1)).splitlines()))
@@ -169,8 +178,10 @@ def write_every_kind(page: Path) -> tuple[float, float]:
 
 def histogram_seconds(registry: Registry) -> Iterator[float]:
     """Yield the seconds that the tally of a histogram takes."""
-    metric = next(one for one in registry.metrics.values() if one.kind == "number")
-    tally: Tally = next(one for one in decode(tallies(registry, range(1)).splitlines()) if one.metric == metric.name)
+    metric = next(metric for metric in registry.metrics.values() if metric.kind == "number")
+    tally: Tally = next(
+        tally for tally in decode(tallies(registry, range(1)).splitlines()) if tally.metric == metric.name
+    )
     for _ in range(ROUNDS):
         started = time.perf_counter()
         estimate(metric, tally)
@@ -178,11 +189,13 @@ def histogram_seconds(registry: Registry) -> Iterator[float]:
 
 
 def first_paint_s(browser: Browser, file: Path) -> float:
-    """Return after how many seconds the browser shows the first text of a page, on a phone or not, the later one."""
+    """Return after how many seconds the browser shows the first text of a page: the slower of
+    desktop and phone.
+    """
     script = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     times = []
     for size in (DESKTOP, PHONE):
-        with opened(browser, file, size) as found:
-            found.page.wait_for_function(f"() => {script.removesuffix('.startTime')} !== undefined")
-            times.append(float(found.page.evaluate(script)) / 1000)
+        with opened(browser, file, size) as opened_page:
+            opened_page.page.wait_for_function(f"() => {script.removesuffix('.startTime')} !== undefined")
+            times.append(float(opened_page.page.evaluate(script)) / 1000)
     return max(times)

@@ -1,4 +1,5 @@
-"""From a tally to everything that is known of a category's values, in a process of its own whose memory is measured.
+"""From a tally to everything that is known of a category's values, in its own process, whose memory
+is measured.
 
 Run as ``python -m benchmarks.large VALUES``; prints JSON.
 """
@@ -17,16 +18,19 @@ from estimator.inverse import inverse_of
 
 REPORTS = 10**8
 KIB = 1024
-"""What Linux counts the peak in."""
+"""Linux counts the peak in this unit."""
 
 
 def main() -> None:
-    """Measure twice: with the preparation of the inverse, and as it is for the next window of the same metric."""
+    """Measure twice: with the preparation of the inverse, and without it, as for the next window of
+    the metric.
+    """
     values = int(sys.argv[1])
     started = time.perf_counter()
     channel = chosen(values, 1.0)
     definition_s = time.perf_counter() - started
-    symbols = channel.symbols  # in a uniform population all of them are as likely, but for pseudo-random blocks
+    # in a uniform population all are equally likely, except for pseudo-random blocks
+    symbols = channel.symbols
     tally = np.random.default_rng(values).multinomial(REPORTS, np.full(symbols, 1 / symbols))
     seconds = []
     for _ in range(2):

@@ -30,7 +30,9 @@ THREADS = (DEFAULT_THREADS, 4)
 """For slow senders, and behind a proxy that waits for them."""
 
 CONNECTIONS = 64
-"""Four times as many as a worker has threads: an upload waits for the worker, never for a connection."""
+"""Four times as many as a worker has threads: an upload waits for the worker, never for a
+connection.
+"""
 
 WRITES = 2000
 UPLOAD_BYTES = 554
@@ -54,7 +56,7 @@ def measure_latency() -> str:
         per_s = LOAD * median(capacities[DEFAULT_THREADS])
         rounds = [_round(registry, ports, folder, per_s, Random(SEED + number)) for number in range(ROUNDS)]  # noqa: S311 a seeded draw of this bench, no secret
     rows = [
-        [f"{part:.1%}", *(spread([found.done[what][place] * 1e3 for found in rounds], 2) for what in rounds[0].done)]
+        [f"{part:.1%}", *(spread([each.done[what][place] * 1e3 for each in rounds], 2) for what in rounds[0].done)]
         for place, part in enumerate(QUANTILES)
     ]
     took = " and ".join(f"{spread(taken)} with {threads} threads" for threads, taken in capacities.items())
@@ -66,14 +68,14 @@ def measure_latency() -> str:
         f"it could take with {DEFAULT_THREADS} threads, as was just measured: {took} uploads a second.\n\n"
         "Empty POSTs at the same times, and writes of an upload's size that one process brings to the same disk\n"
         "with nothing else to do, show what of it is the machine's. While uploads came, its host kept from it\n"
-        f"{spread([found.stolen for found in rounds], 2)} of its {os.cpu_count()} cores.\n\n"
+        f"{spread([each.stolen for each in rounds], 2)} of its {os.cpu_count()} cores.\n\n"
         + table(("done", *rounds[0].done), rows)
         + "".join(_tail(threads, rounds) for threads in THREADS)
     )
 
 
 def _tail(threads: int, rounds: Sequence[_Round]) -> str:
-    tails = [done[1] / done[0] for done in (found.done[_uploads(threads)] for found in rounds)]
+    tails = [done[1] / done[0] for done in (each.done[_uploads(threads)] for each in rounds)]
     return f"\n99 % of uploads over their median, {threads} threads, by rounds: " + verdict(
         median(tails) <= MOST, spread(tails, 1), f"≤ {MOST:.0f}"
     )
@@ -87,7 +89,7 @@ class _Round(NamedTuple):
     """What was measured in a round.
 
     Attributes:
-        done: QUANTILES of the seconds until requests, and writes, were done, by what they were.
+        done: QUANTILES of the seconds until requests, and writes, were done, by kind.
         stolen: cores that the host kept from the machine while uploads came.
 
     """
@@ -97,7 +99,7 @@ class _Round(NamedTuple):
 
 
 def capacity(registry: Registry, port: int) -> float:
-    """Return how many uploads a second are taken if there is always one that waits."""
+    """Return how many uploads are taken per second while at least one is waiting."""
     requests = [request("/v1/reports", body) for body in uploads(registry, CAPACITY_UPLOADS)]
     began = time.perf_counter()
     waits(port, requests, [0.0] * CAPACITY_UPLOADS)
@@ -120,34 +122,37 @@ def _round(registry: Registry, ports: Mapping[int, int], folder: Path, per_s: fl
 
 
 def stolen_seconds() -> float:
-    """Return for how many core seconds since its start the machine had work, and the host did not let it run."""
+    """Return the core seconds since the start of the machine in which it had work and the host did
+    not let it run.
+    """
     of_all_cores = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()
     return int(of_all_cores[8]) / os.sysconf("SC_CLK_TCK")
 
 
 def writes(folder: Path) -> list[float]:
-    """Return the seconds of each of some writes until they are on the disk."""
-    found = []
+    """Return the seconds of each of a number of writes until they are on the disk."""
+    latencies_s = []
     with (folder / "written").open("wb", buffering=0) as file:
         for _ in range(WRITES):
             began = time.perf_counter()
             file.write(bytes(UPLOAD_BYTES))
             os.fdatasync(file.fileno())
-            found.append(time.perf_counter() - began)
-    return found
+            latencies_s.append(time.perf_counter() - began)
+    return latencies_s
 
 
 def quantiles(values: Sequence[float]) -> list[float]:
-    """Return the values that these parts of all do not exceed: QUANTILES."""
+    """Return QUANTILES of the values."""
     ordered = sorted(values)
     return [ordered[ceil(part * len(values)) - 1] for part in QUANTILES]
 
 
 def waits(port: int, requests: Sequence[bytes], due_s: Sequence[float]) -> list[float]:
-    """Send requests when they are due, each on a free connection, and return the seconds from then to each answer.
+    """Send requests when they are due, each on a free connection, and return the seconds from then
+    to each answer.
 
-    All from one process, which wakes up for what is due and for what is answered: a process for each connection would
-    take the server's cores from it.
+    One process does it all, and wakes up for what is due and for what is answered: a process for
+    each connection would take the server's cores from it.
 
     Args:
         port: where the server listens.
@@ -158,11 +163,11 @@ def waits(port: int, requests: Sequence[bytes], due_s: Sequence[float]) -> list[
         RuntimeError: if an answer is not the expected one, or does not come.
 
     """
-    found: list[float] = []
+    waits_s: list[float] = []
     answer_due: dict[socket.socket, float] = {}
-    with contextlib.ExitStack() as open_ones:
+    with contextlib.ExitStack() as connections:
         free = [
-            open_ones.enter_context(socket.create_connection(("127.0.0.1", port), ANSWER_TIMEOUT_S))
+            connections.enter_context(socket.create_connection(("127.0.0.1", port), ANSWER_TIMEOUT_S))
             for _ in range(CONNECTIONS)
         ]
         coming = deque(zip(requests, due_s, strict=True))
@@ -181,6 +186,6 @@ def waits(port: int, requests: Sequence[bytes], due_s: Sequence[float]) -> list[
                 head = read_answer(connection)
                 if b" 200 " not in head[:16]:
                     raise RuntimeError(head.decode(errors="replace"))
-                found.append(time.perf_counter() - answer_due.pop(connection))
+                waits_s.append(time.perf_counter() - answer_due.pop(connection))
                 free.append(connection)
-    return found
+    return waits_s

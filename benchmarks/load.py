@@ -1,4 +1,4 @@
-"""Sends prepared requests over a few kept-alive connections, each in a process of its own."""
+"""Sends prepared requests over a few persistent connections, each in its own process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from client_sdk.protocol import Registry, Report, Upload, Window
 
 CONNECTIONS = 8
-"""Enough that requests wait for the server, not the server for requests; bounded, for this is a small machine."""
+"""Enough that requests wait for the server, not the server for requests; few, because this is a
+small machine.
+"""
 
 
 ANSWER_TIMEOUT_S = 30.0
@@ -44,7 +46,7 @@ def send_all(port: int, requests: Sequence[bytes], *, per_s: float = float("inf"
     Args:
         port: where the server listens.
         requests: what to send, whole requests.
-        per_s: how many to send a second at most, all connections together.
+        per_s: how many to send per second at most, over all connections.
         expected: what the first line of each answer must contain.
 
     Raises:

@@ -1,4 +1,7 @@
-"""How long it takes from tallies to JSON of 50 metrics in 90 windows: ``python -m benchmarks.many_windows``."""
+"""How long it takes from tallies to JSON of 50 metrics in 90 windows.
+
+Run as ``python -m benchmarks.many_windows``.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,15 @@ from estimator.inverse import inverse_of
 from estimator.inverse.decoders import decoder_of
 from estimator.inverse.grid import grid_law
 from estimator.report.report import make_report
-from estimator.tallies.tally import decode
+from estimator.tallies.read import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, ORDINAL, SET, Field, registry_text
 
 WINDOWS: Final = 90
 REPORTS: Final = 10_000
-"""Of each tally; how many there are costs nothing."""
+"""Reports of each tally; their number does not matter."""
 
 HISTOGRAMS: Final = 5
-"""Questions of a distribution, where these are measured by themselves."""
+"""The number of questions of a distribution where these are measured alone."""
 
 RUNS: Final = 5
 
@@ -45,7 +48,9 @@ KINDS: Final[list[tuple[int, dict[str, Field]]]] = [
     (2, SET),
     (2, COUNT),
 ]
-"""How many questions of each kind: what apps ask of their users; a distribution takes hundredths of a second more."""
+"""The number of questions of each kind: what apps ask of their users; a distribution adds
+hundredths of a second.
+"""
 
 
 def registry() -> Registry:
@@ -54,14 +59,14 @@ def registry() -> Registry:
 
 
 def definitions() -> str:
-    """Return them as TOML."""
-    fields = [one for times, one in KINDS for _ in range(times)]
-    text = registry_text(**{f"metric_{number:02}": one for number, one in enumerate(fields)})
+    """Return the questions as TOML."""
+    fields = [definition for times, definition in KINDS for _ in range(times)]
+    text = registry_text(**{f"metric_{number:02}": definition for number, definition in enumerate(fields)})
     return text.replace("per_window = 20", "per_window = 99").replace("lifetime = 400", "lifetime = 9999")
 
 
 def histograms() -> str:
-    """Return some questions of a distribution as TOML: what takes longest."""
+    """Return questions of a distribution as TOML: these take longest."""
     wave = NUMBER | {"statistic": "distribution", "low": 0, "high": 5000}
     return registry_text(**{f"metric_{number}": wave for number in range(HISTOGRAMS)})
 
@@ -86,7 +91,7 @@ def _symbol_law(metric: Metric, rng: np.random.Generator) -> np.ndarray[tuple[in
 
 
 def main() -> None:
-    """Print the median of some runs, each from NDJSON to JSON."""
+    """Print the median of several runs, each from NDJSON to JSON."""
     questions = registry()
     lines = [*tallies(questions)]
     walls, processors, size = [], [], 0

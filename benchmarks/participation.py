@@ -1,4 +1,5 @@
-"""How the strategies spend a lifetime, over a million device-windows, and what `sample` gains over `split`.
+"""How the strategies spend a lifetime, over a million device-windows, and what `sample` gains over
+`split`.
 
 `python -m benchmarks.participation` prints it.
 """
@@ -19,7 +20,7 @@ from client_sdk.protocol import Registry
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from tests.support.devices.clients import ask
-from tests.support.devices.cohort import Charge, IsOn, always, day_of, exceeded, live, on_some_days
+from tests.support.devices.cohort import Charge, IsOn, always, day_of, exceeded, live, on_random_days
 
 DAYS = 365
 DEVICE_WINDOWS = 10**6
@@ -27,16 +28,18 @@ SEED = 7
 
 DEVICES = 100_000
 ROUNDS = 40_000
-"""The ratio of two mean squared errors of so many rounds each is off by 1 % (one standard deviation)."""
+"""The ratio of two mean squared errors of this many rounds each is off by 1 % (one standard
+deviation).
+"""
 
 EPSILON = 1
-"""What a device gives away in a window."""
+"""What a device spends in a window."""
 
 SHARE = 0.3
 
 
 def booleans(number: int, budget: str) -> Registry:
-    """Return so many yes or no questions at epsilon 1, asked for a year."""
+    """Return a number of yes or no questions at epsilon 1, asked for a year."""
     tables = (f'[metric.m{index}]\nkind = "boolean"\nexpires = 2026-12-31\n' for index in range(number))
     return ask("".join(tables), budget)
 
@@ -49,9 +52,9 @@ REGISTRIES = {
 
 HABITS: dict[str, Callable[[int], IsOn]] = {
     "always on": lambda _: always,
-    "on three days of four": partial(on_some_days, share=0.75),
-    "on every other day, at random": partial(on_some_days, share=0.5),
-    "on one day of ten, at random": partial(on_some_days, share=0.1),
+    "on three days of four": partial(on_random_days, share=0.75),
+    "on every other day, at random": partial(on_random_days, share=0.5),
+    "on one day of ten, at random": partial(on_random_days, share=0.1),
 }
 
 
@@ -61,7 +64,9 @@ def measure_participation() -> str:
 
 
 def lived(task: tuple[str, str, int]) -> tuple[float, int, int]:
-    """Return of one device the share of its lifetime that was spent, its last day, and how many ceilings it broke."""
+    """Return the share of a device's lifetime that was spent, its last day, and how many ceilings
+    it broke.
+    """
     strategy, habit, seed = task
     registry = REGISTRIES[strategy]
     answers: dict[str, object] = dict.fromkeys(registry.metrics, True)
@@ -81,8 +86,8 @@ def spending() -> str:
     broken = sum(exceeding for _, _, exceeding in lives)
     rows = [
         [*kind, percent(fmean(spent)), percent(min(spent)), f"{fmean(last) + 1:.0f}"]
-        for kind, found in by_kind.items()
-        for spent, last, _ in [zip(*found, strict=True)]
+        for kind, spent_by in by_kind.items()
+        for spent, last, _ in [zip(*spent_by, strict=True)]
     ]
     paced = min(spent for spent, _, _ in by_kind["pace", "always on"])
     latest = min(last for _, last, _ in by_kind["pace", "always on"]) + 1
@@ -127,7 +132,7 @@ def sampling() -> str:
     generator = np.random.default_rng(SEED)
     rows, worst = [], 0.0
     for metrics in (4, 16):
-        split, sampled = (errors(metrics, sampled=one, generator=generator) for one in (False, True))
+        split, sampled = (errors(metrics, sampled=is_sampled, generator=generator) for is_sampled in (False, True))
         theory = variance(EPSILON / metrics) / (metrics * variance(EPSILON))
         worst = max(worst, abs(split / sampled / theory - 1))
         rows.append([str(metrics), f"{split:.3g}", f"{sampled:.3g}", f"{split / sampled:.2f}", f"{theory:.2f}"])

@@ -1,4 +1,6 @@
-"""The plain way to collect, to compare with: Flask, and the JSON of an upload pushed to a Redis list."""
+"""The plain way to collect, for comparison: Flask, and the JSON of an upload pushed to a Redis
+list.
+"""
 
 from __future__ import annotations
 

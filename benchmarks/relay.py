@@ -18,7 +18,7 @@ from tests.support.services.relaying import collector_with_key, running_relay
 
 ROUNDS = 5
 HELD = 900
-"""Uploads that are held at once: fewer than a batch that would leave before all have come."""
+"""Uploads that are held at once: fewer than a batch, which would leave before all have come."""
 
 GATHER_S = 2
 SPARE_FILES = 100
@@ -59,7 +59,7 @@ def measure_relay() -> str:
 
 
 def send_at_once(port: int, requests: Sequence[bytes]) -> None:
-    """Send requests, each on a connection of its own, and then wait for all answers."""
+    """Send requests, each on its own connection, and then wait for all answers."""
     with contextlib.ExitStack() as opened:
         connections = []
         for message in requests:
@@ -73,16 +73,16 @@ def send_at_once(port: int, requests: Sequence[bytes]) -> None:
 
 
 def peak_bytes(pid: int) -> int:
-    """Return the most memory that a process had in use so far."""
+    """Return the peak memory of a process so far."""
     lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
 @contextlib.contextmanager
-def _open_files(wanted: int) -> Iterator[None]:
-    """Let this process have so many files open while the context lasts."""
+def _open_files(number: int) -> Iterator[None]:
+    """Let this process have this many files open while the context lasts."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, number), hard))
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Figures as they are shown: medians with their scatter, in tables."""
+"""Shows figures: medians with their range, in tables."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
-def verdict(holds: bool, figure: str, wanted: str) -> str:  # noqa: FBT001 reads as a sentence
-    """Return a line that says whether a figure is what was wanted."""
-    return f"**{figure}** (wanted: {wanted}{'' if holds else '; **missed**'})\n"
+def verdict(holds: bool, figure: str, goal: str) -> str:  # noqa: FBT001 reads as a sentence
+    """Return a line that says whether a figure meets its goal."""
+    return f"**{figure}** (wanted: {goal}{'' if holds else '; **missed**'})\n"

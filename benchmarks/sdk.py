@@ -41,7 +41,7 @@ def measure_sdk() -> str:
     requests_ms, sdk_ms, names_ms = import_times()
     share = median(sdk_ms) / median(requests_ms)
     record_ms = record_times()
-    one = perturbation_rates(RandomizedResponse.within(RequestedEpsilon.parse("ln 3")).perturb, 2)
+    rates = perturbation_rates(RandomizedResponse.within(RequestedEpsilon.parse("ln 3")).perturb, 2)
     many = perturbation_rates(KAryRandomizedResponse.within(RequestedEpsilon.parse(1), 32).perturb, 32)
     return (
         "## SDK\n\n"
@@ -52,7 +52,7 @@ def measure_sdk() -> str:
                 ["`import client_sdk`, ms (its names load at first use)", spread(sdk_ms, 1)],
                 ["`from client_sdk import Registry, Telemetry`, ms", spread(names_ms, 1)],
                 ["`record` with a durable queue, ms", spread(record_ms, 2)],
-                ["randomised response, thousand/s", spread([rate / 1000 for rate in one])],
+                ["randomised response, thousand/s", spread([rate / 1000 for rate in rates])],
                 ["k-ary randomised response, k = 32, thousand/s", spread([rate / 1000 for rate in many])],
             ],
         )
@@ -61,7 +61,7 @@ def measure_sdk() -> str:
         + "\n`record`: "
         + verdict(median(record_ms) <= 1, f"{median(record_ms):.2f} ms", "≤ 1 ms")
         + "\nRandomised response in a Python loop with CSPRNG coins: "
-        + verdict(median(one) >= 500e3, f"{median(one) / 1000:,.0f} k/s", "≥ 500 k/s")
+        + verdict(median(rates) >= 500e3, f"{median(rates) / 1000:,.0f} k/s", "≥ 500 k/s")
         + "\nk-ary, k = 32: "
         + verdict(median(many) >= 300e3, f"{median(many) / 1000:,.0f} k/s", "≥ 300 k/s")
     )
@@ -104,7 +104,7 @@ def record_times() -> list[float]:
 
 
 def perturbation_rates(perturb: Callable[[int, SystemCoins], int], inputs: int) -> list[float]:
-    """Return perturbations a second in five rounds."""
+    """Return perturbations per second in five rounds."""
     coins = SystemCoins()
     values = [index % inputs for index in range(PERTURBATIONS)]
     rates = []

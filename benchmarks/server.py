@@ -1,4 +1,6 @@
-"""The collector with one more route, an empty POST, so that both are measured on the very same server."""
+"""The collector with one more route, an empty POST, so that both are measured on the same
+server.
+"""
 
 from __future__ import annotations
 

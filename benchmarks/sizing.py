@@ -1,7 +1,8 @@
-"""How much of everything so many devices need: arithmetic on the figures of RESULTS.md, for the page on sizing.
+"""How much of everything a number of devices needs: arithmetic on the figures of RESULTS.md, for
+the page on sizing.
 
-Its tables are written whenever something was measured, and by ``python -m benchmarks.sizing``; a test holds them to
-the results.
+Its tables are written after every measurement, and by ``python -m benchmarks.sizing``. A test
+compares them with the results.
 """
 
 from __future__ import annotations
@@ -25,20 +26,24 @@ PAGE: Final = ROOT / "docs" / "sizing.md"
 
 DEVICES: Final = (10**4, 10**6, 10**8, 10**9)
 PEAK: Final = 3
-"""The busiest time over the mean of a day: devices send when they are awake, at random times of that."""
+"""The busiest time over the mean of a day: devices send when they are awake, at random times."""
 
 LOAD: Final = 0.7
-"""Of a core: where the latency is measured, and room for a neighbour that fails."""
+"""The part of a core that is used: latency is measured at this load, and there is room for a failed
+neighbour's share.
+"""
 
 GATHER_S: Final = 5
-"""Seconds for which a relay holds an upload at most, unless it is told otherwise."""
+"""Seconds for which a relay holds an upload at most, by default."""
 
 REMEMBERED_DAYS: Final = {
     "day": 1 + (GRACE_S + IDS_OUTLIVE_S) // DAY_S,
     "week": 7 + (GRACE_S + IDS_OUTLIVE_S) // DAY_S,
     "month": 31 + (GRACE_S + IDS_OUTLIVE_S) // DAY_S,
 }
-"""Days for which the first id of a window is remembered: the window, the grace after it, and a day more."""
+"""Days for which the first id of a window is remembered: the window, the grace after it, and a day
+more.
+"""
 
 
 class Source(NamedTuple):
@@ -61,11 +66,11 @@ class Figures:
     """What was measured.
 
     Attributes:
-        worker_us: processor time of a worker, microseconds an upload of 4 reports.
-        bulk_reports: reports a second of a worker's processor time, in bulk, 4 an upload.
-        relay_us: processor time of a relay, microseconds an upload.
-        relay_kib: memory of a relay, KiB an upload that it holds.
-        store_us: processor time of a store, microseconds an upload, under `fsync`.
+        worker_us: processor time of a worker, microseconds per upload of 4 reports.
+        bulk_reports: reports per second of a worker's processor time, in bulk, 4 in an upload.
+        relay_us: processor time of a relay, microseconds per upload.
+        relay_kib: memory of a relay, KiB for each upload that it holds.
+        store_us: processor time of a store, microseconds per upload, under `fsync`.
         file_bytes: what an upload appends to the file.
         id_bytes: memory of an upload id.
 
@@ -112,7 +117,7 @@ def _figure(results: str, source: Source) -> float:
 
 
 def tables(figures: Figures) -> str:
-    """Return what the page shows of the figures and of what follows from them."""
+    """Return what the page shows: the figures, and what follows from them."""
     given = [
         [f"`{name}`", f"{getattr(figures, name):,g}", f"{source.section}: {source.row}"]
         for name, source in SOURCES.items()
@@ -124,7 +129,7 @@ def tables(figures: Figures) -> str:
 
 
 def _needs(devices: int, figures: Figures) -> dict[str, str]:
-    """Return what so many devices need that send one upload of 4 reports a day."""
+    """Return what a number of devices needs that send one upload of 4 reports a day."""
     peak = devices / DAY_S * PEAK
     ids = {kind: devices * days * figures.id_bytes for kind, days in REMEMBERED_DAYS.items()}
     return {
@@ -163,14 +168,14 @@ MARKED: Final = re.compile(r"(?<=<!-- tables -->\n).*(?=<!-- end of tables -->)"
 
 def shown(page: str) -> str:
     """Return the tables that the page shows."""
-    found = MARKED.search(page)
-    return found[0] if found else ""
+    match = MARKED.search(page)
+    return match[0] if match else ""
 
 
 def write_page() -> None:
     """Write the page's tables anew."""
-    wanted = tables(measured(RESULTS.read_text(encoding="utf-8")))
-    PAGE.write_text(MARKED.sub(lambda _: wanted, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    tables_now = tables(measured(RESULTS.read_text(encoding="utf-8")))
+    PAGE.write_text(MARKED.sub(lambda _: tables_now, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""What each promise costs, and a cluster, side by side: relative figures, for all servers share this machine."""
+"""The cost of each promise, and of a cluster, side by side: relative figures, because all servers
+share this machine.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,15 @@ MASTERS = 3
 
 @dataclass
 class Setting:
-    """A collector on stores of its own.
+    """A collector on its own stores.
 
     Attributes:
         port: of the collector.
         stores: a client of each server, by its process.
-        per_s: uploads a second, a value a round.
-        store_us: processor time of all servers, microseconds an upload, a value a round.
-        file_bytes: what is appended to the file of a server that takes uploads, bytes an upload, a value a round.
+        per_s: uploads per second, one value for each round.
+        store_us: processor time of all servers, microseconds per upload, one value for each round.
+        file_bytes: what is appended to the file of a server that takes uploads, bytes per upload,
+            one value for each round.
 
     """
 
@@ -86,7 +89,7 @@ def measure_stores() -> str:
 
 
 def _ratio(setting: Setting, other: Setting) -> float:
-    return median(one / two for one, two in zip(setting.per_s, other.per_s, strict=True))
+    return median(rate / other_rate for rate, other_rate in zip(setting.per_s, other.per_s, strict=True))
 
 
 def _measure(setting: Setting, registry: Registry) -> None:

@@ -1,4 +1,4 @@
-"""What a second worker adds, and what it costs a worker to count for the metrics."""
+"""What a second worker adds, and what counting for the metrics costs a worker."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ from tests.support.services.processes import RunningCollector, cpu_seconds, free
 ROUNDS = 4
 UPLOADS = 1500
 CORES = 4
-"""Two workers, the store and the senders: with fewer cores two workers cannot take more than one."""
+"""Two workers, the store and the senders: with fewer cores two workers cannot take more than one.
+"""
 
 GOAL = 1.7
 
 RATE_PER_S = 500.0
-"""Of a worker: two of them leave room for store and senders on two cores."""
+"""The load of a worker: two of them leave room for store and senders on two cores."""
 
 UNBOUND = float("inf")
 
 
 @dataclass
 class Figures:
-    """What was measured of one collector, a value a round.
+    """What was measured of one collector, one value for each round.
 
     Attributes:
-        cpu_us: microseconds of processor time of all workers an upload.
-        per_s: uploads a second.
+        cpu_us: microseconds of processor time of all workers per upload.
+        per_s: uploads per second.
 
     """
 
@@ -47,11 +48,11 @@ def measure_workers() -> str:
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as name:
         folder = Path(name)
         with (
-            running_collector(REGISTRY, folder / "one" / "data") as one,
-            running_collector(REGISTRY, folder / "two" / "data", "--workers", "2") as two,
+            running_collector(REGISTRY, folder / "one" / "data") as first,
+            running_collector(REGISTRY, folder / "two" / "data", "--workers", "2") as second,
         ):
-            alone, together = side_by_side(registry, one, two, UNBOUND, UNBOUND)
-            at_rate, each_at_rate = side_by_side(registry, one, two, RATE_PER_S, 2 * RATE_PER_S)
+            alone, together = side_by_side(registry, first, second, UNBOUND, UNBOUND)
+            at_rate, each_at_rate = side_by_side(registry, first, second, RATE_PER_S, 2 * RATE_PER_S)
         with (
             running_collector(REGISTRY, folder / "without" / "data") as without,
             running_collector(
@@ -82,7 +83,9 @@ def measure_workers() -> str:
 def side_by_side(
     registry: Registry, first: RunningCollector, second: RunningCollector, *per_s: float
 ) -> tuple[Figures, Figures]:
-    """Return figures of two collectors, measured in turn, each at so many uploads a second at most."""
+    """Return figures of two collectors, measured in turn, each at a given number of uploads per
+    second at most.
+    """
     figures = Figures(), Figures()
     for number in range(-1, ROUNDS):  # a first round warms up
         for collector, measured, rate in zip((first, second), figures, per_s, strict=True):
@@ -100,7 +103,9 @@ def _busy_s(collector: RunningCollector) -> float:
 
 
 def _scaling(measured: float, would: float) -> str:
-    """Return what two workers take over one; where cores do not allow it, what their processor time would."""
+    """Return the uploads of two workers over those of one; where cores do not allow it, by their
+    processor time.
+    """
     if (os.cpu_count() or 1) >= CORES:
         return verdict(measured >= GOAL, f"{measured:.2f}", f"≥ {GOAL}")
     return (

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from client_sdk.ledger import charges, erase, outbox
+from client_sdk.ledger import charges, erase, history, outbox
 from client_sdk.ledger import file as ledger_file
 from client_sdk.protocol.epsilon import as_float
 
@@ -33,7 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _print(text: str) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
+        # a terminal that lacks a character shows a question mark
+        sys.stdout.reconfigure(errors="replace")
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -73,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _show(connection: sqlite3.Connection, _path: Path) -> Iterator[str]:
-    rows = [(entry.metric, entry.window, str(entry.symbol), entry.outcome) for entry in outbox.history(connection)]
+    rows = [(entry.metric, entry.window, str(entry.symbol), entry.outcome) for entry in history.entries(connection)]
     if rows:
         yield from _table([("metric", "window", "sent", "outcome"), *rows])
         yield ""
@@ -82,7 +83,7 @@ def _show(connection: sqlite3.Connection, _path: Path) -> Iterator[str]:
         yield "Nothing has left this device."
     yield f"Privacy loss spent so far: epsilon {as_float(charges.lifetime_nanos(connection)):.9f}"
     yield f"Waiting to be sent or answered: {outbox.waiting(connection)}"
-    for reason, reports in outbox.dropped(connection).items():
+    for reason, reports in history.dropped(connection).items():
         yield f"Dropped ({reason}): {reports}"
 
 

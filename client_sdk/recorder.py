@@ -110,7 +110,8 @@ class Recorder:
             return Recorded.UNAVAILABLE
         if recorded is Recorded.COUNTED or definition.fill is not None:
             process.uploader.expect()  # whether anything was recorded moves no upload by a second
-        elif recorded in (Recorded.QUEUED, Recorded.BUSY):  # a busy ledger may have queued it all the same
+        elif recorded in (Recorded.QUEUED, Recorded.BUSY):
+            # a busy ledger may still have queued it
             process.uploader.notify()
         return recorded
 

@@ -37,7 +37,7 @@ class Recorded(StrEnum):
     """The metric's last day has passed, and the question is no longer asked."""
 
     BUSY = "busy"
-    """The ledger did not answer in time. The report may have been queued all the same, because a
+    """The ledger did not answer in time. The report may have been queued anyway, because a
     commit that was under way ends by itself. Recording again later in the window does no harm."""
 
     UNAVAILABLE = "unavailable"
@@ -90,7 +90,7 @@ class HistoryEntry:
     Attributes:
         metric: the metric's name.
         edition: 12 hex digits that say what the report means.
-        window: the window that it speaks of.
+        window: the window to which it belongs.
         symbol: the perturbed answer that was sent, from 0.
         outcome: a `ReportOutcome`, or the code of the report's latest
             `client_sdk.protocol.Refusal`.

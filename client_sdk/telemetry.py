@@ -16,9 +16,10 @@ from client_sdk.answers import participation
 from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
 from client_sdk.answers.coins import SystemCoins
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import charges, erase, outbox
+from client_sdk.ledger import erase, history, outbox
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.charges import Periods
+from client_sdk.ledger.status import read_status, status_of
 from client_sdk.ledger.thread import BARE, READ
 from client_sdk.per_process import Processes
 from client_sdk.protocol.coins import Coins
@@ -158,7 +159,8 @@ class Telemetry:
             definition = self._registry.metric(metric)
             obstacle = self._obstacle()
             if obstacle is not None:
-                definition.encode(value, self._coins)  # names a mistake whether or not anything is recorded
+                # raises for a mistake whether or not anything is recorded
+                definition.encode(value, self._coins)
                 return obstacle
             randomised = self._schedule.randomise(definition, value, self._recorder.read_secret)
         except UnknownMetricError:
@@ -230,7 +232,8 @@ class Telemetry:
             nothing more can be sent within ``timeout_s`` seconds.
 
         """
-        timeout_s = min(timeout_s, threading.TIMEOUT_MAX) if timeout_s > 0 else 0.0  # NaN is not above 0
+        # NaN is not above 0
+        timeout_s = min(timeout_s, threading.TIMEOUT_MAX) if timeout_s > 0 else 0.0
         if self.consent and not self._closed:
             return self._processes.current.uploader.flush(timeout_s)
         try:
@@ -245,7 +248,7 @@ class Telemetry:
             LedgerError: if the ledger cannot be read, or this is closed.
 
         """
-        return self._ask(outbox.history, empty=[])
+        return self._ask(history.entries, empty=[])
 
     def budget(self) -> BudgetStatus:
         """Return the privacy loss spent and left, in the present window and in the device's life.
@@ -257,8 +260,8 @@ class Telemetry:
         budget = self._registry.budget
         periods = Periods.at(budget, self._recorder.instant(budget.window))
         window_nanos = participation.window_nanos(self._registry)
-        work = partial(charges.status, budget=budget, periods=periods, window_nanos=window_nanos)
-        return self._ask(work, empty=charges.status_of((0, 0, 0), budget, periods, window_nanos))
+        work = partial(read_status, budget=budget, periods=periods, window_nanos=window_nanos)
+        return self._ask(work, empty=status_of((0, 0, 0), budget, periods, window_nanos))
 
     def dropped(self) -> dict[str, int]:
         """Return how many reports were dropped, by reason.
@@ -272,7 +275,7 @@ class Telemetry:
             LedgerError: if the ledger cannot be read, or this is closed.
 
         """
-        return self._ask(outbox.dropped, empty={})
+        return self._ask(history.dropped, empty={})
 
     def forget(self) -> None:
         """Opt out: wipe queue, history, counts and secret; what was spent stays spent.

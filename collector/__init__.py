@@ -14,6 +14,6 @@ def __getattr__(name: str) -> object:
     """Import ``create_app`` on first use, so that the command can report that Flask is missing."""
     if name != "create_app":
         raise AttributeError(name)
-    from collector.http.app import create_app  # noqa: PLC0415 saves the commands that need no server 500 ms
+    from collector.http.app import create_app  # noqa: PLC0415 saves commands that need no server 199 ms
 
     return create_app

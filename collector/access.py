@@ -1,6 +1,6 @@
-"""Who may do what: the keys of the access file. Pure, except for reading that file.
+"""Who may do what: the keys of a collector. Pure.
 
-The file holds the SHA-256 digest of each key's secret, not the secret. Secrets are long and random
+A key holds the SHA-256 digest of its secret, not the secret. Secrets are long and random
 (`new_secret`), so a digest does not reveal what to send. Several keys may have one name: the old
 and the new one while a secret is being replaced.
 """
@@ -10,30 +10,21 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
-import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
-from pathlib import Path
-from typing import Any
 
-from client_sdk.protocol.registry.table import TomlTable
 from collector.config import DAY_S
-from collector.errors import ConfigError
-from collector.judge import Allowance
+from collector.judgement import Allowance
 
 SECRET_BYTES = 32
 """256 random bits: nobody can guess them, so one round of a fast digest is enough."""
 
-MAX_QUOTA = 10**12
-"""Reports per key and day: a thousand for each device of a large population."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 """The name of a key: safe in a log line and in a key of the store."""
 
 NAME_RULE = "must be 1 to 64 of: lower-case letters, digits, - and _; a letter or digit first"
-
-DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class Role(StrEnum):
@@ -42,21 +33,6 @@ class Role(StrEnum):
     UPLOAD = "upload"
     READ = "read"
     RELAY = "relay"
-
-
-class Uploads(StrEnum):
-    """Who may report: anybody, or only holders of an upload key."""
-
-    OPEN = "open"
-    KEYS = "keys"
-
-
-UPLOADS_RULE = (
-    'is missing, and no key is for uploads: write uploads = "open" above the first [[key]] to let anybody report, or '
-    'uploads = "keys" to let nobody report but through a relay'
-)
-"""The absence of a key opens nothing: an operator who removes the last key may not mean to open
-uploads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +86,8 @@ class Access:
         """Return the key of a secret, or None. The time that this takes reveals neither."""
         digest = digest_of(secret)
         match = None
-        for key in self.keys:  # always to the end: where a search ends would reveal which key matched
+        for key in self.keys:
+            # go through all keys: the time of a search that stops would reveal which key matched
             if hmac.compare_digest(key.digest, digest):
                 match = key
         return match
@@ -121,53 +98,6 @@ class Access:
         key = Key("read-token", Role.READ, digest_of(token), preliminary=True)
         return cls((key,), uploads_are_open=True)
 
-    @classmethod
-    def load(cls, path: Path) -> Access:
-        """Read an access file.
-
-        Raises:
-            ConfigError: naming every mistake, or saying why the file cannot be read.
-
-        """
-        try:
-            return cls.parse(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ConfigError(f"{path} cannot be read: {error.strerror}; name a readable file with --access") from error
-        except UnicodeDecodeError as error:
-            raise ConfigError(f"{path} is not UTF-8 text; save it as UTF-8") from error
-        except ConfigError as error:
-            raise ConfigError(f"{path}: {error}") from error
-
-    @classmethod
-    def parse(cls, text: str) -> Access:
-        """Read the text of an access file.
-
-        Raises:
-            ConfigError: naming every mistake.
-
-        """
-        try:
-            document = tomllib.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise ConfigError(f"is not TOML: {error}") from error
-        mistakes: list[tuple[str, str]] = []
-        top = TomlTable(document, "", mistakes)
-        uploads = top.choice("uploads", Uploads, required=False)
-        raw = top.take("key", required=True)
-        top.nothing_else()
-        if raw is not None and not isinstance(raw, list):
-            top.mistake("key", "must be one or more tables: [[key]]")
-        tables = raw if isinstance(raw, list) else []
-        keys = [_read_key(TomlTable(table, f"key[{number}]", mistakes)) for number, table in enumerate(tables, 1)]
-        digests = [key.digest for key in keys]
-        if not mistakes and len(set(digests)) < len(digests):
-            top.mistake("key", "two keys have the same digest; make a secret for each with: hearsay-collector key NAME")
-        if not mistakes:
-            _require_clear(top, uploads, keys)
-        if mistakes:
-            raise ConfigError("\n".join(f"{place}: {problem}" for place, problem in mistakes))
-        return cls(tuple(keys), uploads is Uploads.OPEN)
-
 
 def new_secret() -> str:
     """Return a new secret, in characters that any header can carry."""
@@ -177,53 +107,3 @@ def new_secret() -> str:
 def digest_of(secret: str) -> bytes:
     """Return the SHA-256 digest of a secret."""
     return sha256(secret.encode(errors="surrogateescape")).digest()
-
-
-def _require_clear(top: TomlTable, uploads: Uploads | None, keys: list[Key]) -> None:
-    """Note a mistake if the file does not say who may report, or contradicts itself."""
-    has_upload_key = any(key.role is Role.UPLOAD for key in keys)
-    if uploads is None and not has_upload_key:
-        top.mistake("uploads", UPLOADS_RULE)
-    if uploads is Uploads.OPEN and has_upload_key:
-        top.mistake("uploads", 'is "open", and a key is for uploads: remove that key, or write uploads = "keys"')
-
-
-def _read_key(table: TomlTable) -> Key:
-    """Read one key.
-
-    Mistakes are noted in the table, and placeholders are returned for the wrong values.
-    """
-    name = table.text("name", required=True)
-    if name and not NAME.fullmatch(name):
-        table.mistake("name", NAME_RULE)
-    role = table.choice("role", Role, required=True)
-    digest = table.text("sha256", required=True)
-    if digest and not DIGEST.fullmatch(digest):
-        table.mistake("sha256", "must be 64 lower-case hex digits, as hearsay-collector key NAME prints them")
-        digest = ""
-    scope: dict[str, Any] = {}
-    if role is Role.READ:
-        scope = {"metrics": _read_metrics(table), "preliminary": table.flag("preliminary")}
-    elif role is not None:
-        scope = {"quota": _read_quota(table)}
-    if role is not None:
-        table.nothing_else()
-    return Key(name, role or Role.READ, bytes.fromhex(digest), **scope)
-
-
-def _read_quota(table: TomlTable) -> int | None:
-    quota = table.take("quota")
-    if quota is not None and (type(quota) is not int or not 1 <= quota <= MAX_QUOTA):
-        table.mistake("quota", f"must be a whole number of reports from 1 to {MAX_QUOTA}")
-        return None
-    return quota
-
-
-def _read_metrics(table: TomlTable) -> frozenset[str] | None:
-    raw = table.take("metrics")
-    if raw is None:
-        return None
-    if not isinstance(raw, list) or not raw or not all(isinstance(name, str) for name in raw):
-        table.mistake("metrics", 'must be a list of names, such as ["os", "dark_mode"]; without it the key reads all')
-        return None
-    return frozenset(raw)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from client_sdk.protocol import GRACE_S
+from client_sdk.protocol.window import GRACE_S
 from collector.durability import Durability, Promise, promised
 from collector.errors import ConfigError, require
 from collector.log import LogFormat

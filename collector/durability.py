@@ -12,7 +12,9 @@ OLDEST_VERSION = (7, 0)
 """EXPIREAT with NX and GT came with Redis 7.0."""
 
 OLDEST_VERSION_WITH_COPIES = (7, 2)
-"""WAITAOF came with Redis 7.2: acknowledgements by replicas need it, and on a cluster tallies that stay true."""
+"""WAITAOF came with Redis 7.2. Acknowledgements by replicas need it, and so do tallies on a
+cluster.
+"""
 
 NO_EVICTION = {"maxmemory-policy": "noeviction"}
 """A full store must refuse writes: an evicted tally is lost, an evicted id is counted twice."""

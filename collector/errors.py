@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from client_sdk.protocol import HearsayError
+from client_sdk.protocol.errors import HearsayError
 
 
 class ConfigError(HearsayError):

@@ -24,7 +24,7 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server import Server
 
-from client_sdk.protocol import MAX_UPLOAD_BYTES
+from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES
 from collector.errors import ConfigError
 from collector.log import Event, LogFormat
 from collector.log import settings as settings_of
@@ -99,7 +99,8 @@ def begin_worker() -> None:
 
     The server has set up its log.
     """
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a whole process group may get it, for example when a terminal closes
+    # a whole process group may get it, for example when a terminal closes
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # When the interpreter shuts down, the server's idle threads would abort, with a traceback in
     # the log. The process has finished its requests by then, so it may simply end.

@@ -12,7 +12,7 @@ LABEL org.opencontainers.image.title="Hearsay collector" \
       org.opencontainers.image.version="0.1.0" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /opt/hearsay /opt/hearsay
-# Where the embedded store keeps its files. A new volume takes over the owner.
+# The folder of the embedded store's files. A new volume takes over its owner.
 RUN ["install", "--directory", "--owner=10001", "--group=10001", "--mode=0700", "/var/lib/hearsay"]
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 USER 10001:10001

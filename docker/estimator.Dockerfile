@@ -16,7 +16,7 @@ RUN ["install", "--directory", "--owner=10001", "--group=10001", "--mode=0755", 
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 USER 10001:10001
 STOPSIGNAL SIGTERM
-# It is a job that ends: its exit status says how it is.
+# It is a job that ends, so its exit status replaces a health check.
 HEALTHCHECK NONE
 ENTRYPOINT ["/opt/hearsay/bin/hearsay-estimator"]
 CMD ["--help"]

@@ -1,12 +1,15 @@
 """The reporting job: from tallies to estimates with their uncertainty.
 
-```python from pathlib import Path
+```python
+from pathlib import Path
 
-import estimator from client_sdk.protocol import Registry
+import estimator
+from client_sdk.protocol import Registry
 
 report = estimator.load_report("report.json")  # what `hearsay-estimator report --format json` wrote
-report = estimator.estimate(Registry.load("metrics.toml"), Path("tallies.ndjson")) frame =
-estimator.to_pandas(report) ```
+report = estimator.estimate(Registry.load("metrics.toml"), Path("tallies.ndjson"))
+frame = estimator.to_pandas(report)
+```
 
 ``__all__`` lists the public names. They are imported on first use, so that the command can report a
 missing numpy.
@@ -26,15 +29,15 @@ if TYPE_CHECKING:
     from estimator.results.estimate import Estimate
     from estimator.results.metric import MetricEstimate
     from estimator.results.pooled import Pooled
-    from estimator.results.report import Report
+    from estimator.results.report import EstimateReport
 
 __all__ = [
     "Changes",
     "Estimate",
+    "EstimateReport",
     "MetricEstimate",
     "MissingLibraryError",
     "Pooled",
-    "Report",
     "ReportError",
     "RequestError",
     "TalliesError",
@@ -47,10 +50,10 @@ __all__ = [
 _HOMES = {
     "Changes": "results.changes",
     "Estimate": "results.estimate",
+    "EstimateReport": "results.report",
     "MetricEstimate": "results.metric",
     "MissingLibraryError": "errors",
     "Pooled": "results.pooled",
-    "Report": "results.report",
     "ReportError": "errors",
     "RequestError": "errors",
     "TalliesError": "errors",

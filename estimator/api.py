@@ -9,10 +9,11 @@ from pathlib import Path
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.report.report import make_report
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.tallies.bounds import Bounds
-from estimator.tallies.tally import Tally, read_file
+from estimator.tallies.read import read_file
+from estimator.tallies.tally import Tally
 
 
 def estimate(  # noqa: PLR0913 one argument an option of the command
@@ -29,7 +30,7 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     fakes: float | None = None,
     clusters: bool = False,
     ranges: Sequence[tuple[str, float, float]] = (),
-) -> Report:
+) -> EstimateReport:
     """Estimate everything that tallies allow, as ``hearsay-estimator report`` does.
 
     Args:

@@ -19,7 +19,8 @@ def write_whole(path: Path, content: bytes) -> None:
     """
     try:
         target = path.resolve()
-        if target.exists() and not target.is_file():  # a rename would put a file in the place of a device
+        if target.exists() and not target.is_file():
+            # a rename would put a file in the place of a device
             raise OutputError(f"{path} is not a file; name a file that may be replaced")
         part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
         try:

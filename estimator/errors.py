@@ -18,7 +18,7 @@ class AnswersError(HearsayError):
 
 
 class UnfitTallyError(HearsayError):
-    """A tally does not fit the metric it is estimated for. The message says why, and what would help."""
+    """A tally does not fit its metric. The message says why, and what would help."""
 
 
 class RequestError(HearsayError):
@@ -30,7 +30,7 @@ class ReportError(HearsayError):
 
 
 class MissingLibraryError(HearsayError, ImportError):
-    """A library that a format needs is not installed. The message has the command that installs it."""
+    """A library that a format needs is missing. The message has the command that installs it."""
 
 
 class OutputError(HearsayError):

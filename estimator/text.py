@@ -7,9 +7,12 @@ from typing import Final
 from client_sdk.protocol.domain.label import Label
 
 
-def plural(number: int, one: str, many: str | None = None) -> str:
-    """Return a number and what it is of, such as ``1 tally`` or ``2 tallies``; several have an s unless said."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+def plural(number: int, singular: str, many: str | None = None) -> str:
+    """Return a number and its noun, such as ``1 tally`` or ``2 tallies``.
+
+    The plural has an s by default.
+    """
+    return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 
 
 OF_MEANS: Final = {"ordinal": "mean position", "set": "mean size"}
@@ -17,7 +20,10 @@ OF_MEANS: Final = {"ordinal": "mean position", "set": "mean size"}
 
 
 def word(value: Label) -> str:
-    """Return a value of a domain as text: ``true`` and ``false`` as in the registry, a pair with a comma."""
+    """Return a value of a domain as text.
+
+    Truth values are spelled as in the registry, and a pair has a comma.
+    """
     if value is None:
         return "nothing recorded"
     if isinstance(value, tuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -16,6 +17,11 @@ pytest_plugins = ["tests.support.services.temporary"]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rounds", type=int, default=1, help="how often each fault is injected")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Return a worker more than there are cores: a test of servers often waits for them."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(wrapper=True)

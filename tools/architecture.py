@@ -1,7 +1,10 @@
-"""Draws the architecture from the code: ``python -m tools.architecture`` (``--check`` only compares).
+"""Draws the architecture from the code.
 
-The order of a package's folders comes from its import-linter contract, the line on each folder from its docstring, and
-each arrow from imports. `docs/architecture.md` holds the trees between markers; the drawings lie beside it as SVG.
+Run as ``python -m tools.architecture``; with ``--check`` it only compares.
+
+The order of a package's folders comes from its import-linter contract, the line on each folder from
+its docstring, and each arrow from imports. `docs/architecture.md` holds the trees between markers;
+the drawings lie beside it as SVG.
 """
 
 from __future__ import annotations
@@ -27,21 +30,21 @@ NESTED: Final = {"client_sdk": "protocol"}
 
 
 def layers(container: str) -> list[list[str]]:
-    """Return the names of a package's layers, from the roof to the ground, as its contract has them."""
+    """Return the names of a package's layers, from roof to ground, as in its contract."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
     (contract,) = (each for each in contracts["contracts"] if each.get("containers") == [container])
     return [[name.strip(" ()") for name in re.split(r"[|:]", layer)] for layer in contract["layers"]]
 
 
 def summary(path: Path) -> str:
-    """Return the first sentence of a module's docstring, or of a folder's, without its full stop."""
+    """Return the first sentence of a module's or folder's docstring, without its full stop."""
     source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     paragraph = (ast.get_docstring(syntax(source)) or "").partition("\n\n")[0]
     return " ".join(paragraph.split()).replace("``", "`").partition(". ")[0].removesuffix(".")
 
 
 def arrows(container: str) -> set[tuple[str, str]]:
-    """Return which name directly in a package imports which other one."""
+    """Return which names directly in a package import which others."""
     inside = f"{container}."
     pairs = {
         (each.source.removeprefix(inside).partition(".")[0], each.target.removeprefix(inside).partition(".")[0])
@@ -52,7 +55,10 @@ def arrows(container: str) -> set[tuple[str, str]]:
 
 
 def reduced(edges: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Return the arrows that do not follow from others: without the rest the order reads the same."""
+    """Return the arrows that do not follow from others.
+
+    Without the rest the order of layers is the same.
+    """
     targets: dict[str, set[str]] = {}
     for source, target in edges:
         targets.setdefault(source, set()).add(target)
@@ -94,12 +100,12 @@ def way_drawing(name: str, steps: Sequence[Step]) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text without Markdown's marks of code."""
+    """Return a text without Markdown's code marks."""
     return text.replace("`", "")
 
 
 def tree(package: str) -> str:
-    """Return a package as a tree of text, a line a folder, in the order of its layers."""
+    """Return a package as a tree of text, one line for each folder, in the order of its layers."""
     rows = [(f"{package}/", plain(summary(ROOT / package)))]
     for name in (name for layer in layers(package) for name in layer):
         path = ROOT / package / name

@@ -38,9 +38,10 @@ def drawing(
     """Return a drawing.
 
     Args:
-        rows: from the top; of each row the texts of its boxes by their names.
-        arrows: from box to box, by their names. One that does not lead downwards is drawn in red.
-        title: what the drawing shows, for those who cannot see it.
+        rows: from the top; for each row the texts of its boxes by their names.
+        arrows: from box to box, by their names. An arrow that does not lead downwards is drawn in
+            red.
+        title: what the drawing shows, for people who cannot see it.
         widest: pixels of the widest box.
 
     """
@@ -63,7 +64,7 @@ def drawing(
 
 
 def _svg_of_way(way: Sequence[Box]) -> str:
-    """Return an arrow that bends between the rows, and goes straight where it passes one."""
+    """Return an arrow that bends between the rows, and goes straight past a row."""
     path = f"M{way[0].x:.0f} {way[0].top + way[0].height:.0f}"
     for upper, lower in pairwise(way):
         middle = (upper.row_bottom + lower.top) / 2

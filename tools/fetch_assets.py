@@ -1,4 +1,7 @@
-"""Fetches the libraries of the HTML report from npm, as `vendored.toml` names them, and refuses other bytes."""
+"""Fetches the libraries of the HTML report from npm.
+
+`vendored.toml` names them, and bytes that differ from its digests are refused.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +25,16 @@ def main() -> None:
 
 
 def fetched(package: str, files: dict[str, dict[str, str]]) -> dict[str, bytes]:
-    """Return the files of a package by the names that they get."""
+    """Return the files of a package by their new names."""
     with tempfile.TemporaryDirectory(prefix="hearsay-assets-") as folder:
         subprocess.run(["npm", "pack", "--silent", package], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         (archive,) = Path(folder).glob("*.tgz")
         with tarfile.open(archive) as packed:
-            return {name: checked(packed, one["from"], one["sha256"]) for name, one in files.items()}
+            return {name: checked(packed, file["from"], file["sha256"]) for name, file in files.items()}
 
 
 def checked(packed: tarfile.TarFile, path: str, sha256: str) -> bytes:
-    """Return one file, if its bytes are the ones that were looked at."""
+    """Return one file, if its bytes are the reviewed ones."""
     member = packed.extractfile(f"package/{path}")
     content = member.read() if member else b""
     if hashlib.sha256(content).hexdigest() != sha256:

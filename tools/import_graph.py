@@ -1,7 +1,8 @@
-"""The imports of the three packages, read from their source: which module imports which other one.
+"""The imports of the three packages, read from their source.
 
-``from package import name`` counts as an import of the module ``package.name`` if there is one, else of ``package``.
-Imports for type checkers alone, under ``if TYPE_CHECKING``, do not count. Lazy imports, within a function, do.
+``from package import name`` counts as an import of the module ``package.name`` if there is one,
+otherwise of ``package``. Imports for type checkers alone, under ``if TYPE_CHECKING``, do not count.
+Lazy imports, within a function, do.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Import(NamedTuple):
 
 @cache
 def files() -> Mapping[str, Path]:
-    """Return the source file of each module by the module's dotted name; a package's is its ``__init__.py``."""
+    """Return the source files by dotted module names; a package's is its ``__init__.py``."""
     paths = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
     return {module_of(path): path for path in paths}
 
@@ -57,7 +58,7 @@ def syntax(path: Path) -> ast.Module:
 @cache
 def imports() -> tuple[Import, ...]:
     """Return every import of one module of the packages by another."""
-    return tuple(found for module, path in files().items() for found in _imports_of(module, syntax(path)))
+    return tuple(dependency for module, path in files().items() for dependency in _imports_of(module, syntax(path)))
 
 
 @cache
@@ -70,15 +71,18 @@ def graph() -> Mapping[str, frozenset[str]]:
 
 
 def imports_by_name(module: str) -> frozenset[str]:
-    """Return the modules whose names a module imports, where a package's roof passes a name on: the module behind."""
+    """Return the modules whose names a module imports.
+
+    For a name that a roof passes on, it is the module behind the roof.
+    """
     return frozenset(_behind(each.target, each.name) for each in imports() if each.source == module) | graph()[module]
 
 
 def longest_chain() -> list[str]:
-    """Return the longest chain of modules of which each imports the next.
+    """Return the longest chain of modules, each of which imports the next.
 
     Raises:
-        graphlib.CycleError: naming a circle, if there is one.
+        graphlib.CycleError: naming a cycle, if there is one.
 
     """
     chains: dict[str, list[str]] = {}
@@ -111,6 +115,6 @@ def _taken_from() -> Mapping[tuple[str, str], str]:
 
 
 def _behind(module: str, name: str) -> str:
-    """Return the module that a roof, or a chain of roofs, takes a name from."""
+    """Return the module from which a roof, or a chain of roofs, takes a name."""
     target = _taken_from().get((module, name))
     return module if target is None else _behind(target, name)

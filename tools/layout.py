@@ -9,16 +9,19 @@ from statistics import fmean
 from typing import Final
 
 WIDTH: Final = 960
-"""Pixels: what a page shows without scrolling."""
+"""Pixels: as much as a page shows without scrolling."""
 
 PADDING, GAP, ROW_GAP, LINE_HEIGHT, CHARACTER = 10, 14, 40, 16, 6.6
-"""Pixels: within a box, between the boxes of a row, between rows, of a line, and the mean width of a character."""
+"""Pixels: padding of a box, gap between the boxes of a row, gap between rows, height of a line, and
+the mean width of a character.
+"""
 
 LANE: Final = 2
 """Pixels: the width of an arrow that passes a row; the gap on either side comes on top."""
 
 SWEEPS: Final = 12
-"""How often the boxes of all rows are ordered by the boxes that they are joined to; more changes nothing here."""
+"""How often all rows are ordered by the boxes that they are joined to; more rounds change nothing.
+"""
 
 
 @dataclass(slots=True, eq=False)
@@ -27,13 +30,13 @@ class Box:
 
     Attributes:
         name: its heading; empty for a lane.
-        text: what stands beneath.
+        text: the text beneath it.
         width: pixels.
         x: pixels from the left edge of the drawing to its middle.
         top: pixels.
         row_bottom: pixels from the top to where the highest box of its row ends.
         above: the boxes and lanes of the row above that lead here.
-        below: those of the row below that it leads to.
+        below: those of the row below to which it leads.
 
     """
 
@@ -60,13 +63,14 @@ class Box:
 def lay_out(
     rows: Sequence[Mapping[str, str]], arrows: Iterable[tuple[str, str]], widest: float
 ) -> tuple[dict[str, Box], list[tuple[Box, ...]], float]:
-    """Return the boxes by their names, each arrow as the boxes and lanes that it joins, and the height in pixels.
+    """Return the boxes by name, the boxes and lanes that each arrow joins, and the height.
 
     Args:
-        rows: from the top; of each row the texts of its boxes by their names.
+        rows: from the top; for each row the texts of its boxes by their names.
         arrows: from box to box, by their names; each leads downwards.
         widest: pixels of the widest box.
 
+    The height is in pixels.
     """
     placed = [[Box(name, text, widest) for name, text in row.items()] for row in rows]
     boxes = {box.name: box for row in placed for box in row}
@@ -78,7 +82,10 @@ def lay_out(
 
 
 def _route(rows: Sequence[list[Box]], arrows: Iterable[tuple[Box, Box]]) -> list[tuple[Box, ...]]:
-    """Return the boxes and lanes of each arrow from source to target; arrows to one target share its lanes."""
+    """Return the boxes and lanes of each arrow from source to target.
+
+    Arrows to one target share its lanes.
+    """
     levels = {id(box): level for level, row in enumerate(rows) for box in row}
     lanes: dict[tuple[int, str], Box] = {}
     ways = []
@@ -107,7 +114,7 @@ def _fit(row: Sequence[Box]) -> None:
 
 
 def _order(rows: list[list[Box]]) -> None:
-    """Order each row so that few arrows cross: by the mean place of the boxes that each box is joined to."""
+    """Order each row so that few arrows cross: by the mean place of each box's neighbours."""
     best, fewest = [list(row) for row in rows], _crossings(rows)
     for sweep in range(SWEEPS):
         is_upward = bool(sweep % 2)
@@ -147,10 +154,10 @@ def _place(rows: Sequence[Sequence[Box]]) -> float:
     return top - ROW_GAP + GAP
 
 
-def _spread(row: Sequence[Box], wanted: Sequence[float]) -> None:
-    """Move the boxes of a row to their places where these do not overlap, and else as near as their order allows."""
+def _spread(row: Sequence[Box], middles: Sequence[float]) -> None:
+    """Move the boxes of a row to their places, or as near as their order and widths allow."""
     left = float(GAP)
-    for box, middle in zip(row, wanted, strict=True):
+    for box, middle in zip(row, middles, strict=True):
         box.x = max(middle, left + box.width / 2)
         left = box.x + box.width / 2 + GAP
     right = float(WIDTH - GAP)

@@ -1,4 +1,7 @@
-"""The JSON Schema of a report, and the page on it, from the code's own records: ``python -m tools.schema_page``."""
+"""The JSON Schema of a report, and the page on it, from the code's own records.
+
+Run as ``python -m tools.schema_page``.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,14 @@ import msgspec
 from estimator.render.text.rehearsal import OF_DISTRIBUTIONS
 from estimator.results import central, changes, clusters, distribution, estimate, joint, metric, poisoning, pooled, row
 from estimator.results import report as whole
-from estimator.results.report import SCHEMA, Report
+from estimator.results.report import SCHEMA, EstimateReport
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "report-schema.md"
 SCHEMA_FILE: Final = ROOT / "estimator" / "formats" / "report.schema.json"
 
 MODULES: Final = (whole, metric, estimate, distribution, joint, changes, pooled, clusters, central, poisoning)
-"""The modules of what a report holds."""
+"""The modules whose records make up a report."""
 
 NOT_IN_JSON: Final = "highlights"
 
@@ -96,15 +99,14 @@ STATISTICS_HEAD: Final = """
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a report, and of a rehearsal, which adds what is said to be of a rehearsal."""
+    """Return the JSON Schema of a report, and of a rehearsal, which adds its own fields."""
     shares = {"type": "array", "items": {"$ref": "#/$defs/Share"}}
-    (made,), definitions = msgspec.json.schema_components((Report,), schema_hook=lambda _: shares)
-    del made
+    _, definitions = msgspec.json.schema_components((EstimateReport,), schema_hook=lambda _: shares)
     definitions.pop("Highlight")
     definitions.pop("Precision")
     for name, definition in definitions.items():
         _describe(definition, _record(name))
-    report = definitions.pop("Report")
+    report = definitions.pop("EstimateReport")
     del report["properties"][NOT_IN_JSON]
     report["properties"] = {
         "schema": {"const": SCHEMA, "description": "the number of this schema"},
@@ -141,7 +143,7 @@ def _record(name: str) -> type:
 
 
 def _describe(definition: dict[str, Any], record: type) -> None:
-    """Put the words of a record's docstring beside its fields, which may be named otherwise in JSON."""
+    """Copy a record's field descriptions from its docstring; names may differ in JSON."""
     words: dict[str, str] = {}
     for parent in reversed(record.__mro__):
         words |= _attributes(inspect.getdoc(parent) or "")
@@ -154,18 +156,18 @@ def _describe(definition: dict[str, Any], record: type) -> None:
 
 
 def _attributes(docstring: str) -> dict[str, str]:
-    """Return what the section of attributes says of each."""
+    """Return the description of each attribute."""
     _, _, section = docstring.partition("Attributes:\n")
-    found: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     name = ""
     for line in section.splitlines():
         match = re.fullmatch(r"    (\w+): (.*)", line)
         if match:
             name = match[1]
-            found[name] = match[2]
+            attributes[name] = match[2]
         elif name and line.startswith("        "):
-            found[name] += f" {line.strip()}"
-    return found
+            attributes[name] += f" {line.strip()}"
+    return attributes
 
 
 def page() -> str:

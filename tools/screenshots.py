@@ -1,4 +1,4 @@
-"""Plays the demo and takes the pictures of its report that the README shows."""
+"""Plays the demo and takes the pictures of its report for the README."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PICTURES: Final[dict[str, tuple[tuple[int, int], Scheme]]] = {
 }
 
 MOST_BYTES: Final = 300_000
-"""A README is read on slow lines, too."""
+"""The README is also read on slow connections."""
 
 
 def main() -> None:
@@ -30,9 +30,9 @@ def main() -> None:
         demo = ROOT / "examples" / "health" / "demo.py"
         subprocess.run([sys.executable, str(demo), "--html", str(page)], check=True, stdout=subprocess.DEVNULL)
         for name, (size, scheme) in PICTURES.items():
-            with opened(browser, page, size, scheme) as found:
-                found.page.locator("svg.chart").first.wait_for()
-                picture = found.page.screenshot()
+            with opened(browser, page, size, scheme) as opened_page:
+                opened_page.page.locator("svg.chart").first.wait_for()
+                picture = opened_page.page.screenshot()
             if len(picture) > MOST_BYTES:
                 sys.exit(f"{name} has {len(picture):,} bytes, more than {MOST_BYTES:,}; make it smaller")
             (DOCS / name).write_bytes(picture)

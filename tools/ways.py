@@ -1,4 +1,7 @@
-"""The three ways of data through the code, station by station: `tools.architecture` draws them, a test follows them."""
+"""The three ways of data through the code, station by station.
+
+`tools.architecture` draws them, and a test follows them.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ class Step(NamedTuple):
     Attributes:
         place: ``folder/module.py:name`` of a function, a method or a class, relative to the root.
         does: what happens there, in a few words.
-        by: the module that hands the data on from the station before: it imports both, or is one of them. Empty if
-            the station before does it itself.
+        by: the module that hands the data on from the station before: it imports both, or is one of
+            them. Empty if the station before does it itself.
 
     """
 
@@ -36,7 +39,7 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
         Step("client_sdk/answers/schedule.py:record", "does what is due by the calendar, then reports the symbol"),
         Step("client_sdk/ledger/charges.py:charge", "pays for the report, or refuses it: a ceiling is reached"),
         Step(
-            "client_sdk/ledger/outbox.py:enqueue",
+            "client_sdk/ledger/queue.py:enqueue",
             "queues the report in the same transaction",
             by="client_sdk/answers/schedule.py",
         ),
@@ -45,6 +48,11 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
             "client_sdk/ledger/outbox.py:new_parcel",
             "keeps the body under a random id until it is answered",
             by="client_sdk/ledger/outbox.py",
+        ),
+        Step(
+            "client_sdk/sending/transactions.py:look_for_news",
+            "does what is due by the calendar, and takes the next body, in one transaction",
+            by="client_sdk/sending/transactions.py",
         ),
         Step(
             "client_sdk/sending/uploader.py:Uploader",
@@ -68,7 +76,7 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
             "is the store that service.py hands to the routes",
             by="collector/store/redis_store.py",
         ),
-        Step("collector/store/count_script.py:count_request", "writes the call of the script that counts once"),
+        Step("collector/store/count_script.py:count_command", "writes the call of the script that counts once"),
         Step(
             "collector/store/handle.py:StoreHandle",
             "holds the router and the connections of one store",
@@ -79,8 +87,8 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
     ),
     "tally_to_row": (
         Step("estimator/tallies/fetch.py:fetch", "asks the collector for its closed tallies"),
-        Step("estimator/tallies/tally.py:read", "reads them strictly, within bounds"),
-        Step("estimator/report/report.py:make_report", "selects the tallies", by="estimator/report/report.py"),
+        Step("estimator/tallies/read.py:read", "reads them strictly, within bounds"),
+        Step("estimator/report/report.py:make_report", "selects the tallies", by="estimator/commands/report.py"),
         Step("estimator/estimates/metric.py:estimates", "estimates all tallies of one metric together"),
         Step("estimator/estimates/shares_and_means.py:shares_and_means", "computes shares, means and their intervals"),
         Step("estimator/inverse/__init__.py:inverse_of", "finds the inverse of the metric's mechanism"),
@@ -95,7 +103,7 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
             by="estimator/estimates/metric.py",
         ),
         Step(
-            "estimator/results/report.py:Report",
+            "estimator/results/report.py:EstimateReport",
             "holds every figure as frozen data",
             by="estimator/report/report.py",
         ),

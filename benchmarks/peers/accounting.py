@@ -1,4 +1,6 @@
-"""What many reports reveal together: our accountant beside dp-accounting's, and the closed optimum."""
+"""What many reports reveal together: our accountant beside dp-accounting's, and the known
+optimum.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ CASES = [(2, 1.0, 1), (2, 1.0, 31), (2, 1.0, 365), (2, 0.1, 3650), (32, 1.0, 365
 
 
 def accounting_section(_peers: Sequence[Peer]) -> str:
-    """Return the part on composition; its peer does nothing else, so that it is started here."""
+    """Return the part on composition; its peer does nothing else, so it is started here."""
     with tempfile.TemporaryFile("w+") as errors:
         try:
             with running("dp-accounting", installed("dp-accounting"), errors) as peer:

@@ -27,7 +27,7 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0)
 OUR_RUNS = 100
 PEERS_RUNS = 40
 SECONDS = 10.0
-"""After which no further run of a peer's channel begins, when there are five."""
+"""Seconds after which no further run of a peer's channel begins, once there are five."""
 
 RAW = "raw"
 CHANNELS = {
@@ -55,19 +55,19 @@ POST_PROCESSED = (
 )
 
 Cell = tuple[int, float]
-"""How many values, and epsilon."""
+"""The number of values, and epsilon."""
 
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """Mean squared errors of some runs."""
+    """Mean squared errors of several runs."""
 
     runs: tuple[float, ...]
 
     @classmethod
     def of(cls, estimates: Iterable[Floats | list[float]], truth: Floats) -> Errors:
         """Compare estimates with the truth."""
-        return cls(tuple(float(((np.asarray(one) - truth) ** 2).mean()) for one in estimates))
+        return cls(tuple(float(((np.asarray(estimate) - truth) ** 2).mean()) for estimate in estimates))
 
     def joined(self, others: Errors | None) -> Errors:
         """Return the errors of these runs and others of the same law."""
@@ -75,7 +75,7 @@ class Errors:
 
     @property
     def mean(self) -> float:
-        """Over the runs."""
+        """The mean over the runs."""
         return fmean(self.runs)
 
     @property
@@ -87,7 +87,7 @@ class Errors:
         return f"{self.mean:.2e} ± {self.deviation:.0%} ({len(self.runs)})"
 
 
-Found = dict[Cell, dict[str, Errors]]
+ErrorTable = dict[Cell, dict[str, Errors]]
 """The errors of every cell by entry, such as ``OUE, simplex``."""
 
 
@@ -95,18 +95,18 @@ def accuracy_section(peers: Sequence[Peer]) -> str:
     """Return the part on accuracy; peers run beside each other, for nothing is timed."""
     cells: list[Cell] = [(size, epsilon) for size in SIZES for epsilon in EPSILONS]
     able = [peer for peer in peers if peer.name in CHANNELS]
-    raw: Found = {cell: {} for cell in cells}
-    post: Found = {cell: {} for cell in cells}
+    raw: ErrorTable = {cell: {} for cell in cells}
+    post: ErrorTable = {cell: {} for cell in cells}
     with ThreadPoolExecutor(max_workers=max(1, len(able))) as pool:
-        asked = [pool.submit(_asked, peer, cells) for peer in able]
+        pending = [pool.submit(_answer_of, peer, cells) for peer in able]
         ours = {cell: _ours(*cell) for cell in cells}
-        for answer in asked:
+        for answer in pending:
             for cell, entries in answer.result().items():
                 for name, errors in entries.items():
                     group = raw if name.endswith(f", {RAW}") else post
                     group[cell][name] = errors.joined(group[cell].get(name))
-    raw_ours = {cell: one[0] for cell, one in ours.items()}
-    post_ours = {cell: one[1] for cell, one in ours.items()}
+    raw_ours = {cell: both[0] for cell, both in ours.items()}
+    post_ours = {cell: both[1] for cell, both in ours.items()}
     return (
         INTRODUCTION
         + _beside(cells, raw_ours, raw)
@@ -127,18 +127,18 @@ def _ours(size: int, epsilon: float) -> tuple[Errors, ...]:
     return (
         Errors.of(raw, truth),
         Errors.of((post_processed(inverse, tally) for tally in tallies), truth),
-        Errors.of((nearest_shares(one) for one in raw), truth),
+        Errors.of((nearest_shares(estimate) for estimate in raw), truth),
         Errors.of((maximum_likelihood(inverse, tally) for tally in tallies), truth),
     )
 
 
-def _of_ours(ours: Mapping[Cell, tuple[Errors, ...]]) -> Found:
+def _of_ours(ours: Mapping[Cell, tuple[Errors, ...]]) -> ErrorTable:
     names = (f"**ours**, {RAW}", "**ours**, shrunken", "**ours**, simplex", "**ours**, likelihood")
     return {cell: dict(zip(names, errors, strict=True)) for cell, errors in ours.items()}
 
 
-def _asked(peer: Peer, cells: Sequence[Cell]) -> Found:
-    found: Found = {cell: {} for cell in cells}
+def _answer_of(peer: Peer, cells: Sequence[Cell]) -> ErrorTable:
+    table: ErrorTable = {cell: {} for cell in cells}
     for size, epsilon in cells:
         counts = zipf(size)
         truth = counts / DEVICES
@@ -148,23 +148,23 @@ def _asked(peer: Peer, cells: Sequence[Cell]) -> Found:
             )
             estimates = {RAW: answer["raw"], **_improved(answer["raw"], answer["law"]), **answer["posts"]}
             for name, runs in estimates.items():
-                found[size, epsilon][f"{channel}, {name}"] = Errors.of(runs, truth)
-    return found
+                table[size, epsilon][f"{channel}, {name}"] = Errors.of(runs, truth)
+    return table
 
 
 def _improved(raw: list[list[float]], law: tuple[float, float] | None) -> dict[str, list[Floats]]:
     """Return what our own post-processing makes of a peer's unbiased estimates."""
-    estimates = [np.array(one) for one in raw]
-    improved = {"simplex": [nearest_shares(one) for one in estimates]}
+    estimates = [np.array(estimate) for estimate in raw]
+    improved = {"simplex": [nearest_shares(estimate) for estimate in estimates]}
     if law:
         own, other = law
         support = Support(Fraction(own), Fraction(other))
-        counts = [np.rint(DEVICES * (other + (own - other) * one)).astype(np.int64) for one in estimates]
-        improved["likelihood"] = [maximum_likelihood(support, one) for one in counts]
+        counts = [np.rint(DEVICES * (other + (own - other) * estimate)).astype(np.int64) for estimate in estimates]
+        improved["likelihood"] = [maximum_likelihood(support, estimate) for estimate in counts]
     return improved
 
 
-def _beside(cells: Sequence[Cell], ours: dict[Cell, Errors], others: Found) -> str:
+def _beside(cells: Sequence[Cell], ours: dict[Cell, Errors], others: ErrorTable) -> str:
     rows = []
     for cell in cells:
         theory = bound(cell[0], str(cell[1])) / DEVICES
@@ -187,12 +187,12 @@ def judged(ratio: float, error: float) -> str:
     return "within two standard errors" if ratio - 2 * error <= 1 else "**missed**"
 
 
-def _everything(cells: Sequence[Cell], *founds: Found) -> str:
-    names = dict.fromkeys(name for found in founds for cell in cells for name in found[cell])
+def _everything(cells: Sequence[Cell], *tables: ErrorTable) -> str:
+    names = dict.fromkeys(name for errors in tables for cell in cells for name in errors[cell])
     rows = [
-        [name, *(str(found[cell].get(name, NONE)).partition(" ±")[0] for cell in cells)]
-        for found in founds
+        [name, *(str(errors[cell].get(name, NONE)).partition(" ±")[0] for cell in cells)]
+        for errors in tables
         for name in names
-        if any(name in found[cell] for cell in cells)
+        if any(name in errors[cell] for cell in cells)
     ]
     return table(("channel, post-processing", *(f"{size}, {epsilon:g}" for size, epsilon in cells)), rows)

@@ -1,4 +1,4 @@
-"""One value a call: reports a second, ours and the peers' in turn."""
+"""One value per call: reports per second, ours and the peers' in turn."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHANNELS: dict[str, dict[int, tuple[str, ...]]] = {
 SIZES = (2, 32, 1024)
 
 Rates = dict[tuple[int, str, str], list[float]]
-"""By size, by whose it is and by its channel: reports a second, one a round."""
+"""Reports per second, one for each round, by size, peer and channel."""
 
 
 def client_section(peers: Sequence[Peer]) -> str:
@@ -34,8 +34,8 @@ def client_section(peers: Sequence[Peer]) -> str:
             for name, channel, measured in _entries(peers, size):
                 rates.setdefault((size, name, channel), []).append(measured())
     rows = [
-        [str(size), name, channel, spread([one / 1000 for one in found]), COINS.get(name, "system CSPRNG")]
-        for (size, name, channel), found in rates.items()
+        [str(size), name, channel, spread([rate / 1000 for rate in of_peer]), COINS.get(name, "system CSPRNG")]
+        for (size, name, channel), of_peer in rates.items()
     ]
     return (
         "### Client\n\n"
@@ -55,22 +55,22 @@ def _entries(peers: Sequence[Peer], size: int) -> list[tuple[str, str, Callable[
         (OURS, ours.name, lambda: rate(ours.perturb, calls, SECONDS))
     ]
     for peer in peers:
-        entries += [(peer.name, channel, _asked(peer, channel, size)) for channel in CHANNELS[peer.name][size]]
+        entries += [(peer.name, channel, _answer_of(peer, channel, size)) for channel in CHANNELS[peer.name][size]]
     return entries
 
 
-def _asked(peer: Peer, channel: str, size: int) -> Callable[[], float]:
+def _answer_of(peer: Peer, channel: str, size: int) -> Callable[[], float]:
     return lambda: float(peer.ask("client", channel=channel, inputs=size, epsilon=EPSILON, seconds=SECONDS))
 
 
 def _ratios(rates: Rates) -> list[list[str]]:
     rows = []
     for size in SIZES:
-        medians = {(name, channel): median(found) for (of, name, channel), found in rates.items() if of == size}
-        (ours,) = (found for (name, _), found in medians.items() if name == OURS)
+        medians = {(name, channel): median(rate) for (of, name, channel), rate in rates.items() if of == size}
+        (ours,) = (rate for (name, _), rate in medians.items() if name == OURS)
         row = [str(size)]
         for among in (["opendp"], list(COINS)):
-            others = {key: found for key, found in medians.items() if key[0] in among}
+            others = {key: rate for key, rate in medians.items() if key[0] in among}
             best = max(others, key=others.__getitem__, default=None)
             row += ["none ran", NONE] if best is None else [" ".join(best), f"{ours / others[best]:.2f}"]
         rows.append(row)

@@ -1,4 +1,6 @@
-"""The peers that install, beside this project, in one run: `python -m benchmarks.peers.compare` prints it."""
+"""The peers that install, beside this project, in one run: `python -m benchmarks.peers.compare`
+prints it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The peers, each in a virtual environment of its own, made once and kept."""
+"""The peers, each in its own virtual environment, which is created once and kept."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Peer:
 
     Attributes:
         name: of the distribution.
-        version: that is installed.
-        process: which answers a line for a line.
+        version: the installed version.
+        process: which answers each line with a line.
 
     """
 
@@ -61,7 +61,7 @@ def ask(process: subprocess.Popen[str], task: str, arguments: dict[str, object])
         process.stdin.write(json.dumps({"task": task, "arguments": arguments}) + "\n")
         process.stdin.flush()
     except BrokenPipeError:
-        pass  # it ended; why is told below
+        pass  # it ended; the reason follows below
     line = process.stdout.readline()
     if not line:
         raise PeerError(f"its script ended with status {process.wait()}")
@@ -73,17 +73,17 @@ def ask(process: subprocess.Popen[str], task: str, arguments: dict[str, object])
 
 @contextlib.contextmanager
 def running_peers() -> Iterator[tuple[list[Peer], dict[str, str]]]:
-    """Start every peer that can be; yield them, and why the others cannot."""
+    """Start every peer that can be started; yield them, and why the others cannot."""
     missing: dict[str, str] = {}
     with contextlib.ExitStack() as stack:
-        found = []
+        peers = []
         errors = stack.enter_context(tempfile.TemporaryFile("w+"))
         for name in COINS:
             try:
-                found.append(stack.enter_context(running(name, installed(name), errors)))
+                peers.append(stack.enter_context(running(name, installed(name), errors)))
             except PeerError as error:
                 missing[name] = str(error)
-        yield found, missing
+        yield peers, missing
 
 
 @contextlib.contextmanager
@@ -104,7 +104,9 @@ def running(name: str, python: Path, errors: IO[str]) -> Iterator[Peer]:
 
 
 def installed(name: str) -> Path:
-    """Return the Python of a peer's environment, which is made anew when its requirements change."""
+    """Return the Python of a peer's environment, which is created again when its requirements
+    change.
+    """
     requirements = Path(__file__).parent / f"{name}.txt"
     folder = KEPT / name
     done = folder / "requirements.txt"

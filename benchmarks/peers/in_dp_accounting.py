@@ -17,13 +17,14 @@ def hello() -> str:
 
 
 def composed(inputs: int, noise: float, reports: int, delta: float) -> dict[str, float]:
-    """Return the epsilon of so many k-ary randomised responses: by its distribution of losses, and by its accountant.
+    """Return the epsilon of many k-ary randomised responses: by its distribution of losses, and by
+    its accountant.
 
     Args:
         inputs: k.
-        noise: how often the answer is drawn anew, uniformly from all.
-        reports: how many.
-        delta: at which.
+        noise: how often the answer is replaced by a uniform draw from all values.
+        reports: the number of responses.
+        delta: the delta at which epsilon holds.
 
     """
     losses = import_module("dp_accounting.pld.privacy_loss_distribution")

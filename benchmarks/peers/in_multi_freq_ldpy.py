@@ -1,4 +1,7 @@
-"""multi-freq-ldpy 0.2.5, in its own environment: `python -m benchmarks.peers.in_multi_freq_ldpy`."""
+"""multi-freq-ldpy 0.2.5, in its own environment.
+
+Run as `python -m benchmarks.peers.in_multi_freq_ldpy`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from benchmarks.peers.worker import enough, rate, repeated, serve, values_of
 Floats = NDArray[np.float64]
 
 IBU_RUNS = {False: 20, True: 3}
-"""How many runs IBU is taken of, with few values and with many: its defaults take 6 s at 1024 values."""
+"""The number of IBU's runs, with few values and with many: its defaults take 6 s at 1024 values."""
 
 MANY = 64
 
@@ -25,14 +28,18 @@ MODULES = {"GRR": "GRR", "OUE": "UE", "SS": "SS", "OLH": "LH"}
 
 
 def oracle(channel: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return a channel's client and its aggregator, which are alike in their arguments for every domain."""
+    """Return a channel's client and its aggregator; their arguments are the same for every
+    domain.
+    """
     name = MODULES[channel]
     module = import_module(f"multi_freq_ldpy.pure_frequency_oracles.{name}")
     return getattr(module, f"{name}_Client"), getattr(module, f"{name}_Aggregator_MI")
 
 
 def probabilities(channel: str, inputs: int, epsilon: float) -> tuple[float, float]:
-    """Return how often a report supports the sender's answer, and another value, as the peer's aggregators have it."""
+    """Return how often a report supports the sender's answer, and another value, as in the peer's
+    aggregators.
+    """
     odds = math.exp(epsilon)
     if channel == "OUE":
         return 0.5, 1 / (odds + 1)
@@ -49,7 +56,7 @@ def hello() -> str:
 
 
 def client(channel: str, inputs: int, epsilon: float, seconds: float) -> float:
-    """Return reports a second."""
+    """Return reports per second."""
     return rate(oracle(channel)[0], [(value, inputs, epsilon) for value in values_of(inputs)], seconds)
 
 
@@ -64,9 +71,10 @@ def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) 
 
 
 def support_counts(channel: str, values: list[int], inputs: int, epsilon: float) -> Floats:
-    """Perturb every value and return how many reports support each; numpy counts quicker than the peer, and the same.
+    """Perturb every value and return how many reports support each; numpy counts like the peer,
+    only faster.
 
-    Reports are added up in pieces, for a million bits of 64 bits each are 8 MB.
+    Reports are added up in pieces, because a million bits of 64 bits each are 8 MB.
     """
     perturb, _ = oracle(channel)
     counts = np.zeros(inputs)
@@ -80,7 +88,9 @@ def support_counts(channel: str, values: list[int], inputs: int, epsilon: float)
 
 
 def accuracy(channel: str, epsilon: float, counts: list[int], runs: int, seconds: float) -> dict[str, Any]:
-    """Return estimates of so many runs: unbiased, clipped and rescaled (the peer's only plain ones), and by its IBU."""
+    """Return the estimates of a number of runs: unbiased, clipped and rescaled (the peer's only
+    plain ones), and by its IBU.
+    """
     estimators = import_module("multi_freq_ldpy.estimators.Histogram_estimator")
     inputs, reports = len(counts), sum(counts)
     own, other = probabilities(channel, inputs, epsilon)
@@ -97,8 +107,8 @@ def accuracy(channel: str, epsilon: float, counts: list[int], runs: int, seconds
         posts["clipped"].append(estimators.MI(supports, reports, own, other).tolist())
         counted.append(supports)
     for supports in counted[: IBU_RUNS[inputs > MANY]]:
-        found = estimators.IBU(inputs, matrix, supports / supports.sum(), 10_000, 1e-12, "max_abs")
-        posts["IBU"].append(found.tolist())
+        posterior = estimators.IBU(inputs, matrix, supports / supports.sum(), 10_000, 1e-12, "max_abs")
+        posts["IBU"].append(posterior.tolist())
     return {"raw": raw, "posts": posts, "law": (own, other)}
 
 

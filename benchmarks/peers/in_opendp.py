@@ -24,23 +24,23 @@ def flip(epsilon: float) -> float:
 
 
 def measurement(channel: str, inputs: int, epsilon: float) -> Any:
-    """Return a channel; each is asked for its own epsilon, which must not be another one."""
+    """Return a channel; check that its epsilon is the requested one."""
     dp, odds = library(), math.exp(epsilon)
     if channel == "bit vector":
-        made = dp.m.make_randomized_response_bitvec(
+        perturb = dp.m.make_randomized_response_bitvec(
             dp.bitvector_domain(max_weight=1), dp.discrete_distance(), f=flip(epsilon)
         )
     elif inputs == 2:
-        made = dp.m.make_randomized_response_bool(odds / (odds + 1))
+        perturb = dp.m.make_randomized_response_bool(odds / (odds + 1))
     else:
-        made = dp.m.make_randomized_response(list(range(inputs)), odds / (odds + inputs - 1))
-    if not math.isclose(made.map(1), epsilon, rel_tol=1e-9):
-        raise ValueError(f"epsilon is {made.map(1)}, not {epsilon}")
-    return made
+        perturb = dp.m.make_randomized_response(list(range(inputs)), odds / (odds + inputs - 1))
+    if not math.isclose(perturb.map(1), epsilon, rel_tol=1e-9):
+        raise ValueError(f"epsilon is {perturb.map(1)}, not {epsilon}")
+    return perturb
 
 
 def encoded(channel: str, inputs: int) -> list[Any]:
-    """Return some values as a channel takes them."""
+    """Return values of a domain as a channel takes them."""
     values = values_of(inputs)
     if channel == "bit vector":
         return [(1 << value).to_bytes(inputs // 8, "little") for value in values]
@@ -54,29 +54,33 @@ def hello() -> str:
 
 
 def client(channel: str, inputs: int, epsilon: float, seconds: float) -> float:
-    """Return reports a second."""
+    """Return reports per second."""
     return rate(measurement(channel, inputs, epsilon), [(value,) for value in encoded(channel, inputs)], seconds)
 
 
 def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) -> dict[str, float]:
-    """Return seconds from a list of reports to all estimates; opendp estimates from bit vectors only."""
-    made, values = measurement(channel, inputs, epsilon), encoded(channel, inputs)
-    many = repeated([made(values[index % len(values)]) for index in range(drawn)], reports)
+    """Return seconds from a list of reports to all estimates; opendp estimates from bit vectors
+    only.
+    """
+    perturb, values = measurement(channel, inputs, epsilon), encoded(channel, inputs)
+    many = repeated([perturb(values[index % len(values)]) for index in range(drawn)], reports)
     started = time.perf_counter()
     library().m.debias_randomized_response_bitvec(many, flip(epsilon))
     return {"seconds": time.perf_counter() - started, "start": 0.0}
 
 
 def mean(epsilon: float, values: list[float], runs: int, seconds: float) -> list[float]:
-    """Return means of answers from -1 to 1, each with Laplace noise; a vector at a time, with the scale of one."""
+    """Return means of answers from -1 to 1, each with Laplace noise; a vector at a time, with the
+    scale of one.
+    """
     dp = library()
     domain = dp.vector_domain(dp.atom_domain(T=float, nan=False))
     noisy = dp.m.make_laplace(domain, dp.l1_distance(T=float), scale=2 / epsilon)
-    found: list[float] = []
+    means: list[float] = []
     started = time.perf_counter()
-    while not enough(len(found), runs, started, seconds):
-        found.append(math.fsum(noisy(values)) / len(values))
-    return found
+    while not enough(len(means), runs, started, seconds):
+        means.append(math.fsum(noisy(values)) / len(values))
+    return means
 
 
 if __name__ == "__main__":

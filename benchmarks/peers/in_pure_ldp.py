@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.peers.worker import enough, rate, repeated, serve, values_of
 
 HASHES = 1000
-"""Of FLH, which takes one of so many hash functions."""
+"""The number of hash functions of FLH, which takes one of them."""
 
 NORMALIZATIONS = {"additive": 1, "simplex": 2, "threshold": 3}
 
@@ -43,7 +43,9 @@ def pair(channel: str, inputs: int, epsilon: float) -> tuple[Any, Callable[[], A
 
 
 def probabilities(channel: str, inputs: int, epsilon: float) -> tuple[float, float] | None:
-    """Return how often a report supports the sender's answer and another value, if that is all of the law."""
+    """Return how often a report supports the sender's answer and another value, if that is the
+    whole law.
+    """
     odds = math.exp(epsilon)
     return {"GRR": (odds / (odds + inputs - 1), 1 / (odds + inputs - 1)), "OUE": (0.5, 1 / (odds + 1))}.get(channel)
 
@@ -55,13 +57,15 @@ def hello() -> str:
 
 
 def client(channel: str, inputs: int, epsilon: float, seconds: float) -> float:
-    """Return reports a second."""
+    """Return reports per second."""
     perturbing, _ = pair(channel, inputs, epsilon)
     return rate(perturbing.privatise, [(value,) for value in values_of(inputs)], seconds)
 
 
 def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) -> dict[str, float]:
-    """Return seconds from a list of reports to all estimates, and of what the server prepares before."""
+    """Return the seconds from a list of reports to all estimates, and those of the server's
+    preparation.
+    """
     perturbing, make = pair(channel, inputs, epsilon)
     many = repeated([perturbing.privatise(index % inputs) for index in range(drawn)], reports)
     started = time.perf_counter()
@@ -73,21 +77,21 @@ def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) 
 
 
 def accuracy(channel: str, epsilon: float, counts: list[int], runs: int, seconds: float) -> dict[str, Any]:
-    """Return estimates of so many runs, raw and as the peer post-processes them."""
+    """Return the estimates of a number of runs, raw and as the peer post-processes them."""
     inputs, reports = len(counts), sum(counts)
     values = np.repeat(np.arange(inputs), counts).tolist()
     perturbing, make = pair(channel, inputs, epsilon)
     collecting = make()
-    found: dict[str, list[list[float]]] = {name: [] for name in ("raw", *NORMALIZATIONS)}
+    estimates_by: dict[str, list[list[float]]] = {name: [] for name in ("raw", *NORMALIZATIONS)}
     started = time.perf_counter()
-    while not enough(len(found["raw"]), runs, started, seconds):
+    while not enough(len(estimates_by["raw"]), runs, started, seconds):
         collecting.reset()
         for value in values:
             collecting.aggregate(perturbing.privatise(value))
         for name, number in {"raw": 0, **NORMALIZATIONS}.items():
             estimates = collecting.estimate_all(range(inputs), suppress_warnings=True, normalization=number)
-            found[name].append((estimates / reports).tolist())
-    return {"raw": found.pop("raw"), "posts": found, "law": probabilities(channel, inputs, epsilon)}
+            estimates_by[name].append((estimates / reports).tolist())
+    return {"raw": estimates_by.pop("raw"), "posts": estimates_by, "law": probabilities(channel, inputs, epsilon)}
 
 
 if __name__ == "__main__":

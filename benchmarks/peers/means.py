@@ -26,7 +26,9 @@ OUR_RUNS = 1000
 PEERS_RUNS = 30
 SECONDS = 10.0
 QUOTED = {0.5: "1.7e-4", 1.0: "3.6e-5", 2.0: "7.6e-6", 4.0: "1.4e-6"}
-"""The least that was once measured of any mechanism (piecewise), one script for all: quoted, not run here."""
+"""The least error once measured of any mechanism (piecewise), with one script for all: quoted, not
+measured here.
+"""
 
 
 def means_section(peers: Sequence[Peer]) -> str:
@@ -39,7 +41,7 @@ def means_section(peers: Sequence[Peer]) -> str:
         ours = Errors.of(_ours(channel, values), truth)
         drawn = Errors.of(_laplace(values, epsilon), truth)
         opendp = [
-            Errors.of([[one] for one in answer], truth)
+            Errors.of([[mean] for mean in answer], truth)
             for peer in peers
             if peer.name == "opendp"
             for answer in [peer.ask("mean", epsilon=epsilon, values=values.tolist(), runs=PEERS_RUNS, seconds=SECONDS)]
@@ -67,25 +69,27 @@ def _requested(epsilon: float) -> RequestedEpsilon:
 
 
 def _ours(channel: Channel, values: Floats) -> list[Floats]:
-    """Return means of so many runs; in each every device rounds its number to the grid by a coin of its own."""
+    """Return the means of a number of runs; in each, every device rounds its number to the grid by
+    its own coin.
+    """
     generator, sampler = np.random.default_rng(13), sampler_of(channel)
     positions = (values + 1) / 2 * (channel.inputs - 1)
     points = np.minimum(positions.astype(np.int64), channel.inputs - 2)
-    found = []
+    means = []
     for _ in range(OUR_RUNS):
         rounded = points + (generator.random(values.size) < positions - points)
         tally = sampler(np.bincount(rounded, minlength=channel.inputs), generator)
-        found.append(np.array([2 * _mean(channel, tally) - 1]))
-    return found
+        means.append(np.array([2 * _mean(channel, tally) - 1]))
+    return means
 
 
 def _mean(channel: Channel, tally: Counts) -> float:
     decoder = decoder_of(channel)
     if decoder is None:
         return float(inverse_of(channel).shares(tally, DEVICES)[1])
-    found = mean_of(decoder, tally, DEVICES).unbiased
-    assert found is not None
-    return found
+    mean = mean_of(decoder, tally, DEVICES).unbiased
+    assert mean is not None
+    return mean
 
 
 def _laplace(values: Floats, epsilon: float) -> list[Floats]:

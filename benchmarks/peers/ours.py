@@ -1,4 +1,4 @@
-"""What of this project is held against the peers."""
+"""The parts of this project that are compared with the peers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ DEVICES = 100_000
 
 
 def chosen(inputs: int, epsilon: float) -> Channel:
-    """Return what ``auto`` takes for so many values; for two of them that of a boolean."""
+    """Return what ``auto`` takes for a number of values; for two of them that of a boolean."""
     domain = Boolean() if inputs == 2 else Category(tuple(map(str, range(inputs))))
     return channel_for(domain, RequestedEpsilon.parse(Decimal(str(epsilon))), AUTO)
 
 
 def post_processed(inverse: Inverse, counts: Counts) -> Floats:
-    """Return the shares of the least expected squared error, possible together."""
+    """Return the possible shares with the least expected squared error."""
     reports = int(counts.sum())
     return shrunken_shares(inverse.shares(counts, reports), inverse.standard_errors(counts, reports))
 

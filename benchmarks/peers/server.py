@@ -20,7 +20,9 @@ ROUNDS = 3
 REPORTS = 10**6
 EPSILON = 1.0
 QUOTED_S = {32: 0.023, 1024: 0.026}
-"""The authors' own C++ for projective geometry (at 32 values for randomised response): quoted, not run."""
+"""The authors' own C++ for projective geometry (at 32 values for randomised response): quoted, not
+run.
+"""
 
 CHANNELS: dict[str, dict[int, tuple[tuple[str, int, int], ...]]] = {
     "pure-ldp": {
@@ -33,7 +35,9 @@ CHANNELS: dict[str, dict[int, tuple[tuple[str, int, int], ...]]] = {
     },
     "opendp": {32: (), 1024: (("bit vector", 10**4, 2000),)},
 }
-"""By peer and size: channels, how many reports are measured, and how many of these are drawn and then repeated."""
+"""By peer and size: channels, how many reports are measured, and how many of these are drawn and
+then repeated.
+"""
 
 
 def server_section(peers: Sequence[Peer]) -> str:
@@ -46,10 +50,10 @@ def server_section(peers: Sequence[Peer]) -> str:
         others: Others = {}
         for number in range(ROUNDS):
             ours.append(ours_s(channel, symbols))
-            others = {**others, **_asked(peers, size, others, first=number == 0)}
+            others = {**others, **_answer_of(peers, size, others, first=number == 0)}
         rows.append([str(size), "ours", f"{channel.name}, with errors and intervals", spread(ours, 4), "all"])
-        rows += [[str(size), *key, _shown(found), measured] for key, (found, measured) in others.items()]
-        best_s = min((median(found) for found, _ in others.values()), default=None)
+        rows += [[str(size), *key, _shown(times_s), measured] for key, (times_s, measured) in others.items()]
+        best_s = min((median(times_s) for times_s, _ in others.values()), default=None)
         ratio = f"{median(ours) / best_s:.3f}" if best_s else "none ran"
         verdicts.append(
             f"\n{size} values: ours over the best peer that ran **{ratio}**; beside the quoted C++: "
@@ -88,7 +92,9 @@ def reported(channel: Channel, inputs: Counts) -> Counts:
 
 
 def ours_s(channel: Channel, symbols: Counts) -> float:
-    """Return the seconds from symbols to shares, errors and intervals, the inverse's own preparation included."""
+    """Return the seconds from symbols to shares, errors and intervals, including the preparation of
+    the inverse.
+    """
     inverse_of.cache_clear()
     started = time.perf_counter()
     tally = np.bincount(symbols, minlength=channel.symbols)
@@ -103,8 +109,8 @@ Others = dict[tuple[str, str], tuple[list[float], str]]
 """By peer and channel: seconds, and what was measured."""
 
 
-def _asked(peers: Sequence[Peer], size: int, before: Others, *, first: bool) -> Others:
-    found: Others = {}
+def _answer_of(peers: Sequence[Peer], size: int, before: Others, *, first: bool) -> Others:
+    others: Others = {}
     for peer in peers:
         for channel, reports, drawn in CHANNELS[peer.name][size]:
             if not first and reports < REPORTS:
@@ -113,5 +119,5 @@ def _asked(peers: Sequence[Peer], size: int, before: Others, *, first: bool) -> 
             start = f"; {answer['start']:.1f} s of start not counted" if answer["start"] > 0.1 else ""
             measured = "all" if reports == REPORTS else f"{reports:,}, scaled"
             earlier = before.get((peer.name, channel), ([], ""))[0]
-            found[peer.name, channel] = [*earlier, answer["seconds"] * REPORTS / reports], measured + start
-    return found
+            others[peer.name, channel] = [*earlier, answer["seconds"] * REPORTS / reports], measured + start
+    return others

@@ -1,4 +1,4 @@
-"""What runs in a peer's environment, beside the peer: it answers requests, a line of JSON each.
+"""Runs in a peer's environment, beside the peer, and answers requests, one line of JSON for each.
 
 It must not import anything of this project that needs more than the standard library.
 """
@@ -12,14 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 FEWEST_RUNS = 5
-"""Of an accuracy that takes long: an error of an error needs a few."""
+"""The least number of runs of a slow accuracy: the error of an error needs a few."""
 
 Task = Callable[..., object]
 
 
 def serve(tasks: Mapping[str, Task]) -> None:
-    """Answer every request on the standard input: ``{"task", "arguments"}`` by ``{"answer"}`` or ``{"error"}``."""
-    answers, sys.stdout = sys.stdout, sys.stderr  # what a library prints is no answer
+    """Answer every request on the standard input: ``{"task", "arguments"}`` by ``{"answer"}`` or
+    ``{"error"}``.
+    """
+    # what a library prints must not be taken for an answer
+    answers, sys.stdout = sys.stdout, sys.stderr
     for line in sys.stdin:
         request = json.loads(line)
         try:
@@ -31,12 +34,14 @@ def serve(tasks: Mapping[str, Task]) -> None:
 
 
 def values_of(inputs: int) -> list[int]:
-    """Return some values of a domain, in no order that repeats soon."""
+    """Return values of a domain, in an order without early repetition."""
     return [(index * 97) % inputs for index in range(256)]
 
 
 def rate(perturb: Callable[..., object], calls: Sequence[tuple[Any, ...]], seconds: float) -> float:
-    """Return calls a second of a loop over the same few arguments, after one call that may have to prepare."""
+    """Return calls per second of a loop over the same few arguments, after one call that may have
+    to prepare.
+    """
     perturb(*calls[0])
     done = 0
     started = time.perf_counter()
@@ -50,10 +55,12 @@ def rate(perturb: Callable[..., object], calls: Sequence[tuple[Any, ...]], secon
 
 
 def repeated(drawn: Sequence[Any], reports: int) -> list[Any]:
-    """Return so many reports, the drawn ones over and over: a server takes as long for these as for others."""
+    """Return a number of reports that repeat the drawn ones: a server takes equally long for
+    these.
+    """
     return (list(drawn) * (reports // len(drawn) + 1))[:reports]
 
 
 def enough(run: int, runs: int, started: float, seconds: float) -> bool:
-    """Whether no further run is wanted: all are done, or the time is up and there are a few."""
+    """Whether no further run is needed: all are done, or the time is up and there are a few."""
     return run >= runs or (run >= FEWEST_RUNS and time.perf_counter() - started > seconds)

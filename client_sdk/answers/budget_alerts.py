@@ -10,6 +10,7 @@ from client_sdk.answers import participation
 from client_sdk.host import forks
 from client_sdk.ledger import charges
 from client_sdk.ledger.charges import Periods
+from client_sdk.ledger.status import read_status
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.results import BudgetStatus, LedgerError, warn
@@ -67,5 +68,5 @@ class BudgetWatch:
 
     def _read(self, connection: sqlite3.Connection) -> tuple[int, BudgetStatus]:
         periods = Periods.at(self._budget, charges.latest_s(connection))
-        status = charges.status(connection, self._budget, periods, self._window_nanos)
+        status = read_status(connection, self._budget, periods, self._window_nanos)
         return charges.lifetime_nanos(connection), status

@@ -15,11 +15,10 @@ from client_sdk.ledger.charges import Cost, Periods
 from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.window import Window, WindowKind
+from client_sdk.protocol.window import Window
 
 if TYPE_CHECKING:
     import sqlite3
-    from datetime import date
 
 UNIFORM_BITS = 53
 """Bits of a uniform fraction: as many as a float holds."""
@@ -118,20 +117,11 @@ def _stratum_length(
     if left_nanos < window_nanos or window_nanos == 0:
         return None
     needed_nanos = sum(
-        metric.charge_nanos * windows_until(window, metric.expires) for metric in metrics if metric.expires is not None
+        metric.charge_nanos * window.until(metric.expires) for metric in metrics if metric.expires is not None
     )
     scale = 1 << UNIFORM_BITS
     fraction = prf.PrfCoins(secret, prf.PARTICIPATION, window.text, "stratum length").below(scale)
     return max(1, (needed_nanos * scale // left_nanos + fraction) // scale)
-
-
-def windows_until(window: Window, last_day: date) -> int:
-    """Return how many windows begin from this one to a last day, both included."""
-    first = window.first_day
-    if window.kind is WindowKind.MONTH:
-        return max(0, (last_day.year - first.year) * 12 + last_day.month - first.month + 1)
-    days = (last_day - first).days
-    return max(0, days // (7 if window.kind is WindowKind.WEEK else 1) + 1)
 
 
 def _later(window: Window, windows: int) -> Window:

@@ -98,7 +98,8 @@ def admit(
     reserve = (definition.name, definition.edition, f"generation {answer.generation}, {definition.max_values} values")
     if charges.slot(connection, reserve) is None:
         paid = charges.paid_nanos(connection, definition.name, definition.edition, f"generation {answer.generation}, ")
-        cost = Cost(max(0, definition.reserve_nanos - paid))  # a newer registry may declare more values
+        # a newer registry may declare more values
+        cost = Cost(max(0, definition.reserve_nanos - paid))
         if not charges.charge(connection, reserve, cost, budget, periods):
             return None
         charges.close_slot(connection, reserve)

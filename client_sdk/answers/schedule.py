@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from client_sdk.answers import counters, participation
 from client_sdk.answers.counters import EndedCount, RunningCounts
 from client_sdk.answers.permanent import PermanentAnswer, Secret, admit, permanent_answer, secret_of
-from client_sdk.ledger import charges, outbox
+from client_sdk.ledger import charges, queue
 from client_sdk.ledger.charges import Cost, Periods, Slot
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.number import Count
@@ -57,7 +57,8 @@ class Schedule:
         """Take the questions and the ceilings from the registry."""
         metrics = registry.metrics.values()
         self.counts = RunningCounts()
-        self.has_leftovers = any(metric.persist for metric in metrics)  # a process may have been killed
+        # a process may have been killed
+        self.has_leftovers = any(metric.persist for metric in metrics)
         self._registry = registry
         self._coins = coins
         self._secret: Secret | None = None
@@ -87,7 +88,8 @@ class Schedule:
             return definition.perturb(answer, self._coins)
         secret = self._secret
         if secret is None:
-            definition.encode(answer, self._coins)  # names a mistake whether or not there is a secret
+            # raises for a mistake whether or not there is a secret
+            definition.encode(answer, self._coins)
             secret = read_secret()
         return permanent_answer(definition, definition.channel, answer, secret)
 
@@ -130,7 +132,7 @@ class Schedule:
         """
         secret = self.learn_secret(connection)
         instant_s = charges.instant(connection, clock_s)
-        outbox.drop_held(connection, lambda *key: self._current(*key) is not None)
+        queue.drop_held(connection, lambda *key: self._current(*key) is not None)
         for kind in sorted(self._kinds):
             participation.open_slots(connection, self._registry, secret.key, Window.of(kind, instant_s), instant_s)
         self._fill_in(connection, instant_s)
@@ -162,7 +164,7 @@ class Schedule:
     def next_s(self, connection: sqlite3.Connection, clock_s: float) -> float | None:
         """Return the next instant at which something will be due; None if there is none."""
         ends = (Window.of(kind, clock_s).ends_at for kind in self._ending)
-        releases = outbox.next_release_s(connection, clock_s)
+        releases = queue.next_release_s(connection, clock_s)
         return min((*ends, *releases), default=None)
 
     def report(  # noqa: PLR0913 the parts of a report
@@ -181,7 +183,7 @@ class Schedule:
             connection: within a write transaction.
             definition: the metric.
             randomised: the answer.
-            window: the window that the report speaks of.
+            window: the window to which the report belongs.
             instant_s: an instant within the periods that pay for the report.
             held: whether it leaves only after the end of the window; a filled-in report always
                 does.
@@ -204,10 +206,10 @@ class Schedule:
             return Recorded.OUT_OF_BUDGET
         report = Report(*key, symbol)
         if slot is Slot.FILLED:
-            if not outbox.replace_symbol(connection, report):
+            if not queue.replace_symbol(connection, report):
                 return Recorded.NOT_ASKED
         else:
-            outbox.enqueue(connection, report, self._release_s(window) if held else 0)
+            queue.enqueue(connection, report, self._release_s(window) if held else 0)
         charges.close_slot(connection, key)
         return Recorded.QUEUED
 
@@ -233,7 +235,7 @@ class Schedule:
                 symbol = self._symbol(connection, definition, randomised, periods)
                 assert symbol is not None  # noqa: S101 only what is paid for with the first answer may lack it
                 charges.fill_slot(connection, key)
-                outbox.enqueue(connection, Report(*key, symbol), self._release_s(window))
+                queue.enqueue(connection, Report(*key, symbol), self._release_s(window))
             elif window.ends_at <= instant_s:
                 charges.close_slot(connection, key)
 
@@ -247,14 +249,16 @@ class Schedule:
     def _report_counts(self, connection: sqlite3.Connection, instant_s: float) -> None:
         for ended in self.counts.ended(self._registry, instant_s):
             if self._report_count(connection, ended, instant_s) is not Recorded.QUEUED:
-                self.counts.drop(ended)  # a queued one stays: this transaction may yet be rolled back
+                # a queued count stays: this transaction may still be rolled back
+                self.counts.drop(ended)
         for ended in counters.take_ended_persistent(connection, self._registry, instant_s):
             self._report_count(connection, ended, instant_s)
             self.has_leftovers = True
 
     def _report_count(self, connection: sqlite3.Connection, ended: EndedCount, instant_s: float) -> Recorded:
         definition, window, answer = ended
-        if window.ends_at + GRACE_S <= instant_s:  # no collector takes it: it would be paid for in vain
+        if window.ends_at + GRACE_S <= instant_s:
+            # no collector takes it: it would be paid for in vain
             return Recorded.EXPIRED
         randomised = self._randomise_now(connection, definition, answer)
         return self.report(connection, definition, randomised, window, window.ends_at - 1, held=True)

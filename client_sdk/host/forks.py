@@ -95,7 +95,8 @@ def _before_fork() -> None:
 
 
 def _after_fork_in_parent() -> None:
-    for pause in getattr(_forking, "pauses", ()):  # missing if this module was imported during the fork
+    for pause in getattr(_forking, "pauses", ()):
+        # missing if this module was imported during the fork
         pause.over.set()
     if getattr(_forking, "importing", None):
         _forking.importing.release()

@@ -17,11 +17,10 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.protocol.budget import Budget, attos_ceiling
-from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window, WindowKind
-from client_sdk.results import BudgetStatus, ClockError
+from client_sdk.results import ClockError
 
 if TYPE_CHECKING:
     import sqlite3
@@ -31,7 +30,7 @@ CLOCK_BACK_S = 86_400
 more than any correction of a sound clock. Farther back, days whose budget is spent would be lived
 through again."""
 
-Key = tuple[str, str, str]
+SlotKey = tuple[str, str, str]
 """Metric, edition and window of a charge."""
 
 
@@ -102,7 +101,7 @@ def latest_s(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT latest_s FROM device").fetchone()[0])
 
 
-def charge(connection: sqlite3.Connection, key: Key, cost: Cost, budget: Budget, periods: Periods) -> bool:
+def charge(connection: sqlite3.Connection, key: SlotKey, cost: Cost, budget: Budget, periods: Periods) -> bool:
     """Make an open charge if all ceilings allow it; return whether they do."""
     within_window, within_month, within_life = spent_nanos(connection, periods)
     attos = connection.execute("SELECT COALESCE(SUM(attos), 0) FROM charges").fetchone()[0]
@@ -118,29 +117,29 @@ def charge(connection: sqlite3.Connection, key: Key, cost: Cost, budget: Budget,
     return allowed
 
 
-def slot(connection: sqlite3.Connection, key: Key) -> Slot | None:
+def slot(connection: sqlite3.Connection, key: SlotKey) -> Slot | None:
     """Return the state of a charge; None if there is no charge."""
     query = "SELECT reported FROM charges WHERE metric = ? AND edition = ? AND window = ?"
     row = connection.execute(query, key).fetchone()
     return None if row is None else Slot(row[0])
 
 
-def discharge(connection: sqlite3.Connection, key: Key) -> None:
+def discharge(connection: sqlite3.Connection, key: SlotKey) -> None:
     """Take an open charge back, within the transaction that made it."""
     connection.execute("DELETE FROM charges WHERE metric = ? AND edition = ? AND window = ? AND reported = 0", key)
 
 
-def fill_slot(connection: sqlite3.Connection, key: Key) -> None:
+def fill_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
     """Note that the report of a charge waits, and says so far that nothing was recorded."""
     _set(connection, key, Slot.FILLED)
 
 
-def close_slot(connection: sqlite3.Connection, key: Key) -> None:
+def close_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
     """Note that a charge needs no report any more."""
     _set(connection, key, Slot.REPORTED)
 
 
-def open_slots(connection: sqlite3.Connection) -> list[Key]:
+def open_slots(connection: sqlite3.Connection) -> list[SlotKey]:
     """Return the keys of charges that have no report."""
     query = "SELECT metric, edition, window FROM charges WHERE reported = 0"
     return [(metric, edition, window) for metric, edition, window in connection.execute(query).fetchall()]
@@ -165,52 +164,10 @@ def lifetime_nanos(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT COALESCE(SUM(nanos), 0) FROM charges").fetchone()[0])
 
 
-def status(connection: sqlite3.Connection, budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
-    """Return what is spent and left of all ceilings.
-
-    Args:
-        connection: within a transaction.
-        budget: the ceilings.
-        periods: the present periods.
-        window_nanos: the cost of all questions of one period, which tells how long the rest lasts.
-
-    """
-    return status_of(spent_nanos(connection, periods), budget, periods, window_nanos)
-
-
-def status_of(spent: tuple[int, int, int], budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
-    """Return the status for given sums; a ceiling below what is spent leaves 0."""
-    in_window, in_month, in_life = spent
-    month_ceiling = budget.per_month_nanos
-    left = max(0, budget.lifetime_nanos - in_life)
-    windows_left = left // window_nanos if window_nanos else None
-    return BudgetStatus(
-        window=periods.budget_window.text,
-        window_spent=as_float(in_window),
-        window_left=_float_floor(max(0, budget.per_window_nanos - in_window)),
-        window_ceiling=_float_floor(budget.per_window_nanos),
-        lifetime_spent=as_float(in_life),
-        lifetime_left=_float_floor(left),
-        lifetime_ceiling=_float_floor(budget.lifetime_nanos),
-        month=periods.month.text,
-        month_spent=as_float(in_month),
-        month_ceiling=None if month_ceiling is None else _float_floor(month_ceiling),
-        windows_left=windows_left,
-        ends=None if windows_left is None else _ends(periods.budget_window, windows_left + (in_window > 0)),
-    )
-
-
 def _within_nanos(connection: sqlite3.Connection, period: Window) -> int:
     query = "SELECT COALESCE(SUM(nanos), 0) FROM charges WHERE first_day <= ? AND last_day >= ?"
     days = period.last_day.isoformat(), period.first_day.isoformat()
     return int(connection.execute(query, days).fetchone()[0])
-
-
-def _ends(budget_window: Window, windows: int) -> str | None:
-    try:
-        return budget_window.later(windows).text
-    except WindowError:
-        return None
 
 
 def _check_sane(clock_s: float) -> None:
@@ -221,10 +178,6 @@ def _check_sane(clock_s: float) -> None:
         raise ClockError("the device's clock names an instant that no collector takes; set it") from None
 
 
-def _set(connection: sqlite3.Connection, key: Key, slot: Slot) -> None:
+def _set(connection: sqlite3.Connection, key: SlotKey, slot: Slot) -> None:
     query = "UPDATE charges SET reported = ? WHERE metric = ? AND edition = ? AND window = ?"
     connection.execute(query, (slot, *key))
-
-
-def _float_floor(nanos: int) -> float:
-    return abs(as_float(-nanos))

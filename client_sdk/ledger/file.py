@@ -113,7 +113,8 @@ def remove_leftovers(path: Path) -> None:
         LedgerError: if a file cannot be deleted.
 
     """
-    for leftover in path.parent.glob(f"{path.name}.*{new_ledger.TEMPORARY_SUFFIX}*"):  # also its log
+    for leftover in path.parent.glob(f"{path.name}.*{new_ledger.TEMPORARY_SUFFIX}*"):
+        # the pattern also matches SQLite's log
         try:
             leftover.unlink(missing_ok=True)
         except OSError as error:

@@ -1,6 +1,6 @@
-"""Reports that wait to leave the device, have left it, or were dropped, in the ledger's file.
+"""Uploads that are under way: made of waiting reports, sent again, settled, in the ledger's file.
 
-Each function is one step of a transaction that the caller has begun. A report waits in the queue.
+Each function is one step of a transaction that the caller has begun. A report waits in the `queue`.
 It is then put into an upload, whose body is stored before it is first sent, so that every attempt
 sends the same bytes with the same id. The upload is forgotten once it is settled. Settling twice
 (two processes may send one upload) changes nothing.
@@ -12,27 +12,18 @@ device to whoever refused it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from client_sdk.ledger import retries
+from client_sdk.ledger import history, retries
 from client_sdk.ledger.backoff import Uniform
+from client_sdk.ledger.queue import deadline
 from client_sdk.ledger.retries import Retry
-from client_sdk.protocol.window import GRACE_S, Window
 from client_sdk.protocol.wire.report import MAX_REPORTS, Report, Upload, Verdict
-from client_sdk.results import HistoryEntry, ReportOutcome, outcome_named
+from client_sdk.results import ReportOutcome
 
 if TYPE_CHECKING:
     import sqlite3
-
-    from client_sdk.protocol.wire.refusal import Refusal
-
-MAX_WAITING = 1000
-"""The most reports in the queue. Ten daily metrics fill it in a hundred days, and after three days
-offline their windows are closed anyway. More mean that something is wrong, and the host's disk must
-not pay for it. Reports held back until their window has ended have as much room of their own:
-recorded reports must not push out filled-in ones."""
 
 MAX_UNDER_WAY = 512
 """The most unsettled uploads: two of the largest, refused report by report, or a hundred thousand
@@ -54,10 +45,6 @@ may be wrong for a while. With the back-off they take most of a day."""
 
 _NEXT_TURN = "(SELECT COALESCE(MAX(turn), 0) + 1 FROM uploads)"
 
-REJECTED = "rejected"
-QUEUE_FULL, TOO_LATE, UNANSWERED, NO_LONGER_ASKED = "queue_full", "too_late", "unanswered", "no_longer_asked"
-"""Reasons for dropping a report, beside the codes of refusals."""
-
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
@@ -73,29 +60,6 @@ class Parcel:
     id: str
     body: bytes
     reports: int
-
-
-def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0) -> None:
-    """Put a report into the queue.
-
-    Above the queue's bound, the reports whose windows close first are dropped and counted.
-
-    Args:
-        connection: within a write transaction.
-        report: the report.
-        release_s: the Unix seconds before which it does not leave.
-
-    """
-    connection.execute(
-        "INSERT INTO queue (metric, edition, window, symbol, deadline, release) VALUES (?, ?, ?, ?, ?, ?)",
-        (report.metric, report.edition, report.window, report.symbol, _deadline(report), release_s),
-    )
-    dropped = connection.execute(
-        "DELETE FROM queue WHERE id IN (SELECT id FROM queue WHERE (release > 0) = ?2"
-        " ORDER BY deadline DESC, id DESC LIMIT -1 OFFSET ?1)",
-        (MAX_WAITING, release_s > 0),
-    ).rowcount
-    _count(connection, QUEUE_FULL, dropped)
 
 
 def new_parcel(connection: sqlite3.Connection, now_s: float) -> Parcel | None:
@@ -115,11 +79,6 @@ def new_parcel(connection: sqlite3.Connection, now_s: float) -> Parcel | None:
     if not waiting or retries.are_due(connection, now_s - STARVED_S):
         return None
     return _pack(connection, waiting, now_s)
-
-
-def has_news(connection: sqlite3.Connection, now_s: float) -> bool:
-    """Whether reports wait that were never sent and may leave."""
-    return connection.execute("SELECT 1 FROM queue WHERE release <= ?", (now_s,)).fetchone() is not None
 
 
 def parcel_to_resend(connection: sqlite3.Connection, retry: Retry, now_s: float) -> Parcel | None:
@@ -146,80 +105,28 @@ def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now
     before = retries.refusals(connection, upload_id)
     for index, report in enumerate(_take(connection, upload_id)):
         refusal = refused.get(index)
-        _note(connection, report, refusal or ReportOutcome.ACCEPTED)
+        history.note(connection, report, refusal or ReportOutcome.ACCEPTED)
         if refusal is None:
             continue
-        if refusal.retryable and _deadline(report) <= now_s:
-            _count(connection, TOO_LATE, 1)
+        if refusal.retryable and deadline(report) <= now_s:
+            history.count_dropped(connection, history.TOO_LATE, 1)
         elif refusal.retryable and before < MAX_SENT_ALONE:
             _send_alone(connection, report, before, now_s, uniform)
         else:
-            _count(connection, refusal.value, 1)
+            history.count_dropped(connection, refusal.value, 1)
 
 
 def reject(connection: sqlite3.Connection, upload_id: str) -> None:
     """Drop an upload that the collector will never accept."""
     for report in _take(connection, upload_id):
-        _note(connection, report, ReportOutcome.REJECTED)
-        _count(connection, REJECTED, 1)
-
-
-def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:
-    """Return when the next held-back report may leave: a list of one instant, or empty."""
-    earliest = connection.execute("SELECT MIN(release) FROM queue WHERE release > ?", (now_s,)).fetchone()[0]
-    return [] if earliest is None else [int(earliest)]
-
-
-def replace_symbol(connection: sqlite3.Connection, report: Report) -> bool:
-    """Give a report that waits, and has never left, another symbol; return whether there is one.
-
-    A report that has left keeps its symbol when it comes back into the queue. Otherwise two
-    reports of one window would leave, and only one would be paid for.
-    """
-    changed = connection.execute(
-        "UPDATE queue SET symbol = ?4 WHERE metric = ?1 AND edition = ?2 AND window = ?3"
-        " AND NOT EXISTS (SELECT 1 FROM history WHERE metric = ?1 AND edition = ?2 AND window = ?3)",
-        (report.metric, report.edition, report.window, report.symbol),
-    )
-    return changed.rowcount > 0
-
-
-def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str], bool]) -> None:
-    """Drop and count held-back reports whose metric is no longer asked in their window."""
-    latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
-    for metric, edition, window in connection.execute(latest).fetchall():
-        if not is_asked(metric, edition, window):  # what is asked in a window was asked in all before it
-            _drop_held_of(connection, metric, edition, is_asked)
+        history.note(connection, report, ReportOutcome.REJECTED)
+        history.count_dropped(connection, history.REJECTED, 1)
 
 
 def waiting(connection: sqlite3.Connection) -> int:
     """Return the number of reports and uploads that have not been settled."""
     query = "SELECT (SELECT COUNT(*) FROM queue) + (SELECT COUNT(*) FROM uploads)"
     return int(connection.execute(query).fetchone()[0])
-
-
-def history(connection: sqlite3.Connection) -> list[HistoryEntry]:
-    """Return every report that has left the device, sorted by window and metric."""
-    rows = connection.execute("SELECT metric, edition, window, symbol, outcome FROM history ORDER BY window, metric")
-    return [
-        HistoryEntry(metric, edition, window, symbol, outcome_named(outcome))
-        for metric, edition, window, symbol, outcome in rows
-    ]
-
-
-def dropped(connection: sqlite3.Connection) -> dict[str, int]:
-    """Return the number of dropped reports by reason."""
-    return dict(connection.execute("SELECT reason, reports FROM drops ORDER BY reason").fetchall())
-
-
-def _drop_held_of(
-    connection: sqlite3.Connection, metric: str, edition: str, is_asked: Callable[[str, str, str], bool]
-) -> None:
-    held = "SELECT id, window FROM queue WHERE release > 0 AND metric = ? AND edition = ?"
-    rows = connection.execute(held, (metric, edition)).fetchall()
-    dropped = [(row_id,) for row_id, window in rows if not is_asked(metric, edition, window)]
-    connection.executemany("DELETE FROM queue WHERE id = ?", dropped)
-    _count(connection, NO_LONGER_ASKED, len(dropped))
 
 
 def _pack(connection: sqlite3.Connection, waiting: list[tuple[int, int, str, str, str, int]], now_s: float) -> Parcel:
@@ -231,7 +138,7 @@ def _pack(connection: sqlite3.Connection, waiting: list[tuple[int, int, str, str
     retries.begin(connection, parcel.id, now_s)
     connection.executemany("DELETE FROM queue WHERE id = ?", [row[:1] for row in chosen])
     for row in chosen:
-        _note(connection, Report(*row[2:]), ReportOutcome.SENT)
+        history.note(connection, Report(*row[2:]), ReportOutcome.SENT)
     return parcel
 
 
@@ -240,7 +147,7 @@ def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, n
 
     The time until its window closes is divided among the remaining attempts.
     """
-    share_s = (_deadline(report) - now_s) / (MAX_SENT_ALONE - refusals)
+    share_s = (deadline(report) - now_s) / (MAX_SENT_ALONE - refusals)
     parcel = _put_under_way(connection, (report,))
     retries.refuse(connection, parcel.id, now_s + uniform(0.0, share_s), refusals + 1)
 
@@ -251,14 +158,14 @@ def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) 
 
     upload = Upload(secrets.token_hex(16), reports)
     body = upload.encode()
-    latest = max(map(_deadline, reports))
+    latest = max(map(deadline, reports))
     connection.execute(f"INSERT INTO uploads VALUES (?, ?, ?, {_NEXT_TURN}, 0)", (upload.id, body, latest))  # noqa: S608
     excess = connection.execute(
         "SELECT id FROM uploads WHERE id <> ? ORDER BY deadline DESC, turn DESC LIMIT -1 OFFSET ?",
         (upload.id, MAX_UNDER_WAY - 1),
     ).fetchall()
     for (upload_id,) in excess:
-        _count(connection, QUEUE_FULL, len(_take(connection, upload_id)))
+        history.count_dropped(connection, history.QUEUE_FULL, len(_take(connection, upload_id)))
     return Parcel(upload.id, body, len(reports))
 
 
@@ -278,24 +185,4 @@ def _give_up(connection: sqlite3.Connection, now_s: float) -> None:
         "SELECT id FROM uploads WHERE deadline <= ? AND late_attempts >= ?", (now_s, MAX_LATE_ATTEMPTS)
     ).fetchall()
     for (upload_id,) in hopeless:
-        _count(connection, UNANSWERED, len(_take(connection, upload_id)))
-
-
-def _deadline(report: Report) -> int:
-    """Return the Unix seconds after which no collector accepts a report."""
-    return Window.parse(report.window).ends_at + GRACE_S
-
-
-def _note(connection: sqlite3.Connection, report: Report, outcome: ReportOutcome | Refusal) -> None:
-    connection.execute(
-        "INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?, ?)",
-        (report.metric, report.edition, report.window, report.symbol, outcome.value),
-    )
-
-
-def _count(connection: sqlite3.Connection, reason: str, reports: int) -> None:
-    if reports:
-        connection.execute(
-            "INSERT INTO drops VALUES (?1, ?2) ON CONFLICT (reason) DO UPDATE SET reports = reports + ?2",
-            (reason, reports),
-        )
+        history.count_dropped(connection, history.UNANSWERED, len(_take(connection, upload_id)))

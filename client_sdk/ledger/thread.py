@@ -154,7 +154,8 @@ class LedgerThread:
         forks.unregister(self)
 
     def _rest(self, pause: forks.Pause, connection: sqlite3.Connection | None) -> None:
-        with contextlib.suppress(Exception):  # what does not close stays marked as open, and no child uses it
+        with contextlib.suppress(Exception):
+            # what does not close stays marked as open, and no child uses it
             self._close(connection)
         pause.closed.set()
         pause.over.wait()
@@ -200,7 +201,8 @@ class LedgerThread:
         self.is_open = False
 
     def _explain(self, error: BaseException) -> LedgerError:
-        explained = ledger_file.explain(error, self.path).with_traceback(None)  # its frames hold the connection
+        # its frames hold the connection
+        explained = ledger_file.explain(error, self.path).with_traceback(None)
         if not isinstance(explained, LedgerBusyError):
             self.problem = str(explained)
             self._warn_once(self.problem)

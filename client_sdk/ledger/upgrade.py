@@ -35,7 +35,8 @@ def upgrade(connection: sqlite3.Connection) -> None:
             _date_charges(connection)
             connection.execute(create.QUEUED_ONCE)
             connection.execute(create.RETRIES)
-            for evidence in ("birth", "file_system"):  # parts of the file's origin, noted when they are known
+            for evidence in ("birth", "file_system"):
+                # parts of the file's origin, noted when they are known
                 connection.execute(f"ALTER TABLE device ADD COLUMN {evidence} TEXT")
             connection.execute(f"PRAGMA user_version = {create.SCHEMA_VERSION}")
         connection.execute("COMMIT")

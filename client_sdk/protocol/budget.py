@@ -20,7 +20,7 @@ class Strategy(StrEnum):
     """All of them."""
 
     SAMPLE = "sample"
-    """A few, drawn anew for each window and answered at their full epsilon."""
+    """A few, drawn again for each window and answered at their full epsilon."""
 
     PACE = "pace"
     """All of them, but in few enough windows that the lifetime ceiling lasts until the last

@@ -1,4 +1,4 @@
-"""The UTC day, ISO week or month that a report speaks of."""
+"""The UTC day, ISO week or month to which a report belongs."""
 
 from __future__ import annotations
 
@@ -68,12 +68,13 @@ class Window:
     @classmethod
     def of(cls, kind: WindowKind, instant_s: float) -> Window:
         """Return the window of a kind that holds an instant, given in Unix seconds."""
-        day = datetime.fromtimestamp(instant_s // 1, UTC).date()  # fromtimestamp would round up into the next day
+        # fromtimestamp would round up into the next day
+        day = datetime.fromtimestamp(instant_s // 1, UTC).date()
         if kind is WindowKind.WEEK:
             day -= timedelta(days=day.weekday())
         elif kind is WindowKind.MONTH:
             day = day.replace(day=1)
-        return cls(kind, day)
+        return _beginning(kind, day)
 
     @property
     def last_day(self) -> date:
@@ -96,6 +97,14 @@ class Window:
             return _parse(_text(self.kind, first_day))
         except (ValueError, OverflowError):
             raise WindowError(f"there is no window {windows} windows after {self}") from None
+
+    def until(self, last_day: date) -> int:
+        """Return how many windows begin from this one to a last day, both included."""
+        if self.kind is WindowKind.MONTH:
+            months = (last_day.year - self.first_day.year) * MONTHS + last_day.month - self.first_day.month
+            return max(0, months + 1)
+        days = 7 if self.kind is WindowKind.WEEK else 1
+        return max(0, (last_day - self.first_day).days // days + 1)
 
     @staticmethod
     def parse(text: str) -> Window:
@@ -127,6 +136,12 @@ def _kind_and_first_day(text: str) -> tuple[WindowKind, date]:
     if text.count("-") == 1:
         return WindowKind.MONTH, date.fromisoformat(f"{text}-01")
     return WindowKind.DAY, date.fromisoformat(text)
+
+
+@lru_cache(maxsize=512)
+def _beginning(kind: WindowKind, first_day: date) -> Window:
+    """Return the window; a device asks for the same few again and again."""
+    return Window(kind, first_day)
 
 
 def _text(kind: WindowKind, first_day: date) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import outbox, retries
+from client_sdk.ledger import outbox, queue, retries
 from client_sdk.ledger.backoff import Uniform
 from client_sdk.ledger.retries import Retry
 from client_sdk.results import ClockError, warn
@@ -56,10 +56,10 @@ def look_for_news(
             schedule.catch_up(connection, now_s)
             next_s = schedule.next_s(connection, now_s)
             due_in_s = None if next_s is None else next_s - now_s
-        except ClockError:  # reports queued before are sent all the same
+        except ClockError:  # reports queued before are still sent
             due_in_s = math.inf
     parcel = outbox.new_parcel(connection, now_s)
-    keeps_news = parcel is None and outbox.has_news(connection, now_s)
+    keeps_news = parcel is None and queue.has_news(connection, now_s)
     return Look(parcel, retries.pending(connection), keeps_news, due_in_s)
 
 

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from client_sdk.host import forks
 from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
+from client_sdk.sending.deadline import ExchangeDeadline
 from client_sdk.sending.retry import Reply
 
 if TYPE_CHECKING:
     import requests
-
-    from client_sdk.sending.deadline import ExchangeDeadline
 
 REPORTS_PATH = "/v1/reports"
 
@@ -86,8 +85,6 @@ class HttpTransport:
         """
         with forks.importing():
             import requests  # noqa: PLC0415 importing the SDK must stay quick
-
-            from client_sdk.sending.deadline import ExchangeDeadline  # noqa: PLC0415 as above
         deadline = ExchangeDeadline(DEADLINE_S)
         try:
             with deadline.kept(), requests.Session() as session:

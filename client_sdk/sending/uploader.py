@@ -1,8 +1,6 @@
 """The thread that sends waiting reports; the host never waits for it, except to flush.
 
-New reports leave at a random instant soon after they may. An upload that was sent before leaves at
-a time of its own, which `client_sdk.ledger.retries` keeps. The two are independent: no answer to
-one upload decides when another leaves, or what it holds.
+`departures` decides when something leaves, `transactions` what, and the ledger keeps it.
 """
 
 from __future__ import annotations
@@ -15,36 +13,22 @@ from collections.abc import Callable
 from enum import Enum
 from functools import partial
 from os import urandom
-from typing import NamedTuple
 
 from client_sdk.answers.budget_alerts import BudgetWatch
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import file as ledger_file
-from client_sdk.ledger import outbox
-from client_sdk.ledger.backoff import Uniform, next_delay_s
+from client_sdk.ledger.backoff import Uniform
 from client_sdk.ledger.retries import Retry
 from client_sdk.ledger.thread import BARE, LedgerThread
 from client_sdk.results import LedgerBusyError, LedgerError, warn
 from client_sdk.sending import transactions
+from client_sdk.sending.departures import Departures
 from client_sdk.sending.retry import Reply, Transient, explain, judge
 from client_sdk.sending.transactions import Look
 from client_sdk.sending.transport import Transport
 
-SPREAD_S = 60.0
-"""A report leaves at a random instant within a minute, so that its arrival does not reveal when the
-user did something."""
-
-APART_S = 900.0
-"""An upload that was sent before leaves within a quarter of an hour after another upload, or after
-its own time if that is later. A device that resends then looks like any other that sends in that
-time."""
-
 LEDGER_DEADLINE_S = 5.0
 """How long this thread waits for the ledger. Nobody waits for this thread."""
-
-LONGEST_REST_S = 3600.0
-"""The longest time between looks at the calendar, because the clock that waits stops while a
-computer sleeps."""
 
 
 class _State(Enum):
@@ -52,13 +36,6 @@ class _State(Enum):
     PENDING = "something waits for its time"
     EMPTY = "nothing waits"
     BROKEN = "the ledger cannot be used"
-
-
-class _Wake(NamedTuple):
-    """When an upload is sent again: a monotonic instant. Without an upload, look at the ledger."""
-
-    at_s: float
-    retry: Retry | None
 
 
 def jitter(low: float, high: float) -> float:
@@ -103,28 +80,20 @@ class Uploader:
         self._schedule = schedule
         self._clock = clock
         self._allowed = allowed
-        self._uniform = uniform
+        self._departures = Departures(uniform)
         self._watch = watch
         self._changed = threading.Condition()
         self._state = _State.WAITING
-        self._due_s: float | None = None
-        self._rests = False
-        self._retry_wake: _Wake | None = None
-        self._apart_s = 0.0
-        self._latest: str | None = None
-        self._failures = 0
         self._flushes = 0
         self._hurried = False
         self._stopped = False
         self._thread: threading.Thread | None = None
 
     def notify(self) -> None:
-        """Note that a report may wait; it leaves within `SPREAD_S`, or when a back-off ends."""
+        """Note that a report may wait; it leaves within a minute, or when a back-off ends."""
         with self._changed:
             self._state = _State.WAITING
-            if self._due_s is None or self._rests:
-                self._due_s = time.monotonic() + self._uniform(0.0, SPREAD_S)
-                self._rests = False
+            self._departures.notify(time.monotonic())
             self._wake()
 
     def expect(self) -> None:
@@ -146,8 +115,7 @@ class Uploader:
         with self._changed:
             end_s = time.monotonic() + timeout_s
             self._state = _State.WAITING
-            self._due_s = time.monotonic()
-            self._rests = False
+            self._departures.look(time.monotonic())
             self._hurried = True
             self._wake()
             if self._thread is None:
@@ -159,13 +127,8 @@ class Uploader:
 
     def _is_done(self, end_s: float) -> bool:
         """Whether a flush that ends at an instant has nothing more to wait for."""
-        waits = self._state is _State.WAITING or (self._state is _State.PENDING and self._next_s() <= end_s)
+        waits = self._state is _State.WAITING or (self._state is _State.PENDING and self._departures.next_s <= end_s)
         return self._stopped or not waits
-
-    def _next_s(self) -> float:
-        """Return the monotonic instant of the next attempt to send what already waits."""
-        due_s = math.inf if self._due_s is None or self._rests else self._due_s
-        return due_s if self._retry_wake is None else min(due_s, self._retry_wake.at_s)
 
     def stop(self) -> None:
         """Send nothing more, without waiting for an upload under way."""
@@ -204,7 +167,7 @@ class Uploader:
         """Wait for the next attempt; return False if there will be none."""
         with self._changed:
             while not self._stopped:
-                next_s = min(self._next_s(), math.inf if self._due_s is None else self._due_s)
+                next_s = self._departures.next_look_s
                 left_s = next_s - time.monotonic()
                 if left_s <= 0:
                     if self._state is _State.PENDING:
@@ -215,15 +178,13 @@ class Uploader:
 
     def _attempt(self) -> None:
         with self._changed:
-            news, wake, hurried = self._due_s is not None and self._due_s <= time.monotonic(), self._retry_wake, False
+            (news, retry), hurried = self._departures.take(time.monotonic()), False
             if news:
-                self._due_s, self._rests = None, False
                 hurried, self._hurried = self._hurried, False
-            self._retry_wake = None
         if news:
             look_at = partial(transactions.look_for_news, schedule=self._schedule, allowed=self._allowed)
         else:
-            look_at = partial(transactions.look_for_retry, retry=None if wake is None else wake.retry)
+            look_at = partial(transactions.look_for_retry, retry=retry)
         look = self._ledger_thread.run(partial(look_at, now_s=self._clock()), LEDGER_DEADLINE_S)
         self._follow_up()
         if look.parcel is None:
@@ -233,13 +194,13 @@ class Uploader:
             reply = self._post(look.parcel.body)
             outcome = judge(reply, look.parcel.reports, self._clock())
             self.problem = explain(reply) if isinstance(outcome, Transient) else None
-            self._part(look.parcel)
+            self._departures.part(look.parcel.id, time.monotonic())
             carry_out = partial(
                 transactions.carry_out,
                 now_s=self._clock(),
                 outcome=outcome,
                 parcel=look.parcel,
-                uniform=self._uniform,
+                uniform=self._departures.uniform,
             )
             self._plan(self._ledger_thread.run(carry_out, LEDGER_DEADLINE_S))
             self._go_on(news=news)
@@ -260,60 +221,33 @@ class Uploader:
             warn("the transport failed: %s", type(error).__name__)
             return None
 
-    def _part(self, parcel: outbox.Parcel) -> None:
-        """Keep the next retry of another upload apart from the upload that has just been sent."""
-        self._latest = parcel.id
-        self._apart_s = time.monotonic() + self._uniform(0.0, APART_S)
-
     def _plan(self, pending: list[Retry], *, hurried: bool = False) -> None:
-        """Choose the next retry and its time; of several due at once, the least recently tried."""
-        clock_s, now_s = self._clock(), time.monotonic()
-        wakes = []
-        for retry in pending:
-            wait_s = retry.wait_s(clock_s, hurried=hurried)
-            at_s = now_s + min(wait_s, LONGEST_REST_S)
-            if retry.upload != self._latest:
-                at_s = max(at_s, self._apart_s)
-            wakes.append(_Wake(at_s, retry if wait_s <= LONGEST_REST_S else None))
+        clock_s = self._clock()
         with self._changed:
-            self._retry_wake = min(wakes, key=lambda wake: wake.at_s, default=None)
+            self._departures.plan(pending, clock_s, time.monotonic(), hurried=hurried)
 
     def _rest(self, look: Look, *, news: bool) -> None:
         """Wait for what is due by the calendar, if this attempt looked for new reports."""
         with self._changed:
-            self._failures = 0
-            if news and self._due_s is None:  # otherwise a report was queued meanwhile
-                self._rests = not look.keeps_news
-                if look.keeps_news:
-                    self._due_s = time.monotonic() + self._uniform(0.0, APART_S)
-                elif look.due_in_s is not None:
-                    self._due_s = time.monotonic() + min(look.due_in_s + self._uniform(0.0, SPREAD_S), LONGEST_REST_S)
+            if news:
+                self._departures.rest(time.monotonic(), look.due_in_s, keeps_news=look.keeps_news)
             self._conclude()
 
     def _go_on(self, *, news: bool) -> None:
-        """Look for more new reports after sending new ones; leave them their time after a retry.
-
-        New reports that became due during the exchange get another instant: theirs would follow
-        directly upon the end of the exchange.
-        """
         with self._changed:
-            self._failures = 0
-            now_s = time.monotonic()
-            if news or (self._due_s is not None and self._due_s <= now_s and not self._hurried):
-                self._rests = False
-                self._due_s = now_s + (0.0 if self._flushes else self._uniform(0.0, SPREAD_S))
+            flushing = self._flushes > 0
+            self._departures.go_on(time.monotonic(), news=news, hurried=self._hurried, flushing=flushing)
             self._conclude()
 
     def _conclude(self) -> None:
         """Note what waits after an attempt, and wake those who flush."""
-        self._state = _State.EMPTY if math.isinf(self._next_s()) else _State.PENDING
+        self._departures.succeed()
+        self._state = _State.EMPTY if math.isinf(self._departures.next_s) else _State.PENDING
         self._changed.notify_all()
 
     def _back_off(self, state: _State) -> None:
         """Look at the ledger later, because it could not be used."""
         with self._changed:
-            self._due_s = time.monotonic() + next_delay_s(self._failures, 0.0, self._uniform)
-            self._rests = False
-            self._failures += 1
+            self._departures.back_off(time.monotonic())
             self._state = state
             self._changed.notify_all()

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import NamedTuple, TypeAlias
 
-from client_sdk.protocol import MAX_UPLOAD_BYTES, Malformed, MalformedError, Upload, Verdict
+from client_sdk.protocol.wire.malformed import Malformed, MalformedError
+from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES, Upload, Verdict
 from collector.api.problem import BY_CODE, Problem, ProblemError
 
 MAX_BULK_BYTES = 1_048_576
@@ -59,11 +60,6 @@ class UploadVerdict(NamedTuple):
 
 LineAnswer: TypeAlias = UploadVerdict | LineProblem
 """The answer to one line."""
-
-
-def encode_batch(uploads: Sequence[Upload]) -> bytes:
-    """Return the body of a batch."""
-    return b"".join(upload.encode() + b"\n" for upload in uploads)
 
 
 def decode_batch(body: bytes) -> list[Upload | LineProblem]:

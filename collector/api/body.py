@@ -24,7 +24,8 @@ def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
     if "HTTP_TRANSFER_ENCODING" in environ:
         raise ProblemError(Problem.LENGTH_REQUIRED)
     announced = environ.get("CONTENT_LENGTH") or ""
-    length = int(announced) if announced.isdecimal() else 0  # without either header there is no body
+    # without either header there is no body
+    length = int(announced) if announced.isdecimal() else 0
     if length > limit:
         raise too_large(limit)
     body = _read(environ["wsgi.input"], length)

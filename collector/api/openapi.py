@@ -43,10 +43,10 @@ _SECURITY: dict[Caller, list[dict[str, list[str]]]] = {
 """One alternative of each list must hold; the empty alternative requires nothing."""
 
 
-def openapi_document(operations: tuple[Operation, ...] = OPERATIONS) -> dict[str, Any]:
+def openapi_document() -> dict[str, Any]:
     """Return the document."""
     paths: dict[str, dict[str, Any]] = {}
-    for operation in operations:
+    for operation in OPERATIONS:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
     return {
         "openapi": "3.1.0",

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 from http import HTTPStatus
 
-from client_sdk.protocol import MAX_UPLOAD_BYTES, Malformed
-from client_sdk.protocol.wire.malformed import MALFORMED_REPLIES
+from client_sdk.protocol.wire.malformed import MALFORMED_REPLIES, Malformed
+from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES
 from collector.api.batch import MAX_BULK_BYTES
 from collector.api.headers import SNAPSHOT_TAKEN
 from collector.api.problem import BY_CODE, Problem
@@ -159,7 +159,7 @@ OPERATIONS = (
             Success(
                 "The verdict. If any report of an upload was counted, the upload may be sent again any number of "
                 "times: the same reports are accepted, and counted once; a refusal has the code that applies now. An "
-                "upload of which nothing was counted is judged anew.",
+                "upload of which nothing was counted is judged again.",
                 JSON,
                 "Verdict",
             ),

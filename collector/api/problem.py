@@ -11,7 +11,8 @@ from http import HTTPStatus
 
 from flask import Response
 
-from client_sdk.protocol import MAX_REPORTS, Malformed
+from client_sdk.protocol.wire.malformed import Malformed
+from client_sdk.protocol.wire.report import MAX_REPORTS
 
 MEDIA_TYPE = "application/problem+json"
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 
-from client_sdk.protocol import Registry
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
+from client_sdk.protocol.registry.registry import Registry
 
 
 def registry_document(registry: Registry) -> bytes:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from client_sdk.protocol import MAX_REPORTS, Refusal, WindowKind
-from client_sdk.protocol.wire.report import EDITION, MAX_SYMBOL, METRIC_NAME, UPLOAD_ID
+from client_sdk.protocol.window import WindowKind
+from client_sdk.protocol.wire.refusal import Refusal
+from client_sdk.protocol.wire.report import EDITION, MAX_REPORTS, MAX_SYMBOL, METRIC_NAME, UPLOAD_ID
 from collector.api.batch import MAX_BULK_UPLOADS
 from collector.api.problem import Problem
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from collector.backup.format import Bucket
+from collector.backup.lines import Bucket
 
 BucketState: TypeAlias = tuple[int, int]
 """When a bucket expires, and how many uploads it holds. Uploads are only added, so this shows every

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 
 from collector.backup.cut import ShardCut, StoreProperties
-from collector.backup.format import BackupError, BackupLine, Bucket, ClosedWindows, Counts, End, Header, encode
-from collector.backup.redis_archive import RedisArchive
+from collector.backup.format import encode
+from collector.backup.lines import BackupError, BackupLine, Bucket, ClosedWindows, End, Header, TallyLine
+from collector.backup.store_reader import StoreReader
 
 
 def backup(
-    archive: RedisArchive,
+    reader: StoreReader,
     app: str | None,
     on_ids: Callable[[int], None],
     on_line: Callable[[BackupLine], None] = lambda _: None,
@@ -19,9 +20,9 @@ def backup(
     """Yield the lines of a backup, the header first and the end last.
 
     Args:
-        archive: the store.
+        reader: the store.
         app: the app's name, if it is known.
-        on_ids: called with the number of uploads whenever some are written.
+        on_ids: called with the number of uploads whenever uploads are written.
         on_line: called with every line but the end.
 
     Raises:
@@ -31,7 +32,7 @@ def backup(
 
     """
     digest, lines = sha256(), 0
-    for line in _lines(archive, app, on_ids):
+    for line in _lines(reader, app, on_ids):
         encoded = encode(line)
         digest.update(encoded)
         lines += 1
@@ -40,22 +41,22 @@ def backup(
     yield encode(End(lines, digest.hexdigest()))
 
 
-def _lines(archive: RedisArchive, app: str | None, on_ids: Callable[[int], None]) -> Iterator[BackupLine]:
-    properties, servers = archive.properties(), archive.servers()
+def _lines(reader: StoreReader, app: str | None, on_ids: Callable[[int], None]) -> Iterator[BackupLine]:
+    properties, servers = reader.properties(), reader.servers()
     yield Header(properties.schema, properties.shards, properties.grace_s, app)
     cuts = []
     for shard in range(properties.shards):
         known = {}
-        for stored in archive.buckets(shard):
+        for stored in reader.buckets(shard):
             known[stored.key] = stored.state
             yield from _reported([stored.bucket], on_ids)
-        cut = archive.cut(shard, known)
+        cut = reader.cut(shard, known)
         yield from _reported((stored.bucket for stored in cut.changed), on_ids)
         cuts.append(cut)
     yield ClosedWindows(tuple(sorted(frozenset.intersection(*(cut.closed for cut in cuts)))))
-    yield from _tallies(archive, properties, cuts)
-    if archive.servers() != servers:
-        raise BackupError("a server of the store has started anew or changed meanwhile: take the backup again")
+    yield from _tallies(reader, properties, cuts)
+    if reader.servers() != servers:
+        raise BackupError("a server of the store has restarted or changed meanwhile: take the backup again")
 
 
 def _reported(buckets: Iterable[Bucket], on_ids: Callable[[int], None]) -> Iterator[Bucket]:
@@ -64,7 +65,7 @@ def _reported(buckets: Iterable[Bucket], on_ids: Callable[[int], None]) -> Itera
         yield bucket
 
 
-def _tallies(archive: RedisArchive, properties: StoreProperties, cuts: list[ShardCut]) -> Iterator[Counts]:
+def _tallies(reader: StoreReader, properties: StoreProperties, cuts: list[ShardCut]) -> Iterator[TallyLine]:
     """Yield each tally, summed over all shards.
 
     The parts of open windows come from the cuts. The parts of closed windows do not change, and are
@@ -81,9 +82,10 @@ def _tallies(archive: RedisArchive, properties: StoreProperties, cuts: list[Shar
                 continue
             part = cut.open_counts.get(name)
             if part is None:
-                part, is_read_now = archive.counts(shard, name, symbols), True
+                part, is_read_now = reader.counts(shard, name, symbols), True
             total = [sum(pair) for pair in zip(total, part, strict=True)]
-        if not is_read_now or archive.is_indexed(name):  # otherwise it is being retired, and a part may be gone
+        if not is_read_now or reader.is_indexed(name):
+            # a tally that is being retired may have lost a part, and is left out
             metric, edition, window = name.split(":")
             counts = {symbol: count for symbol, count in enumerate(total) if count}
-            yield Counts(metric, edition, window, symbols, counts)
+            yield TallyLine(metric, edition, window, symbols, counts)

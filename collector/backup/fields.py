@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from client_sdk.protocol import Window, WindowError
+from client_sdk.protocol.errors import WindowError
+from client_sdk.protocol.window import Window
 
 MAX_COUNT = 2**63 - 1
 """What a counter of the store can hold."""

@@ -1,4 +1,4 @@
-"""The lines of a backup, read strictly. Pure.
+"""The lines of a backup as bytes, read strictly. Pure.
 
 Within a format number no meaning ever changes. A file of another format is refused.
 """
@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeAlias
 
-from client_sdk.protocol import MAX_REPORTS, HearsayError
 from client_sdk.protocol.mechanisms.auto import MAX_GEOMETRY_SYMBOLS
-from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
+from client_sdk.protocol.wire.report import EDITION, MAX_REPORTS, METRIC_NAME
 from collector.backup.fields import ANYTHING, MAX_COUNT, Fields, LineError, whole, window
+from collector.backup.lines import BackupLine, Bucket, ClosedWindows, End, Header, TallyLine
 from collector.store.packed_verdict import RUN_BYTES, unpack
 
 FORMAT = 1
@@ -40,91 +39,6 @@ one before."""
 _HEX = re.compile(rf"(?:[0-9a-f]{{2}}){{1,{MOST_MEMBER_BYTES}}}")
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-
-
-class BackupError(HearsayError):
-    """A backup that cannot be used. The text says which line is wrong, and why."""
-
-
-class Header(NamedTuple):
-    """The first line: the properties of the store.
-
-    Attributes:
-        schema: the store's schema.
-        shards: how many shards it had.
-        grace_s: seconds after its end during which a window took reports, or None if the store has
-            never served.
-        app: the app's name, or None if it was unknown.
-
-    """
-
-    schema: int
-    shards: int
-    grace_s: int | None
-    app: str | None
-
-
-class Bucket(NamedTuple):
-    """Remembered uploads.
-
-    Attributes:
-        latest_end: Unix seconds of the end of the window under which the uploads are remembered.
-        expires_at: Unix seconds until which they are remembered.
-        members: for each upload its id (16 bytes) and which of its reports were counted (see
-            `collector.store.packed_verdict`).
-
-    """
-
-    latest_end: int
-    expires_at: int
-    members: tuple[bytes, ...]
-
-
-class ClosedWindows(NamedTuple):
-    """The names of all closed windows, including those whose tallies were retired."""
-
-    windows: tuple[str, ...]
-
-
-class Counts(NamedTuple):
-    """A tally, summed over all shards.
-
-    Attributes:
-        metric: the metric's name.
-        edition: the edition of the metric.
-        window: the window's name.
-        symbols: the number of symbols of the alphabet.
-        counts: how often each symbol was reported, without zeros. So memory depends on what a line
-            holds, not on the alphabet that it claims.
-
-    """
-
-    metric: str
-    edition: str
-    window: str
-    symbols: int
-    counts: Mapping[int, int]
-
-    @property
-    def name(self) -> str:
-        """The tally's name in the store."""
-        return f"{self.metric}:{self.edition}:{self.window}"
-
-
-class End(NamedTuple):
-    """The last line. A file without it was cut.
-
-    Attributes:
-        lines: how many lines stand before it.
-        sha256: hex digest of their bytes.
-
-    """
-
-    lines: int
-    sha256: str
-
-
-BackupLine: TypeAlias = Header | Bucket | ClosedWindows | Counts | End
 
 
 def encode(line: BackupLine) -> bytes:
@@ -173,7 +87,7 @@ def _document(line: BackupLine) -> Mapping[str, object]:
     return {"tally": line.metric, "edition": line.edition, "window": line.window, **_count_fields(line)}
 
 
-def _count_fields(line: Counts) -> Mapping[str, object]:
+def _count_fields(line: TallyLine) -> Mapping[str, object]:
     """Return all counts, or the counts above 0 with their symbols, whichever is shorter."""
     if 2 * len(line.counts) < line.symbols:
         return {"symbols": line.symbols, "pairs": sorted(line.counts.items())}
@@ -206,14 +120,14 @@ def _read_closed(fields: Fields) -> ClosedWindows:
     return ClosedWindows(tuple(window(text) for text in fields.texts("closed", ANYTHING)))
 
 
-def _read_counts(fields: Fields) -> Counts:
+def _read_counts(fields: Fields) -> TallyLine:
     name = fields.text("tally", METRIC_NAME), fields.text("edition", EDITION), window(fields.take("window"))
     if "pairs" not in fields.raw:
         values = fields.take("counts")
         if not isinstance(values, list) or len(values) > MOST_SYMBOLS:
             raise LineError("counts is no list of counts")
         counts = {symbol: count for symbol, count in enumerate(values) if whole(count, "counts", 0, MAX_COUNT)}
-        return Counts(*name, len(values), counts)
+        return TallyLine(*name, len(values), counts)
     symbols, pairs = fields.whole("symbols", 1, MOST_SYMBOLS), fields.take("pairs")
     if not isinstance(pairs, list):
         raise LineError("pairs is no list")
@@ -222,7 +136,7 @@ def _read_counts(fields: Fields) -> Counts:
         if not isinstance(pair, list) or len(pair) != 2:  # noqa: PLR2004 a pair
             raise LineError("pairs has an entry that is no pair")
         counts[whole(pair[0], "pairs", 0, symbols - 1)] = whole(pair[1], "pairs", 1, MAX_COUNT)
-    return Counts(*name, symbols, counts)
+    return TallyLine(*name, symbols, counts)
 
 
 def _read_end(fields: Fields) -> End:

@@ -11,18 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from collector.backup.fields import LineError
-from collector.backup.format import (
-    LONGEST_LINE,
-    BackupError,
-    BackupLine,
-    Bucket,
-    ClosedWindows,
-    Counts,
-    End,
-    Header,
-    decode,
-)
-from collector.backup.redis_archive import RedisArchive
+from collector.backup.format import LONGEST_LINE, decode
+from collector.backup.lines import BackupError, BackupLine, Bucket, ClosedWindows, End, Header, TallyLine
+from collector.backup.store_filler import StoreFiller
 
 IDS_AT_ONCE = 2**19
 """Remembered uploads that are sorted by shard together, so that few steps put many of them."""
@@ -115,19 +106,19 @@ def check(path: Path) -> Backup:
             digest = line.sha256
         elif isinstance(line, Bucket):
             ids += len(line.members)
-        elif isinstance(line, Counts):
+        elif isinstance(line, TallyLine):
             tallies += 1
     return Backup(header, ids, tallies, digest)
 
 
-def restore(path: Path, backup: Backup, archive: RedisArchive, on_ids: Callable[[int], None]) -> bool:
+def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[int], None]) -> bool:
     """Put a backup into a store.
 
     Args:
         path: the file.
         backup: what `check` returned for the file.
-        archive: an empty store, or one into which the import of the same backup was begun.
-        on_ids: called with the number of uploads whenever some are put.
+        filler: an empty store, or one into which the import of the same backup was begun.
+        on_ids: called with the number of uploads whenever uploads are written.
 
     Returns:
         Whether the store was changed: False if it held the whole backup before.
@@ -137,7 +128,7 @@ def restore(path: Path, backup: Backup, archive: RedisArchive, on_ids: Callable[
         BackupError: if the file has changed since it was checked.
 
     """
-    if not archive.begin(backup.digest):
+    if not filler.begin(backup.digest):
         return False
     waiting: list[Bucket] = []
     ids = 0
@@ -146,16 +137,17 @@ def restore(path: Path, backup: Backup, archive: RedisArchive, on_ids: Callable[
         if isinstance(line, Bucket):
             waiting.append(line)
             ids += len(line.members)
-        if ids >= IDS_AT_ONCE or not isinstance(line, Bucket):  # all ids must be there before the tallies
-            archive.remember(waiting)
+        if ids >= IDS_AT_ONCE or not isinstance(line, Bucket):
+            # all ids must be there before the tallies
+            filler.remember(waiting)
             on_ids(ids)
             waiting, ids = [], 0
         if isinstance(line, ClosedWindows):
-            archive.close_all(line.windows)
-        elif isinstance(line, Counts):
-            archive.put(line)
+            filler.close_all(line.windows)
+        elif isinstance(line, TallyLine):
+            filler.put(line)
             tallies.add(line.name)
         elif isinstance(line, End) and line.sha256 != backup.digest:
             raise BackupError(f"{path} has changed while it was imported; import the first version again")
-    archive.finish(backup.digest, backup.header.grace_s, tallies)
+    filler.finish(backup.digest, backup.header.grace_s, tallies)
     return True

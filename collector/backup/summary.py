@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collector.backup.format import BackupLine, Bucket, ClosedWindows, Counts
+from collector.backup.lines import BackupLine, Bucket, ClosedWindows, TallyLine
 from collector.text import plural
 
 
@@ -21,7 +21,7 @@ class Summary:
         match line:
             case Bucket(members=members):
                 self._ids += len(members)
-            case Counts():
+            case TallyLine():
                 self._tallies += 1
             case ClosedWindows(windows=windows):
                 self._windows += len(windows)

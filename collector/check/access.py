@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from client_sdk.protocol import Registry
+from client_sdk.protocol.registry.registry import Registry
 from collector.access import Access, Role
+from collector.access_file import load_access
 from collector.check.result import CheckResult, Level
 from collector.errors import ConfigError
 
@@ -15,7 +16,7 @@ from collector.errors import ConfigError
 def check_access(path: Path, registry: Registry | None) -> Iterator[CheckResult]:
     """Yield the results for an access file, compared with the registry if there is one."""
     try:
-        access = Access.load(path)
+        access = load_access(path)
     except ConfigError as error:
         yield from (CheckResult(Level.FAILED, "keys", problem) for problem in str(error).splitlines())
         return

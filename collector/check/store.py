@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
-from client_sdk.protocol import Registry, RegistryError
+from client_sdk.protocol.errors import RegistryError
+from client_sdk.protocol.registry.registry import Registry
 from collector.check.result import CheckResult, Level
 from collector.durability import Durability, Promise
 from collector.embedded.lock import require_trusted, require_writable
@@ -50,13 +51,7 @@ def check_registry(path: Path, today: date) -> tuple[Registry | None, list[Check
         CheckResult(Level.OK, "registry", f"{plural(len(registry.metrics), 'metric')} of {registry.app}"),
         CheckResult(Level.OK, "channels", f"every one can be derived; the largest tally has {largest:,} symbols"),
     ]
-    for name, metric in registry.metrics.items():
-        if metric.expires is not None and metric.expires < today:
-            text = f"metric.{name} expired on {metric.expires}: remove it, or set a later day"
-            results.append(CheckResult(Level.WARNING, "registry", text))
-        if not metric.owner:
-            text = f"metric.{name} has no owner: name one in it, or in [app]"
-            results.append(CheckResult(Level.WARNING, "registry", text))
+    results += [CheckResult(Level.WARNING, "registry", sentence) for sentence in registry.neglected(today)]
     return registry, results
 
 
@@ -143,7 +138,8 @@ def _content(store: StoreHandle, registry: Registry | None) -> Iterator[CheckRes
     facts = store.facts()
     try:
         require_facts(facts, named)
-        if SHARDS_FIELD not in facts:  # the schema is written first: a first start may have been interrupted after it
+        if SHARDS_FIELD not in facts:
+            # the schema is written first: a first start may have been interrupted after it
             yield CheckResult(Level.OK, "schema", "the store is new")
             return
         require_usable(facts)

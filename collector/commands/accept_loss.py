@@ -1,4 +1,4 @@
-"""``hearsay-collector accept-loss``: goes on with what is left of a store."""
+"""``hearsay-collector accept-loss``: continues with what is left of a store."""
 
 from __future__ import annotations
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import click
 
-from client_sdk.protocol import Registry
+from client_sdk.protocol.registry.registry import Registry
 from collector.atomic_file import whole_file
 from collector.backup import restore
 from collector.backup.export import backup
-from collector.backup.format import BackupError
-from collector.backup.redis_archive import RedisArchive
+from collector.backup.lines import BackupError
+from collector.backup.store_filler import StoreFiller
+from collector.backup.store_reader import StoreReader
 from collector.backup.summary import Summary
 from collector.commands.open_store import embedded_url
 from collector.commands.options import cluster_option, data_dir_option, redis_option
@@ -52,7 +53,7 @@ def export_store(
         store = RedisStore(redis_url or embedded_url(data_dir, stack), IN_MEMORY, is_cluster=is_cluster)
         store.prepare()
         on_ids = stack.enter_context(progress("uploads written"))
-        lines = backup(RedisArchive(store), app or app_of(store.handle), on_ids, summary.add)
+        lines = backup(StoreReader(store), app or app_of(store.handle), on_ids, summary.add)
         if to is None:
             sys.stdout.buffer.writelines(lines)
             sys.stdout.buffer.flush()
@@ -77,11 +78,12 @@ def import_store(path: Path, registry: Path | None, data_dir: Path, redis_url: s
     app = contents.header.app
     _require_app(app, registry)
     with contextlib.ExitStack() as stack:
-        url = redis_url or stack.enter_context(EmbeddedStore(data_dir)).url  # refused while a collector runs
+        # refused while a collector runs
+        url = redis_url or stack.enter_context(EmbeddedStore(data_dir)).url
         store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
         store.prepare(Purpose.IMPORT)
         on_ids = stack.enter_context(progress("uploads put", contents.ids))
-        has_changed = restore.restore(path, contents, RedisArchive(store), on_ids)
+        has_changed = restore.restore(path, contents, StoreFiller(store), on_ids)
         if app is not None:
             agree_on_app(store.handle, app)
     imported = f"{plural(contents.ids, 'remembered upload')} and {plural(contents.tallies, 'tally', 'tallies')}"

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from client_sdk.protocol import Registry
+from client_sdk.protocol.registry.registry import Registry
 from collector.access import new_secret
 from collector.check.access import check_access
 from collector.check.result import CheckResult, Level

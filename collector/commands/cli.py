@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from client_sdk.protocol import HearsayError
+from client_sdk.protocol.errors import HearsayError
 from collector.commands.accept_loss import accept_loss
 from collector.commands.backup import export_store, import_store
 from collector.commands.check import check

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from client_sdk.protocol import Window
+from client_sdk.protocol.window import Window
 from collector.commands.open_store import open_store
 from collector.commands.options import (
     cluster_option,

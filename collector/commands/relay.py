@@ -44,7 +44,7 @@ def relay(collector: str, key_file: Path | None, bind: str, **settings: Any) -> 
     The relay's key comes from the environment variable HEARSAY_RELAY_KEY, or from a file that
     --key-file or HEARSAY_RELAY_KEY_FILE names. The collector must know it.
     """
-    from collector.relay.serve import serve  # noqa: PLC0415 saves the other commands 300 ms
+    from collector.relay.serve import serve  # noqa: PLC0415 saves the other commands 147 ms
 
     host, port = parse_bind(bind)
     key = read_secret(KEY_VARIABLE, key_file)

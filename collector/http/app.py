@@ -10,7 +10,8 @@ from http import HTTPStatus
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
-from client_sdk.protocol import GRACE_S, MalformedError
+from client_sdk.protocol.window import GRACE_S
+from client_sdk.protocol.wire.malformed import MalformedError
 from collector.api.headers import with_headers
 from collector.api.problem import BY_CODE, Problem, ProblemError
 from collector.config import DAY_S, HOUR_S

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from client_sdk.protocol import Upload
+from client_sdk.protocol.wire.report import Upload
 from collector.api.batch import LineProblem, UploadVerdict, decode_batch, encode_answers
 from collector.api.problem import Problem
 from collector.errors import QuotaExceededError, StoreFullError, StoreUnavailableError
-from collector.judge import Judgement
+from collector.judgement import Judgement
 from collector.monitoring.counters import PROBLEMS, STORE_ERRORS, WorkerCounters
 from collector.store.port import CountedUpload, Outcome, TallyStore
 

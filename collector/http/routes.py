@@ -11,7 +11,7 @@ from itertools import chain
 
 from flask import Blueprint, Flask, Response, current_app, request
 
-from client_sdk.protocol import MAX_UPLOAD_BYTES, Upload
+from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES, Upload
 from collector.access import Key, Role
 from collector.api.batch import MAX_BULK_BYTES
 from collector.api.body import read_body
@@ -24,7 +24,7 @@ from collector.http.batches import count_batch
 from collector.judge import judge, judge_all
 from collector.live.state import Served
 from collector.monitoring.counters import WorkerCounters
-from collector.store.port import Snapshot, Tally, TallyStore
+from collector.store.port import Snapshot, StoredTally, TallyStore
 from collector.store.windows import close_due_windows, due_windows
 
 SPARSE_FROM = 1024
@@ -151,7 +151,7 @@ def _openapi_body() -> bytes:
 def _snapshot(service: Service, closed: frozenset[str]) -> Snapshot:
     """Return the last look at open windows.
 
-    Windows that close before the next look is allowed are left out.     A closed tally is a look as
+    Windows that close before the next look is allowed are left out. A closed tally is a look as
     well. If it came too soon after a look at the same window, the difference of the two would show
     what arrived in between.
     """
@@ -185,7 +185,7 @@ def _counts(counts: tuple[int, ...]) -> dict[str, Sequence[int]]:
     return {"symbols": symbols, "counts": [counts[symbol] for symbol in symbols]}
 
 
-def _lines(tallies: Iterator[Tally]) -> Iterator[str]:
+def _lines(tallies: Iterator[StoredTally]) -> Iterator[str]:
     for tally in tallies:
         line = {
             "metric": tally.metric,

@@ -9,8 +9,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from client_sdk.protocol import HearsayError, Registry, RegistryError
+from client_sdk.protocol.errors import HearsayError, RegistryError
+from client_sdk.protocol.registry.registry import Registry
 from collector.access import Access
+from collector.access_file import load_access
 from collector.errors import ConfigError
 from collector.live.state import Served
 from collector.log import Event
@@ -105,7 +107,8 @@ class Reloader:
 
     def look(self, *, requested: bool) -> None:
         """Read all files if that was requested, otherwise the access file if it has changed."""
-        stamp = _stamp(self._access)  # before it is read: a change meanwhile is noticed the next time
+        # before it is read: a change meanwhile is noticed the next time
+        stamp = _stamp(self._access)
         new = self.served
         if requested:
             new = _attempt("registry", self._read_registry, new)
@@ -137,7 +140,7 @@ class Reloader:
 
 
 def _read_access(file: Path, served: Served) -> Served:
-    access = Access.load(file)
+    access = load_access(file)
     require_as_closed(served.access, access)
     _log_reload("the file of keys", "keys", len(access.keys), len(served.access.keys))
     return replace(served, access=access)

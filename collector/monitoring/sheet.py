@@ -55,9 +55,9 @@ class Sheet:
             ):  # systems differ in how they say that another process has it
                 fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, self._stride, start)
                 missing = start + self._stride - os.fstat(self._descriptor).st_size
-                if (
-                    missing > 0
-                ):  # written, not left as a hole: if the disk had no room for it, it would kill the process
+                if missing > 0:
+                    # written, not left as a hole: if the disk had no room for it, it would kill the
+                    # process
                     os.pwrite(self._descriptor, bytes(missing), start + self._stride - missing)
                 return mmap.mmap(self._descriptor, self._stride, offset=start)
         raise AssertionError("unreachable: the rows do not end")

@@ -15,7 +15,8 @@ from typing import Any
 
 from flask import Response
 
-from client_sdk.protocol import MAX_UPLOAD_BYTES, MalformedError, Upload
+from client_sdk.protocol.wire.malformed import MalformedError
+from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES, Upload
 from collector.api.batch import LineProblem
 from collector.api.body import require_type, too_large
 from collector.api.headers import NOT_CACHED

@@ -1,4 +1,11 @@
-"""Sends a batch from relay to collector. The only module of the collector that imports requests."""
+"""Sends a batch from relay to collector. The only module of the collector that imports requests.
+
+aiohttp would need neither threads nor `deadline`, about 115 lines fewer. A batch of 900 uploads took
+a relay 0.28 ms of processor time with it, and 1.15 ms with requests (medians of three runs of nine
+rounds each): 1 us an upload, of about 190. But it takes 60 ms more to import, 3 MiB more memory and
+seven more packages, and a relay would no longer trust the authorities, nor use the proxies, that
+requests takes from its environment.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +17,7 @@ from typing import Any
 import requests
 from requests.adapters import HTTPAdapter
 
-from client_sdk.protocol import HearsayError
+from client_sdk.protocol.errors import HearsayError
 from collector.api.batch import MAX_ANSWER_BYTES
 from collector.api.operations import NDJSON
 from collector.relay.deadline import ForwardDeadline

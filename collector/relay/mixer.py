@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeAlias
 
-from client_sdk.protocol import MalformedError
+from client_sdk.protocol.wire.malformed import MalformedError
 from collector.api.batch import LineAnswer, decode_answers
 from collector.relay.batch import Batch, HeldUpload, Permute, gather_time_s
 from collector.relay.forward import CollectorUnavailableError

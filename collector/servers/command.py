@@ -27,7 +27,7 @@ def even_when_full(name: str, key: str, *arguments: str | bytes | int) -> tuple[
     return "EVAL", EVEN_WHEN_FULL, 1, key, name, key, *arguments
 
 
-class Request(NamedTuple):
+class PackedCommand(NamedTuple):
     """A command in the form in which it is sent.
 
     Attributes:
@@ -40,6 +40,6 @@ class Request(NamedTuple):
     command: bytes
 
     @classmethod
-    def of(cls, tag: str, *command: str | bytes | int) -> Request:
+    def of(cls, tag: str, *command: str | bytes | int) -> PackedCommand:
         """Pack a command that is given in words."""
         return cls(tag, hiredis.pack_command(command))  # type: ignore[arg-type] # its stub takes one element

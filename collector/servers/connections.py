@@ -156,9 +156,9 @@ class Connections:
         return bool(self._promise.copies) or (self._is_cluster and self._promise.durability is not Durability.MEMORY)
 
     def replicas_to_confirm(self, connection: Connection, tag: str) -> Replicas:
-        """Return the replicas that must have what a server answered about the shard of a tag: no fewer than promised.
+        """Return the replicas that must have what a server answered about the shard of a tag.
 
-        More than were promised must have it, for any of them may be the one that takes over.
+        That is every replica that may take over, and at least the promised number.
         """
         if not self._is_cluster:
             return Replicas(self._promise.copies)

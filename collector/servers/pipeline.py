@@ -20,7 +20,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.errors import ConfigError, StoreFullError, StoreUnavailableError
-from collector.servers.command import Request, even_when_full
+from collector.servers.command import PackedCommand, even_when_full
 from collector.servers.connection import Connection
 from collector.servers.server import Replicas
 from collector.text import plural
@@ -32,7 +32,7 @@ A wait asks the replicas once how far they are. What they write to disk after th
 themselves only once a second. So ask again, soon at first.
 """
 
-ASKING = Request.of("", "ASKING").command
+ASKING = PackedCommand.of("", "ASKING").command
 
 
 class TooFewCopiesError(RedisError):
@@ -52,7 +52,7 @@ class Sent(NamedTuple):
     is_asking: bool
 
 
-def send(connection: Connection, requests: Sequence[Request], batch: Sequence[Sent]) -> None:
+def send(connection: Connection, requests: Sequence[PackedCommand], batch: Sequence[Sent]) -> None:
     """Send a batch of commands in a row."""
     commands = []
     for place, is_asking in batch:
@@ -82,12 +82,15 @@ def receive(connection: Connection, batch: Sequence[Sent], copies: int) -> list[
 
 
 def write_after_reading(connection: Connection, tags: Sequence[str], name: str) -> str:
-    """Have a server write something on one of its shards, and return which: what it answered before came before that.
+    """Let a server make a write on one of its shards, and return the shard's tag.
+
+    What the server answered earlier on this connection came before the write.
 
     Args:
-        connection: over which it answered.
-        tags: prefixes of the shards that it answered for; some of them may be on their way to another server.
-        name: of the key to write, without the prefix.
+        connection: the connection over which it answered.
+        tags: prefixes of the shards that it answered for; slots of these may be moving to another
+            server.
+        name: the name of the key to write, without the prefix.
 
     Raises:
         RedisError: if it does not take writes for any of them.
@@ -95,7 +98,7 @@ def write_after_reading(connection: Connection, tags: Sequence[str], name: str) 
     """
     answer: Any = None
     for tag in tags:
-        connection.send(Request.of(tag, *even_when_full("SET", tag + name, "")).command)
+        connection.send(PackedCommand.of(tag, *even_when_full("SET", tag + name, "")).command)
         answer = _answer(connection)
         if not isinstance(answer, RedisError):
             return tag
@@ -140,7 +143,7 @@ def _has_copies(connection: Connection, copies: int) -> bool:
     Return whether they are.
     """
     for wait_ms in COPIES_WAITS_MS:
-        connection.send(Request.of("", "WAITAOF", 1, copies, wait_ms).command)
+        connection.send(PackedCommand.of("", "WAITAOF", 1, copies, wait_ms).command)
         answer = _answer(connection)
         if isinstance(answer, RedisError):
             return False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from redis.exceptions import (
     AskError,
@@ -22,7 +22,8 @@ from redis.exceptions import (
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.errors import ConfigError, StoreUnavailableError
-from collector.servers.command import Request
+from collector.servers.call import Answered, Call
+from collector.servers.command import PackedCommand
 from collector.servers.connection import Connection
 from collector.servers.connections import Connections
 from collector.servers.pipeline import (
@@ -47,9 +48,6 @@ a second."""
 TRIES = 2
 """How often a server is tried whose connection broke, for the connection may have been stale."""
 
-Answered: TypeAlias = dict[tuple[Address, Connection], set[str]]
-"""Who has answered, over which connection, and the tags that this was about."""
-
 
 class Router:
     """Sends commands to the servers of a store."""
@@ -68,10 +66,10 @@ class Router:
         self._copies = copies
 
     def learn(self, nodes: tuple[Address, ...]) -> None:
-        """Remember nodes of the cluster, which are asked where keys live when others are lost."""
+        """Remember nodes of the cluster, which say where keys are when others are lost."""
         self._nodes = nodes
 
-    def ask(self, request: Request) -> Any:  # noqa: ANN401 the server decides
+    def ask(self, request: PackedCommand) -> Any:  # noqa: ANN401 the server decides
         """Send one command and return its answer.
 
         It does the same as `ask_all`, in fewer steps as long as nothing has changed.
@@ -101,7 +99,7 @@ class Router:
             raise answer
         return answer
 
-    def ask_all(self, requests: Sequence[Request], answered: Answered | None = None) -> list[Any]:
+    def ask_all(self, requests: Sequence[PackedCommand], answered: Answered | None = None) -> list[Any]:
         """Send commands, those for one server in a row.
 
         Args:
@@ -113,7 +111,7 @@ class Router:
             means that the write is on disk, on as many servers as promised.
 
         """
-        call = _Call(requests, {} if answered is None else answered)
+        call = Call(requests, {} if answered is None else answered)
         pause_s = FIRST_PAUSE_S
         for _ in range(ROUNDS):
             self._exchange(call)
@@ -131,12 +129,13 @@ class Router:
 
         Args:
             address: the server.
-            connection: over which it answered.
-            tags: what it answered about.
-            name: of the key to write for that, without a prefix.
+            connection: the connection over which it answered.
+            tags: prefixes of the shards that it answered about.
+            name: the name of the key to write for that, without a prefix.
 
         Raises:
-            StoreUnavailableError: if the connection is not there any more, or replicas do not have it in time.
+            StoreUnavailableError: if the connection is gone, or replicas do not have the
+                answers in time.
 
         """
         if not self._connections.is_replicated:
@@ -153,7 +152,7 @@ class Router:
             self._connections.drop(address)
             raise
 
-    def _exchange(self, call: _Call) -> None:
+    def _exchange(self, call: Call) -> None:
         """Send the pending requests and settle those that are answered."""
         batches = self._batches(call)
         sent: list[tuple[Address, Connection]] = []
@@ -176,10 +175,11 @@ class Router:
                         self._settle(call, address, index, answer)
                     call.note_answered(address, connection, batch)
         except BaseException:
-            self._connections.drop_all()  # an unread answer would be taken for the answer to a later command
+            # an unread answer would be taken for the answer to a later command
+            self._connections.drop_all()
             raise
 
-    def _batches(self, call: _Call) -> dict[Address, list[Sent]]:
+    def _batches(self, call: Call) -> dict[Address, list[Sent]]:
         """Return each server's batch: its requests, and whether their slot is still moving."""
         batches: dict[Address, list[Sent]] = {}
         for index in call.pending:
@@ -189,13 +189,13 @@ class Router:
         call.begin_round()
         return batches
 
-    def _home(self, call: _Call, tag: str) -> Address:
+    def _home(self, call: Call, tag: str) -> Address:
         """Return the server that has a tag's keys, or else a server that may know."""
         if tag in self._homes:
             return self._homes[tag]
         return min((*self._nodes, *self._homes.values(), None), key=call.lost.count)
 
-    def _lose(self, call: _Call, address: Address, batch: list[Sent], error: RedisError | ConfigError) -> None:
+    def _lose(self, call: Call, address: Address, batch: list[Sent], error: RedisError | ConfigError) -> None:
         """Forget a server that failed, and retry its requests once, perhaps elsewhere."""
         self._forget(call, address)
         if isinstance(error, RedisTimeoutError):
@@ -207,7 +207,7 @@ class Router:
             else:
                 call.pending.append(index)
 
-    def _settle(self, call: _Call, address: Address, index: int, answer: Any) -> None:  # noqa: ANN401 the server decides
+    def _settle(self, call: Call, address: Address, index: int, answer: Any) -> None:  # noqa: ANN401 the server decides
         """Record an answer, or put its request back among the pending ones."""
         call.answers[index] = answer
         if not isinstance(answer, RedisError):
@@ -228,42 +228,7 @@ class Router:
             return
         call.pending.append(index)
 
-    def _forget(self, call: _Call, address: Address) -> None:
+    def _forget(self, call: Call, address: Address) -> None:
         self._connections.drop(address)
         self._homes = {tag: home for tag, home in self._homes.items() if home != address}
         call.lost.append(address)
-
-
-class _Call:
-    """The progress of one call.
-
-    Attributes:
-        requests: the requests of the call.
-        answered: the servers that answered, their connections, and the tags they answered about.
-        answers: for each request, the answer or error so far.
-        pending: indexes of the requests to send in the next round.
-        asking: for some pending requests, the server to which their slot is still moving.
-        lost: the servers that failed, with one entry for each failure.
-        is_moving: whether a slot was moving in this round.
-
-    """
-
-    def __init__(self, requests: Sequence[Request], answered: Answered) -> None:
-        self.requests = requests
-        self.answered = answered
-        self.answers: list[Any] = [None] * len(requests)
-        self.pending = list(range(len(requests)))
-        self.asking: dict[int, Address] = {}
-        self.lost: list[Address] = []
-        self.is_moving = False
-
-    def note_answered(self, address: Address, connection: Connection, batch: list[Sent]) -> None:
-        """Note who answered to what was asked for good, and not sent elsewhere."""
-        tags = {self.requests[index].tag for index, _ in batch if not isinstance(self.answers[index], Exception)}
-        if tags:
-            self.answered.setdefault((address, connection), set()).update(tags)
-
-    def begin_round(self) -> None:
-        self.pending = []
-        self.asking = {}
-        self.is_moving = False

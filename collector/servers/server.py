@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from collector.durability import SETTINGS, Promise, require_promise
 from collector.errors import ConfigError
-from collector.servers.command import Request
+from collector.servers.command import PackedCommand
 from collector.servers.connection import Connection
 from collector.servers.memory import Memory
 
@@ -14,15 +14,17 @@ Address: TypeAlias = tuple[str, int] | None
 """Host and port of a server; None is the server of the URL."""
 
 VALIDITY_FACTOR = "cluster-replica-validity-factor"
-"""By it a cluster votes for no replica that was without its master for long, or was never in step; but 0 lets any."""
+"""With this setting a cluster votes for no replica that was long without its master, or was never
+in step; but with 0 it votes for any.
+"""
 
 
 class Replicas(NamedTuple):
-    """The replicas of a server that could take over from it with what they have.
+    """The replicas of a server that could take over from it with the data that they have.
 
     Attributes:
         number: how many there are.
-        failed: the names, in the cluster, of those that are known to have failed: each may come back.
+        failed: the names in the cluster of those that have failed, each of which may come back.
 
     """
 
@@ -32,7 +34,7 @@ class Replicas(NamedTuple):
 
 def ask(connection: Connection, *command: str | int) -> Any:  # noqa: ANN401 the server decides
     """Send one command and return the answer."""
-    connection.send(Request.of("", *command).command)
+    connection.send(PackedCommand.of("", *command).command)
     return connection.receive()
 
 
@@ -93,11 +95,11 @@ def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Addres
 
 
 def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
-    """Return the replicas of the master that is asked, whose slot it is.
+    """Return the replicas of the master that is asked, and that has the slot.
 
-    A replica that has failed is one of them: it may only have been cut off, come back, and take over. A master from
-    which this one took over, and that has failed, is none of them: when it comes back, nobody votes for it before it
-    is in step, but with a validity factor of 0.
+    A replica that has failed is one of them: it may only have been cut off, come back, and take
+    over. A failed master that this one replaced is not: when it comes back, nobody votes for it
+    before it is in step, unless the validity factor is 0.
     """
     takes_over_in_any_state = setting(connection, VALIDITY_FACTOR) == "0"
     for shard in map(_facts, ask(connection, "CLUSTER", "SHARDS")):

@@ -40,7 +40,8 @@ class ConnectionSetup:
         """Check the name where this server knows it; on other nodes, the shards carry it."""
         try:
             name = ask(connection, "HGET", keys.STORE, NAME_FIELD)
-        except (AskError, ClusterDownError):  # another node has the key, or the node that had it is lost
+        except (AskError, ClusterDownError):
+            # another node has the key, or the node that had it is lost
             return
         if name != self.expected_name.encode():
             raise ConfigError(

@@ -14,10 +14,11 @@ from collections.abc import Collection
 from hashlib import sha1
 from math import ceil
 
-from client_sdk.protocol import MAX_REPORTS, Refusal, Verdict
+from client_sdk.protocol.wire.refusal import Refusal
+from client_sdk.protocol.wire.report import MAX_REPORTS, Verdict
 from collector.errors import QuotaExceededError
-from collector.judge import Judgement
-from collector.servers.command import Request
+from collector.judgement import Judgement
+from collector.servers.command import PackedCommand
 from collector.store import keys
 from collector.store.packed_verdict import pack, unpack
 from collector.store.port import CountedUpload
@@ -150,7 +151,7 @@ return '{chr(COUNTED)}'
 COUNT_UPLOAD_SHA = sha1(COUNT_UPLOAD.encode()).hexdigest()  # noqa: S324 the protocol names scripts by SHA-1
 
 
-def count_request(judgement: Judgement, shards: int, name: str) -> Request:
+def count_command(judgement: Judgement, shards: int, name: str) -> PackedCommand:
     """Return the command that counts an upload, if its shard carries the store's name."""
     number = keys.shard_of(judgement.upload, shards)
     shard = keys.prefix(number)
@@ -165,7 +166,7 @@ def count_request(judgement: Judgement, shards: int, name: str) -> Request:
     ]
     for (tally, symbols), reported in judgement.additions.items():
         arguments += (tally, symbols, str(reported))
-    return Request.of(shard, "EVALSHA", COUNT_UPLOAD_SHA, 2, shard, keys.of_shard(number, keys.NAME), *arguments)
+    return PackedCommand.of(shard, "EVALSHA", COUNT_UPLOAD_SHA, 2, shard, keys.of_shard(number, keys.NAME), *arguments)
 
 
 def read_answer(answer: bytes, judgement: Judgement) -> CountedUpload | QuotaExceededError | frozenset[str]:

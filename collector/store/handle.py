@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from collector.durability import ON_DISK, Promise
-from collector.servers.command import Request
+from collector.servers.command import PackedCommand
 from collector.servers.connection import Connection
 from collector.servers.connections import Connections
 from collector.servers.every_server import Answer, ask_every_server, require_promise
@@ -19,7 +19,7 @@ from collector.servers.router import Router
 from collector.store import keys
 from collector.store.connection_setup import ConnectionSetup
 from collector.store.schema import NAME_FIELD, NAMED_FIELD, SHARDS_FIELD
-from collector.store.shards import CLUSTER_SHARDS, ONE_SERVER, SHARDS, Command, Layout, Shards
+from collector.store.shards import CLUSTER_SHARDS, ONE_SERVER, SHARDS, Layout, Shards
 
 
 class StoreHandle:
@@ -119,20 +119,11 @@ class StoreHandle:
             StoreUnavailableError: if there is no answer, or the answer is an error.
 
         """
-        return self.router.ask(Request.of(keys.prefix(shard), *command))
+        return self.router.ask(PackedCommand.of(keys.prefix(shard), *command))
 
     def run_on_facts(self, *command: str | bytes | int) -> Any:  # noqa: ANN401 the server decides
         """Return the answer to a command on the store's facts; see `run`."""
-        return self.router.ask(Request.of(keys.STORE, *command))
-
-    def ask_shards(self, command: Command) -> list[Any]:
-        """Return every shard's answer to its command.
-
-        Raises:
-            StoreUnavailableError: if a shard does not answer, or no longer belongs to the store.
-
-        """
-        return self._shards.ask_own(self.layout, command)
+        return self.router.ask(PackedCommand.of(keys.STORE, *command))
 
     def ask_servers(self, question: Callable[[Connection], Answer]) -> list[Answer]:
         """Return the answer of every server, replicas included, each over a new connection.
@@ -151,7 +142,8 @@ class StoreHandle:
         """Return the number of symbols of every tally by its name, METRIC:EDITION:WINDOW.
 
         Args:
-            shards: how to ask, for reads that are confirmed later; by default as every other command.
+            shards: asks the shards, for reads that are confirmed later. None asks as for any other
+                command.
 
         """
         index: dict[str, int] = {}

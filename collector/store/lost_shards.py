@@ -28,7 +28,8 @@ def accept_lost_shards(store: StoreHandle) -> list[str]:
     shards = int(facts.get(SHARDS_FIELD, store.shards_of_new))
     shard_names = store.shard_names(shards)
     name = name_to_go_on_with(facts, shard_names)
-    if name is None or (NAMED_FIELD not in facts and facts.get(NAME_FIELD) == name):  # naming is not finished
+    if name is None or (NAMED_FIELD not in facts and facts.get(NAME_FIELD) == name):
+        # naming is not finished
         return []
     lost = [shard for shard in range(shards) if shard_names[shard] is None]
     losses = []

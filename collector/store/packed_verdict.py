@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from client_sdk.protocol import MAX_REPORTS, Refusal
+from client_sdk.protocol.wire.refusal import Refusal
+from client_sdk.protocol.wire.report import MAX_REPORTS
 
 REFUSAL_BYTES = {
     Refusal.UNKNOWN_METRIC: 1,

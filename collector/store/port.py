@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
-from client_sdk.protocol import Verdict, Window
+from client_sdk.protocol.window import Window
+from client_sdk.protocol.wire.report import Verdict
 from collector.errors import QuotaExceededError, StoreUnavailableError
-from collector.judge import Judgement
+from collector.judgement import Judgement
 
 
 class CountedUpload(NamedTuple):
@@ -32,7 +33,7 @@ Outcome: TypeAlias = CountedUpload | QuotaExceededError | StoreUnavailableError
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class StoredTally:
     """The histogram of the symbols that were reported for one metric, edition and window.
 
     Attributes:
@@ -62,14 +63,14 @@ class Snapshot:
     """
 
     taken_s: int
-    tallies: tuple[Tally, ...]
+    tallies: tuple[StoredTally, ...]
 
-    def __iter__(self) -> Iterator[Tally]:
+    def __iter__(self) -> Iterator[StoredTally]:
         """Yield the tallies."""
         return iter(self.tallies)
 
     def without(self, left_out: frozenset[str]) -> Snapshot:
-        """Return the snapshot without some windows, such as those that were closed since."""
+        """Return the snapshot without the given windows, such as those that were closed since."""
         return Snapshot(self.taken_s, tuple(tally for tally in self.tallies if tally.window not in left_out))
 
 
@@ -114,7 +115,7 @@ class TallyStore(Protocol):
     def tallied_windows(self) -> frozenset[str]:
         """Return the names of the windows that have a tally."""
 
-    def closed_tallies(self, closed: frozenset[str]) -> Iterator[Tally]:
+    def closed_tallies(self, closed: frozenset[str]) -> Iterator[StoredTally]:
         """Yield the tallies of closed windows, sorted by metric, edition and window.
 
         They are complete and final only if the iterator reaches its end. An error that the store

@@ -1,8 +1,9 @@
 """Reads whose answers stay true, whichever servers are lost afterwards.
 
-A master that was cut off answers for a while before it knows; and one that is alone may hold what no replica has. What
-it said may be gone with it. So whoever was answered lets the same servers make a write, over the same connections, and
-waits until their replicas have that: then they have all that came before it, and what was read.
+A master that was cut off answers for a while before it knows, and a lone master may hold what no
+replica has. What it answered may be lost with it. So a reader lets the same servers make a write,
+over the same connections, and waits until their replicas have it. Then they also have everything
+that came before it, including what was read.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from collector.errors import StoreUnavailableError
-from collector.servers.command import Request
+from collector.servers.command import PackedCommand
 from collector.servers.connection import Connection
 from collector.servers.router import Router
 from collector.servers.server import Address
@@ -19,14 +20,17 @@ from collector.store import keys
 
 
 class Reading:
-    """Questions to a store that are confirmed together. What was answered counts once `confirm` has returned."""
+    """Questions to a store that are confirmed together.
+
+    An answer counts only once `confirm` has returned.
+    """
 
     def __init__(self, router: Router) -> None:
         """Take what finds the servers."""
         self._router = router
         self._answered: dict[tuple[Address, Connection], set[str]] = {}
 
-    def ask(self, request: Request) -> Any:  # noqa: ANN401 as redis answers
+    def ask(self, request: PackedCommand) -> Any:  # noqa: ANN401 as redis answers
         """Send one command and return its answer.
 
         Raises:
@@ -38,7 +42,7 @@ class Reading:
             raise answer
         return answer
 
-    def ask_all(self, requests: Sequence[Request]) -> list[Any]:
+    def ask_all(self, requests: Sequence[PackedCommand]) -> list[Any]:
         """Send commands and return their answers or StoreUnavailableErrors in order; see Router."""
         return self._router.ask_all(requests, self._answered)
 
@@ -46,8 +50,8 @@ class Reading:
         """Make sure that no failover takes back what was answered.
 
         Raises:
-            StoreUnavailableError: if a server cannot be asked for that over the connection that it answered over, or
-                its replicas do not have it in time.
+            StoreUnavailableError: if a connection over which a server answered is gone, or its
+                replicas do not have the answer in time.
 
         """
         for (address, connection), tags in self._answered.items():

@@ -11,15 +11,15 @@ import json
 import struct
 from collections.abc import Callable, Iterator, Sequence
 
-from client_sdk.protocol import Window
+from client_sdk.protocol.window import Window
 from collector.durability import ON_DISK, Promise
 from collector.errors import QuotaExceededError, StoreUnavailableError
-from collector.judge import Judgement
-from collector.servers.command import Request, even_when_full
+from collector.judgement import Judgement
+from collector.servers.command import PackedCommand, even_when_full
 from collector.store import keys
-from collector.store.count_script import count_request, read_answer
+from collector.store.count_script import count_command, read_answer
 from collector.store.handle import StoreHandle
-from collector.store.port import CountedUpload, Outcome, Snapshot, Tally
+from collector.store.port import CountedUpload, Outcome, Snapshot, StoredTally
 from collector.store.preparation import prepare
 from collector.store.reading import Reading
 from collector.store.schema import Purpose
@@ -70,20 +70,21 @@ class RedisStore:
     def count(self, judgement: Judgement) -> CountedUpload:
         """See TallyStore."""
         while True:
-            request = count_request(judgement, self.layout.shards, self.layout.name)
+            request = count_command(judgement, self.layout.shards, self.layout.name)
             outcome = read_answer(self._router.ask(request), judgement)
             if isinstance(outcome, QuotaExceededError):
                 raise outcome
             if isinstance(outcome, CountedUpload):
                 return outcome
-            judgement = judgement.without(outcome)  # fewer windows each time, for a closed window never reopens
+            # fewer windows each time, for a closed window never reopens
+            judgement = judgement.without(outcome)
 
     def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:
         """See TallyStore."""
         outcomes: dict[int, Outcome] = {}
         pending = dict(enumerate(judgements))
         while pending:
-            requests = [count_request(judgement, self.shards, self.layout.name) for judgement in pending.values()]
+            requests = [count_command(judgement, self.shards, self.layout.name) for judgement in pending.values()]
             late = {}
             for (index, judgement), answer in zip(pending.items(), self._router.ask_all(requests), strict=True):
                 outcome = answer if isinstance(answer, StoreUnavailableError) else read_answer(answer, judgement)
@@ -99,7 +100,8 @@ class RedisStore:
 
         If a shard cannot be reached, the other shards close the window; it is not closed yet.
         """
-        closing = Reading(self._router)  # who closed it before may not have waited until replicas knew
+        # an earlier closer may not have waited until replicas had it
+        closing = Reading(self._router)
         Shards(closing).ask_own(
             self.layout, lambda shard: even_when_full("SADD", keys.of_shard(shard, keys.CLOSED), window.text)
         )
@@ -113,22 +115,29 @@ class RedisStore:
         """See TallyStore."""
         return frozenset().union(*self._members(self._shards, keys.WINDOWS))
 
-    def closed_tallies(self, closed: frozenset[str]) -> Iterator[Tally]:
+    def closed_tallies(self, closed: frozenset[str]) -> Iterator[StoredTally]:
         """See TallyStore."""
-        reading = Reading(self._router)  # a master that was lost since may have said that they are closed
+        # a master that was lost since may have reported them as closed
+        reading = Reading(self._router)
         still_closed = closed.intersection(*self._members(Shards(reading), keys.CLOSED))
-        yield from self._tallies(lambda window: window in still_closed, closed=True)
-        reading.confirm()
+        yield from self._tallies(reading, lambda window: window in still_closed, closed=True)
+
+    def open_tallies(self, left_out: frozenset[str]) -> Iterator[StoredTally]:
+        """Yield the present tallies of all windows but some, each marked as open.
+
+        They are complete only if the iterator reaches its end. Nobody who sees them may see an
+        earlier or a later state of them: that is what `open_snapshot` is for.
+        """
+        return self._tallies(Reading(self._router), lambda window: window not in left_out, closed=False)
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
         """See TallyStore. All collectors on a store share one look."""
         reading = Reading(self._router)
-        look_up = Request.of(keys.prefix(0), "GET", keys.SNAPSHOT)
+        look_up = PackedCommand.of(keys.prefix(0), "GET", keys.SNAPSHOT)
         kept = reading.ask(look_up)
         if kept is None:
             tallies = [
-                (tally.metric, tally.edition, tally.window, tally.counts)
-                for tally in self._tallies(lambda window: window not in left_out, closed=False)
+                (tally.metric, tally.edition, tally.window, tally.counts) for tally in self.open_tallies(left_out)
             ]
             fresh = json.dumps({"taken_s": int(now_s), "tallies": tallies})
             self.handle.run(0, *even_when_full("SET", keys.SNAPSHOT, fresh, "NX", "EX", interval_s))
@@ -136,7 +145,7 @@ class RedisStore:
         reading.confirm()
         look = json.loads(kept)
         tallies_of_look = (
-            Tally(metric, edition, window, closed=False, counts=tuple(counts))
+            StoredTally(metric, edition, window, closed=False, counts=tuple(counts))
             for metric, edition, window, counts in look["tallies"]
         )
         return Snapshot(look["taken_s"], tuple(tallies_of_look)).without(left_out)
@@ -145,14 +154,15 @@ class RedisStore:
         """See TallyStore. A write that changes nothing is refused like any other write."""
         self._shards.require_any_writable(self.layout)
 
-    def _tallies(self, is_included: Callable[[str], bool], *, closed: bool) -> Iterator[Tally]:
-        reading = Reading(self._router)
+    def _tallies(self, reading: Reading, is_included: Callable[[str], bool], *, closed: bool) -> Iterator[StoredTally]:
+        """Yield tallies, and confirm the reading at the end."""
         shards = Shards(reading)
         for name, symbols in sorted(self.handle.index(shards).items()):
             metric, edition, window = name.split(":")
             if is_included(window):
-                tally = Tally(metric, edition, window, closed, self._counts(shards, name, symbols))
-                if self.handle.is_indexed(name):  # else it is being retired, and the counts may be incomplete
+                tally = StoredTally(metric, edition, window, closed, self._counts(shards, name, symbols))
+                if self.handle.is_indexed(name):
+                    # a tally that is being retired may be incomplete, and is left out
                     yield tally
         # Only a reader who reaches the end knows that all was complete, and stays so: a shard may
         # have been lost meanwhile, or a replica may not have what its master answered.

@@ -43,28 +43,27 @@ class Purpose(Enum):
     UPGRADE = auto()
 
 
-def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE, schema: int = SCHEMA) -> None:
+def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> None:
     """Refuse a store that has another schema, or only part of a backup.
 
     Args:
         facts: the store's facts.
         purpose: what it is opened for. An older store may be opened for an upgrade, and one with
             part of a backup for the import of the rest.
-        schema: the schema that this version reads and writes.
 
     Raises:
         ConfigError: if the store cannot be used; it says what to do.
 
     """
     stored = int(facts[SCHEMA_FIELD])
-    if stored > schema:
+    if stored > SCHEMA:
         raise ConfigError(
-            f"the store has schema {stored}, and this version reads {schema}: use the version of Hearsay that wrote "
+            f"the store has schema {stored}, and this version reads {SCHEMA}: use the version of Hearsay that wrote "
             "it, or a later one"
         )
-    if stored < schema and purpose is not Purpose.UPGRADE:
+    if stored < SCHEMA and purpose is not Purpose.UPGRADE:
         raise ConfigError(
-            f"the store has schema {stored}, and this version reads {schema}: stop every collector on it, take a "
+            f"the store has schema {stored}, and this version reads {SCHEMA}: stop every collector on it, take a "
             "backup with the version that wrote it, and run hearsay-collector upgrade"
         )
     if IMPORTING in facts and purpose is not Purpose.IMPORT:

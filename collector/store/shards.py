@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from collector.errors import StoreUnavailableError
-from collector.servers.command import Request, even_when_full
+from collector.servers.command import PackedCommand, even_when_full
 from collector.servers.server import Address
 from collector.store import keys
 from collector.store.shard_identity import numbered
@@ -45,7 +45,7 @@ ONE_SERVER = Layout()
 class Asks(Protocol):
     """Sends commands to the servers that hold their keys: a Router, or a Reading."""
 
-    def ask_all(self, requests: Sequence[Request], /) -> list[Any]:
+    def ask_all(self, requests: Sequence[PackedCommand], /) -> list[Any]:
         """Return their answers or StoreUnavailableErrors in order."""
 
 
@@ -60,11 +60,11 @@ class Shards:
         self._router = router
 
     def ask(self, shards: Iterable[int], command: Command) -> list[Any]:
-        """Return the answers of some shards, of whatever store.
+        """Return the answers of shards, whether or not they belong to the store.
 
         All are asked, even if one does not answer.
         """
-        requests = [Request.of(keys.prefix(shard), *command(shard)) for shard in shards]
+        requests = [PackedCommand.of(keys.prefix(shard), *command(shard)) for shard in shards]
         return self._answers(requests)
 
     def ask_own(self, layout: Layout, command: Command) -> list[Any]:
@@ -75,7 +75,8 @@ class Shards:
 
         """
         answers = self._answers(_with_names(layout, command))
-        _require_own(layout, answers[1::2])  # a shard that has its name now had it when it answered before
+        # a shard that has its name now had it when it answered before
+        _require_own(layout, answers[1::2])
         return answers[::2]
 
     def require_any_writable(self, layout: Layout) -> None:
@@ -104,7 +105,7 @@ class Shards:
         """Write a name to those of the given shards that carry none."""
         self.ask(shards, lambda shard: even_when_full("SET", keys.of_shard(shard, keys.NAME), name, "NX"))
 
-    def _answers(self, requests: Sequence[Request]) -> list[Any]:
+    def _answers(self, requests: Sequence[PackedCommand]) -> list[Any]:
         answers = self._router.ask_all(requests)
         for answer in answers:
             if isinstance(answer, StoreUnavailableError):
@@ -116,10 +117,10 @@ def _name_of(shard: int) -> tuple[str, str]:
     return "GET", keys.of_shard(shard, keys.NAME)
 
 
-def _with_names(layout: Layout, command: Command) -> list[Request]:
+def _with_names(layout: Layout, command: Command) -> list[PackedCommand]:
     """Return a command for each shard, each followed by a question for the shard's name."""
     return [
-        Request.of(keys.prefix(shard), *words)
+        PackedCommand.of(keys.prefix(shard), *words)
         for shard in range(layout.shards)
         for words in (command(shard), _name_of(shard))
     ]

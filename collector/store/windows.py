@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from client_sdk.protocol import Window
+from client_sdk.protocol.window import Window
 from collector.judge import is_due_to_close
 from collector.store.port import TallyStore
 

@@ -104,7 +104,9 @@ class Maintenance:
         try:
             self.health = self.health._replace(**self._every_tick()._asdict())
             self._look_after_windows()
-        finally:  # no window can close while a cluster node is away, but the other nodes' files must not wait
+        finally:
+            # no window can close while a cluster node is away, but the other nodes' files must not
+            # wait
             self._rewrite_when_due(monotonic_s)
 
     def _look_after_windows(self) -> None:
@@ -127,18 +129,18 @@ class Maintenance:
             _log.info("the append-only file is being rewritten", extra=Event.FILE_REWRITTEN.extra)
 
     def _run(self) -> None:
-        failing = False
+        reasons: set[str] = set()
         while not self._stopped.wait(TICK_S):
             try:
                 self.tick(time.monotonic())
             except Exception as error:  # noqa: BLE001 whatever it is, the next second may be better
                 # A ConfigError means that the embedded store has lost data, and may not even run.
                 is_up = not isinstance(error, (StoreUnavailableError, ConfigError))
-                if not failing:
+                if str(error) not in reasons:  # a lost connection may hide a worse reason
                     _log.warning("maintenance is suspended: %s", error, extra={} if is_up else Event.STORE_DOWN.extra)
-                failing = True
+                reasons.add(str(error))
                 self.health = self.health._replace(is_up=is_up)
             else:
-                if failing:
+                if reasons:
                     _log.info("maintenance continues: the store answers", extra=Event.STORE_UP.extra)
-                failing = False
+                reasons.clear()

@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable, Collection
 from typing import NamedTuple, Protocol
 
-from client_sdk.protocol import Registry, Window
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import Window
 from collector.config import DAY_S, HOUR_S
 from collector.errors import StoreUnavailableError
 
@@ -116,6 +117,7 @@ class Retention:
             if names:
                 self._store.retire(names)
                 _log.info("retired %s tallies whose retention is over", len(names))
-        except StoreUnavailableError as error:  # the other chores close windows, and must not wait for this one
+        except StoreUnavailableError as error:
+            # the other chores close windows, and must not wait for this one
             _log.warning("tallies whose retention is over stay for now: %s", error)
             self._next_s = now_s + RETRY_INTERVAL_S

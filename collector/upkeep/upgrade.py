@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from collector.backup.redis_archive import RedisArchive
+from collector.backup.store_filler import StoreFiller
+from collector.backup.store_reader import StoreReader
 from collector.errors import ConfigError
 from collector.store import keys
 from collector.store.redis_store import RedisStore
@@ -22,10 +23,10 @@ def _move_ids(store: RedisStore) -> None:
 
     Ids of uploads without a counted report are dropped.
     """
-    archive = RedisArchive(store)
+    reader, filler = StoreReader(store), StoreFiller(store)
     for shard in range(store.shards):
-        for stored in archive.buckets(shard, keys.IDS_OF_SCHEMA_1):
-            archive.remember([stored.bucket])
+        for stored in reader.buckets(shard, keys.IDS_OF_SCHEMA_1):
+            filler.remember([stored.bucket])
             store.handle.run(shard, "UNLINK", stored.key)
 
 

@@ -49,7 +49,7 @@ def _entry(window: Window, folder: Path) -> ArchivedWindow:
     files = tuple(sorted(path.name for path in folder.iterdir()))
     try:
         report = load_report(folder / REPORT)
-    except ReportError:  # perhaps of another version; the index links it all the same
+    except ReportError:  # perhaps of another version; the index still links it
         return ArchivedWindow(window.text, window.kind, None, None, None, files)
     reports = sum(metric.reports for metric in report.metrics)
     return ArchivedWindow(window.text, window.kind, len(report.metrics), reports, len(report.skipped), files)

@@ -17,7 +17,7 @@ from estimator.formats.to_csv import as_csv
 from estimator.formats.to_json import as_json
 from estimator.render.html.document import as_html
 from estimator.report.report import make_report
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.tallies.tally import Tally
 
@@ -108,7 +108,7 @@ def _files_of(
     return files
 
 
-def _why_nothing(report: Report) -> str:
+def _why_nothing(report: EstimateReport) -> str:
     first, *others = report.skipped
     more = f" (and {len(others)} more)" if others else ""
     return f"no tally of it can be estimated: {first.metric} {first.edition}{more}: {first.reason}"

@@ -74,7 +74,7 @@ class LowerBound:
 
 
 def level_of(attacks: int) -> float:
-    """Return the probability with which each bound of some attacks may fail (Bonferroni)."""
+    """Return the probability with which each bound of several attacks may fail (Bonferroni)."""
     return FALSE_ACCUSATION / (BOUNDS * attacks)
 
 

@@ -134,7 +134,8 @@ def _record(device: Telemetry, metric: str, answer: object) -> None:
     """
     for _ in range(ATTEMPTS):
         recorded = device.record(metric, answer)
-        if recorded in (Recorded.QUEUED, Recorded.ALREADY_RECORDED):  # a busy device may have queued it all the same
+        if recorded in (Recorded.QUEUED, Recorded.ALREADY_RECORDED):
+            # a busy device may still have queued it
             return
         if recorded is not Recorded.BUSY:
             break

@@ -111,7 +111,8 @@ def audit(
 
     def results_of(scene: Scene) -> Iterator[ContestResult]:
         lived: Lives = {life: [] for life in scene.lives}
-        for _ in range(scene.devices):  # lives take turns, so that a change of the machine affects all of them
+        for _ in range(scene.devices):
+            # lives take turns, so that a change of the machine affects all of them
             for life, devices in lived.items():
                 bodies = black_box.play(registry, life, make_device)
                 devices.append([observe([window]) for window in bodies])

@@ -45,7 +45,7 @@ def keep(  # noqa: PLR0913 where to, from what, and when
 
     """
     try:
-        # 80 ms that no other report waits for: these import the templates' library; and not every system has fcntl
+        # 41 ms, of the templates' library, that no other report waits for; and not every system has fcntl
         from estimator.archive.folder import Archive  # noqa: PLC0415
         from estimator.archive.index import write_index  # noqa: PLC0415
         from estimator.archive.windows import missing_windows, write_windows  # noqa: PLC0415

@@ -40,7 +40,9 @@ SEED_BITS = 32
 @click.option(
     "--seed", metavar="N", type=click.IntRange(0), help="The same seed gives the same output; else a fresh one."
 )
-@click.option("--rounds", metavar="N", type=click.IntRange(0), default=0, help="Draw N times anew to measure coverage.")
+@click.option(
+    "--rounds", metavar="N", type=click.IntRange(0), default=0, help="Repeat the draw N times to measure coverage."
+)
 @RANGES
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True)
 def rehearse(  # noqa: PLR0913 one argument an option

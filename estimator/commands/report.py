@@ -17,16 +17,19 @@ from estimator.commands.options import BETWEEN_0_AND_1, RANGES, REGISTRY, Window
 from estimator.commands.printing import put
 from estimator.commands.progress import progress
 from estimator.commands.report_options import ReportOptions
+from estimator.commands.watch import watch_collector
 from estimator.commands.watch_loop import GREATEST_S, LEAST_S, USUAL_S
 from estimator.estimates.covariance import MOST_VALUES
 from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.report.ranges import check_ranges
 from estimator.report.report import make_report
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 from estimator.results.request import Selection
 from estimator.tallies.bounds import Bounds
+from estimator.tallies.fetch import fetch
+from estimator.tallies.read import read_file
 from estimator.tallies.read_token import TOKEN_VARIABLE, read_token
-from estimator.tallies.tally import Tally, read_file
+from estimator.tallies.tally import Tally
 
 MEGABYTE = 10**6
 
@@ -79,7 +82,7 @@ MEGABYTE = 10**6
     is_flag=False,
     flag_value=USUAL_S,
     type=click.IntRange(LEAST_S, GREATEST_S),
-    help=f"Draw the table anew every {USUAL_S} seconds, with windows that are still open, until Ctrl-C.",
+    help=f"Draw the table again every {USUAL_S} seconds, with windows that are still open, until Ctrl-C.",
 )
 def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the names of `ReportOptions`
     """Print estimates, standard errors and confidence intervals of every metric and window.
@@ -96,8 +99,6 @@ def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the na
     selection, request = options.selection, options.request
     check_ranges(registry, request.ranges)
     if options.watch_s is not None:
-        from estimator.commands.watch import watch_collector  # noqa: PLC0415 30 ms of HTTP for no other report
-
         collector = options.collector or ""
         watch_collector(registry, collector, selection=selection, request=request, every_s=options.watch_s)
         return
@@ -120,7 +121,7 @@ def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the na
         raise SystemExit(status)
 
 
-def _status(estimated: Report, tallies: list[Tally], selection: Selection) -> Kept:
+def _status(estimated: EstimateReport, tallies: list[Tally], selection: Selection) -> Kept:
     """Return the exit status of a printed report.
 
     For cron, a report without estimates is none, as with --out.
@@ -131,15 +132,15 @@ def _status(estimated: Report, tallies: list[Tally], selection: Selection) -> Ke
     return Kept.FAILED if is_failed else Kept.NOTHING_NEW
 
 
-def _write_page(estimated: Report, registry: Registry, html: Path) -> None:
-    from estimator.render.html.document import as_html  # noqa: PLC0415 80 ms of templates for no other form
+def _write_page(estimated: EstimateReport, registry: Registry, html: Path) -> None:
+    from estimator.render.html.document import as_html  # noqa: PLC0415 33 ms of templates for no other form
 
     page = as_html(estimated, registry).encode()
     write_whole(html, page)
     click.echo(f"{html} is written: {len(page) / MEGABYTE:.1f} MB, open it in a browser", err=True)
 
 
-def _put(estimated: Report, form: str, output: Path | None) -> None:
+def _put(estimated: EstimateReport, form: str, output: Path | None) -> None:
     if output is None and form == "table":
         put(FORMATS, form, estimated)
         return
@@ -157,18 +158,16 @@ def _read(options: ReportOptions, bounds: Bounds) -> tuple[list[Tally], datetime
     """
     if options.tallies is not None:
         return read_file(options.tallies, bounds), None
-    from estimator.tallies.fetch import fetch  # noqa: PLC0415 30 ms of HTTP that a file does not need
-
     fetched = fetch(options.collector or "", read_token(), preliminary=options.preliminary, bounds=bounds)
     return fetched.tallies, fetched.snapshot_at
 
 
-def _name_too_large(estimated: Report) -> None:
+def _name_too_large(estimated: EstimateReport) -> None:
     for metric in estimated.metrics:
         if metric.estimates is not None and metric.reports and metric.covariance is None:
             click.echo(f"{metric.metric} {metric.window}: no covariance of more than {MOST_VALUES} shares", err=True)
 
 
-def _name_skipped(estimated: Report) -> None:
+def _name_skipped(estimated: EstimateReport) -> None:
     for tally in estimated.skipped:
         click.echo(f"skipped {tally.metric} {tally.edition} {tally.window}: {tally.reason}", err=True)

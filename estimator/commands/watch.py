@@ -13,7 +13,7 @@ from estimator.commands.watch_loop import CLEARED, Watch
 from estimator.render.text.report import as_table
 from estimator.render.text.style import Style
 from estimator.report.report import make_report
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.tallies.bounds import Bounds
 from estimator.tallies.fetch import fetch
@@ -56,7 +56,7 @@ def _show(picture: str) -> None:
     sys.stdout.flush()
 
 
-def _skipped(report: Report) -> str:
+def _skipped(report: EstimateReport) -> str:
     return "".join(
         f"skipped {tally.metric} {tally.edition} {tally.window}: {tally.reason}\n" for tally in report.skipped
     )

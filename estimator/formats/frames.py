@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from estimator.errors import MissingLibraryError
-from estimator.results.report import SCHEMA, Report
+from estimator.results.report import SCHEMA, EstimateReport
 from estimator.results.row import COLUMNS, TYPES, rows_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ SCHEMA_KEY: Final = b"hearsay.schema"
 """The key of the schema number in the metadata of a Parquet file."""
 
 
-def to_pandas(report: Report) -> pd.DataFrame:
+def to_pandas(report: EstimateReport) -> pd.DataFrame:
     """Return the rows as a frame. Missing cells are NaN or NA.
 
     Raises:
@@ -39,7 +39,7 @@ def to_pandas(report: Report) -> pd.DataFrame:
     )
 
 
-def to_polars(report: Report) -> pl.DataFrame:
+def to_polars(report: EstimateReport) -> pl.DataFrame:
     """Return the rows as a frame. Missing cells are null.
 
     Raises:
@@ -51,7 +51,7 @@ def to_polars(report: Report) -> pl.DataFrame:
     return polars.DataFrame(_columns(report), schema=types)
 
 
-def to_parquet(report: Report) -> bytes:
+def to_parquet(report: EstimateReport) -> bytes:
     """Return the rows as a Parquet file. Missing cells are null.
 
     Raises:
@@ -67,7 +67,7 @@ def to_parquet(report: Report) -> bytes:
     return file.getvalue()
 
 
-def _columns(report: Report) -> Mapping[str, list[object]]:
+def _columns(report: EstimateReport) -> Mapping[str, list[object]]:
     rows = list(rows_of(report))
     return {name: [row[position] for row in rows] for position, name in enumerate(COLUMNS)}
 

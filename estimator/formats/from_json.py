@@ -14,10 +14,10 @@ from client_sdk.protocol.window import Window
 from estimator.errors import ReportError
 from estimator.formats.older_schemas import UPGRADES
 from estimator.results.estimate import Share, Shares
-from estimator.results.report import SCHEMA, Report
+from estimator.results.report import SCHEMA, EstimateReport
 
 
-def load_report(source: str | PathLike[str] | IO[str] | IO[bytes]) -> Report:
+def load_report(source: str | PathLike[str] | IO[str] | IO[bytes]) -> EstimateReport:
     """Read the JSON of a report. The two schemas before this one are accepted as well.
 
     Their intervals of distributions and clusters were found by resampling, and often missed the
@@ -43,7 +43,7 @@ def load_report(source: str | PathLike[str] | IO[str] | IO[bytes]) -> Report:
         raise ReportError(f"{name} cannot be used: {error}") from None
 
 
-def decode(document: object) -> Report:
+def decode(document: object) -> EstimateReport:
     """Return the report that a JSON document holds.
 
     Raises:
@@ -62,7 +62,7 @@ def decode(document: object) -> Report:
         while schema in UPGRADES:
             document = UPGRADES[schema](document)
             schema += 1
-        report = msgspec.convert(document, Report, dec_hook=_shares)
+        report = msgspec.convert(document, EstimateReport, dec_hook=_shares)
     except msgspec.ValidationError as error:
         raise ReportError(_explained(str(error))) from None
     except (KeyError, TypeError, AttributeError):
@@ -71,7 +71,7 @@ def decode(document: object) -> Report:
     return report
 
 
-def _check_windows(report: Report) -> None:
+def _check_windows(report: EstimateReport) -> None:
     for position, estimated in enumerate(report.metrics):
         try:
             Window.parse(estimated.window)

@@ -11,12 +11,12 @@ import csv
 import io
 from collections.abc import Iterable
 
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 from estimator.results.row import COLUMNS, rows_of
 from estimator.text import word
 
 
-def as_csv(report: Report) -> str:
+def as_csv(report: EstimateReport) -> str:
     """Return the report as CSV. Missing cells are empty; truth values are ``true``, ``false``."""
     return csv_text([COLUMNS, *rows_of(report)])
 

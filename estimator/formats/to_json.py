@@ -9,12 +9,12 @@ import msgspec
 from msgspec.structs import replace
 
 from estimator.results.record import Record
-from estimator.results.report import SCHEMA, Report
+from estimator.results.report import SCHEMA, EstimateReport
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
-def as_json(report: Report) -> str:
+def as_json(report: EstimateReport) -> str:
     """Return the report as one JSON object, with a line for each metric and window.
 
     Raises:
@@ -24,14 +24,15 @@ def as_json(report: Report) -> str:
     return json_text(document_of(report))
 
 
-def document_of(report: Report) -> dict[str, Any]:
+def document_of(report: EstimateReport) -> dict[str, Any]:
     """Return the report as JSON types, beginning with the schema number."""
     return {"schema": SCHEMA, **builtins_of(replace(report, highlights=()))}
 
 
 def builtins_of(record: Record) -> dict[str, Any]:
     """Return a record of a report as JSON types."""
-    document: dict[str, Any] = msgspec.to_builtins(record, enc_hook=list)  # a list of shares for `Shares`
+    # a list of shares for `Shares`
+    document: dict[str, Any] = msgspec.to_builtins(record, enc_hook=list)
     return document
 
 

@@ -93,7 +93,7 @@ class Allocation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Candidate:
-    """Metrics at some epsilons.
+    """Metrics at given epsilons.
 
     Attributes:
         metrics: with their real channels.

@@ -29,7 +29,7 @@ DELTA: Final = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What a plan is made for.
+    """The request for a plan.
 
     Attributes:
         population: how many devices there are.
@@ -95,7 +95,7 @@ class Plan:
 
     Attributes:
         registry: the questions.
-        request: what it is made for.
+        request: the request that it answers.
         answering: the fraction of the devices that answers a question in a window.
         metrics: a plan of each question, in the registry's order.
         exposures: what a device reveals at most, by horizon.

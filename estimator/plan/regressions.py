@@ -20,12 +20,8 @@ CARRIED_OVER = "what was spent keeps its day and counts towards the new period, 
 
 def warnings(registry: Registry, today: date) -> list[str]:
     """Return a line for each metric that has expired, has no owner, or protects nothing."""
-    lines = []
+    lines = registry.neglected(today)
     for name, metric in registry.metrics.items():
-        if metric.expires is not None and metric.expires < today:
-            lines.append(f"metric.{name}: expired on {metric.expires}; remove it, or set a later day")
-        if not metric.owner:
-            lines.append(f"metric.{name}: has no owner; name one here or in [app]")
         if metric.protects is Protects.PATTERN and metric.max_values > 1 and not metric.keeps_patterns:
             rounded = f"a {metric.kind} that changes, for it is rounded"
             lines.append(f'metric.{name}: protects = "pattern" keeps nothing of {rounded}; say protects = "history"')

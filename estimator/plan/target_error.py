@@ -15,7 +15,7 @@ mean."""
 
 
 def unit_variance(metric: Metric) -> float:
-    """Return the worst variance of one report: of a share, or else of the mean. In squared units."""
+    """Return the worst variance of one report, of a share or else of the mean, in squared units."""
     squares = squares_of(metric.channel)
     if squares is not None and metric.domain.labels:
         return squares.worst * share_factor(metric) ** 2

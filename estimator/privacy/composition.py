@@ -137,7 +137,7 @@ def composed_epsilon(reports: Mapping[PrivacyLoss, int], delta: float) -> float:
         return 0.0
     tail = delta * CUT / len(several)
     unbounded = -math.expm1(sum(number * math.log1p(-loss.delta) for loss, number in several.items()))
-    laws = [(loss.epsilon, _of_one(loss).times(number, tail)) for loss, number in several.items()]
+    laws = [(loss.epsilon, _distribution_of(loss).times(number, tail)) for loss, number in several.items()]
     if len(laws) == 1:
         ((step, law),) = laws
         return _least_epsilon(step, law, delta - unbounded)
@@ -178,7 +178,7 @@ def bounded_epsilon(
     return max(0.0, least * ROUNDING)
 
 
-def _of_one(loss: PrivacyLoss) -> _LossDistribution:
+def _distribution_of(loss: PrivacyLoss) -> _LossDistribution:
     low = loss.extreme * math.exp(-loss.epsilon)
     return _LossDistribution(-1, np.array([low, max(0.0, 1 - loss.extreme - low), loss.extreme]))
 

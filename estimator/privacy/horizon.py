@@ -76,16 +76,7 @@ def windows_left(metric: Metric, today: date) -> int | None:
     """Return the number of windows of a metric from today on. None if it does not expire."""
     if metric.expires is None:
         return None
-    first = Window.of(metric.window, datetime.combine(today, time(), UTC).timestamp()).first_day
-    if first > metric.expires:
-        return 0
-    match metric.window:
-        case WindowKind.DAY:
-            return (metric.expires - first).days + 1
-        case WindowKind.WEEK:
-            return (metric.expires - first).days // 7 + 1
-        case WindowKind.MONTH:
-            return 12 * (metric.expires.year - first.year) + metric.expires.month - first.month + 1
+    return Window.of(metric.window, datetime.combine(today, time(), UTC).timestamp()).until(metric.expires)
 
 
 def dearest_reports(registry: Registry, horizon: Horizon, today: date) -> list[MetricReports]:

@@ -16,7 +16,7 @@ from estimator.rehearsal.population import Crowd
 from estimator.rehearsal.tally_sampler import Sampler, sampler_of
 from estimator.report.group_differences import corrected_differences
 from estimator.results.metric import MetricEstimate
-from estimator.results.report import Report, Skipped
+from estimator.results.report import EstimateReport, Skipped
 from estimator.results.request import Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import CONFIDENCE
@@ -68,11 +68,11 @@ class Rehearsal:
     missing: tuple[Metric, ...] = ()
 
     @property
-    def report(self) -> Report:
+    def report(self) -> EstimateReport:
         """The report of its tallies."""
         skipped = (Skipped(metric.name, metric.edition, _window(metric).text, NO_COLUMN) for metric in self.missing)
         metrics = tuple(rehearsed.estimated for rehearsed in self.metrics)
-        return Report(CONFIDENCE, metrics, tuple(skipped), simultaneous=False)
+        return EstimateReport(CONFIDENCE, metrics, tuple(skipped), simultaneous=False)
 
 
 def rehearse(

@@ -1,6 +1,6 @@
 """The forms in which people read results. Renderers choose and format; they compute nothing.
 
-`FORMATS` and `BINARY_FORMATS` are the forms of a report, from a Report to a text or to bytes.
+`FORMATS` and `BINARY_FORMATS` are the forms of a report, from an EstimateReport to a text or to bytes.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from estimator.formats.frames import to_parquet
 from estimator.formats.to_csv import as_csv
 from estimator.formats.to_json import as_json
 from estimator.render.text.report import as_table
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 
 FORMATS: Final[dict[str, Callable[..., str]]] = {"table": as_table, "json": as_json, "csv": as_csv}
 """The values of ``--format``. Every form ends with a line break."""
 
-BINARY_FORMATS: Final[dict[str, Callable[[Report], bytes]]] = {"parquet": to_parquet}
+BINARY_FORMATS: Final[dict[str, Callable[[EstimateReport], bytes]]] = {"parquet": to_parquet}
 """Further values of ``--format``, only with ``--output``."""

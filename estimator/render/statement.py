@@ -94,7 +94,8 @@ def odds(nanos: float) -> str:
     epsilon = nanos / 1e9
     if epsilon > CERTAIN:
         return "more than a million to 1, which is as good as knowing"
-    ratio = math.exp(epsilon) * (1 - 1e-8)  # the charge is rounded up by a billionth; ln 3 is 3 to 1
+    # the charge is rounded up by a billionth; ln 3 is 3 to 1
+    ratio = math.exp(epsilon) * (1 - 1e-8)
     digits = max(0, 1 - math.floor(math.log10(ratio)))
     rounded = math.ceil(ratio * 10**digits) / 10**digits
     return (

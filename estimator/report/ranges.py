@@ -25,21 +25,21 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
     for name, start, end in ranges:
         metric = registry.metric(name)
         domain = metric.domain
-        wanted = f"the range of {name} from {start:.12g} to {end:.12g}"
+        requested = f"the range of {name} from {start:.12g} to {end:.12g}"
         if not isinstance(domain, Number) or domain.statistic == "mean":
             raise RequestError(
-                f'{wanted} cannot be estimated; only numbers and counts of statistic = "distribution" can'
+                f'{requested} cannot be estimated; only numbers and counts of statistic = "distribution" can'
             )
         if decoder_of(metric.channel) is None:
             raise RequestError(
-                f"{wanted} needs no estimate of its own: the report has the share of each count; add them"
+                f"{requested} needs no estimate of its own: the report has the share of each count; add them"
             )
         low, high = float(domain.low), float(domain.high)
         if not low <= start <= high or not low <= end <= high:
             raise RequestError(
-                f"{wanted} leaves its answers, which go from {low:.12g} to {high:.12g}; choose other ends"
+                f"{requested} leaves its answers, which go from {low:.12g} to {high:.12g}; choose other ends"
             )
         if start > end:
-            raise RequestError(f"{wanted} ends before it begins; exchange its ends")
+            raise RequestError(f"{requested} ends before it begins; exchange its ends")
         if start == end and not isinstance(domain, Count):
-            raise RequestError(f"{wanted} is a single number, which has no share of its own; make it longer")
+            raise RequestError(f"{requested} is a single number, which has no share of its own; make it longer")

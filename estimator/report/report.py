@@ -19,7 +19,7 @@ from estimator.report.pooling import pooled
 from estimator.report.ranges import check_ranges
 from estimator.results.central import Composed
 from estimator.results.metric import MetricEstimate
-from estimator.results.report import Report, Skipped
+from estimator.results.report import EstimateReport, Skipped
 from estimator.results.request import EVERYTHING_CLOSED, PLAIN, Request, Selection
 from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies.bounds import FEWER
@@ -39,7 +39,7 @@ def make_report(
     selection: Selection = EVERYTHING_CLOSED,
     request: Request = PLAIN,
     advance: Callable[[int], object] = lambda _: None,
-) -> Report:
+) -> EstimateReport:
     """Estimate every selected tally of the registry's editions; list the others with the reason.
 
     Args:
@@ -65,7 +65,7 @@ def make_report(
             advance(1)
     order = {name: position for position, name in enumerate(registry.metrics)}
     estimated.sort(key=lambda estimate: (order[estimate.metric], estimate.span.starts_at))
-    return Report(
+    return EstimateReport(
         confidence=CONFIDENCE,
         metrics=corrected_differences(estimated),
         skipped=tuple(skipped),

@@ -39,7 +39,7 @@ class Skipped(Record, frozen=True):
     reason: str
 
 
-class Report(Record, frozen=True, tag_field="population", tag=POPULATION):
+class EstimateReport(Record, frozen=True, tag_field="population", tag=POPULATION):
     """All figures of a set of tallies.
 
     Attributes:

@@ -12,7 +12,7 @@ from estimator.results.joint import Joint
 from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
 from estimator.results.question import Question
-from estimator.results.report import POPULATION, Report
+from estimator.results.report import POPULATION, EstimateReport
 from estimator.text import mean_word, word
 
 
@@ -89,7 +89,7 @@ class RowFigure(NamedTuple):
     figure: Estimate | Figure
 
 
-def rows_of(report: Report) -> Iterator[Row]:
+def rows_of(report: EstimateReport) -> Iterator[Row]:
     """Yield a row for every estimated figure: first all metrics, then the pooled windows."""
     for metric in report.metrics:
         yield from metric_rows(metric, report.confidence)

@@ -98,7 +98,7 @@ def clopper_pearson_lower(counts: NDArray[np.int64], reports: int, tail: float) 
         tail: above 0. Sums over the returned truths meet it to a part in 10**10 (measured).
 
     """
-    from scipy.special import betaincinv  # noqa: PLC0415 its import takes 220 ms, and few reports need it
+    from scipy.special import betaincinv  # noqa: PLC0415 its import takes 250 ms, and few reports need it
 
     successes = np.maximum(counts, 1)
     return np.where(counts == 0, 0.0, betaincinv(successes, reports - successes + 1, tail))

@@ -1,6 +1,7 @@
 """The chi-square distribution, by its finite sums.
 
-``scipy.special.chdtrc`` agrees to a part in 10**14, but its import takes 220 ms, as long as a report.
+``scipy.special.chdtrc`` agrees to a part in 10**14, but its import takes 220 ms, as long as a
+report.
 """
 
 from __future__ import annotations

@@ -17,8 +17,9 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from client_sdk.protocol.wire.base_url import is_base_url
 from estimator.errors import CollectorDownError, TalliesError
 from estimator.tallies.bounds import Bounds
+from estimator.tallies.read import EVERYTHING, PIECE_BYTES, read
 from estimator.tallies.read_token import TOKEN_VARIABLE
-from estimator.tallies.tally import EVERYTHING, PIECE_BYTES, Tally, read
+from estimator.tallies.tally import Tally
 
 TIMEOUT_S = 60.0
 """Seconds without a byte. A collector sums the shards of every tally before it sends the first
@@ -84,7 +85,8 @@ def fetch(
         except BaseException as error:  # noqa: BLE001 the waiting thread raises it
             answer.set_exception(error)
 
-    Thread(target=ask, daemon=True).start()  # abandoned if too slow: no socket limits the time of a whole head
+    # abandoned if too slow: no socket limits the time of a whole head
+    Thread(target=ask, daemon=True).start()
     try:
         return answer.result(LIMIT_S)
     except TimeoutError:
@@ -137,7 +139,8 @@ def _instant(text: str | None) -> datetime | None:
     try:
         instant = None if text is None else datetime.fromisoformat(text)
         return None if instant is None or instant.tzinfo is None else instant.astimezone(UTC)
-    except (ValueError, OverflowError):  # the zone may move the first or last day of all years out of range
+    except (ValueError, OverflowError):
+        # the zone may move the first or last day of all years out of range
         return None
 
 

@@ -1,4 +1,7 @@
-"""Plays the health example from end to end: devices, collector, estimator, and the truth beside the estimate."""
+"""Plays the health example from end to end.
+
+Devices, collector and estimator run, and the truth is shown beside each estimate.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ Answers = Mapping[str, bool | str | float]
 @click.option("--devices", type=click.IntRange(1), help="How many people to ask; all 5,638 of year 1 by default.")
 @click.option("--html", metavar="FILE", type=click.Path(path_type=Path), help="Write the report as a page, too.")
 def main(devices: int | None, html: Path | None) -> None:
-    """Let the people of year 1 report, and print what can be learned of them beside what is true."""
+    """Let the people of year 1 report, and print the estimates beside the truth."""
     started_s = time.time()  # one instant for all devices: midnight may pass while they report
     people = read_people()[:devices]
     token = secrets.token_urlsafe(16)
@@ -56,7 +59,7 @@ def main(devices: int | None, html: Path | None) -> None:
 
 
 def read_people() -> list[Answers]:
-    """Return what each person of year 1 answers; an unknown answer is left out."""
+    """Return the answers of each person of year 1; an unknown answer is left out."""
     with ANSWERS.open(newline="", encoding="utf-8") as file:
         return [answers_of(row) for row in csv.DictReader(file) if row["year"] == "1"]
 
@@ -97,7 +100,7 @@ def collector(scratch: Path, token: str) -> Iterator[str]:
 
 
 def report_all(people: list[Answers], url: str, now_s: float) -> int:
-    """Let every person report as a device of their own; return how many reports were delivered."""
+    """Let every person report with a separate device; return how many reports were delivered."""
     registry = Registry.load(REGISTRY)
 
     def report(answers: Answers) -> int:
@@ -115,7 +118,10 @@ def report_all(people: list[Answers], url: str, now_s: float) -> int:
 
 
 def record(telemetry: Telemetry, metric: str, answer: bool | str | float) -> None:  # noqa: FBT001 an answer, not a switch
-    """Record an answer, again if this machine is too busy to confirm it in time: it is never counted twice."""
+    """Record an answer, and repeat that if this machine is too busy to confirm it in time.
+
+    It is never counted twice.
+    """
     while (result := telemetry.record(metric, answer)) is Recorded.BUSY:
         time.sleep(BUSY_PAUSE_S)
     if result not in (Recorded.QUEUED, Recorded.ALREADY_RECORDED):
@@ -152,12 +158,13 @@ def print_comparison(report: Mapping[str, Any], people: list[Answers]) -> None:
 
 
 def rows(metric: Mapping[str, Any], truths: list[Any]) -> Iterator[tuple[str, float, float, Mapping[str, float]]]:
-    """Yield label, truth, estimate and the estimate's entry for each thing that was estimated."""
+    """Yield label, truth, estimate and the estimate's entry for everything that was estimated."""
     if "mean" in metric:
         yield "mean", fmean(truths), metric["mean"]["estimate"], metric["mean"]
         return
     for entry in metric["estimates"]:
-        if entry["value"] is not False:  # the share of no is one less the share of yes: one interval, not two
+        # the share of no is one minus the share of yes: one interval, not two
+        if entry["value"] is not False:
             label = "yes" if entry["value"] is True else entry["value"]
             yield label, truths.count(entry["value"]) / len(truths), entry["estimate"], entry
 

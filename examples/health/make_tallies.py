@@ -1,4 +1,7 @@
-"""Makes ``tallies.ndjson``: every year's answers as one closed window, through the law of each question's mechanism."""
+"""Makes ``tallies.ndjson``: every year's answers as a closed window.
+
+Each answer passes through the law of its question's mechanism.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ def main() -> None:
 def tallies(
     registry: Registry, rows: list[dict[str, str]], window: str, generator: np.random.Generator
 ) -> Iterator[dict[str, object]]:
-    """Yield the tally of each question, where each row is a device."""
+    """Yield the tally of each question; each row is a device."""
     with tempfile.TemporaryDirectory() as scratch:
         table = Path(scratch) / "answers.csv"
         with table.open("w", newline="", encoding="utf-8") as file:

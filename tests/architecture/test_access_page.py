@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from collector.access import Access, Role
+from collector.access import Role
+from collector.access_file import parse_access
 from tests.support.services.rights import (
     BACKUP_USER,
     RULES,
@@ -24,7 +25,7 @@ PAGE = (ROOT / "docs" / "access.md").read_text(encoding="utf-8")
 
 def test_the_sample_of_an_access_file_is_one_and_shows_every_role() -> None:
     (sample,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    access = Access.parse(sample)
+    access = parse_access(sample)
     assert {key.role for key in access.keys} == set(Role)
     assert any(key.quota for key in access.keys)
     assert any(key.metrics and key.preliminary for key in access.keys)

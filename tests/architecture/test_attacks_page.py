@@ -1,4 +1,4 @@
-"""The table of attacks: each row names the tests that keep it so, and these are there."""
+"""Every row of the table of attacks names existing tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compose files: everything that they name exists, and every service is as tightly held as can be."""
+"""The compose files name only what exists, and confine every service as far as possible."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def test_what_a_service_names_is_defined(file: str, name: str, service: Service)
         assert set(service.get(kind, ())) <= set(whole[kind]), (name, kind)
     sources = [volume.partition(":")[0] for volume in service.get("volumes", ())]
     for source in sources:
-        made_by_the_operator = source == "./config"
-        assert made_by_the_operator or source in whole.get("volumes", {}) or (FOLDER / source).is_file(), source
+        written_by_operator = source == "./config"
+        assert written_by_operator or source in whole.get("volumes", {}) or (FOLDER / source).is_file(), source
     assert set(service.get("depends_on", ())) <= set(whole["services"])
     for path in re.findall(r"/run/secrets/(\w+)", f"{service.get('command')} {service.get('environment')}"):
         assert path in service["secrets"]

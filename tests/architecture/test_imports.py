@@ -1,4 +1,6 @@
-"""Who may import what, read from the source: the arrows of DESIGN; no weak randomness; no clock or libm in the spec."""
+"""Who may import what, read from the source: the arrows of DESIGN, no weak randomness, no clock or
+libm in the vocabulary.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import client_sdk
+from client_sdk import protocol
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("client_sdk", "collector", "estimator")
@@ -18,7 +21,7 @@ PRODUCT = sorted(path for package in PACKAGES for path in (ROOT / package).rglob
 SPEC = [path for path in PRODUCT if path.is_relative_to(ROOT / "client_sdk" / "protocol")]
 
 NOT_IN_SPEC = {"random", "secrets", "time", "os", "socket", "sqlite3", "threading", "logging", "subprocess", "uuid"}
-"""No randomness, no clock, no IO: they are arguments. ``pathlib`` is there for Registry.load alone."""
+"""No randomness, no clock, no IO: they are arguments. Only Registry.load uses ``pathlib``."""
 
 NOT_CALLED_IN_SPEC = {
     *("math.exp", "math.log", "math.log2", "math.expm1", "math.log1p", "math.pow", "math.sqrt"),
@@ -37,7 +40,9 @@ ONLY_IMPORTERS = {
 }
 
 AUDIT, PUBLIC_SDK = "estimator/audit/black_box.py", "client_sdk"
-"""The audit plays the SDK that apps embed, by its public names: the one other arrow between packages."""
+"""The audit plays the SDK that apps embed, by its public names: the only other arrow between
+packages.
+"""
 
 
 def name_of(path: Path) -> str:
@@ -45,7 +50,9 @@ def name_of(path: Path) -> str:
 
 
 def imported(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield module and name of every import of a file; the name is empty for a whole module."""
+    """Yield the module and the name of every import of a file; the name is empty for a whole
+    module.
+    """
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((alias.name, "") for alias in node.names)
@@ -105,8 +112,17 @@ def test_arrows_between_packages_go_to_the_vocabulary_only(path: Path) -> None:
             assert f"{module}.{name}.".startswith("client_sdk.protocol."), f"{name_of(path)} imports {module}"
 
 
+@pytest.mark.parametrize("path", PRODUCT, ids=name_of)
+def test_a_name_of_the_vocabulary_is_imported_from_where_it_is_defined(path: Path) -> None:
+    """The roof of the vocabulary imports all of it; whoever needs one word of it should show which."""
+    names = [name for module, name in imported(path) if module == "client_sdk.protocol"]
+    assert [name for name in names if name in protocol.__all__] == []
+
+
 def test_the_contracts_name_every_module_of_the_sdk_that_the_others_may_not_import() -> None:
-    """A new module of client_sdk would otherwise be open to the collector until somebody remembers the contract."""
+    """Without this, a new module of client_sdk would be open to the collector until somebody adds
+    it to the contract.
+    """
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
         "contracts"
     ]

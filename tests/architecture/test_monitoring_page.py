@@ -1,4 +1,4 @@
-"""The page on metrics and logs names exactly those that there are."""
+"""The page on metrics and logs names exactly those that exist."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def test_every_metric_is_on_the_page_with_its_labels() -> None:
         labels = {name for sample in family.samples for name in sample.labels} - {"le"}
         named = f"{family.name}_total" if family.type == "counter" else family.name
         exposed.add((named, frozenset(labels)))
-    told = {
+    documented = {
         (name, frozenset(labels.split(",")) - {""})
         for name, labels in re.findall(r"`(hearsay_\w+)(?:\{([\w,]+)\})?`", "\n".join(rows(METRICS)))
     }
-    assert told == exposed
+    assert documented == exposed
 
 
 def test_every_event_is_on_the_page() -> None:

@@ -1,4 +1,6 @@
-"""The operator's page says what the code does: its codes are answered, its numbers are those of constants."""
+"""The operator's page agrees with the code: the collector answers its codes, and its numbers are
+the code's constants.
+"""
 
 from __future__ import annotations
 

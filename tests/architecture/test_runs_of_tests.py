@@ -1,15 +1,25 @@
-"""A run of the tests has a temporary folder of its own, and fails if it leaves something there."""
+"""A run of the tests has its own temporary folder, and fails if it leaves anything there."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+
+IMPATIENT = """\
+from tests.support.services import temporary
+temporary.PATIENCE_S = 0.0
+"""
+"""What is left here stays: nothing is about to clean up."""
+
+ONLY_NAMED_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""The others take as long to import as everything else of such a run."""
 
 LEAVES = """\
 import tempfile
@@ -26,13 +36,21 @@ def test_that_cleans_up(tmp_path):
 """
 
 
+def test_a_run_of_all_tests_leaves_out_no_folder() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
+    with_tests = {f"tests/{path.relative_to(ROOT / 'tests').parts[0]}" for path in (ROOT / "tests").rglob("test_*.py")}
+    assert set(settings["testpaths"]) == with_tests
+
+
 def run(test: str, folder: Path, workers: int) -> subprocess.CompletedProcess[str]:
+    (folder / "conftest.py").write_text(IMPATIENT)
     (folder / "test_of_the_run.py").write_text(test)
-    options = ("--numprocesses", str(workers), "-p", "tests.support.services.temporary", "-p", "no:cacheprovider")
+    plugins = ("-p", "xdist.plugin", "-p", "tests.support.services.temporary", "-p", "no:cacheprovider")
+    options = (*plugins, "--numprocesses", str(workers))
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *options, "--rootdir", str(folder), str(folder)],
         cwd=ROOT,
-        env={**os.environ, "TMPDIR": str(folder), "PYTEST_DEBUG_TEMPROOT": str(folder)},
+        env={**os.environ, "TMPDIR": str(folder), "PYTEST_DEBUG_TEMPROOT": str(folder)} | ONLY_NAMED_PLUGINS,
         capture_output=True,
         text=True,
         check=False,

@@ -8,8 +8,8 @@ from benchmarks.sizing import PAGE, RESULTS, SOURCES, Figures, measured, shown, 
 
 
 def test_the_page_shows_what_follows_from_the_results() -> None:
-    wanted = tables(measured(RESULTS.read_text(encoding="utf-8")))
-    assert shown(PAGE.read_text(encoding="utf-8")) == wanted, "write it anew: python -m benchmarks.sizing"
+    expected = tables(measured(RESULTS.read_text(encoding="utf-8")))
+    assert shown(PAGE.read_text(encoding="utf-8")) == expected, "write it anew: python -m benchmarks.sizing"
 
 
 def test_the_page_names_every_figure_in_its_arithmetic() -> None:

@@ -1,4 +1,6 @@
-"""The rights of the collector's user on a store: those of the page suffice, and all are needed."""
+"""The rights of the collector's user on a store: those on the page are enough, and all are
+needed.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,14 @@ import redis
 
 from client_sdk.protocol import HearsayError, Verdict, Window
 from collector.backup.export import backup
-from collector.backup.redis_archive import RedisArchive
 from collector.backup.restore import check, restore
+from collector.backup.store_filler import StoreFiller
+from collector.backup.store_reader import StoreReader
 from collector.check.result import Level
 from collector.check.store import check_store
 from collector.durability import IN_MEMORY, ON_DISK, Durability, Promise
 from collector.errors import QuotaExceededError
-from collector.judge import Allowance
+from collector.judgement import Allowance
 from collector.store.app_name import agree_on_app
 from collector.store.grace import agree_on_grace
 from collector.store.redis_store import RedisStore
@@ -68,7 +71,7 @@ def store(embedded_url: str) -> Iterator[RedisStore]:
 def kept(embedded_url: str, administrator: redis.Redis) -> Iterator[RedisStore]:
     """A store with one upload and one closed window, as seen by the user who takes backups."""
     counting = RedisStore(embedded_url)
-    count_one(counting)
+    count_upload(counting)
     counting.disconnect()
     administrator.config_resetstat()
     used = RedisStore(embedded_url.replace("unix://", f"unix://{BACKUP_USER}:{PASSWORD}@"))
@@ -76,7 +79,7 @@ def kept(embedded_url: str, administrator: redis.Redis) -> Iterator[RedisStore]:
     used.disconnect()
 
 
-def count_one(store: RedisStore) -> None:
+def count_upload(store: RedisStore) -> None:
     store.prepare()
     agree_on_grace(store, 60)
     assert store.count(judged(upload(report(), report("plan", 0, "2026-W47")))).verdict == Verdict(2)
@@ -84,7 +87,7 @@ def count_one(store: RedisStore) -> None:
 
 
 def use(store: RedisStore, rewrite_deadline_s: float = START_DEADLINE_S) -> None:
-    """Do once everything that a collector and its commands do with a store."""
+    """Do everything once that a collector and its commands do with a store."""
     store.require_writable()
     store.prepare()
     assert upgrade(store) == (SCHEMA, SCHEMA)
@@ -110,17 +113,17 @@ def use(store: RedisStore, rewrite_deadline_s: float = START_DEADLINE_S) -> None
 def back_up(store: RedisStore, empty: Callable[[], object], folder: Path) -> None:
     """Take a backup of a store with one upload, and restore it after the store was emptied."""
     store.prepare()
-    archive, file = RedisArchive(store), folder / "backup.ndjson"
+    file = folder / "backup.ndjson"
     ids: list[int] = []
-    file.write_bytes(b"".join(backup(archive, None, ids.append)))
+    file.write_bytes(b"".join(backup(StoreReader(store), None, ids.append)))
     empty()
     store.prepare(Purpose.IMPORT)
-    assert restore(file, check(file), archive, ids.append)
+    assert restore(file, check(file), StoreFiller(store), ids.append)
     assert sum(ids) == 2
 
 
 def used(administrator: redis.Redis) -> set[str]:
-    """Return the commands used since the store was emptied, without this test's own."""
+    """Return the commands used since the store was emptied, without those of this test."""
     calls = {name.removeprefix("cmdstat_"): stat["calls"] for name, stat in administrator.info("commandstats").items()}
     return {name for name, times in calls.items() if times and not name.startswith("acl|")} - NEEDS_NO_RIGHT
 
@@ -144,7 +147,8 @@ def test_the_page_grants_enough_for_backups_and_nothing_that_is_not_used(
 @pytest.mark.parametrize("command", commands(RULES))
 def test_without_any_of_its_rights_something_fails(administrator: redis.Redis, store: RedisStore, command: str) -> None:
     allow(administrator, f"-{command}")
-    deadline_s = 1.0 if command == "bgrewriteaof" else START_DEADLINE_S  # that rewrite never begins
+    # otherwise that rewrite never begins
+    deadline_s = 1.0 if command == "bgrewriteaof" else START_DEADLINE_S
     with pytest.raises((HearsayError, TimeoutError)):
         use(store, deadline_s)
 
@@ -160,7 +164,7 @@ def test_without_any_of_its_rights_a_backup_fails(
 
 @contextlib.contextmanager
 def asking(cluster: Cluster) -> Iterator[None]:
-    """Let a shard's slot move to another node, which must be asked for missing keys."""
+    """Move a shard's slot to another node, which must then be asked for missing keys."""
     slot = cluster.slot_of(0)
     source = cluster.holder(slot)
     target = next(node for node in cluster.nodes if node.is_master() and node is not source)
@@ -175,7 +179,7 @@ def asking(cluster: Cluster) -> Iterator[None]:
 
 
 def as_user(cluster: Cluster, user: str, rules: list[str], missing: str) -> str:
-    """Create a user without one of its rights on every node; return the cluster's URL for it."""
+    """Create a user who lacks one right on every node; return the cluster's URL for that user."""
     for node in cluster.nodes:
         node.ask("ACL", "SETUSER", user, *rules, *filter(None, (missing.replace("+", "-"),)))
     return cluster.url.replace("//", f"//{user}:{PASSWORD}@")
@@ -194,7 +198,7 @@ def store_of(cluster: Cluster, url: str, promise: Promise) -> Iterator[RedisStor
 
 
 @pytest.mark.parametrize("missing", ["", *RULES_ON_A_CLUSTER])
-def test_a_cluster_needs_some_rights_more(cluster: Cluster, missing: str) -> None:
+def test_a_cluster_needs_more_rights(cluster: Cluster, missing: str) -> None:
     cluster.empty()
     url = as_user(cluster, USER, [*RULES, *RULES_ON_A_CLUSTER], missing)
     with (
@@ -209,10 +213,10 @@ def test_a_cluster_needs_some_rights_more(cluster: Cluster, missing: str) -> Non
 
 
 @pytest.mark.parametrize("missing", ["", *RULES_OF_BACKUPS_ON_A_CLUSTER])
-def test_a_backup_of_a_cluster_needs_some_rights_more(cluster: Cluster, tmp_path: Path, missing: str) -> None:
+def test_a_backup_of_a_cluster_needs_more_rights(cluster: Cluster, tmp_path: Path, missing: str) -> None:
     cluster.empty()
     with store_of(cluster, cluster.url, ON_DISK) as counting:
-        count_one(counting)
+        count_upload(counting)
     url = as_user(cluster, BACKUP_USER, [*RULES_OF_BACKUPS, *RULES_OF_BACKUPS_ON_A_CLUSTER], missing)
     with (
         store_of(cluster, url, IN_MEMORY) as store,

@@ -1,4 +1,6 @@
-"""A shard that was emptied or replaced is noticed: nothing is counted there or read as zero."""
+"""A shard that was emptied or replaced is noticed: nothing is counted there, and nothing is read as
+zero.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,9 @@ import redis
 
 from client_sdk.protocol import Verdict, Window
 from collector.backup.export import backup
-from collector.backup.redis_archive import RedisArchive
 from collector.backup.restore import check, restore
+from collector.backup.store_filler import StoreFiller
+from collector.backup.store_reader import StoreReader
 from collector.check.result import CheckResult, Level
 from collector.check.store import check_store
 from collector.durability import ON_DISK
@@ -37,7 +40,7 @@ class Emptied:
 
     Attributes:
         store: ready.
-        anew: returns the same store as a collector sees it that starts.
+        anew: returns the same store as seen by a collector that starts.
         empty: empties all of it.
 
     """
@@ -70,11 +73,11 @@ class Halved:
     """A store on a cluster, one master of which is emptied.
 
     Attributes:
-        store: in which every shard has counted an upload, and one window was closed early.
-        anew: returns the same store as a collector sees it that starts.
+        store: every shard has counted an upload, and one window was closed early.
+        anew: returns the same store as seen by a collector that starts.
         lost: the shards on the master that is to be emptied.
-        kept: the others.
-        empty: empties it.
+        kept: the other shards.
+        empty: empties that master.
 
     """
 
@@ -121,7 +124,7 @@ def read_all(store: RedisStore) -> list[Callable[[], Any]]:
         store.handle.index,
         lambda: list(store.closed_tallies(frozenset({TODAY}))),
         lambda: store.open_snapshot(60, frozenset(), NOON),
-        lambda: b"".join(backup(RedisArchive(store), None, lambda _: None)),
+        lambda: b"".join(backup(StoreReader(store), None, lambda _: None)),
         lambda: store.close(WINDOW),
     ]
 
@@ -147,7 +150,7 @@ def test_a_backup_of_a_store_that_is_emptied_meanwhile_has_no_end(emptied: Empti
 
     emptied.store.count(judged(of_shard(0)))
     with pytest.raises(StoreUnavailableError, match="has lost shard"):
-        list(backup(RedisArchive(emptied.store), None, empty))
+        list(backup(StoreReader(emptied.store), None, empty))
 
 
 def test_an_import_into_a_store_that_is_emptied_meanwhile_is_not_finished(emptied: Emptied, tmp_path: Path) -> None:
@@ -156,12 +159,12 @@ def test_an_import_into_a_store_that_is_emptied_meanwhile_is_not_finished(emptie
 
     emptied.store.count(judged(of_shard(0)))
     file = tmp_path / "backup.ndjson"
-    file.write_bytes(b"".join(backup(RedisArchive(emptied.store), None, lambda _: None)))
+    file.write_bytes(b"".join(backup(StoreReader(emptied.store), None, lambda _: None)))
     emptied.empty()
     store = emptied.anew()
     store.prepare(Purpose.IMPORT)
     with pytest.raises(StoreUnavailableError, match="has lost shard"):
-        restore(file, check(file), RedisArchive(store), empty)
+        restore(file, check(file), StoreFiller(store), empty)
     store.disconnect()
 
 
@@ -226,7 +229,7 @@ def test_naming_that_was_broken_off_is_finished_and_hides_no_loss_afterwards(emp
     store.disconnect()
 
 
-def test_a_part_of_a_cluster_that_is_emptied_counts_nothing_while_the_rest_goes_on(halved: Halved) -> None:
+def test_an_emptied_part_of_a_cluster_counts_nothing_while_the_rest_continues(halved: Halved) -> None:
     halved.empty()
     for shard in halved.lost:
         with pytest.raises(StoreUnavailableError, match=NOT_THE_STORE):

@@ -1,4 +1,4 @@
-"""A store behind TLS is used only if it and the collector show the right certificates."""
+"""A store behind TLS is used only if store and collector both show the right certificates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SERVERS = ("an end of TLS before the embedded store", *filter(shutil.which, ("re
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    return Certificates.made_in(tmp_path_factory.mktemp("certificates"))
+    return Certificates.issued_in(tmp_path_factory.mktemp("certificates"))
 
 
 @contextmanager

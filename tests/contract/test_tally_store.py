@@ -1,4 +1,6 @@
-"""One contract for every store: exactly once, in one step, and closed means closed."""
+"""One contract for every store: uploads count exactly once and in one step, and closed windows stay
+closed.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ import redis
 from client_sdk.protocol import GRACE_S, Refusal, Verdict, Window
 from collector.durability import ON_DISK, Durability, Promise
 from collector.errors import QuotaExceededError
-from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S, Allowance
+from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S
+from collector.judgement import Allowance
 from collector.store import keys
 from collector.store.count_script import COUNTABLE_NOW
 from collector.store.port import CountedUpload, TallyStore
@@ -111,7 +114,7 @@ def test_an_upload_that_comes_again_after_its_window_closed_is_answered_as_the_f
     assert counts(store) == {("dark_mode", TODAY): (0, 1)}
 
 
-def test_an_upload_of_which_a_window_lay_in_the_future_is_counted_once_when_that_window_has_come(
+def test_an_upload_with_a_future_window_is_counted_once_when_that_window_has_begun(
     store: TallyStore,
 ) -> None:
     sent = upload(report(), report(window="2026-11-22"))
@@ -126,7 +129,7 @@ OLDER = replace(REGISTRY, metrics={name: metric for name, metric in REGISTRY.met
 """A registry from before a metric was added."""
 
 
-def test_an_upload_of_which_nothing_was_counted_is_judged_anew(store: TallyStore) -> None:
+def test_an_upload_without_a_counted_report_is_judged_again(store: TallyStore) -> None:
     sent = upload(report("os", 2), report("os", 3))
     for _ in range(2):
         early = store.count(judged(sent, registry=OLDER))
@@ -162,7 +165,9 @@ ATTEMPTS = 6
 def test_whatever_clocks_and_registries_judge_its_attempts_each_report_of_an_upload_is_counted_once_at_most(
     store: TallyStore, seed: int
 ) -> None:
-    """Clocks go back a week, registries differ, windows end: the first verdict stands."""
+    """Even if clocks go back a week, registries differ and windows end, the first verdict
+    stands.
+    """
     seeded = Random(seed)  # noqa: S311 clocks are no secret
     expected: Counter[tuple[str, str]] = Counter()
     for _ in range(40):
@@ -282,7 +287,7 @@ def test_a_window_is_closed_for_every_upload(store: TallyStore) -> None:
     assert store.tallied_windows() == frozenset()
 
 
-def test_an_upload_that_comes_again_is_told_from_the_first(store: TallyStore) -> None:
+def test_a_repeated_upload_is_distinguished_from_the_first(store: TallyStore) -> None:
     sent = judged(upload())
     assert [store.count(sent).is_duplicate for _ in range(3)] == [False, True, True]
 
@@ -308,11 +313,12 @@ def test_an_upload_that_comes_twice_at_once_is_counted_once(store: TallyStore) -
 
 
 LATER = 4_000_000_000
-"""Unix seconds far from now: a store forgets allowances that have expired by its own clock."""
+"""A time in Unix seconds, far from now: a store forgets expired allowances by its own clock."""
 
 
 def test_an_allowance_is_used_up_by_the_reports_that_count(store: TallyStore) -> None:
-    own = Allowance("app", 256 * 64, LATER)  # even on 64 shards, each allows four of these uploads
+    # even on 64 shards, each shard allows four of these uploads
+    own = Allowance("app", 256 * 64, LATER)
     full = upload(*[report()] * 64, *[report("os", 9)] * 5)
     sent = [judged(full._replace(id=f"{index:032x}"))._replace(allowance=own) for index in range(512)]
     outcomes = store.count_all(sent)
@@ -334,7 +340,7 @@ def test_an_upload_over_its_allowance_is_not_remembered_and_one_that_comes_again
     assert counts(store) == {("dark_mode", TODAY): (0, 3)}
 
 
-def test_an_upload_of_which_nothing_counts_is_charged_to_no_allowance(store: TallyStore) -> None:
+def test_an_upload_without_a_counted_report_is_charged_to_no_allowance(store: TallyStore) -> None:
     own = Allowance("app", 1, LATER)
     assert store.count(judged(upload())._replace(allowance=own)).verdict.accepted == 1
     assert store.count(judged(upload(report("os", 9)))._replace(allowance=own)).verdict.accepted == 0

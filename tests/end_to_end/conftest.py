@@ -1,4 +1,4 @@
-"""What every test from end to end shares."""
+"""What all end-to-end tests share."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from client_sdk import recorder
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `record` wait long for a loaded machine: its deadline is what the SDK's own tests are about."""
+    """Give `record` a long deadline on a loaded machine: the SDK's own tests cover its deadline."""
     monkeypatch.setattr(recorder, "RECORD_DEADLINE_S", 60.0)

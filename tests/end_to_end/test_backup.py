@@ -1,4 +1,7 @@
-"""A backup of a running collector, put under another one: no acknowledgement is counted twice, whatever is killed."""
+"""The backup of a running collector, restored under another one.
+
+No acknowledged upload is counted twice, whatever is killed.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,9 @@ from pathlib import Path
 import pytest
 
 from client_sdk.protocol import Upload, Window, WindowKind
-from collector.backup.format import Bucket, ClosedWindows, End, Header, decode, encode
-from collector.backup.redis_archive import RedisArchive
+from collector.backup.format import decode, encode
+from collector.backup.lines import Bucket, ClosedWindows, End, Header
+from collector.backup.store_reader import StoreReader
 from collector.embedded.address import running_store_url
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.store.redis_store import RedisStore
@@ -30,7 +34,7 @@ COMMAND = (sys.executable, "-m", "collector")
 
 
 class Senders:
-    """Post uploads, each with one report, until told to stop; remember all of them."""
+    """Post uploads of one report until asked to stop, and remember all of them."""
 
     def __init__(self, url: str) -> None:
         self.sent: list[Upload] = []
@@ -48,9 +52,9 @@ class Senders:
     def _send(self) -> None:
         window = Window.of(WindowKind.DAY, time.time()).text
         while not self._stopped.is_set():
-            one = upload(report("os", 1, window))
-            assert post(self._url, one) == (200, {"accepted": 1, "refused": []})
-            self.sent.append(one)
+            body = upload(report("os", 1, window))
+            assert post(self._url, body) == (200, {"accepted": 1, "refused": []})
+            self.sent.append(body)
 
 
 def test_whatever_is_sent_again_after_a_restore_is_counted_once(registry_file: Path, tmp_path: Path) -> None:
@@ -78,8 +82,8 @@ def test_whatever_is_sent_again_after_a_restore_is_counted_once(registry_file: P
     with running_collector(registry_file, tmp_path / "new") as collector:
         ((restored,),) = [[sum(tally["counts"])] for tally in tallies(collector.url, "?preliminary=1")]
         assert 100 < restored < len(senders.sent)
-        for one in senders.sent:
-            assert post(collector.url, one) == (200, {"accepted": 1, "refused": []})
+        for body in senders.sent:
+            assert post(collector.url, body) == (200, {"accepted": 1, "refused": []})
         closing = [
             *COMMAND,
             "close",
@@ -111,14 +115,14 @@ def has_begun(data_dir: Path) -> bool:
     except ConfigError:
         return False
     try:
-        return next(RedisArchive(store).buckets(0), None) is not None
+        return next(StoreReader(store).buckets(0), None) is not None
     except StoreUnavailableError:
         return False
     finally:
         store.disconnect()
 
 
-def test_an_import_that_is_killed_is_not_served_and_goes_on(registry_file: Path, tmp_path: Path) -> None:
+def test_a_killed_import_is_not_served_and_continues(registry_file: Path, tmp_path: Path) -> None:
     backup, data_dir, ids = tmp_path / "backup", tmp_path / "new", 60_000
     large_backup(backup, ids)
     command = [*COMMAND, "import", "--from", str(backup), "--data-dir", str(data_dir)]
@@ -133,8 +137,8 @@ def test_an_import_that_is_killed_is_not_served_and_goes_on(registry_file: Path,
         pass
     assert run_command(command).returncode == 0
     exported = run_command([*COMMAND, "export", "--data-dir", str(data_dir)])
-    found = [line for line in map(decode, exported.stdout.encode().splitlines()) if isinstance(line, Bucket)]
-    assert sum(len(bucket.members) for bucket in found) == ids
+    buckets = [line for line in map(decode, exported.stdout.encode().splitlines()) if isinstance(line, Bucket)]
+    assert sum(len(bucket.members) for bucket in buckets) == ids
 
 
 def test_what_cannot_be_done_is_said(registry_file: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Marked values go in at one end; nothing that is kept anywhere may hold them."""
+"""Marked values go in at one end; no file, log or answer may hold them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ persist = true
 """
 CANARY_SECRETS = {role: f"canary-secret-of-a-{role}-key-000000" for role in ("read", "relay")}
 CANARY_COUNT = 0x5A17C0DE1234
-"""As SQLite stores it, its six bytes stand nowhere else."""
+"""A number whose six bytes, as SQLite stores them, occur nowhere else."""
 
 DAY_S = 86_400
 
@@ -92,13 +92,17 @@ def test_no_true_answer_is_kept_on_the_device_or_sent(tmp_path: Path) -> None:
 
 
 def holds_count(folder: Path) -> bool:
-    """Whether a file below a folder holds the marked count, as SQLite, JSON or a log would write it."""
+    """Whether a file below a folder holds the marked count, as SQLite, JSON or a log would write
+    it.
+    """
     kept = bytes_below(folder)
     return CANARY_COUNT.to_bytes(6, "big") in kept or str(CANARY_COUNT).encode() in kept
 
 
 def test_only_a_count_that_persists_is_kept_and_only_until_its_window_was_reported(tmp_path: Path) -> None:
-    """What ``persist`` means: the running count, a true answer, stands in the file of the app until it is reported."""
+    """What ``persist`` means: the app's file holds the running count, a true answer, until it is
+    reported.
+    """
     registry_file, app, now = tmp_path / "metrics.toml", tmp_path / "app", [time.time() - DAY_S]
     registry_file.write_text(REGISTRY, encoding="utf-8")
     registry = Registry.load(registry_file)
@@ -120,15 +124,15 @@ def test_only_a_count_that_persists_is_kept_and_only_until_its_window_was_report
 
 
 def whole_answer(url: str, request: bytes) -> bytes:
-    """Send a request and return every byte that comes back, its head too."""
+    """Send a request and return every byte that comes back, including the head."""
     where = urlsplit(url)
     with socket.create_connection((where.hostname, where.port), ANSWER_TIMEOUT_S) as connection:
         connection.sendall(request)
         return b"".join(iter(lambda: connection.recv(65_536), b""))
 
 
-def asked(method: str, path: str, media_type: str, secret: str, body: bytes) -> bytes:
-    """Return a request with marks in every header that tells of its sender."""
+def http_request(method: str, path: str, media_type: str, secret: str, body: bytes) -> bytes:
+    """Return a request with canaries in every header that identifies its sender."""
     head = (
         *(f"{method} {path} HTTP/1.1", "Host: test", "Connection: close", f"Content-Type: {media_type}"),
         *(f"X-Forwarded-For: {CANARY_ADDRESS}", f"Forwarded: for={CANARY_ADDRESS}", f"X-Real-IP: {CANARY_ADDRESS}"),
@@ -152,7 +156,7 @@ def test_no_address_agent_secret_or_value_is_kept_logged_counted_or_answered_by_
         registry_file, tmp_path / "data", *options, environment={"HEARSAY_READ_TOKEN": None}
     ) as collector:
         answers = [
-            whole_answer(collector.url, asked(method, path, media_type, secret, body))
+            whole_answer(collector.url, http_request(method, path, media_type, secret, body))
             for secret in (*CANARY_SECRETS.values(), CANARY_AGENT)
             for body in bodies
             for method, path, media_type in (
@@ -167,15 +171,15 @@ def test_no_address_agent_secret_or_value_is_kept_logged_counted_or_answered_by_
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=ANSWER_TIMEOUT_S) as scraped:
             metrics = scraped.read()
         kept = bytes_below(tmp_path / "data")
-        told = collector.output.read_bytes() + metrics
+        logged = collector.output.read_bytes() + metrics
     statuses = {answer.split(b" ", 2)[1] for answer in answers}
     assert statuses == {b"200", b"400", b"401", b"403", b"404", b"405", b"415"}
     for canary in (CANARY_ADDRESS, CANARY_AGENT, *CANARY_SECRETS.values()):
-        assert canary.encode() not in kept + told + b"".join(answers), canary
+        assert canary.encode() not in kept + logged + b"".join(answers), canary
     assert b"dark_mode" in kept
     assert b'hearsay_uploads_total{outcome="counted"} 1' in metrics
-    for told_to_nobody in (b"dark_mode", sent.id.encode()):
-        assert told_to_nobody not in told, told_to_nobody
+    for unlogged in (b"dark_mode", sent.id.encode()):
+        assert unlogged not in logged, unlogged
     assert window.encode() not in metrics
 
 
@@ -195,23 +199,34 @@ def test_the_append_only_file_forgets_the_uploads_when_their_window_closes(regis
         wait_until(lambda: b"BITFIELD" not in log(), what="the file to be rewritten")
 
 
-ONE, OTHER = "0" * 31 + "1", "f" * 31 + "0"
+FIRST_ID, SECOND_ID = "0" * 31 + "1", "f" * 31 + "0"
 
 SAME_TALLIES = (
-    [upload(report(symbol=0), report("os", 1), upload_id=ONE), upload(report(), report("os", 2), upload_id=OTHER)],
-    [upload(report(), report("os", 1), upload_id=OTHER), upload(report(symbol=0), report("os", 2), upload_id=ONE)],
+    [
+        upload(report(symbol=0), report("os", 1), upload_id=FIRST_ID),
+        upload(report(), report("os", 2), upload_id=SECOND_ID),
+    ],
+    [
+        upload(report(), report("os", 1), upload_id=SECOND_ID),
+        upload(report(symbol=0), report("os", 2), upload_id=FIRST_ID),
+    ],
 )
-"""Two stories of the same uploads and tallies, in another order, with other answers together."""
+"""Two histories with the same uploads and tallies, but in another order and with other answers
+together.
+"""
 
 
 def remembered(uploads: list[Upload], folder: Path) -> tuple[dict[bytes, bytes], bytes]:
-    """Count uploads, have the file rewritten, and return all that a store knows, and the end of its file."""
+    """Count uploads, have the file rewritten, and return everything that a store knows, and the end
+    of its file.
+    """
     with EmbeddedStore(folder) as embedded, redis.Redis.from_url(embedded.url) as server:
         store = RedisStore(embedded.url)
         store.prepare()
         for sent in uploads:
             store.count(judged(sent))
-        server.hset(keys.STORE, NAME_FIELD, "drawn at random")  # of each store another
+        # otherwise every store has a random name of its own
+        server.hset(keys.STORE, NAME_FIELD, "drawn at random")
         server.set(keys.of_shard(0, keys.NAME), "drawn at random")
         server.bgrewriteaof()
         wait_until(lambda: not server.info("persistence")["aof_rewrite_in_progress"], what="the rewrite")
@@ -223,9 +238,9 @@ def remembered(uploads: list[Upload], folder: Path) -> tuple[dict[bytes, bytes],
 
 
 def test_after_a_rewrite_nothing_tells_which_answers_came_together_or_in_which_order(tmp_path: Path) -> None:
-    (one, rest_of_one), (other, rest_of_other) = (
+    (first, rest_of_first), (second, rest_of_second) = (
         remembered(uploads, tmp_path / str(number)) for number, uploads in enumerate(SAME_TALLIES)
     )
-    assert one == other
-    assert rest_of_one == rest_of_other == b""
-    assert len(one) > 3
+    assert first == second
+    assert rest_of_first == rest_of_second == b""
+    assert len(first) > 3

@@ -1,4 +1,6 @@
-"""`hearsay-collector check`: before there is a store, while a collector runs, and when something is wrong."""
+"""`hearsay-collector check`: before there is a store, while a collector runs, and when something is
+wrong.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""A cohort whose noise is complete: through wire, collector, store, tallies and command line, estimate equals truth.
+"""A cohort whose noise is complete: from the wire to the command line, the estimate equals the
+truth.
 
-Each kind of user sends reports in the exact proportions of the law. Where every probability is a fraction of a small
-number, that takes only a few devices a kind, and the unbiased estimate is not near the truth: it is the truth.
+Each kind of user sends reports in the exact proportions of the law. If every probability is a
+fraction with a small denominator, a few devices of each kind are enough, and the unbiased estimate
+is exactly the truth.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ epsilon = "ln 3"
 """
 
 ROUNDING = 16 * sys.float_info.epsilon
-"""Of p and q as floats, which for designs are no fractions of a power of two."""
+"""The rounding of p and q as floats: for designs they are no multiples of a power of two."""
 
 REPORT = ("-m", "estimator", "report", "--preliminary", "--format", "json")
 
@@ -76,17 +78,19 @@ TRUTHS: dict[str, list[Any]] = {
 
 
 def complete_noise(metric: str, answer: object) -> Iterator[tuple[object, Sequence[bool | int]]]:
-    """Yield an answer with every way that its coins can fall, each as often as it is likely."""
+    """Yield an answer with every outcome of its coins, each as often as it is likely."""
     if metric == "os":
         # Keep with 1/2; the lie, drawn in either case, is one of three.
         yield from ((answer, [keep, lie]) for keep in (True, False) for lie in range(3))
         return
     if metric == "tab":
-        # One of five differences; kept with 1/2; one of two members and one of four others, both drawn.
+        # One of five differences; kept with 1/2; one of two members and one of four others, both
+        # drawn.
         yield from ((answer, list(way)) for way in itertools.product(range(5), (True, False), range(2), range(4)))
         return
     if metric == "locale":
-        # Kept with 1/2; one of the four points of a line of PG(2, 3) and one of the nine others, both drawn.
+        # Kept with 1/2; one of the four points of a line of PG(2, 3) and one of the nine others,
+        # both drawn.
         yield from ((answer, list(way)) for way in itertools.product((True, False), range(4), range(9)))
         return
     keeps = (True, True, True, False)
@@ -140,11 +144,11 @@ def test_a_cohort_whose_noise_is_complete_gives_the_truth_exactly(tmp_path: Path
     assert done.returncode == 0, done.stderr
     metrics = {metric["metric"]: metric for metric in json.loads(done.stdout)["metrics"]}
     for name in ("dark_mode", "os"):
-        found = {entry["value"]: entry["estimate"] for entry in metrics[name]["estimates"]}
+        estimates = {entry["value"]: entry["estimate"] for entry in metrics[name]["estimates"]}
         answers = TRUTHS[name]
-        assert found == {value: answers.count(value) / len(answers) for value in found}
+        assert estimates == {value: answers.count(value) / len(answers) for value in estimates}
     for name in ("tab", "locale"):
-        found = {entry["value"]: entry["estimate"] for entry in metrics[name]["estimates"]}
+        estimates = {entry["value"]: entry["estimate"] for entry in metrics[name]["estimates"]}
         answers = TRUTHS[name]
-        assert found == {value: pytest.approx(answers.count(value) / 2, abs=ROUNDING) for value in found}
+        assert estimates == {value: pytest.approx(answers.count(value) / 2, abs=ROUNDING) for value in estimates}
     assert metrics["load"]["mean"]["estimate"] == 1.0

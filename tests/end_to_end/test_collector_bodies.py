@@ -1,4 +1,6 @@
-"""Bodies on the real server: the limit holds, half a body is none, and one that does not say how long it is neither."""
+"""Bodies on the real server: the limit holds, and a body that is cut short or has no length is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningColle
 
 
 def padded(size: int) -> bytes:
-    """Return a sound upload of exactly so many bytes: JSON may be followed by white space."""
+    """Return a valid upload of exactly ``size`` bytes: white space may follow JSON."""
     return upload().encode().ljust(size)
 
 
@@ -60,12 +62,12 @@ def test_nothing_in_chunks_is_counted_for_the_server_hides_whether_the_last_one_
     if path == b"/v1/uploads":
         head = f"application/x-ndjson\r\nAuthorization: Bearer {RELAY_KEY}"
         request = request.replace(b"application/json", head.encode())
-    # A server that closes while bytes are on their way resets the connection, and may take its answer along.
+    # A server that closes while it is sent bytes resets the connection, and the answer may be lost.
     status, body = next(filter(any, (raw_answer(collector.url, request, half_close=True) for _ in range(100))))
     assert (status, json.loads(body)["code"]) == (411, "length_required")
 
 
-def test_a_length_beside_chunks_is_not_believed(collector: RunningCollector) -> None:
+def test_a_length_together_with_chunks_is_not_believed(collector: RunningCollector) -> None:
     body = upload().encode()
     request = chunked(body, ended=False).replace(b"\r\n\r\n", b"\r\nContent-Length: %d\r\n\r\n" % len(body), 1)
     assert raw_answer(collector.url, request, half_close=True)[0] in (0, 400, 411)

@@ -1,17 +1,15 @@
-"""The collector as its operator meets it: start, stop, bad settings, what it leaves behind."""
+"""The collector as its operator sees it: start, stop, bad settings, and what it leaves behind."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from client_sdk.protocol import Window, WindowKind
-from tests.support.services.collecting import report, upload
+from tests.support.services.collecting import report, today, upload
 from tests.support.services.processes import (
     READ_TOKEN,
     command_line,
@@ -30,10 +28,6 @@ def serve(registry: Path, *options: object) -> subprocess.CompletedProcess[str]:
     bind = f"127.0.0.1:{free_port()}"
     command = (sys.executable, "-m", "collector", "serve", "--registry", registry, "--bind", bind, *options)
     return run_command([str(word) for word in command])
-
-
-def today() -> str:
-    return Window.of(WindowKind.DAY, time.time()).text
 
 
 def test_a_port_in_use_is_named(registry_file: Path, tmp_path: Path) -> None:
@@ -55,7 +49,7 @@ def test_metrics_on_the_port_of_the_service_are_refused_before_it_says_that_it_i
     assert "Traceback" not in refused.stderr
 
 
-def test_a_data_directory_in_use_is_named_and_goes_on_serving(registry_file: Path, tmp_path: Path) -> None:
+def test_a_data_directory_in_use_is_named_and_its_collector_continues(registry_file: Path, tmp_path: Path) -> None:
     with running_collector(registry_file, tmp_path / "data") as first:
         second = serve(registry_file, "--data-dir", tmp_path / "data")
         assert post(first.url, upload(report(window=today())))[0] == 200
@@ -84,8 +78,10 @@ def test_a_data_directory_that_the_store_cannot_read_is_named_and_left_as_it_is(
 ) -> None:
     with running_collector(registry_file, tmp_path / "data") as collector:
         post(collector.url, upload(report(window=today())))
-    *_, log = sorted((tmp_path / "data" / "appendonlydir").glob("*.incr.aof"))  # two, if a rewrite was cut off
-    spoiled = b"*1\r\n$7\r\nNONSENSE" + log.read_bytes()
+    # two files, if a rewrite was cut off
+    *_, log = sorted((tmp_path / "data" / "appendonlydir").glob("*.incr.aof"))
+    # no beginning of a command, even if nothing follows
+    spoiled = b"*1\r\n$7\r\nNONSENSE\r\n" + log.read_bytes()
     log.write_bytes(spoiled)
     result = serve(registry_file, "--data-dir", tmp_path / "data")
     assert result.returncode == 1

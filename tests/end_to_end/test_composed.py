@@ -1,4 +1,6 @@
-"""What compose.yaml starts, started without Docker: the store and the collector, on the shipped settings."""
+"""What compose.yaml starts, started without Docker: the store and the collector with the shipped
+settings.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,13 @@ SECRETS = {
 
 @dataclass
 class Files:
-    """The files that a store's container sees, and where they are here."""
+    """The files that a store's container sees, and their place in this repository."""
 
     folder: Path
     port: int
 
     def written(self, name: str) -> Path:
-        """Write a configuration as it is on this machine; return where."""
+        """Write a configuration adapted to this machine; return its path."""
         text = (FOLDER / name).read_text(encoding="utf-8")
         places = {
             "/etc/valkey/": f"{self.folder}/",
@@ -62,7 +64,8 @@ def running_store(folder: Path, configuration: str) -> Iterator[int]:
     for name in ("valkey.conf", "valkey.cluster.conf"):
         files.written(name)
     command = [server_program(), str(folder / configuration)]
-    if "cluster" in configuration:  # its second port would be the first and 10,000, which may be none
+    # its second port would be 10,000 higher, which may not be a port
+    if "cluster" in configuration:
         command += ["--cluster-port", str(free_port())]
     process = started(command, stdout=subprocess.DEVNULL)
     try:
@@ -78,7 +81,7 @@ def running_store(folder: Path, configuration: str) -> Iterator[int]:
 
 
 def answers(anybody: redis.Redis) -> bool:
-    """Ask as the health check of the compose file does: as nobody."""
+    """Ask as the health check of the compose file does: without logging in."""
     with contextlib.suppress(redis.ConnectionError):
         return bool(anybody.ping())
     return False

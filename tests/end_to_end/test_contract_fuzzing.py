@@ -1,4 +1,4 @@
-"""The OpenAPI document, held against the real service by a fuzzer with every check that it has."""
+"""A fuzzer holds the real service to the OpenAPI document, with every check that it has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BATCHES = """
 include-path = "/v1/uploads"
 checks.negative_data_rejection.enabled = false
 """
-"""What is wrong with a line is said in a line of the answer, whose status is 200."""
+"""A problem with a line is reported in a line of the answer, whose status is 200."""
 
 
 def test_every_answer_of_the_service_is_one_that_its_document_has(registry_file: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The demonstration, with fewer devices: it ends well and leaves nothing behind."""
+"""The demonstration, with fewer devices: it succeeds and leaves nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTML report in a real browser: what it shows, what it does, and what it does not do."""
+"""The HTML report in a real browser: what it shows, what it does, and what it must not do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from client_sdk.protocol import Boolean, Category, Cross, Registry
 from estimator.commands.cli import command
 from estimator.render.html.document import as_html
 from estimator.report.report import make_report
-from estimator.tallies.tally import decode
+from estimator.tallies.read import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, Field, registry_text
 from tests.support.devices.definitions import NUMBER as BOUNDED
 from tests.support.estimates import every_kind
@@ -41,14 +41,14 @@ class Written:
     report: dict[str, Any]
 
     def metric(self, name: str, window: str = SHOWN) -> dict[str, Any]:
-        found: dict[str, Any] = next(
-            one for one in self.report["metrics"] if one["metric"] == name and one["window"] == window
+        entry: dict[str, Any] = next(
+            entry for entry in self.report["metrics"] if entry["metric"] == name and entry["window"] == window
         )
-        return found
+        return entry
 
 
 def write(folder: Path, registry: str, lines: bytes, *options: str, status: int = 0) -> Written:
-    """Write both by one call of the command, which is to end with a status."""
+    """Write both by one call of the command, which must end with a given status."""
     (folder / "metrics.toml").write_text(registry, encoding="utf-8")
     (folder / "tallies.ndjson").write_bytes(lines)
     file = folder / "report.html"
@@ -75,10 +75,10 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
 @pytest.fixture(scope="module")
 def whole(browser: Browser, written: Written) -> Iterator[Page]:
     """The page with everything drawn and unfolded, to be read only."""
-    with opened(browser, written.file) as found:
-        found.show_everything()
-        yield found.page
-        assert found.complaints == []
+    with opened(browser, written.file) as view:
+        view.show_everything()
+        yield view.page
+        assert view.complaints == []
 
 
 def text_number(text: str) -> float:
@@ -86,7 +86,9 @@ def text_number(text: str) -> float:
 
 
 def half_a_digit(text: str) -> float:
-    """Return by how much a number may have been rounded, as its text says; a little more for the last bit."""
+    """Return by how much a number may have been rounded, given its text; a little more for the last
+    bit.
+    """
     digits = len(text.partition(".")[2])
     return 0.5001 * 10.0**-digits
 
@@ -96,7 +98,7 @@ def article(page: Page, name: str) -> Locator:
 
 
 def figures_of(entry: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what the table of a question shows, in its order."""
+    """Return what a question's table shows, in its order."""
     mean = [entry["mean"]] if "mean" in entry else []
     quantiles = entry.get("distribution", {}).get("quantiles", [])
     return [*entry.get("estimates", []), *entry.get("answered", []), *mean, *quantiles]
@@ -106,19 +108,19 @@ def figures_of(entry: dict[str, Any]) -> list[dict[str, Any]]:
 def test_every_chart_is_drawn_without_an_error_a_request_or_a_sideways_scroll(
     browser: Browser, written: Written, size: tuple[int, int], scheme: Scheme
 ) -> None:
-    with opened(browser, written.file, size, scheme) as found:
-        assert found.page.locator("svg.chart").count() < len(every_kind.REGISTRY.metrics), "drawn before they come near"
-        found.show_everything()
-        drawn = {name: article(found.page, name).locator("svg.chart").count() for name in every_kind.REGISTRY.metrics}
+    with opened(browser, written.file, size, scheme) as view:
+        assert view.page.locator("svg.chart").count() < len(every_kind.REGISTRY.metrics), "drawn before they come near"
+        view.show_everything()
+        drawn = {name: article(view.page, name).locator("svg.chart").count() for name in every_kind.REGISTRY.metrics}
         assert drawn == {
             "dark_mode": 2, "os": 2, "mood": 2, "languages": 2, "startup_ms": 1,
             "steps": 4, "crashes": 2, "seen": 3, "constant": 2, "both": 3,
         }  # fmt: skip
-        assert found.page.evaluate("document.documentElement.scrollWidth") <= size[0]
-        named = found.page.locator("svg.chart[role=img][aria-label]").count()
+        assert view.page.evaluate("document.documentElement.scrollWidth") <= size[0]
+        named = view.page.locator("svg.chart[role=img][aria-label]").count()
         assert named == sum(drawn.values())
-        assert found.complaints == []
-        assert found.requests == [written.file.as_uri()]
+        assert view.complaints == []
+        assert view.requests == [written.file.as_uri()]
 
 
 @pytest.mark.parametrize("name", every_kind.REGISTRY.metrics)
@@ -137,15 +139,15 @@ def test_the_dots_and_the_table_show_the_numbers_of_the_json(whole: Page, writte
     charts = shown.locator(".charts > div:first-child svg.chart:not([aria-label^='Distribution'])")
     dots = charts.locator("[data-label=dot] circle").all()
     labels = [dot.get_attribute("data-label") or "" for dot in dots]
-    told = [re.findall(NUMBER, label.rpartition(": ")[2]) for label in labels]
+    labelled = [re.findall(NUMBER, label.rpartition(": ")[2]) for label in labels]
     expected = [re.findall(NUMBER, " ".join(row.locator("td").all_inner_texts()[:2])) for row in rows]
-    assert all(one in expected for one in told), (told, expected)
-    assert len(told) in (len(rows), len(rows) - 1), "all but a lone mean"
+    assert all(numbers in expected for numbers in labelled), (labelled, expected)
+    assert len(labelled) in (len(rows), len(rows) - 1), "all but a lone mean"
 
 
 def test_any_window_can_be_chosen_by_keyboard_and_all_of_them_together(browser: Browser, written: Written) -> None:
-    with opened(browser, written.file) as found:
-        shown = article(found.page, "os")
+    with opened(browser, written.file) as view:
+        shown = article(view.page, "os")
         shown.scroll_into_view_if_needed()
         chooser = shown.get_by_label("Window", exact=True)
         chooser.wait_for()
@@ -154,28 +156,28 @@ def test_any_window_can_be_chosen_by_keyboard_and_all_of_them_together(browser: 
         assert not any(day(MISSING_DAY) in option for option in options)
         assert shown.locator("summary .of-window").inner_text() == SHOWN
         chooser.focus()
-        found.page.keyboard.press("ArrowDown")
+        view.page.keyboard.press("ArrowDown")
         chosen = day(OPEN_DAY - 2)
         expect(shown.locator("summary .of-window")).to_have_text(chosen)
         table = shown.locator(".numbers tbody data")
-        shares = [float(one.get_attribute("value") or "nan") for one in table.all()]
+        shares = [float(cell.get_attribute("value") or "nan") for cell in table.all()]
         for share, entry in zip(shares, written.metric("os", chosen)["estimates"], strict=True):
             assert abs(share - entry["estimate"]) <= (entry["high"] - entry["low"]) / 100
         chooser.select_option("all windows together")
-        pooled = next(one for one in written.report["pooled"] if one["metric"] == "os")
-        for one, entry in zip(table.all(), pooled["estimates"], strict=True):
-            value = float(one.get_attribute("value") or "nan")
+        pooled = next(entry for entry in written.report["pooled"] if entry["metric"] == "os")
+        for cell, entry in zip(table.all(), pooled["estimates"], strict=True):
+            value = float(cell.get_attribute("value") or "nan")
             assert abs(value - entry["estimate"]) <= (entry["high"] - entry["low"]) / 100
-        assert found.complaints == []
+        assert view.complaints == []
 
 
 def test_the_table_over_time_has_every_window_with_gaps_where_there_is_none(browser: Browser, written: Written) -> None:
-    with opened(browser, written.file) as found:
-        shown = article(found.page, "startup_ms")
+    with opened(browser, written.file) as view:
+        shown = article(view.page, "startup_ms")
         shown.scroll_into_view_if_needed()
         shown.get_by_text("Numbers over time").click()
-        shown.locator("details.made tbody tr").last.wait_for()
-        rows = [row.locator("th, td").all_inner_texts() for row in shown.locator("details.made tbody tr").all()]
+        shown.locator("details.lazy tbody tr").last.wait_for()
+        rows = [row.locator("th, td").all_inner_texts() for row in shown.locator("details.lazy tbody tr").all()]
         assert [row[0].split(",")[0] for row in rows] == [day(number) for number in range(DAYS)]
         assert rows[MISSING_DAY][1:3] == ["no window", "none"]
         assert rows[OPEN_DAY][0].endswith("preliminary")
@@ -194,8 +196,8 @@ def test_the_table_over_time_has_every_window_with_gaps_where_there_is_none(brow
 def test_the_histogram_has_the_bins_of_the_json(whole: Page, written: Written) -> None:
     bins = written.metric("steps")["distribution"]["bins"]
     shown = article(whole, "steps")
-    values = shown.locator("details.made data").all()
-    shares = [float(one.get_attribute("value") or "nan") for one in values[: len(bins)]]
+    values = shown.locator("details.lazy data").all()
+    shares = [float(cell.get_attribute("value") or "nan") for cell in values[: len(bins)]]
     for share, entry in zip(shares, bins, strict=True):
         assert abs(share - entry["estimate"]) <= (entry["high"] - entry["low"]) / 100
     assert shown.locator("svg.chart[aria-label^=Histogram]").count() == 1
@@ -213,10 +215,10 @@ def of_numbers(tmp_path_factory: pytest.TempPathFactory) -> Written:
 @pytest.fixture(scope="module")
 def numbers(browser: Browser, of_numbers: Written) -> Iterator[Page]:
     """That page with everything drawn and unfolded, to be read only."""
-    with opened(browser, of_numbers.file) as found:
-        found.show_everything()
-        yield found.page
-        assert found.complaints == []
+    with opened(browser, of_numbers.file) as view:
+        view.show_everything()
+        yield view.page
+        assert view.complaints == []
 
 
 def fold(shown: Locator, summary: str) -> Locator:
@@ -268,9 +270,9 @@ def test_a_bin_of_rounded_answers_is_shown_without_a_lower_limit(numbers: Page, 
     assert {entry["low"] for entry in of_numbers.metric("startup_ms")["distribution"]["bins"]} == {0}
     assert fold(number, "Numbers of the histogram").locator("thead th").all_inner_texts() == ["Bin", "Share", "At most"]
     assert fold(count, "Numbers of the histogram").locator("thead th").all_inner_texts() == ["Bin", "Share", "Interval"]
-    told = "They have no intervals here: rounded answers cannot show that any lies within one bin."
-    assert told in number.inner_text()
-    assert told not in count.inner_text()
+    sentence = "They have no intervals here: rounded answers cannot show that any lies within one bin."
+    assert sentence in number.inner_text()
+    assert sentence not in count.inner_text()
 
 
 def test_ranges_are_figures_of_their_own(numbers: Page, of_numbers: Written) -> None:
@@ -287,29 +289,29 @@ def test_ranges_are_figures_of_their_own(numbers: Page, of_numbers: Written) -> 
 
 
 def test_the_keyboard_unfolds_the_numbers_of_the_band(browser: Browser, of_numbers: Written) -> None:
-    with opened(browser, of_numbers.file) as found:
-        shown = article(found.page, "startup_ms")
+    with opened(browser, of_numbers.file) as view:
+        shown = article(view.page, "startup_ms")
         shown.scroll_into_view_if_needed()
         folded = fold(shown, "Numbers of the distribution function")
         folded.locator("summary").focus()
-        found.page.keyboard.press("Enter")
+        view.page.keyboard.press("Enter")
         expect(folded.locator("tbody tr").first).to_be_visible()
-        found.page.keyboard.press("Tab")
-        assert found.page.evaluate("document.activeElement.getAttribute('aria-label')").startswith(
+        view.page.keyboard.press("Tab")
+        assert view.page.evaluate("document.activeElement.getAttribute('aria-label')").startswith(
             "Numbers of the distribution function"
         )
 
 
 def test_an_accessibility_checker_finds_nothing_in_distributions(browser: Browser, of_numbers: Written) -> None:
-    with opened(browser, of_numbers.file) as found:
-        found.show_everything()
-        results = Axe().run(found.page)
+    with opened(browser, of_numbers.file) as view:
+        view.show_everything()
+        results = Axe().run(view.page)
         assert results.violations_count == 0, results.generate_report()
 
 
 def test_the_heat_map_and_its_table_have_the_shares_within_groups(whole: Page, written: Written) -> None:
     groups = written.metric("both")["joint"]["groups"]
-    shares = [one for group in groups for one in group["estimates"]]
+    shares = [share for group in groups for share in group["estimates"]]
     shown = article(whole, "both")
     cells = shown.locator("[data-label=cell] rect").all()
     values = shown.locator(".joint data").all()
@@ -335,8 +337,8 @@ def test_the_table_of_differences_has_those_of_the_json_and_says_what_they_mean(
 
 
 def test_a_tip_says_what_is_under_the_pointer(browser: Browser, written: Written) -> None:
-    with opened(browser, written.file) as found:
-        shown = article(found.page, "dark_mode")
+    with opened(browser, written.file) as view:
+        shown = article(view.page, "dark_mode")
         shown.scroll_into_view_if_needed()
         dot = shown.locator("[data-label=dot] circle").last
         dot.scroll_into_view_if_needed()
@@ -351,22 +353,22 @@ def test_the_colours_are_the_systems_until_others_are_chosen(browser: Browser, w
         colour: str = page.evaluate("getComputedStyle(document.body).backgroundColor")
         return colour
 
-    with opened(browser, written.file, scheme="light") as found:
-        light = background(found.page)
-        found.page.get_by_label("Colours").select_option("dark")
-        dark = background(found.page)
-    with opened(browser, written.file, scheme="dark") as found:
-        assert background(found.page) == dark != light
-        found.page.get_by_label("Colours").select_option("light")
-        assert background(found.page) == light
+    with opened(browser, written.file, scheme="light") as view:
+        light = background(view.page)
+        view.page.get_by_label("Colours").select_option("dark")
+        dark = background(view.page)
+    with opened(browser, written.file, scheme="dark") as view:
+        assert background(view.page) == dark != light
+        view.page.get_by_label("Colours").select_option("light")
+        assert background(view.page) == light
 
 
 def test_questions_are_found_and_ordered(browser: Browser, written: Written) -> None:
-    with opened(browser, written.file) as found:
-        page = found.page
+    with opened(browser, written.file) as view:
+        page = view.page
         page.get_by_label("Find a question").fill("dark")
         assert page.locator("article:visible").count() == page.locator("#overview-rows tr:visible").count() == 1
-        assert page.locator("#found").inner_text() == f"1 of {len(every_kind.REGISTRY.metrics)} questions"
+        assert page.locator("#match-count").inner_text() == f"1 of {len(every_kind.REGISTRY.metrics)} questions"
         page.get_by_label("Find a question").fill("")
         page.get_by_label("Order").select_option("name")
         names = page.locator("article h3").all_inner_texts()
@@ -377,16 +379,16 @@ def test_questions_are_found_and_ordered(browser: Browser, written: Written) -> 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_an_accessibility_checker_finds_nothing(browser: Browser, written: Written, scheme: Scheme) -> None:
-    with opened(browser, written.file, scheme=scheme) as found:
-        found.show_everything()
-        results = Axe().run(found.page)
+    with opened(browser, written.file, scheme=scheme) as view:
+        view.show_everything()
+        results = Axe().run(view.page)
         assert results.response["passes"], "nothing was checked"
         assert results.violations_count == 0, results.generate_report()
 
 
 def test_the_keyboard_reaches_the_questions_at_once_and_sees_where_it_is(browser: Browser, written: Written) -> None:
-    with opened(browser, written.file) as found:
-        page = found.page
+    with opened(browser, written.file) as view:
+        page = view.page
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.textContent") == "Skip to the questions"
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
@@ -397,25 +399,25 @@ def test_the_keyboard_reaches_the_questions_at_once_and_sees_where_it_is(browser
 
 
 def test_print_is_black_on_white_with_every_chart_and_fold_open(browser: Browser, written: Written) -> None:
-    with opened(browser, written.file, scheme="dark") as found:
-        found.page.emulate_media(media="print")
-        found.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-        assert found.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-        assert not found.page.locator("#theme").is_visible()
-        assert found.page.locator("details:not(.made):not([open])").count() == 0
-        assert article(found.page, "both").locator("svg.chart").count() == 3
-        assert found.page.pdf().startswith(b"%PDF")
-        found.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-        assert found.page.locator("details:not(.made):not([open])").count() > 0
+    with opened(browser, written.file, scheme="dark") as view:
+        view.page.emulate_media(media="print")
+        view.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        assert view.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert not view.page.locator("#theme").is_visible()
+        assert view.page.locator("details:not(.lazy):not([open])").count() == 0
+        assert article(view.page, "both").locator("svg.chart").count() == 3
+        assert view.page.pdf().startswith(b"%PDF")
+        view.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        assert view.page.locator("details:not(.lazy):not([open])").count() > 0
 
 
 def test_without_scripts_answers_and_tables_are_there(browser: Browser, written: Written) -> None:
-    with opened(browser, written.file, scripts=False) as found:
+    with opened(browser, written.file, scripts=False) as view:
         assert (
-            article(found.page, "os").locator(".numbers tbody tr").count() == len(written.metric("os")["estimates"]) + 1
+            article(view.page, "os").locator(".numbers tbody tr").count() == len(written.metric("os")["estimates"]) + 1
         )
-        assert not found.page.locator("#filters").is_visible()
-        assert "say yes" in article(found.page, "dark_mode").inner_text()
+        assert not view.page.locator("#filters").is_visible()
+        assert "say yes" in article(view.page, "dark_mode").inner_text()
 
 
 HOSTILE = (
@@ -430,7 +432,7 @@ HOSTILE = (
 
 
 def hostile_registry() -> Registry:
-    """Return questions with values that no file of definitions could hold, behind the back of what reads it."""
+    """Return questions with values that no registry file could hold; they bypass the reader."""
     plain = Registry.parse(registry_text(dark_mode=BOOLEAN, os=CATEGORY | {"values": list("abcdefg")}, both=CROSS))
     metrics = dict(plain.metrics)
     metrics["os"] = replace(metrics["os"], domain=Category(HOSTILE), purpose="".join(HOSTILE), owner=HOSTILE[1])
@@ -445,18 +447,18 @@ def test_hostile_names_are_nothing_but_text(browser: Browser, tmp_path: Path) ->
     report = make_report(registry, decode(tallies(registry, range(3)).splitlines()))
     file = tmp_path / "report.html"
     file.write_text(as_html(report, registry), encoding="utf-8")
-    with opened(browser, file, PHONE) as found:
-        found.show_everything()
-        shown = article(found.page, "os")
+    with opened(browser, file, PHONE) as view:
+        view.show_everything()
+        shown = article(view.page, "os")
         rows = shown.locator(".numbers tbody tr:has(data) th").all_text_contents()
         assert rows[:-1] == list(HOSTILE[:-1])
         assert rows[-1] == HOSTILE[-1][: len(rows[-1]) - 1] + "…"
-        assert article(found.page, "both").locator("svg.chart").count() == 2 + 1
-        assert found.page.evaluate("window.taken") is None
-        assert found.page.evaluate("document.images.length") == 0
-        assert found.page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
-        assert found.complaints == []
-        assert found.requests == [file.as_uri()]
+        assert article(view.page, "both").locator("svg.chart").count() == 2 + 1
+        assert view.page.evaluate("window.taken") is None
+        assert view.page.evaluate("document.images.length") == 0
+        assert view.page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+        assert view.complaints == []
+        assert view.requests == [file.as_uri()]
 
 
 def test_few_windows_are_named_by_their_days_and_not_by_hours(browser: Browser, tmp_path: Path) -> None:
@@ -464,8 +466,8 @@ def test_few_windows_are_named_by_their_days_and_not_by_hours(browser: Browser, 
     report = make_report(registry, decode(tallies(registry, range(3)).splitlines()))
     file = tmp_path / "report.html"
     file.write_text(as_html(report, registry), encoding="utf-8")
-    with opened(browser, file) as found:
-        chart = article(found.page, "dark_mode").locator("svg.chart[aria-label*=windows]")
+    with opened(browser, file) as view:
+        chart = article(view.page, "dark_mode").locator("svg.chart[aria-label*=windows]")
         ticks = chart.locator("[data-label='x-axis tick label'] text").all_text_contents()
     assert [re.findall(r"\d+", tick)[0] for tick in ticks] == [str(int(day(number)[-2:])) for number in range(3)]
     assert not any("AM" in tick or "PM" in tick for tick in ticks)
@@ -479,12 +481,12 @@ def test_the_policy_refuses_scripts_styles_and_requests_that_are_not_the_pages_o
         const style = document.createElement("style"); style.textContent = "body { color: red }";
         const image = new Image(); image.src = "http://127.0.0.1:9/x"; document.body.append(style, image);
     }"""
-    with opened(browser, written.file) as found:
-        found.page.evaluate(inject, "window.taken = 1")
-        found.page.wait_for_function("() => document.images.length === 1")
-        assert found.page.evaluate("window.taken") is None
-        assert found.page.evaluate("getComputedStyle(document.body).color") != "rgb(255, 0, 0)"
-        assert sum("Content Security Policy" in one for one in found.complaints) == 3, found.complaints
+    with opened(browser, written.file) as view:
+        view.page.evaluate(inject, "window.taken = 1")
+        view.page.wait_for_function("() => document.images.length === 1")
+        assert view.page.evaluate("window.taken") is None
+        assert view.page.evaluate("getComputedStyle(document.body).color") != "rgb(255, 0, 0)"
+        assert sum("Content Security Policy" in complaint for complaint in view.complaints) == 3, view.complaints
 
 
 @pytest.mark.parametrize("lines", [b"", b"one report", b"none that fits"])
@@ -505,8 +507,8 @@ def test_a_page_without_much_says_so(browser: Browser, tmp_path: Path, lines: by
         ),
     }[lines]
     page = write(tmp_path, every_kind.REGISTRY_TEXT, written, status=status)
-    with opened(browser, page.file) as found:
-        found.show_everything()
-        assert words in found.page.inner_text("main")
-        assert "There is no tally of it" in article(found.page, "os").inner_text()
-        assert found.complaints == []
+    with opened(browser, page.file) as view:
+        view.show_everything()
+        assert words in view.page.inner_text("main")
+        assert "There is no tally of it" in article(view.page, "os").inner_text()
+        assert view.complaints == []

@@ -1,4 +1,4 @@
-"""The images: their very commands, without Docker (see `tests.support.services.images`)."""
+"""The images: their own commands, run without Docker (see `tests.support.services.images`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Keys and secrets of the real collector: from a file or the environment, and shown nowhere."""
+"""Keys and secrets of the real collector come from a file or the environment, and appear
+nowhere.
+"""
 
 from __future__ import annotations
 
@@ -36,15 +38,13 @@ def body() -> bytes:
     return upload(report(window=Window.of(WindowKind.DAY, time.time()).text)).encode()
 
 
-def test_a_key_that_the_command_made_opens_what_it_is_for_and_is_shown_nowhere_else(
-    registry_file: Path, tmp_path: Path
-) -> None:
-    made = run_command([*COLLECTOR, "key", "acme-notes"])
-    secret = made.stderr.strip().rpartition(": ")[2]
-    assert (made.returncode, len(secret), secret in made.stdout) == (0, 43, False)
-    assert tomllib.loads(made.stdout)["key"][0]["name"] == "acme-notes"
+def test_a_key_from_the_command_opens_its_role_and_appears_nowhere_else(registry_file: Path, tmp_path: Path) -> None:
+    created = run_command([*COLLECTOR, "key", "acme-notes"])
+    secret = created.stderr.strip().rpartition(": ")[2]
+    assert (created.returncode, len(secret), secret in created.stdout) == (0, 43, False)
+    assert tomllib.loads(created.stdout)["key"][0]["name"] == "acme-notes"
     access = tmp_path / "access.toml"
-    access.write_text(made.stdout + key_entry("dashboard", "read", READ_TOKEN))
+    access.write_text(created.stdout + key_entry("dashboard", "read", READ_TOKEN))
     options = ("--access", str(access))
     with running_collector(registry_file, tmp_path / "data", *options, environment={"HEARSAY_READ_TOKEN": None}) as run:
         url = f"{run.url}/v1/reports"

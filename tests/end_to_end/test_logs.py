@@ -1,4 +1,4 @@
-"""What a real collector logs of its life, and that it logs nothing of uploads."""
+"""What a real collector logs about its life; about uploads it logs nothing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_store_that_goes_and_comes_is_logged_once_each(registry_file: Path, tm
     with running_collector(registry_file, tmp_path / "data", "--log-format", "json") as collector:
 
         def store_was_missed() -> bool:
-            with contextlib.suppress(StopIteration):  # it is dead already
+            with contextlib.suppress(StopIteration):  # it has ended already
                 kill(collector.store_pid())
             return "store_down" in events(collector)
 

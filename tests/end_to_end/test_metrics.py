@@ -1,4 +1,6 @@
-"""The metrics of a real collector: the sums over its workers, living and dead, on an address of their own."""
+"""The metrics of a real collector: sums over its workers, dead ones included, on an address of
+their own.
+"""
 
 from __future__ import annotations
 
@@ -24,27 +26,29 @@ def scrape(port: int) -> Samples:
         text = answer.read().decode()
         assert [answer.headers.get_all(name) for name, _ in NOT_CACHED] == [[value] for _, value in NOT_CACHED]
     families = text_string_to_metric_families(text)
-    return {(one.name, tuple(one.labels.values())): one.value for family in families for one in family.samples}
+    return {
+        (sample.name, tuple(sample.labels.values())): sample.value for family in families for sample in family.samples
+    }
 
 
 def test_workers_count_together_and_go_on_where_a_dead_one_ended(registry_file: Path, tmp_path: Path) -> None:
     port = free_port()
     window = Window.of(WindowKind.DAY, time.time()).text
-    one = upload(report(window=window), report("os", 9, window))
+    body = upload(report(window=window), report("os", 9, window))
     options = ("--workers", "2", "--metrics-bind", f"127.0.0.1:{port}")
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     with running_collector(
         registry_file, tmp_path / "data", *options, environment={"TMPDIR": str(temporary)}
     ) as collector:
-        assert post(collector.url, one)[0] == post(collector.url, one)[0] == 200
+        assert post(collector.url, body)[0] == post(collector.url, body)[0] == 200
         for _ in range(20):
             assert post(collector.url, upload(report(window=window)))[0] == 200
         assert raw_answer(collector.url, with_length(b"{"))[0] == 400
         before = set(collector.worker_pids())
         kill(next(iter(before)))
         wait_until(lambda: bool(set(collector.worker_pids()) - before), what="another worker")
-        wait_until(lambda: post(collector.url, one)[0] == 200, what="an acknowledgement")
+        wait_until(lambda: post(collector.url, body)[0] == 200, what="an acknowledgement")
         wait_until(lambda: scrape(port)["hearsay_windows", ("open",)] == 1, what="a look at the windows")
         samples = scrape(port)
         assert sum(tally["reports"] for tally in tallies(collector.url, "?preliminary=1")) == 21

@@ -1,4 +1,4 @@
-"""The example notebook runs from its own folder, offline, and shows what the tallies tell."""
+"""The example notebook runs from its own folder, offline, and shows the results of the tallies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of its own dependencies, when they are imported
+    warnings.simplefilter("ignore")  # warnings that its dependencies raise on import
     from nbclient import NotebookClient
 
 NOTEBOOK = Path(__file__).parents[2] / "examples" / "health" / "report.ipynb"

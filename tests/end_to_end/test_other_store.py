@@ -1,4 +1,4 @@
-"""The collector on a server of the operator's own, by `--redis URL`."""
+"""The collector on a server that the operator runs, by `--redis URL`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The collector behind the real nginx, on the configuration that is shipped."""
+"""The collector behind the real nginx, with the shipped configuration."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.support.services.wire import chunked, raw_answer, tallies, with_lengt
 SLOW_SENDERS = 100
 QUICK_SENDERS = 20
 TAKEN = 64
-"""Requests at one collector, by `max_conns`."""
+"""Concurrent requests to one collector, by `max_conns`."""
 
 CANARY_ADDRESS = "127.203.113.77"
 CANARY_AGENT = "canary-of-an-agent"
@@ -54,7 +54,7 @@ def collector(registry_file: Path) -> Iterator[RunningCollector]:
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    return Certificates.made_in(tmp_path_factory.mktemp("certificates"))
+    return Certificates.issued_in(tmp_path_factory.mktemp("certificates"))
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def proxy(collector: RunningCollector, certificates: Certificates) -> Iterator[P
         yield running
 
 
-def one(metric: str = "os", symbol: int = 1) -> Upload:
+def small_upload(metric: str = "os", symbol: int = 1) -> Upload:
     return upload(report(metric, symbol, Window.of(WindowKind.DAY, time.time()).text))
 
 
@@ -78,7 +78,7 @@ def test_a_real_device_reports_through_tls_and_to_nobody_whose_certificate_it_ca
         assert telemetry.flush(timeout_s=30)
 
 
-def test_a_hundred_slow_senders_stop_nobody_and_what_is_cut_short_is_not_counted(
+def test_a_hundred_slow_senders_block_nobody_and_truncated_uploads_are_not_counted(
     registry_file: Path, tmp_path: Path, certificates: Certificates
 ) -> None:
     with (
@@ -86,14 +86,15 @@ def test_a_hundred_slow_senders_stop_nobody_and_what_is_cut_short_is_not_counted
         running_proxy([collector.url], certificates) as proxy,
         contextlib.ExitStack() as slow_ones,
     ):
-        whole = with_length(one().encode())
+        whole = with_length(small_upload().encode())
         for number in range(SLOW_SENDERS):
             slow = slow_ones.enter_context(proxy.connection(another_address()))
-            slow.sendall(whole[:20] if number % 2 else whole[:-20])  # some drip their heads, some their bodies
-        last = one()
-        with proxy.connection(another_address()) as gone:  # before its answer: it sends again
+            # half of them drip their heads, the others their bodies
+            slow.sendall(whole[:20] if number % 2 else whole[:-20])
+        last = small_upload()
+        with proxy.connection(another_address()) as gone:  # before it is answered: it sends again
             gone.sendall(with_length(last.encode()))
-        for sent in (last, *(one() for _ in range(QUICK_SENDERS))):
+        for sent in (last, *(small_upload() for _ in range(QUICK_SENDERS))):
             assert proxy.post("", sent) == (200, {"accepted": 1, "refused": []})
         slow_ones.close()
         assert [sum(tally["counts"]) for tally in tallies(collector.url, "?preliminary=1")] == [1 + QUICK_SENDERS]
@@ -107,7 +108,9 @@ def test_more_than_a_collector_can_take_gets_503_at_once_and_the_others_are_answ
         running_proxy([collector.url], certificates) as proxy,
     ):
         worker, answers = collector.worker_pids()[0], Counter[int]()
-        devices = [Thread(target=lambda: answers.update([proxy.post("", one())[0]])) for _ in range(TAKEN + 10)]
+        devices = [
+            Thread(target=lambda: answers.update([proxy.post("", small_upload())[0]])) for _ in range(TAKEN + 10)
+        ]
         os.kill(worker, signal.SIGSTOP)
         try:
             for device in devices:
@@ -129,7 +132,7 @@ def test_what_is_refused_at_the_edge_is_understood_by_the_sdk(proxy: Proxy) -> N
         "application/problem+json",
         "body_too_large",
     )
-    address, sent = another_address(), one().encode()
+    address, sent = another_address(), small_upload().encode()
     answers = [proxy.ask("POST", "/v1/reports", sent, address=address, headers=JSON) for _ in range(150)]
     status, headers, body = answers[-1]
     assert (answers[0][0], status, json.loads(body)["code"]) == (200, 429, "too_many_requests")
@@ -190,9 +193,9 @@ def test_chunks_count_through_the_proxy_once_the_last_one_has_come_and_not_befor
                 return 0
             return answer.status
 
-    whole = chunked(one().encode())
+    whole = chunked(small_upload().encode())
     assert raw_answer(collector.url, whole)[0] == 411
-    assert status(whole) == 200  # it goes on with its length
+    assert status(whole) == 200  # the head continues with its length
     for missing in (b"0\r\n\r\n", b"\r\n"):
         assert status(whole.removesuffix(missing)) in (0, 400)
 
@@ -207,7 +210,7 @@ def test_only_what_devices_and_jobs_need_is_served(proxy: Proxy) -> None:
 
 
 def test_neither_proxy_nor_collector_keeps_an_address_or_an_agent(proxy: Proxy, collector: RunningCollector) -> None:
-    for body in (one().encode(), b"{", bytes(MAX_UPLOAD_BYTES + 1)):
+    for body in (small_upload().encode(), b"{", bytes(MAX_UPLOAD_BYTES + 1)):
         headers = JSON | {"User-Agent": CANARY_AGENT, "X-Forwarded-For": CANARY_AGENT, "Cookie": CANARY_AGENT}
         proxy.ask("POST", "/v1/reports", body, address=CANARY_ADDRESS, headers=headers)
     for _ in range(150):

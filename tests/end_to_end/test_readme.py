@@ -1,4 +1,4 @@
-"""Show, then tell: every command and sample of the README and of the pages it leads to is run, in their order."""
+"""Every command and sample of the README, and of the pages that it leads to, is run in order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from tests.support.services.processes import free_port, wait_until
 
 ROOT = Path(__file__).parents[2]
 PAGES_OF_SAMPLES = ("metrics", "sdk", "store", "reports", "planning")
-"""Pages whose samples are of one piece with the README's: of one registry, one collector and one folder."""
+"""Pages whose samples continue the README's: they share its registry, its collector and its folder.
+"""
 PAGES = {
     page: page.read_text(encoding="utf-8")
     for page in (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in PAGES_OF_SAMPLES))

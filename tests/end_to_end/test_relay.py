@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -13,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from client_sdk import Recorded, Telemetry
-from client_sdk.protocol import Upload, Verdict, Window, WindowKind
+from client_sdk.protocol import Upload, Verdict
 from collector.api.batch import UploadVerdict, decode_batch, encode_answers
-from tests.support.services.collecting import REGISTRY, REGISTRY_TEXT, report, upload
+from tests.support.services.collecting import REGISTRY, REGISTRY_TEXT, report, today, upload
 from tests.support.services.processes import RunningCollector, free_port, wait_until
 from tests.support.services.relaying import RELAY_KEY, RunningRelay, collector_with_key, running_relay
 from tests.support.services.wire import chunked, post, raw_answer, tallies, with_length
@@ -44,12 +43,10 @@ def relay(collector: RunningCollector, folder: Path) -> Iterator[RunningRelay]:
         yield running
 
 
-def today() -> str:
-    return Window.of(WindowKind.DAY, time.time()).text
-
-
 def counted(collector: RunningCollector, metric: str) -> int:
-    """Return how many reports of a metric the collector has counted, at the first look at its open windows."""
+    """Return how many reports of a metric the collector has counted, at the first look at its open
+    windows.
+    """
     return sum(tally["reports"] for tally in tallies(collector.url, "?preliminary=1") if tally["metric"] == metric)
 
 

@@ -1,18 +1,19 @@
-"""The collector reads its files again while it serves: nobody notices but those who wait for it."""
+"""The collector reads its files again while it serves: only those who wait for the change notice
+it.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
-import time
 from pathlib import Path
 from typing import Self
 
 import requests
 
-from client_sdk.protocol import Registry, Report, Upload, Window, WindowKind
-from tests.support.services.collecting import OPEN, REGISTRY_TEXT, key_entry, report, upload
+from client_sdk.protocol import Registry, Report, Upload
+from tests.support.services.collecting import OPEN, REGISTRY_TEXT, key_entry, report, today, upload
 from tests.support.services.processes import READ_TOKEN, RunningCollector, kill, running_collector, wait_until
 from tests.support.services.wire import post, tallies
 
@@ -25,10 +26,6 @@ epsilon = 1
 GROWN = Registry.parse(REGISTRY_TEXT + ADDED)
 SENDERS = 4
 JSON = {"Content-Type": "application/json"}
-
-
-def today() -> str:
-    return Window.of(WindowKind.DAY, time.time()).text
 
 
 def about_tabs() -> Upload:
@@ -47,7 +44,7 @@ def served_metrics(collector: RunningCollector) -> list[str]:
 
 
 class Load:
-    """Sends uploads without a pause and without a second attempt, each on a connection of its own."""
+    """Sends uploads without a pause and without retries, each on its own connection."""
 
     def __init__(self, url: str) -> None:
         self.answers: list[object] = []
@@ -90,7 +87,8 @@ def test_a_new_metric_is_taken_under_load_and_no_request_fails(registry_file: Pa
         counted = {tally["metric"]: tally["reports"] for tally in tallies(collector.url, "?preliminary=1")}
         assert counted["dark_mode"] == len(load.answers)
 
-        registry_file.unlink()  # a worker that is replaced needs no file to serve what the others do
+        # a replacement worker needs no file to serve the same registry as the others
+        registry_file.unlink()
         kill(workers[0])
         wait_until(lambda: set(collector.worker_pids()) > {workers[1]}, what="another worker")
         kill(workers[1])

@@ -1,4 +1,6 @@
-"""Old tallies go by `hearsay-collector retire`, or by themselves where the registry says for how long they are kept."""
+"""Old tallies are removed by `hearsay-collector retire`, or automatically if the registry says how
+long to keep them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The accountant against exact sums, against the closed optimum, and against every choice that a ceiling allows."""
+"""The accountant against exact sums, against the known optimum, and against every choice that a
+ceiling allows.
+"""
 
 from __future__ import annotations
 
@@ -48,14 +50,17 @@ def _least(law: Law, delta: float) -> float:
 
 
 def _moved(reports: Mapping[PrivacyLoss, int]) -> float:
-    """Return how far the grid may have moved the sum of all losses up."""
+    """Return by how much the grid may have raised the sum of all losses."""
     several = {loss: number for loss, number in reports.items() if number}
     span = sum((2 * number + 1) * loss.epsilon for loss, number in several.items())
     return len(several) * span / CELLS if len(several) > 1 else 0.0
 
 
 def check_accountant(accountant: Accountant) -> None:
-    """Hold an accountant to the exact sums: never below them, and above them by the grid and the tails alone."""
+    """Compare an accountant with the exact sums.
+
+    It is never below them, and above them only by the grid and the tails.
+    """
     cases: list[list[tuple[object, int, int]]] = [
         [("ln 3", 2, 1)],
         [("ln 3", 2, 6)],
@@ -69,10 +74,11 @@ def check_accountant(accountant: Accountant) -> None:
         reports = {loss_of(channel): number for channel, number in channels}
         moved = _moved(reports)
         for delta in DELTAS:
-            found = accountant(reports, delta)
-            declared = sum(number * 2e-9 for number in reports.values())  # an epsilon is rounded up to billionths
-            assert found >= _least(law, delta) - 2**-50
-            assert found <= _least(law, delta * (1 - 2 * CUT)) + moved + declared + 2**-30
+            epsilon_bound = accountant(reports, delta)
+            # an epsilon is rounded up to billionths
+            declared = sum(number * 2e-9 for number in reports.values())
+            assert epsilon_bound >= _least(law, delta) - 2**-50
+            assert epsilon_bound <= _least(law, delta * (1 - 2 * CUT)) + moved + declared + 2**-30
 
 
 def test_a_few_reports_compose_as_exact_sums_say() -> None:
@@ -99,9 +105,12 @@ def test_wrong_accountants_are_refused(mutant: Accountant) -> None:
 @pytest.mark.parametrize("reports", [1, 2, 7, 40, 365])
 @pytest.mark.parametrize("delta", DELTAS)
 def test_many_randomised_responses_have_the_optimal_composition(epsilon: float, reports: int, delta: float) -> None:
-    found = composed_epsilon({PrivacyLoss.worst(epsilon): reports}, delta)
-    assert closed_delta(epsilon, reports, found) <= delta
-    assert found == 0 or closed_delta(epsilon, reports, found * (1 - 2**-20)) >= delta * (1 - 2 * CUT) - 2**-50
+    epsilon_bound = composed_epsilon({PrivacyLoss.worst(epsilon): reports}, delta)
+    assert closed_delta(epsilon, reports, epsilon_bound) <= delta
+    assert (
+        epsilon_bound == 0
+        or closed_delta(epsilon, reports, epsilon_bound * (1 - 2**-20)) >= delta * (1 - 2 * CUT) - 2**-50
+    )
 
 
 def test_nothing_reveals_nothing_and_what_has_no_bound_has_none() -> None:
@@ -149,7 +158,7 @@ CHANNELS = [
 
 
 @pytest.mark.parametrize("channel", CHANNELS, ids=lambda channel: str(channel.name))
-def test_no_pair_of_answers_is_told_apart_by_more_than_the_loss_says(channel: Channel) -> None:
+def test_no_pair_of_answers_differs_by_more_than_the_loss(channel: Channel) -> None:
     loss = loss_of(channel)
     tightest = math.inf
     for first, second in product(range(channel.inputs), repeat=2):

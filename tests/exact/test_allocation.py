@@ -1,4 +1,4 @@
-"""Allocations against the best of all that a fine grid holds, tried with the real channels."""
+"""Allocations against the best one on a fine grid, tried with the real channels."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from estimator.plan.target_error import usual_error, usual_variance
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Toml, registry_text
 
 STEPS = 240
-"""Of the total: the best allocation of the grid is no farther from the best of all than its neighbours differ."""
+"""The number of steps into which the grid divides the total. The grid's best allocation is no
+farther from the best of all than its neighbours are from each other.
+"""
 
 WITHIN = 1.01
-"""The worst error may be one percent above the best: the promise that is tested."""
+"""How far the worst error may be above the best: one percent, as promised."""
 
 MANY = [str(value) for value in range(200)]
 
@@ -36,7 +38,7 @@ def _goals(text: str, weights: dict[str, float]) -> dict[str, float]:
 
 
 def _best(text: str, goals: dict[str, float], total: float) -> float:
-    """Return the least worst error of all allocations of the grid, for one device."""
+    """Return the smallest worst error of all allocations of the grid, for one device."""
     candidates = Candidates.of(text)
     errors = {
         name: [
@@ -61,11 +63,13 @@ def test_the_worst_error_is_within_one_percent_of_the_best(
 ) -> None:
     text = registry_text(**metrics)  # type: ignore[arg-type]
     goals = _goals(text, weights)
-    found = allocate(text, int(total * NANOS), goals, 1)
-    assert found.worst[1] <= WITHIN * _best(text, goals, total)
-    after = Registry.parse(found.text)
+    allocation = allocate(text, int(total * NANOS), goals, 1)
+    assert allocation.worst[1] <= WITHIN * _best(text, goals, total)
+    after = Registry.parse(allocation.text)
     assert sum(metric.charge_nanos for metric in after.metrics.values()) <= total * NANOS
-    assert [row.error_after for row in found.rows] == [math.sqrt(usual_variance(one)) for one in after.metrics.values()]
+    assert [row.error_after for row in allocation.rows] == [
+        math.sqrt(usual_variance(metric)) for metric in after.metrics.values()
+    ]
 
 
 def test_of_drawn_questions_no_other_number_with_one_epsilon_for_all_is_better() -> None:
@@ -73,21 +77,21 @@ def test_of_drawn_questions_no_other_number_with_one_epsilon_for_all_is_better()
     metrics = {f"m{number}": CATEGORY for number in range(6)}
     text = registry_text(**metrics).replace("lifetime = 400\n", f"lifetime = 400\n{budget}")
     goals = _goals(text, dict.fromkeys(metrics, 1.0))
-    found = allocate(text, 2 * NANOS, goals, 1)
+    allocation = allocate(text, 2 * NANOS, goals, 1)
     candidates = Candidates.of(text)
     best = min(
         math.sqrt(usual_variance(candidates.at("m0", f"{2 / answers:.6f}")) * 6 / answers) / goals["m0"]
         for answers in range(1, 7)
     )
-    assert found.worst[1] <= WITHIN * best
-    assert Registry.parse(found.text).budget.answers == found.answers_after == 1
+    assert allocation.worst[1] <= WITHIN * best
+    assert Registry.parse(allocation.text).budget.answers == allocation.answers_after == 1
 
 
 def test_only_the_lines_of_epsilons_change() -> None:
     text = registry_text(a=BOOLEAN, b=CATEGORY | {"epsilon": Toml('"ln 3"  # two coins')})
     text = text.replace("[metric.b]", '# epsilon = 7\n  [ metric . "b" ]  # of b')
-    found = allocate(text, 2 * NANOS, _goals(text, {"a": 1, "b": 1}), 1).text
-    before, after = text.splitlines(), found.splitlines()
+    allocation = allocate(text, 2 * NANOS, _goals(text, {"a": 1, "b": 1}), 1).text
+    before, after = text.splitlines(), allocation.splitlines()
     changed = [line for line, other in zip(before, after, strict=True) if line != other]
     assert changed == ["epsilon = 1", 'epsilon = "ln 3"  # two coins']
     assert [line for line in after if line.endswith("  # two coins")]
@@ -116,9 +120,9 @@ def test_permanent_answers_bound_epsilon_and_what_is_charged_once_keeps_its_own(
         b=BOOLEAN | permanent | {"protects": "pattern", "max_values": 2},
         c=BOOLEAN,
     )
-    found = allocate(text, 9 * NANOS, _goals(text, {"a": 9, "b": 9, "c": 1}), 1)
-    after = Registry.parse(found.text)
-    assert [row.name for row in found.rows] == ["a", "c"]
+    allocation = allocate(text, 9 * NANOS, _goals(text, {"a": 9, "b": 9, "c": 1}), 1)
+    after = Registry.parse(allocation.text)
+    assert [row.name for row in allocation.rows] == ["a", "c"]
     assert after.metrics["a"].epsilon_nanos == NANOS
     assert after.metrics["b"] == Registry.parse(text).metrics["b"]
 
@@ -126,9 +130,9 @@ def test_permanent_answers_bound_epsilon_and_what_is_charged_once_keeps_its_own(
 def test_an_allocation_is_never_worse_than_what_was_there() -> None:
     text = registry_text(a=BOOLEAN, b=BOOLEAN)
     goals = _goals(text, {"a": 1, "b": 1})
-    found = allocate(text, 2 * NANOS, goals, 1)
-    assert found.worst[1] <= found.worst[0]
-    assert np.allclose([row.epsilon_after for row in found.rows], 1)
+    allocation = allocate(text, 2 * NANOS, goals, 1)
+    assert allocation.worst[1] <= allocation.worst[0]
+    assert np.allclose([row.epsilon_after for row in allocation.rows], 1)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +154,7 @@ def test_what_cannot_be_allocated_is_said(text: str, total: int, sentence: str) 
 def test_metrics_that_keep_their_epsilon_are_paid_first() -> None:
     text = registry_text(a=BOOLEAN, b=BOOLEAN | {"epsilon": 2})
     goals = _goals(text, {"a": 1, "b": 1})
-    found = allocate(text, 3 * NANOS, {"a": goals["a"]}, 1)
-    assert Registry.parse(found.text).metrics["b"].epsilon_nanos == 2 * NANOS
+    allocation = allocate(text, 3 * NANOS, {"a": goals["a"]}, 1)
+    assert Registry.parse(allocation.text).metrics["b"].epsilon_nanos == 2 * NANOS
     with pytest.raises(PlanError, match="cost the whole total"):
         allocate(text, 2 * NANOS, {"a": goals["a"]}, 1)

@@ -1,4 +1,4 @@
-"""What a tally reveals of one report: never less than the enumeration says, and hardly more."""
+"""What a tally reveals of one report: never less than the enumeration finds, and hardly more."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ PUBLISHED = [
     (10**6, 1.0, 0.004335, 1e-6),
     (10**6, 4.0, 0.04931, 1e-5),
 ]
-"""Reports, local epsilon, the exact epsilon of the pair of clones at delta 10^-6, and the unit of its last digit."""
+"""Reports, local epsilon, the exact epsilon of the pair of clones at delta 10^-6, and the unit of
+its last digit.
+"""
 
 MOST = {"randomised response": 5, "three values": 5, "geometry": 3}
 """How many reports of each channel are enumerated."""
@@ -108,10 +110,10 @@ def test_what_several_tallies_reveal_together_is_at_most_the_sum() -> None:
     local, delta = local_epsilon_of(channel), 0.2
     epsilon = composed([(3, local), (2, local)], delta)
     assert 0 < epsilon < 2 * local
-    for (one, other), (its, others) in zip(neighbours(channel, 3), neighbours(channel, 2), strict=False):
+    for (first, second), (its, others) in zip(neighbours(channel, 3), neighbours(channel, 2), strict=False):
         both = [
             {a + b: p * q for a, p in tally_law(channel, x).items() for b, q in tally_law(channel, y).items()}
-            for x, y in ((one, its), (other, others))
+            for x, y in ((first, its), (second, others))
         ]
         assert divergence(both[0], both[1], epsilon) <= delta
 
@@ -130,8 +132,8 @@ def test_who_took_part_is_hidden_as_the_theorem_says(name: str, taking_part: int
         inner = part * local_epsilon_of(channel)
         within = float(worst_divergence(channel, taking_part, inner)) * (1 + 2**-50)
         epsilon, delta = sampled(inner, within, taking_part / devices)
-        for one, other in neighbours(channel, devices):
-            first, second = (sampled_law(channel, answers, taking_part) for answers in (one, other))
+        for first_answers, second_answers in neighbours(channel, devices):
+            first, second = (sampled_law(channel, answers, taking_part) for answers in (first_answers, second_answers))
             assert divergence(first, second, epsilon) <= delta
 
 

@@ -1,4 +1,6 @@
-"""Questions that are reported in every window: shares among those who answered, and silence that says nothing."""
+"""Questions that are reported in every window: shares among those who answered, and silence that
+reveals nothing.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from tests.support.devices.definitions import BOOLEAN, CATEGORY, metric_of
 
 FILLED = metric_of(BOOLEAN | {"fill_in": True})
 ROUNDS, DEVIATIONS = 500, 6
-"""Six standard deviations of the coverage of so many rounds: one false alarm in 10**9."""
+"""Six standard deviations of the coverage of ROUNDS rounds: one false alarm in 10**9."""
 
 
 def estimated(shares: list[float], devices: int, generator: np.random.Generator) -> MetricEstimate:
@@ -38,20 +40,20 @@ def test_shares_among_those_who_answered_are_held_as_often_as_promised(shares: l
     generator, truth = np.random.default_rng(2), shares[1] / (shares[0] + shares[1])
     held = 0
     for _ in range(ROUNDS):
-        (one,) = (share for share in estimated(shares, 20_000, generator).answered if share.value is True)
-        held += one.low <= truth <= one.high
+        (yes,) = (share for share in estimated(shares, 20_000, generator).answered if share.value is True)
+        held += yes.low <= truth <= yes.high
     assert abs(held / ROUNDS - 0.95) <= DEVIATIONS * math.sqrt(0.95 * 0.05 / ROUNDS)
 
 
 def test_the_shares_among_those_who_answered_add_up_to_one() -> None:
     answered = estimated([0.2, 0.3, 0.5], 10_000, np.random.default_rng(3)).answered
-    assert math.isclose(sum(one.estimate or 0.0 for one in answered), 1.0, rel_tol=1e-12)
+    assert math.isclose(sum(share.estimate or 0.0 for share in answered), 1.0, rel_tol=1e-12)
 
 
 def test_where_nobody_may_have_answered_nothing_is_said_of_those_who_did() -> None:
     for devices, shares in ((20_000, [0.0, 0.0, 1.0]), (49, [0.5, 0.5, 0.0])):
         answered = estimated(shares, devices, np.random.default_rng(4)).answered
-        assert {(one.estimate, one.low, one.high) for one in answered} == {(None, 0.0, 1.0)}
+        assert {(share.estimate, share.low, share.high) for share in answered} == {(None, 0.0, 1.0)}
 
 
 def test_a_large_category_has_no_shares_among_those_who_answered() -> None:

@@ -1,4 +1,4 @@
-"""The audit's contests of histories: what is kept together is not accused; what was promised beyond that is refuted."""
+"""The audit's contests of histories: protected pairs pass, and claims beyond that are refuted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from tests.support.laws.permanents import asking, channel_of
 SEED = 7
 
 DEVICES = 20_000
-"""Of each history: twice as many as it takes to refute what was promised of a category; of a number fewer do."""
+"""Devices with each history: twice as many as it takes to refute the claim for a category; a number
+needs fewer.
+"""
 
 ONCE: dict[str, Field] = {"epsilon": 2, "permanent_epsilon": 2, "protects": "pattern", "max_values": 2}
 
@@ -31,7 +33,9 @@ KEPT = {"category": f"{MONTH} windows, one pattern", "number": f"{MONTH} windows
 
 def contest_of(metric: Metric, horizon: str) -> Contest:
     registry = replace(asking(2), metrics={"m": metric})
-    (contest,) = [one for scene in scenes(registry, LEAST_REPORTS) for one in scene.contests if one.horizon == horizon]
+    (contest,) = [
+        contest for scene in scenes(registry, LEAST_REPORTS) for contest in scene.contests if contest.horizon == horizon
+    ]
     return contest
 
 
@@ -42,7 +46,9 @@ def drawn(matrix: NDArray[np.float64], inputs: Rows, generator: np.random.Genera
 
 
 def reports_of_devices(metric: Metric, history: History, devices: int, generator: np.random.Generator) -> Rows:
-    """Return the reports of many devices that answered the same: permanent answers, each perturbed in its windows."""
+    """Return the reports of many devices with equal answers: permanent answers, each perturbed in
+    its windows.
+    """
     channel = channel_of(metric)
     permanent, instantaneous = (
         np.array([[float(step.probability(y, x)) for y in range(step.symbols)] for x in range(step.inputs)])
@@ -54,7 +60,9 @@ def reports_of_devices(metric: Metric, history: History, devices: int, generator
 
 
 def rows_of(metric: Metric, answers: list[object], generator: np.random.Generator) -> Rows:
-    """Return what the devices of one life report, of numbers in the exact proportions of the offsets."""
+    """Return what the devices of one life report of numbers, in the exact proportions of the
+    offsets.
+    """
     labels: list[object] = list(metric.domain.labels)
     if labels:
         history = [labels.index(answer) for answer in answers]
@@ -69,7 +77,7 @@ def rows_of(metric: Metric, answers: list[object], generator: np.random.Generato
 
 def proof_of(metric: Metric, contest: Contest, claim: PrivacyClaim) -> LowerBound:
     generator = np.random.default_rng(SEED)
-    first, second = (rows_of(metric, [one["m"] for one in life.answers], generator) for life in contest.lives)
+    first, second = (rows_of(metric, [window["m"] for window in life.answers], generator) for life in contest.lives)
     features = tuple(Feature("symbol", window) for window in range(MONTH))
     return attack(ObservationTable(features, (True,) * MONTH, first, second), claim, level_of(1))
 
@@ -82,7 +90,9 @@ def test_what_is_kept_together_is_not_accused(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", METRICS)
 def test_what_was_promised_of_histories_that_change_at_the_same_times_is_refuted(kind: str) -> None:
-    """Both different answers were charged, twice epsilon 2, and that was said to bound all that a month reveals."""
+    """Both answers were charged, at epsilon 2 each, and that was said to bound everything that a
+    month reveals.
+    """
     metric = METRICS[kind]
     contest = contest_of(metric, APART)
     assert metric.reserve_nanos == 4 * 10**9

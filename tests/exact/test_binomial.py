@@ -1,4 +1,6 @@
-"""Binomial laws in floats against exact sums: each errs on the side that its name says, and hardly."""
+"""Binomial laws in floats against exact sums: each errs on the side that its name says, by very
+little.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ import pytest
 from estimator.privacy import binomial_bounds
 
 DIGITS = 100
-"""Decimal digits of the exact side: what they lack is beyond every digit of a float."""
+"""Decimal digits of the exact sums: their error is far below the last digit of a float."""
 
 
 @pytest.mark.parametrize("local", [1e-6, 0.5, 1.0, 4.0, 20.0])

@@ -1,4 +1,6 @@
-"""What ``auto`` chooses: closed forms against enumerated channels, and a golden table that never changes."""
+"""What ``auto`` chooses: closed forms against enumerated channels, and a golden table that never
+changes.
+"""
 
 from __future__ import annotations
 
@@ -26,21 +28,26 @@ Rows = list[list[Fraction]]
 
 
 def average_variance(rows: Rows, supports: list[set[int]]) -> Fraction:
-    """Return n times the variance of a share, averaged over values, of the unbiased estimate from support counts.
+    """Return n times the variance of a share, averaged over values, of the unbiased estimate from
+    support counts.
 
-    ``supports[v]`` are the symbols that speak for value v. The population is uniform; its answers are fixed.
+    ``supports[v]`` are the symbols that support value v. The population is uniform; its answers are
+    fixed.
     """
     size = len(rows)
     hits = [[sum((row[symbol] for symbol in support), Fraction(0)) for support in supports] for row in rows]
     supported, unsupported = hits[0][0], hits[1][0]
-    for given, value in itertools.product(range(size), repeat=2):  # one p and one q: else the estimate is biased
+    # all p and all q must be equal, else the estimate is biased
+    for given, value in itertools.product(range(size), repeat=2):
         assert hits[given][value] == (supported if given == value else unsupported)
     variances = [hit * (1 - hit) / (supported - unsupported) ** 2 for row in hits for hit in row]
     return sum(variances, Fraction(0)) / size**2
 
 
 def subset_selection(inputs: int, size: int, odds: Fraction) -> tuple[Rows, list[set[int]]]:
-    """Return the channel whose symbols are all subsets of a size, and the supports of the values."""
+    """Return the channel whose symbols are all subsets of a size, and the supports of the
+    values.
+    """
     subsets = list(itertools.combinations(range(inputs), size))
     weights = [[odds if value in subset else Fraction(1) for subset in subsets] for value in range(inputs)]
     rows = [[weight / sum(row) for weight in row] for row in weights]
@@ -115,13 +122,13 @@ def domain_of(kind: str, sizes: list[Any]) -> Domain:
     def values(size: int) -> tuple[str, ...]:
         return tuple(f"v{index}" for index in range(size))
 
-    made: dict[str, Callable[..., Domain]] = {
+    builders: dict[str, Callable[..., Domain]] = {
         "count": Count.up_to,
         "ordinal": lambda size: Ordinal(values(size)),
         "set": lambda size, most: Subset(values(size), most),
         "cross": lambda first, second: Cross(Category(values(first)), Ordinal(values(second))),
     }
-    return made[kind](*sizes)
+    return builders[kind](*sizes)
 
 
 @pytest.mark.parametrize("kind", ["count", "ordinal", "set", "cross"])

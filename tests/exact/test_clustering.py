@@ -1,4 +1,6 @@
-"""Clusters: against all ways to split, on histograms with and without groups, and when tallies are resampled."""
+"""Clusters: compared with all ways to split, on histograms with and without groups, and under
+resampled tallies.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,11 @@ LINE = np.linspace(0.0, 1.0, 60)[:, np.newaxis]
 
 
 def bells(*parts: tuple[float, float, float]) -> Floats:
-    """Return shares on the line: of so many people around a mean, with a standard deviation."""
+    """Return shares on the line: groups of people, each around a mean with a standard deviation."""
     shares = np.zeros(len(LINE))
     for share, mean, deviation in parts:
-        one = np.exp(-0.5 * ((LINE[:, 0] - mean) / deviation) ** 2)
-        shares += share * one / one.sum()
+        bell = np.exp(-0.5 * ((LINE[:, 0] - mean) / deviation) ** 2)
+        shares += share * bell / bell.sum()
     return shares
 
 
@@ -38,8 +40,8 @@ def squares_of(points: Floats, weights: Floats, edges: tuple[int, ...]) -> float
     """Return the weighted squared distances from the means of runs of points."""
     total = 0.0
     for first, last in pairwise((0, *edges, len(points))):
-        one, own = points[first:last], weights[first:last]
-        total += float(own @ (one - own @ one / own.sum()) ** 2)
+        inside, own = points[first:last], weights[first:last]
+        total += float(own @ (inside - own @ inside / own.sum()) ** 2)
     return total
 
 
@@ -84,24 +86,22 @@ def test_a_silhouette_is_the_mean_of_its_definition() -> None:
         (((0.3, 0.15, 0.04), (0.4, 0.5, 0.04), (0.3, 0.85, 0.04)), 3),
     ],
 )
-def test_as_many_clusters_are_found_as_there_are_bells(
-    parts: tuple[tuple[float, float, float], ...], number: int
-) -> None:
-    found = clusters(bells(*parts))
-    assert len(found.clusters) == number
-    assert found.numbers[number - 1] == 1.0
-    assert sum(found.numbers) == pytest.approx(1.0)
+def test_each_bell_is_a_cluster(parts: tuple[tuple[float, float, float], ...], number: int) -> None:
+    clustering = clusters(bells(*parts))
+    assert len(clustering.clusters) == number
+    assert clustering.numbers[number - 1] == 1.0
+    assert sum(clustering.numbers) == pytest.approx(1.0)
     shares = bells(*parts)
-    for members, (share, mean, deviation) in zip(found.clusters, parts, strict=True):
+    for members, (share, mean, deviation) in zip(clustering.clusters, parts, strict=True):
         assert shares[members].sum() == pytest.approx(share, abs=0.01)
         of_cluster = float(shares[members] @ LINE[members, 0] / shares[members].sum())
         assert number == 1 or of_cluster == pytest.approx(mean, abs=deviation)
-    assert min(found.stabilities) > 0.95
+    assert min(clustering.stabilities) > 0.95
 
 
 def test_evenly_spread_answers_are_one_cluster() -> None:
-    found = clusters(np.full(len(LINE), 1 / len(LINE)))
-    assert len(found.clusters) == 1
+    clustering = clusters(np.full(len(LINE), 1 / len(LINE)))
+    assert len(clustering.clusters) == 1
     assert _silhouette(_apart(LINE), np.full(60, 1 / 60), (np.arange(60) >= 30).astype(np.int64)) < STRONG
 
 
@@ -122,8 +122,8 @@ REGISTRY = Registry.parse(
 )
 
 
-def found_in(name: str, truth: Floats, reports: int = 200_000) -> Clusters | None:
-    """Return the clusters of a tally that is the law of the truth."""
+def clusters_in(name: str, truth: Floats, reports: int = 200_000) -> Clusters | None:
+    """Return the clusters of a tally with exactly the law of the truth."""
     metric = REGISTRY.metric(name)
     channel = metric.channel
     law = [
@@ -139,9 +139,9 @@ def test_two_groups_of_a_number_are_found_through_the_noise() -> None:
     inputs = REGISTRY.metric("spent").channel.inputs
     truth = np.zeros(inputs)
     truth[inputs // 5], truth[4 * inputs // 5] = 0.4, 0.6
-    found = found_in("spent", truth)
-    assert found is not None
-    low, high = found.clusters
+    clustering = clusters_in("spent", truth)
+    assert clustering is not None
+    low, high = clustering.clusters
     assert low.end is not None
     assert high.start is not None
     assert low.start == 0
@@ -151,16 +151,16 @@ def test_two_groups_of_a_number_are_found_through_the_noise() -> None:
 
 
 def test_counts_and_pairs_have_clusters_of_values_and_plain_categories_none() -> None:
-    counted = found_in("clicks", np.array([0.3, 0.2, 0, 0, 0, 0, 0, 0.25, 0.25]))
+    counted = clusters_in("clicks", np.array([0.3, 0.2, 0, 0, 0, 0, 0, 0.25, 0.25]))
     assert counted is not None
-    assert [one.values for one in counted.clusters] == [(0, 1, 2, 3), (4, 5, 6, 7, 8)]
+    assert [cluster.values for cluster in counted.clusters] == [(0, 1, 2, 3), (4, 5, 6, 7, 8)]
     pairs = np.zeros(12)
     pairs[[0, 11]] = 0.5
-    both = found_in("both", pairs)
+    both = clusters_in("both", pairs)
     assert both is not None
-    assert [("a", "w") in one.values for one in both.clusters] == [True, False]
-    assert all(one.mean is None for one in both.clusters)
-    assert found_in("os", np.array([0.5, 0, 0, 0.5])) is None
+    assert [("a", "w") in cluster.values for cluster in both.clusters] == [True, False]
+    assert all(cluster.mean is None for cluster in both.clusters)
+    assert clusters_in("os", np.array([0.5, 0, 0, 0.5])) is None
 
 
 @pytest.mark.parametrize("name", ["clicks", "spent"])
@@ -170,9 +170,9 @@ def test_few_reports_leave_wide_intervals_and_many_leave_narrow_ones(name: str) 
     truth[inputs // 5], truth[4 * inputs // 5] = 0.4, 0.6
     widths = []
     for reports in (2000, 2_000_000):
-        found = found_in(name, truth, reports)
-        assert found is not None
-        low, high = found.clusters
+        clustering = clusters_in(name, truth, reports)
+        assert clustering is not None
+        low, high = clustering.clusters
         assert low.mean is not None
         assert high.mean is not None
         assert low.share.low <= 0.4 <= low.share.high

@@ -1,4 +1,6 @@
-"""What a report adds, and the covariance of all shares, for every inverse: summed over all symbols."""
+"""What a report adds to each share, and the covariance of all shares, for every inverse: summed
+over all symbols.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,16 @@ BY_NAME = pytest.mark.parametrize("name", CHANNELS)
 
 
 def tally(name: str, reports: int = 10**6) -> Counts:
-    """Return a tally in the proportions of a law, so that no estimate lies beyond the simplex by more than rounding."""
+    """Return a tally in the proportions of a law: no estimate lies outside the simplex by more than
+    rounding.
+    """
     channel = CHANNELS[name]
-    found: Counts = np.rint(matrix(channel) @ uneven(channel.inputs) * reports).astype(np.int64)
-    return found
+    counts: Counts = np.rint(matrix(channel) @ uneven(channel.inputs) * reports).astype(np.int64)
+    return counts
 
 
 def lopsided(name: str) -> Counts:
-    """Return a tally of one symbol almost: estimates far beyond the simplex."""
+    """Return a tally of almost only one symbol: estimates far outside the simplex."""
     return np.arange(CHANNELS[name].symbols, dtype=np.int64)[::-1] ** 3 + 1
 
 
@@ -51,7 +55,8 @@ def test_the_diagonal_is_the_square_of_the_standard_errors_where_nothing_was_mov
     inverse, reports = inverse_of(channel), int(counts.sum())
     variances = np.diagonal(covariance_of(inverse, counts, reports)) * reports
     squares = inverse.standard_errors(counts, reports) ** 2 * reports
-    # rounded counts move the law by 2**-51 a symbol, which moves the variance by as many squares of what a report adds
+    # rounded counts move the law by 2**-51 for each symbol, and the variance by that times squares
+    # of what a report adds
     assert np.allclose(variances, squares, rtol=0, atol=moment_rounding(channel))
 
 
@@ -75,7 +80,8 @@ def test_a_wrong_covariance_is_refused(name: str, mutant: str) -> None:
 @pytest.mark.parametrize("mutant", estimators.CONTRASTS)
 @BY_NAME
 def test_a_wrong_contrast_is_refused(name: str, mutant: str) -> None:
-    with pytest.raises((AssertionError, ValueError)):  # a law has one entry a symbol, which may not fit at all
+    # a law with an entry for each symbol may not fit in memory
+    with pytest.raises((AssertionError, ValueError)):
         check_contrast(CHANNELS[name], tally(name), estimators.CONTRASTS[mutant])
 
 
@@ -93,15 +99,15 @@ def _metric(values: int) -> Metric:
     return replace(metric, channel=scale_of(values, "1")) if values <= 64 else metric
 
 
-def test_a_covariance_is_given_where_it_is_wanted_and_there_are_reports() -> None:
+def test_a_covariance_is_given_if_it_is_requested_and_there_are_reports() -> None:
     metric = _metric(3)
     window = Window.parse("2026-11-20")
     for counts in ((5, 6, 7), (0, 0, 0), (0, 1, 0)):
         tallied = Tally("m", metric.edition, window, closed=True, reports=sum(counts), counts=counts)
         assert estimate(metric, tallied).covariance is None
-        found = estimate(metric, tallied, Request(covariance=True)).covariance
-        assert (found is None) == (sum(counts) == 0)
-        if found is not None:
+        covariance = estimate(metric, tallied, Request(covariance=True)).covariance
+        assert (covariance is None) == (sum(counts) == 0)
+        if covariance is not None:
             expected = covariance_of(inverse_of(metric.channel), np.array(counts), sum(counts))
-            assert [list(row) for row in found] == expected.tolist()
+            assert [list(row) for row in covariance] == expected.tolist()
     assert MOST_VALUES == 256

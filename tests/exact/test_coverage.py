@@ -19,8 +19,11 @@ MANY_REPORTS = [*range(50, 200), 317, 1000, 10_000]
 AVERAGED = (50, 64, 100, 317, 1000, 10_000)
 
 TOO_WIDE = {(31, 0.5, 50), (31, 0.5, 64), (31, 0.5, 100), (31, 1, 50), (31, 1, 64)}
-"""(k, epsilon, reports): all expected counts lie within one or two of each other, so that the average is over one tooth
-of the saw that coverage is; the intervals are on the safe side there."""
+"""(k, epsilon, reports): all expected counts are within one or two of each other.
+
+So the average is over one tooth of the saw that coverage is. The intervals are on the safe side
+there.
+"""
 
 
 def _support(inputs: int, epsilon: object) -> Support:
@@ -32,11 +35,6 @@ def _support(inputs: int, epsilon: object) -> Support:
     inverse = inverse_of(channel_for(domain, requested, name))
     assert isinstance(inverse, Support)
     return inverse
-
-
-def _share_interval(support: Support, count: int, reports: int) -> tuple[float, float]:
-    low, high = support.intervals(np.array([count]), reports)
-    return float(low[0]), float(high[0])
 
 
 CHANNELS = [(2, "ln 3"), *((k, epsilon) for k in (2, 3, 4, 5, 8, 16, 31) for epsilon in (0.5, 1, 2, 3, 4))]
@@ -56,7 +54,7 @@ def test_many_reports_are_covered_at_every_truth_almost_as_promised(reports: int
 def test_many_reports_are_covered_on_average_as_promised(inputs: int, epsilon: object) -> None:
     support = _support(inputs, epsilon)
     for reports in AVERAGED:
-        mean = mean_coverage(lambda count, n: _share_interval(support, count, n), support, reports)
+        mean = mean_coverage(support, reports)
         if (inputs, epsilon, reports) in TOO_WIDE:
             assert mean > 0.955
         else:
@@ -79,6 +77,8 @@ def test_a_wrong_interval_is_refused(name: str) -> None:
 
 
 def test_the_worst_truth_is_found_where_it_is_known_to_be() -> None:
-    """Brown, Cai & DasGupta 2001: the score interval falls to about 84 % where 0.18 are expected."""
+    """Brown, Cai & DasGupta 2001: the score interval falls to about 84 % where 0.18 are
+    expected.
+    """
     plain = estimators.INTERVALS["score interval where few are expected"]
     assert 0.83 < worst_coverage(plain, 1000) < 0.84

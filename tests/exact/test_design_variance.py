@@ -1,4 +1,6 @@
-"""n times the variance of the channels that ``auto`` chooses, computed on the true channels, against the optimum."""
+"""n times the variance of the channels that ``auto`` chooses, computed on the true channels,
+against the optimum.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ SIZES = [*range(2, 65), 80, 96, 100, 128, 200, 256, 500, 1000, 1024, 5000]
 EPSILONS = ["0.1", "0.25", "0.5", "1", "1.5", "2", "3", "4", "5"]
 PROMISED = 1.05
 REACHED = 1.03
-"""1.02 by the rule of auto, times 1 + 1/128 of pseudo-random blocks: a loss is seen before the promise is broken."""
+"""1.02 by the rule of auto, times 1 + 1/128 for pseudo-random blocks: a loss shows before the
+promise is broken.
+"""
 
 
 def requested(epsilon: str) -> RequestedEpsilon:
@@ -38,7 +42,9 @@ def bound(inputs: int, epsilon: str) -> float:
 
 
 def variance(channel: Channel) -> float:
-    """Return n times the variance of a share, averaged over values, in a uniform population of known answers."""
+    """Return n times the variance of a share, averaged over values, in a uniform population of
+    known answers.
+    """
     if isinstance(channel, CyclicDesign):
         return spectral_variance(channel)
     inverse = inverse_of(channel)
@@ -49,7 +55,9 @@ def variance(channel: Channel) -> float:
 
 
 def spectral_variance(channel: CyclicDesign) -> float:
-    """Return the mean reciprocal eigenvalue of the information matrix, less the share: from the blocks alone."""
+    """Return the mean reciprocal eigenvalue of the information matrix, less the share: from the
+    blocks alone.
+    """
     k, d, j = channel.inputs, channel.block_size, channel.base_blocks
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
     gap = float(keep / (j * d) - (1 - keep) / (j * (k - d)))
@@ -89,20 +97,21 @@ def test_the_second_moments_of_the_inverse_have_the_variance_of_the_spectrum(
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_the_closed_forms_that_auto_compares_are_the_variances_of_the_true_channels(epsilon: str) -> None:
-    """Exact for all but pseudo-random blocks, whose variance is 1 + 1/j of the optimum, more or less."""
-    asked = requested(epsilon)
+    """Exact except for pseudo-random blocks, whose variance is about 1 + 1/j of the optimum."""
+    requested_epsilon = requested(epsilon)
     for inputs in (3, 8, 16, 33, 64, 200, 1024):
-        for candidate in choice._candidates(inputs, asked.odds):
+        for candidate in choice._candidates(inputs, requested_epsilon.odds):
             design = candidate.design
-            made: Channel = (
-                CyclicDesign.within(asked, inputs, *design)
+            channel: Channel = (
+                CyclicDesign.within(requested_epsilon, inputs, *design)
                 if candidate.name == choice.CYCLIC
-                else ProjectiveGeometry.within(asked, inputs, *design)
+                else ProjectiveGeometry.within(requested_epsilon, inputs, *design)
                 if candidate.name == choice.PROJECTIVE
-                else KAryRandomizedResponse.within(asked, inputs)
+                else KAryRandomizedResponse.within(requested_epsilon, inputs)
             )
-            assert made.symbols == candidate.symbols
-            # the numerator is cut to 64 bits: of the excess over 1/2 or 1/k that carries the answer, some 2**-50
+            assert channel.symbols == candidate.symbols
+            # the numerator is cut to 64 bits, which takes some 2**-50 of the excess over 1/2 or 1/k
+            # that carries the answer
             pseudo_random = candidate.name == choice.CYCLIC and design[0] > 2
             slack = 0.01 if pseudo_random else 2.0**-32
-            assert abs(variance(made) / float(candidate.variance) - 1) <= slack, (inputs, candidate)
+            assert abs(variance(channel) / float(candidate.variance) - 1) <= slack, (inputs, candidate)

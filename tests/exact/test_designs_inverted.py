@@ -1,4 +1,6 @@
-"""The inverses of block designs against the true channels: operators, unbiasedness, variance, likelihood, coverage."""
+"""The inverses of block designs against the true channels: operators, unbiasedness, variance,
+likelihood, coverage.
+"""
 
 from __future__ import annotations
 
@@ -39,14 +41,14 @@ SMALL = [channel for channel in DESIGNS if channel.inputs <= 16]
 
 
 def weights(channel: Channel) -> Floats:
-    """Return what one report of each symbol makes of each share, shape (symbols, inputs)."""
+    """Return what one report of each symbol adds to each share, shape (symbols, inputs)."""
     inverse = inverse_of(channel)
     reports = np.eye(channel.symbols, dtype=np.int64)
     return np.array([inverse.shares(report, 1) for report in reports])
 
 
 def tolerance(channel: Channel) -> float:
-    """Return what rounding may do: each of so many terms a few last digits, magnified by the inversion."""
+    """Return a bound on rounding: a few last digits of each term, magnified by the inversion."""
     return 64 * PRECISION * channel.symbols * float(np.abs(weights(channel)).max())
 
 
@@ -66,7 +68,7 @@ def test_what_a_report_adds_to_a_value_is_1_on_average_if_it_is_the_answer_else_
 
 
 @pytest.mark.parametrize("channel", DESIGNS, ids=NAMES)
-def test_the_standard_error_is_the_enumerated_one(channel: Channel) -> None:
+def test_the_standard_error_equals_enumeration(channel: Channel) -> None:
     shares, reports = uneven(channel.inputs), 2**50
     law = matrix(channel) @ shares
     variance = law @ weights(channel) ** 2 - shares**2
@@ -83,11 +85,14 @@ def test_one_report_leaves_a_standard_error(channel: Channel) -> None:
 
 @pytest.mark.parametrize("channel", SMALL, ids=[n for c, n in zip(DESIGNS, NAMES, strict=True) if c.inputs <= 16])
 def test_the_weights_are_those_of_exact_least_squares(channel: Channel) -> None:
-    """In rationals: the weighted least squares of a uniform population, which are exactly unbiased."""
+    """In rationals: the weighted least squares of a uniform population, which are exactly
+    unbiased.
+    """
     k, m = channel.inputs, channel.symbols
     law = [[channel.probability(y, x) for x in range(k)] for y in range(m)]
     if isinstance(channel, ProjectiveGeometry) and k < m:
-        law = [[channel.probability(y, x) for x in range(m)] for y in range(m)]  # its support counts know all points
+        # its support counts know all points
+        law = [[channel.probability(y, x) for x in range(m)] for y in range(m)]
     size = len(law[0])
     uniform = [sum(row, Fraction(0)) / size for row in law]
     normal = [
@@ -117,7 +122,9 @@ def test_no_shares_are_likelier_than_the_likeliest_by_more_than_the_stated_slack
 
 
 def maximum_by_expectation(law: Floats, frequencies: Floats) -> Floats:
-    """Return nearly the likeliest shares by 2000 plain rounds of expectation maximisation: slow, and independent."""
+    """Return nearly the likeliest shares by 2000 plain rounds of expectation maximisation, which
+    are slow but independent.
+    """
     shares: Floats = np.full(law.shape[1], 1 / law.shape[1])
     for _ in range(2000):
         shares = shares * (law.T @ (frequencies / (law @ shares)))
@@ -150,7 +157,10 @@ RUNS = 20_000
 @pytest.mark.parametrize("reports", [5, 49, 50, 200, 3000])
 @pytest.mark.parametrize("channel", UNBALANCED, ids=lambda channel: f"k={channel.inputs}")
 def test_the_intervals_of_unbalanced_designs_cover_by_sampling(channel: CyclicDesign, reports: int) -> None:
-    """At least 95 % below 50 reports, 93 % from there on, less what chance does in 20,000 tallies once in 10**9."""
+    """At least 95 % below 50 reports, 93 % from there on.
+
+    The slack is what chance does in 20,000 tallies once in 10**9.
+    """
     inverse = inverse_of(channel)
     rng = np.random.default_rng(7)
     promised = 0.95 if reports < 50 else 0.93

@@ -1,4 +1,6 @@
-"""Whether groups differ: p-values that agree with their intervals, how often they are wrong, and what they see."""
+"""Whether groups differ: p-values that agree with their intervals, how often they are wrong, and
+what they detect.
+"""
 
 from __future__ import annotations
 
@@ -31,39 +33,41 @@ from tests.support.estimates.group_differences import (
     estimates,
     false_alarms,
     nothing,
-    registry,
+    registry_of,
     sizes,
 )
 from tests.support.laws.sampling import accepts, decision
 
-FOUND = registry("3")
+REGISTRY = registry_of("3")
 OFTEN = decision(LEVEL, 0.2)
-"""What must not be taken for a level of 5 %; without a correction every other report would hold a false alarm."""
+"""A wrong level that must not pass as 5 %; without a correction every other report would hold a
+false alarm.
+"""
 
 
-def joint_of(one: MetricEstimate) -> Joint:
-    assert one.joint is not None
-    return one.joint
+def joint_of(estimated: MetricEstimate) -> Joint:
+    assert estimated.joint is not None
+    return estimated.joint
 
 
-def with_p_values(one: MetricEstimate, p_values: list[float | None]) -> MetricEstimate:
-    """Return an estimate the comparisons of which have such p-values."""
-    some = zip(joint_of(one).comparisons, p_values, strict=True)
-    differences = tuple(replace(each, p_value=p_value) for same, p_value in some for each in same)
-    return replace(one, joint=replace(joint_of(one), differences=differences))
+def with_p_values(estimated: MetricEstimate, p_values: list[float | None]) -> MetricEstimate:
+    """Return an estimate whose comparisons have the given p-values."""
+    paired = zip(joint_of(estimated).comparisons, p_values, strict=True)
+    differences = tuple(replace(each, p_value=p_value) for same, p_value in paired for each in same)
+    return replace(estimated, joint=replace(joint_of(estimated), differences=differences))
 
 
-def corrected(one: MetricEstimate) -> list[float | None]:
-    return [some[0].p_value_corrected for some in joint_of(one).comparisons]
+def corrected(estimated: MetricEstimate) -> list[float | None]:
+    return [comparison[0].p_value_corrected for comparison in joint_of(estimated).comparisons]
 
 
 @pytest.mark.parametrize(("epsilon", "reports"), CASES)
 def test_a_p_value_is_at_most_5_percent_just_where_the_interval_does_not_hold_0(epsilon: str, reports: int) -> None:
-    found, generator = registry(epsilon), np.random.default_rng(8)
+    registry, generator = registry_of(epsilon), np.random.default_rng(8)
     seen = set()
     for _ in range(60):
-        for one in estimates(found, reports, generator):
-            for each in joint_of(one).differences:
+        for estimated in estimates(registry, reports, generator):
+            for each in joint_of(estimated).differences:
                 holds = each.low <= 0 <= each.high
                 assert (each.p_value is None) == (each.estimate is None)
                 assert holds == (each.p_value is None or each.p_value > LEVEL)
@@ -73,17 +77,19 @@ def test_a_p_value_is_at_most_5_percent_just_where_the_interval_does_not_hold_0(
 
 @pytest.mark.parametrize("name", ["pair_0", "pair_3"])
 def test_a_p_value_is_the_level_at_which_the_interval_ends_at_0(name: str) -> None:
-    metric, generator = FOUND.metric(name), np.random.default_rng(9)
-    inverse, (groups, answers) = inverse_of(metric.channel), sizes(FOUND, name)
+    metric, generator = REGISTRY.metric(name), np.random.default_rng(9)
+    inverse, (groups, answers) = inverse_of(metric.channel), sizes(REGISTRY, name)
     counts = generator.multinomial(3000, np.full(metric.channel.symbols, 1 / metric.channel.symbols))
     reports = int(counts.sum())
     shares, covariance = inverse.shares(counts, reports), covariance_of(inverse, counts, reports)
     table = Ratios.of(shares, covariance, groups, answers)
     places = [(a, b, j) for a in range(groups) for b in range(a) for j in range(answers)]
     for place, p_value in zip(places, table.p_values(*np.array(places).T), strict=True):
-        one = table.difference(*place, -NormalDist().inv_cdf(p_value / 2))
-        end = one.low if (one.estimate or 0) > 0 else one.high
-        assert abs(end) <= 16 * SETTLED * (one.high - one.low), "a few of the steps at which the search for it ends"
+        interval = table.difference(*place, -NormalDist().inv_cdf(p_value / 2))
+        end = interval.low if (interval.estimate or 0) > 0 else interval.high
+        assert abs(end) <= 16 * SETTLED * (interval.high - interval.low), (
+            "a few of the steps at which the search for it ends"
+        )
 
 
 def test_two_groups_that_are_just_alike_have_the_p_value_1() -> None:
@@ -94,39 +100,40 @@ def test_two_groups_that_are_just_alike_have_the_p_value_1() -> None:
 
 def test_a_difference_that_only_an_empty_group_could_explain_has_a_p_value() -> None:
     generator = np.random.default_rng(6)
-    for _ in range(60):  # of some the search ends where a group could be empty, and its interval has no ends
+    # for some the search ends where a group could be empty, and its interval has no ends
+    for _ in range(60):
         truth = generator.dirichlet(np.ones(12)).reshape(4, 3)
-        p_values = joint_of(drawn(FOUND, "pair_3", 100, truth, generator)).p_values
+        p_values = joint_of(drawn(REGISTRY, "pair_3", 100, truth, generator)).p_values
         assert all(0 < p_value <= 1 for p_value in p_values)
 
 
 def test_of_two_answers_both_have_the_p_value_of_the_first_and_count_once() -> None:
-    one = drawn(FOUND, "pair_1", 5000, np.full((3, 2), 1 / 6), np.random.default_rng(1))
-    joint = joint_of(one)
-    assert [len(some) for some in joint.comparisons] == [2, 2, 2]
+    two_answers = drawn(REGISTRY, "pair_1", 5000, np.full((3, 2), 1 / 6), np.random.default_rng(1))
+    joint = joint_of(two_answers)
+    assert [len(comparison) for comparison in joint.comparisons] == [2, 2, 2]
     assert all(first.p_value == second.p_value for first, second in joint.comparisons)
-    other = drawn(FOUND, "pair_3", 5000, np.full((4, 3), 1 / 12), np.random.default_rng(1))
-    assert [len(some) for some in joint_of(other).comparisons] == [1] * math.comb(4, 2) * 3
+    three_answers = drawn(REGISTRY, "pair_3", 5000, np.full((4, 3), 1 / 12), np.random.default_rng(1))
+    assert [len(comparison) for comparison in joint_of(three_answers).comparisons] == [1] * math.comb(4, 2) * 3
 
 
 def test_every_question_weighs_the_same_however_many_differences_it_has() -> None:
-    few, many = estimates(FOUND, 5000, np.random.default_rng(2)), estimates(FOUND, 5000, np.random.default_rng(3))
-    one, other = next(few), [*many][-1]
-    size = len(joint_of(other).comparisons)
-    found = corrected_differences([with_p_values(one, [0.01]), with_p_values(other, [0.5] * size)])
-    assert corrected(found[0]) == [pytest.approx(0.02)]
-    found = corrected_differences([with_p_values(one, [0.5]), with_p_values(other, [0.001] * size)])
-    assert corrected(found[1]) == pytest.approx([2 * size * 0.001] * size)
+    few, many = estimates(REGISTRY, 5000, np.random.default_rng(2)), estimates(REGISTRY, 5000, np.random.default_rng(3))
+    small, large = next(few), [*many][-1]
+    size = len(joint_of(large).comparisons)
+    questions = corrected_differences([with_p_values(small, [0.01]), with_p_values(large, [0.5] * size)])
+    assert corrected(questions[0]) == [pytest.approx(0.02)]
+    questions = corrected_differences([with_p_values(small, [0.5]), with_p_values(large, [0.001] * size)])
+    assert corrected(questions[1]) == pytest.approx([2 * size * 0.001] * size)
 
 
-def test_differences_of_which_there_are_too_few_reports_take_no_part() -> None:
-    (_, one, *_) = estimates(FOUND, 5000, np.random.default_rng(2))
-    (found,) = corrected_differences([with_p_values(one, [0.01, None, 0.2])])
+def test_differences_with_too_few_reports_are_left_out() -> None:
+    (_, estimated, *_) = estimates(REGISTRY, 5000, np.random.default_rng(2))
+    (question,) = corrected_differences([with_p_values(estimated, [0.01, None, 0.2])])
     first, last = holm([0.01, 0.2], [1.0, 1.0])
-    assert corrected(found) == [pytest.approx(first), None, pytest.approx(last)]
-    silent = drawn(FOUND, "pair_1", 49, np.full((3, 2), 1 / 6), np.random.default_rng(1))
-    (found,) = corrected_differences([silent])
-    assert {conclusion(each) for each in joint_of(found).differences} == {Conclusion.TOO_FEW}
+    assert corrected(question) == [pytest.approx(first), None, pytest.approx(last)]
+    silent = drawn(REGISTRY, "pair_1", 49, np.full((3, 2), 1 / 6), np.random.default_rng(1))
+    (question,) = corrected_differences([silent])
+    assert {conclusion(each) for each in joint_of(question).differences} == {Conclusion.TOO_FEW}
 
 
 @pytest.mark.parametrize(("epsilon", "reports"), [CASES[0], CASES[-1]])
@@ -137,37 +144,39 @@ def test_groups_that_are_alike_are_said_to_differ_in_at_most_one_of_twenty_repor
 
 
 def test_groups_that_differ_are_seen_among_others_that_do_not() -> None:
-    """One answer is more common by .1 in the first of three groups, among four pairs of questions of 20,000 reports."""
+    """One answer is more common by .1 in the first of three groups, among four pairs of questions
+    of 20,000 reports.
+    """
     decided, generator = decision(0.9, 0.6), np.random.default_rng(5)
     groups, answers = nothing(3, 2)
     within = np.array([answers, answers, answers]) + np.array([[0.1, -0.1], [0, 0], [0, 0]])
     seen = 0
     for _ in range(decided.draws):
-        others = [one for one in estimates(FOUND, 20_000, generator) if one.metric != "pair_1"]
-        one = drawn(FOUND, "pair_1", 20_000, groups[:, None] * within, generator)
-        told = joint_of(corrected_differences([one, *others])[0]).differences
-        seen += all(conclusion(each) == Conclusion.DIFFER for each in told if each.groups[0] == "part_1_0 0")
+        others = [differing for differing in estimates(REGISTRY, 20_000, generator) if differing.metric != "pair_1"]
+        differing = drawn(REGISTRY, "pair_1", 20_000, groups[:, None] * within, generator)
+        differences = joint_of(corrected_differences([differing, *others])[0]).differences
+        seen += all(conclusion(each) == Conclusion.DIFFER for each in differences if each.groups[0] == "part_1_0 0")
     assert accepts(decided, 0.9, seen), seen / decided.draws
 
 
 def report_of(counts: tuple[int, ...], name: str = "pair_1") -> tuple[Tally, ...]:
-    return (Tally(name, FOUND.metric(name).edition, WINDOW, closed=True, reports=sum(counts), counts=counts),)
+    return (Tally(name, REGISTRY.metric(name).edition, WINDOW, closed=True, reports=sum(counts), counts=counts),)
 
 
 def test_every_form_has_the_p_values_and_says_in_words_what_they_mean() -> None:
-    made = make_report(FOUND, report_of((5000, 1000, 3000, 3000, 3000, 3100)))
-    (one,) = made.metrics
-    clearest = clearest_first(joint_of(one))
+    report = make_report(REGISTRY, report_of((5000, 1000, 3000, 3000, 3000, 3100)))
+    (estimated,) = report.metrics
+    clearest = clearest_first(joint_of(estimated))
     assert conclusion(clearest[0]) == Conclusion.DIFFER
     assert conclusion(clearest[-1]) in {Conclusion.MAY_DIFFER, Conclusion.NO_DIFFERENCE}
-    table = as_table(made)
+    table = as_table(report)
     assert "differences between groups, of 3: 2 differ" in table
     assert "differ, p below 0.001" in table
-    entries = document_of(made)["metrics"][0]["joint"]["differences"]
+    entries = document_of(report)["metrics"][0]["joint"]["differences"]
     assert [each["p_value_corrected"] for each in entries] == [
-        each.p_value_corrected for each in joint_of(one).differences
+        each.p_value_corrected for each in joint_of(estimated).differences
     ]
-    frame = to_pandas(made)
+    frame = to_pandas(report)
     rows = frame[frame.statistic == "difference"]
     assert rows.p_value.tolist() == [each["p_value"] for each in entries]
     assert rows.p_value_corrected.tolist() == [each["p_value_corrected"] for each in entries]
@@ -184,24 +193,24 @@ def test_every_form_has_the_p_values_and_says_in_words_what_they_mean() -> None:
     ],
 )
 def test_a_sentence_says_whether_groups_differ(p_values: list[float | None], code: str, words: str) -> None:
-    (_, one, *_) = estimates(FOUND, 5000, np.random.default_rng(2))
-    (found,) = corrected_differences([with_p_values(one, p_values)])
-    verdict = verdict_on(("os", "theme"), clearest_first(joint_of(found)))
+    (_, estimated, *_) = estimates(REGISTRY, 5000, np.random.default_rng(2))
+    (question,) = corrected_differences([with_p_values(estimated, p_values)])
+    verdict = verdict_on(("os", "theme"), clearest_first(joint_of(question)))
     assert verdict.code == code
     assert verdict.words.startswith(words)
     assert ("Of 1 of 3 comparisons there are too few reports to say." in verdict.words) == (p_values.count(None) == 1)
 
 
-def test_a_comparison_is_told_from_the_group_in_which_the_answer_is_more_common() -> None:
-    for one in estimates(FOUND, 5000, np.random.default_rng(2)):
-        joint = joint_of(one)
+def test_a_comparison_starts_from_the_group_in_which_the_answer_is_more_common() -> None:
+    for estimated in estimates(REGISTRY, 5000, np.random.default_rng(2)):
+        joint = joint_of(estimated)
         by_groups = {(each.groups, each.value): each for each in joint.differences}
-        for told in clearest_first(joint):
-            assert (told.estimate or 0) >= 0
-            same = by_groups.get((told.groups, told.value))
-            other = by_groups.get((told.groups[::-1], told.value))
-            assert same == told or (
+        for difference in clearest_first(joint):
+            assert (difference.estimate or 0) >= 0
+            same = by_groups.get((difference.groups, difference.value))
+            other = by_groups.get((difference.groups[::-1], difference.value))
+            assert same == difference or (
                 other is not None
-                and (other.low, other.high) == (-told.high, -told.low)
-                and other.standard_error == told.standard_error
+                and (other.low, other.high) == (-difference.high, -difference.low)
+                and other.standard_error == difference.standard_error
             )

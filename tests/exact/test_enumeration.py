@@ -1,4 +1,6 @@
-"""The enumeration that the exact tests stand on, shown right on procedures that can be counted by hand."""
+"""The enumeration that the exact tests rest on, checked on procedures that can be counted by
+hand.
+"""
 
 from __future__ import annotations
 

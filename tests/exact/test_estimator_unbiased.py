@@ -63,7 +63,7 @@ def test_every_estimate_is_unbiased(channel: Channel) -> None:
 
 
 @pytest.mark.parametrize("channel", CHANNELS, ids=NAMES)
-def test_the_standard_error_is_the_enumerated_one(channel: Channel) -> None:
+def test_the_standard_error_equals_enumeration(channel: Channel) -> None:
     check_standard_error(channel, support_of(channel))
 
 

@@ -34,14 +34,14 @@ def test_exp_floor_is_below_the_exponential_and_tight(exponent: Fraction) -> Non
 @pytest.mark.parametrize("ratio", RATIOS, ids=str)
 def test_ln_ceiling_is_above_the_logarithm_and_tight(ratio: Fraction) -> None:
     low, high = ln_bounds(ratio)
-    slack = ULPS * max(high, Fraction(1))  # near 1 the ratio's own last digit is what is lost
+    slack = ULPS * max(high, Fraction(1))  # near 1 the last digit of the ratio itself is lost
     assert low < ln_ceiling(ratio) < high + slack
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3, 32, 256, 999])
 @pytest.mark.parametrize("value", [Fraction(1), *RATIOS[:-1]], ids=str)
 def test_root_floor_is_below_the_root_and_tight(value: Fraction, degree: int) -> None:
-    """Its power is below the value; one part in 10**46 more, to the degree, is above it."""
+    """Its power is below the value; with one part in 10**46 more for each degree, it is above."""
     root = root_floor(value, degree)
     assert 0 < root**degree < value
     assert (root * (1 + Fraction(1, 10**46))) ** degree > value

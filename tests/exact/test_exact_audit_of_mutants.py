@@ -1,4 +1,6 @@
-"""The exact audit accepts every right mechanism and refuses every mutant, each put into the place of the SDK's own."""
+"""The exact audit accepts every right mechanism and refuses every mutant, each put in place of the
+SDK's own.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,11 @@ from tests.support.mutants.rounding import ROUNDING_MUTANTS, Rounding
 
 TABLE = Exponential.within(EPSILON, ASYMMETRIC)
 NONE = "none"
-"""What lists of mutants call the right way that stands beside the wrong ones."""
+"""The names of the right mechanism in lists of mutants."""
 
 
 class Rounds(Number):
-    """A number whose positions are rounded in another way."""
+    """A number whose positions are rounded by a given function."""
 
     way: Rounding
 
@@ -41,7 +43,7 @@ class Rounds(Number):
 
 
 class Reports(Metric):
-    """A metric whose answers are reported in another way."""
+    """A metric whose answers are reported by a given function."""
 
     way: Callable[[object, Coins], int]
 
@@ -50,7 +52,7 @@ class Reports(Metric):
 
 
 class Settles(Permanent):
-    """Two steps of which the first has other coins."""
+    """Two steps, the first of which uses other coins."""
 
     make: MakeFunction
 
@@ -60,7 +62,7 @@ class Settles(Permanent):
 
 @cache
 def _function(make: MakeFunction, coins_of: CoinsOf) -> Callable[..., Coins]:
-    """Return the coins of one device, whose fresh coins are those of a label that nobody else uses."""
+    """Return the coins of one device: its fresh coins have a label that nothing else uses."""
     return make(coins_of("fresh"))
 
 
@@ -81,8 +83,8 @@ def rounding(way: Rounding) -> Metric:
 
 def reporting(right: Metric, way: Report) -> Metric:
     given = {each.name: getattr(right, each.name) for each in fields(right) if each.init}
-    made: Metric = type("Reports", (Reports,), {"way": staticmethod(partial(way, right))})(**given)
-    return made
+    metric_class: Metric = type("Reports", (Reports,), {"way": staticmethod(partial(way, right))})(**given)
+    return metric_class
 
 
 def settling(right: Metric, make: MakeFunction) -> Metric:
@@ -113,13 +115,15 @@ MUTANTS: dict[str, Metric] = {
 
 
 def proofs(name: str, metric: Metric) -> tuple[Proof, ...]:
-    """Prove what a metric reveals; all channels but the hand-made Gaussian one are of one request."""
+    """Prove what a metric reveals; all channels have the same requested epsilon, except the
+    hand-made Gaussian one.
+    """
     request = RequestedLoss(EPSILON.odds)
     requests = {} if name.startswith(("gaussian", "permanent")) else {metric.name: RequestedLosses(request)}
-    return prove(replace(ONE, metrics={metric.name: metric}), requests).proofs
+    return prove(replace(BOOLEAN_REGISTRY, metrics={metric.name: metric}), requests).proofs
 
 
-ONE = Registry.parse(registry_text(m=BOOLEAN))
+BOOLEAN_REGISTRY = Registry.parse(registry_text(m=BOOLEAN))
 
 
 @pytest.mark.parametrize("name", RIGHT)

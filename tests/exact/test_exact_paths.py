@@ -1,4 +1,6 @@
-"""The walk of all paths, held against the tests' own: small draws one by one, great ones stretch by stretch."""
+"""The walk of all paths against the tests' own: small draws value by value, large ones stretch by
+stretch.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,7 @@ STEPS: dict[str, Callable[[int, int], object]] = {
     "label": lambda value, _: int(f"{value}"),
     "member": lambda value, other: value if value in {1, 3, other} else 0,
 }
-"""What code may do with an integer and a known one."""
+"""The operations that code may use on a drawn integer and a known one."""
 
 Program = list[tuple[str, int]]
 
@@ -65,7 +67,7 @@ programs = st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(-7, 30
 
 
 def run(program: Program, bound: int, coins: Coins) -> int:
-    """Do some steps with a draw, and now and then another draw or a coin."""
+    """Do some steps with a draw; now and then take another draw or a coin."""
     value: object = coins.below(bound)
     for name, other in program:
         assert value is not None
@@ -91,8 +93,10 @@ def test_a_draw_that_is_not_used_has_one_path() -> None:
     assert law_of(lambda coins: (coins.below(COIN_SCALE), 3)[1], integer).paths == 1
 
 
-def one_by_stretch(channel: Channel, value: int) -> Chances[int]:
-    """Return a law whose one draw has an outcome on each of as many stretches as the declared law has symbols."""
+def stretch_law(channel: Channel, value: int) -> Chances[int]:
+    """Return a law whose one draw has an outcome on as many stretches as the declared law has
+    symbols.
+    """
     declared = {symbol: channel.probability(symbol, value) for symbol in range(channel.symbols)}
     return {symbol: chance for symbol, chance in declared.items() if chance}
 
@@ -110,7 +114,7 @@ GREAT: list[Channel] = [
 def test_a_draw_of_2_to_the_64_is_walked_by_as_many_stretches_as_there_are_symbols(channel: Channel) -> None:
     for value in {0, 1, channel.inputs // 2, channel.inputs - 1}:
         law = law_of(partial(channel.perturb, value), integer)
-        assert law.chances == one_by_stretch(channel, value)
+        assert law.chances == stretch_law(channel, value)
         assert law.paths <= 3 * channel.symbols
         assert law.coins == {1}
 
@@ -125,20 +129,22 @@ def test_every_right_and_wrong_mechanism_has_the_law_that_the_tests_enumerate(na
 
 @pytest.mark.parametrize("name", ["pairs", "blocks", "geometry"])
 def test_what_a_design_draws_and_does_not_use_makes_no_path(name: str) -> None:
-    """A kept report and a lie take the same steps, each with its own draw: else 1,024 values would take hours."""
+    """A kept report and a lie take the same steps, each with its own draw; otherwise 1,024 values
+    would take hours.
+    """
     channel = RIGHT_CHANNELS[name]
     for value in range(channel.inputs):
         assert law_of(partial(channel.perturb, value), integer).paths == channel.symbols
 
 
 def unsteady() -> Callable[[Coins], int]:
-    """Return a procedure that tosses other coins each time."""
+    """Return a procedure that tosses other coins on each run."""
     bounds = iter(range(2, 100))
     return lambda coins: integer(coins.below(next(bounds)))
 
 
 def forgetful() -> Callable[[Coins], int]:
-    """Return a procedure that tosses a coin less each time."""
+    """Return a procedure that tosses one coin less on each run."""
     turns = iter((3, 2, 1))
     return lambda coins: sum(coins.bernoulli(1) for _ in range(next(turns)))
 
@@ -209,7 +215,7 @@ def test_ratio_and_delta_of_laws_are_those_that_the_tests_compute(name: str) -> 
             assert least_ratio(laws, delta) == odds
 
 
-def test_laws_of_which_one_excludes_a_symbol_have_no_ratio_without_a_delta() -> None:
+def test_laws_have_no_ratio_without_a_delta_if_one_excludes_a_symbol() -> None:
     half, third = Fraction(1, 2), Fraction(1, 3)
     laws = [{0: half, 1: half}, {0: third, 1: third, 2: third}]
     assert least_ratio(laws, Fraction(0)) is None
@@ -220,7 +226,9 @@ def test_laws_of_which_one_excludes_a_symbol_have_no_ratio_without_a_delta() -> 
 
 @pytest.mark.parametrize("name", RIGHT_CHANNELS)
 def test_a_sample_of_inputs_holds_a_pair_that_no_other_exceeds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of small channels all inputs can be walked, and a sample that is as small as that of the largest ones."""
+    """All inputs of small channels can be walked, and so can a sample as small as that of the
+    largest channels.
+    """
     monkeypatch.setattr(answers, "MOST_PATHS", 1)
     channel = RIGHT_CHANNELS[name]
     laws = [exact_law(partial(channel.perturb, value)) for value in inputs_of(channel, all_inputs=False)]

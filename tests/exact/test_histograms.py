@@ -1,4 +1,6 @@
-"""Histograms whose bins are single answers, as of counts, and of other channels than square wave."""
+"""Histograms whose bins are single answers, such as counts, and of channels other than square
+wave.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ def test_figures_of_counts_are_those_of_whole_numbers() -> None:
     variance = sum(tenth * (count - mean) ** 2 for count, tenth in enumerate(tenths)) / 10
     assert abs(float(histogram.mean(shares)) - mean) <= 64 * PRECISION
     assert abs(float(histogram.variance(shares)) - variance) <= 2**10 * PRECISION
-    # the least count that so many do not exceed: sums are .1, .3, .7 and 1
+    # the smallest count that this share does not exceed: sums are .1, .3, .7 and 1
     assert histogram.quantiles(shares, (0.05, 0.25, 0.5, 0.75, 0.95)).tolist() == [0, 2, 5, 8, 8]
 
 

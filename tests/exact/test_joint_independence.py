@@ -1,6 +1,7 @@
-"""Whether two questions depend: how often the test of Wald is wrong, what it sees, and the law of chi-square.
+"""Whether two questions depend: how often Wald's test is wrong, what it detects, and the chi-square
+law.
 
-Rates of rejection at 5 % are drawn; how many tallies are needed follows from a rate that would be wrong.
+Rates of rejection at 5 % are drawn. The number of tallies follows from a rate that would be wrong.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tests.support.mutants import estimators
 
 LEVEL = 0.05
 TOO_OFTEN, TOO_SELDOM = decision(LEVEL, 0.11), decision(LEVEL, 0.01)
-"""What must not be taken for a level of 5 %."""
+"""A wrong rate that must not pass as 5 %."""
 
 DRAWS = max(TOO_OFTEN.draws, TOO_SELDOM.draws)
 
@@ -54,9 +55,9 @@ def rejections(  # noqa: PLR0917 what a rate depends on
 
 def check_level(cross: Cross, epsilon: str, reports: int, test: estimators.Independence) -> None:
     truth = np.outer(uneven(cross.first.size), uneven(cross.second.size)) ** (1 / 3)
-    found = rejections(cross, epsilon, reports, truth / truth.sum(), test)
+    rejected = rejections(cross, epsilon, reports, truth / truth.sum(), test)
     for decided in (TOO_OFTEN, TOO_SELDOM):
-        assert accepts(decided._replace(draws=DRAWS), LEVEL, found), found / DRAWS
+        assert accepts(decided._replace(draws=DRAWS), LEVEL, rejected), rejected / DRAWS
 
 
 @pytest.mark.parametrize("reports", [10**4, 10**5])
@@ -74,18 +75,20 @@ def test_a_wrong_test_of_independence_is_refused(mutant: str) -> None:
         check_level(crossed(2, 2), "1", 10**5, estimators.INDEPENDENCES[mutant])
 
 
-def test_what_is_told_of_two_questions_holds_this_test() -> None:
+def test_the_joint_estimate_has_this_test() -> None:
     cross, counts = crossed(3, 4), np.arange(100, 1300, 100, dtype=np.int64) ** 2
     inverse = inverse_of(channel_for(cross, requested("1"), "k-ary-randomized-response"))
     reports = int(counts.sum())
-    told = joint_of(cross, inverse.shares(counts, reports), covariance_of(inverse, counts, reports), reports)
-    assert told.independence is not None
-    assert told.independence.p_value == wald(cross, inverse, counts)
+    joint = joint_of(cross, inverse.shares(counts, reports), covariance_of(inverse, counts, reports), reports)
+    assert joint.independence is not None
+    assert joint.independence.p_value == wald(cross, inverse, counts)
 
 
 @pytest.mark.parametrize(("shape", "epsilon"), [((2, 2), "1"), ((3, 4), "3")], ids=str)
 def test_questions_that_depend_are_seen_to(shape: tuple[int, int], epsilon: str) -> None:
-    """A dependence of .03 in four cells, 100,000 reports: in nine of ten tallies, which is told from seven of ten."""
+    """A dependence of .03 in four cells, 100,000 reports: seen in nine of ten tallies. The draws
+    tell that from seven of ten.
+    """
     cross, decided = crossed(*shape), decision(0.9, 0.7)
     truth = np.full(shape, 1 / math.prod(shape))
     truth[:2, :2] += [[0.03, -0.03], [-0.03, 0.03]]
@@ -101,11 +104,13 @@ def test_the_tail_of_chi_square_is_the_closed_form_where_there_is_one(value: flo
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 6, 15, 30, 255])
 def test_the_tail_of_chi_square_is_the_integral_of_its_density(degrees: int) -> None:
-    """Simpson's rule in the root of the variable, where the density is smooth; half as many steps tell its error."""
+    """Simpson's rule in the square root of the variable, where the density is smooth; half the
+    steps show its error.
+    """
     for value in (degrees / 4, float(degrees), 2.0 * degrees + 10):
 
         def integral(steps: int, value: float = value) -> float:
-            top = math.sqrt(value) + 40  # beyond lies less than e**-800
+            top = math.sqrt(value) + 40  # the rest is below e**-800
             roots = np.linspace(math.sqrt(value), top, 2 * steps + 1)
             logarithm = (degrees - 1) * np.log(roots) - roots**2 / 2 - math.lgamma(degrees / 2)
             density = 2 * np.exp(logarithm - (degrees / 2) * math.log(2))
@@ -114,7 +119,8 @@ def test_the_tail_of_chi_square_is_the_integral_of_its_density(degrees: int) -> 
             return float(weights @ density) * (top - math.sqrt(value)) / (6 * steps)
 
         fine, coarse = integral(8000), integral(4000)
-        error = abs(fine - coarse) + 2**12 * PRECISION * fine  # exponents up to 2**10 lose ten binary digits
+        # exponents up to 2**10 lose ten binary digits
+        error = abs(fine - coarse) + 2**12 * PRECISION * fine
         assert abs(survival(value, degrees) - fine) <= error
 
 

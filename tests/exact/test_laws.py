@@ -108,7 +108,9 @@ SMALL_DESIGNS: list[Channel] = [
 
 @pytest.mark.parametrize("channel", SMALL_DESIGNS, ids=lambda channel: f"{channel.name} of {channel.inputs}")
 def test_the_joint_law_of_two_reports_of_a_design_is_the_product_of_their_laws(channel: Channel) -> None:
-    """Shared blocks must not tie reports: what one report derives and keeps must not change the next one."""
+    """Shared blocks must not tie reports together: what one report derives and caches must not
+    change the next one.
+    """
     answers = (channel.inputs - 1, 0)
 
     def both(coins: Coins) -> tuple[int, int]:

@@ -1,4 +1,6 @@
-"""The laws of piecewise, hybrid and square wave: small ones draw by draw, the real ones stretch by stretch."""
+"""The laws of piecewise, hybrid and square wave: small channels draw by draw, the real ones stretch
+by stretch.
+"""
 
 from __future__ import annotations
 
@@ -60,9 +62,9 @@ def test_a_real_channel_has_its_declared_law(epsilon: str, kind: type[GridChanne
     channel = kind.within(request(epsilon))
     assert channel.total <= COIN_SCALE
     for value in (0, 1, channel.inputs // 2, channel.inputs - 1):
-        found = exact_law_of_one_draw(partial(channel.perturb, value), ends_of_draws(channel, value))
-        assert sum(found.values()) == 1
-        assert found == {symbol: channel.probability(symbol, value) for symbol in range(channel.symbols)}
+        observed = exact_law_of_one_draw(partial(channel.perturb, value), ends_of_draws(channel, value))
+        assert sum(observed.values()) == 1
+        assert observed == {symbol: channel.probability(symbol, value) for symbol in range(channel.symbols)}
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
@@ -73,7 +75,8 @@ def test_a_real_channel_uses_the_epsilon_that_was_asked_for(epsilon: str, kind: 
         [channel.weight(symbol, value) for symbol in range(channel.symbols)] for value in (0, channel.inputs - 1)
     ]
     worst = max(Fraction(max(pair), min(pair)) for pair in zip(*corners, strict=True))
-    assert worst == channel.worst_ratio  # weights only rise or only fall between the first and the last input, or twice
+    # between the first and the last input, weights are monotone or have one turning point
+    assert worst == channel.worst_ratio
     assert LEAST_USE_OF_EPSILON * odds <= channel.worst_ratio <= odds
 
 
@@ -108,10 +111,10 @@ def test_a_wrong_band_is_refused(way: Way) -> None:
 def test_the_widths_follow_from_the_formulas_at_100_digits(epsilon: str) -> None:
     odds = request(epsilon).odds
     with localcontext(prec=100):
-        asked = Decimal(epsilon)
-        e = asked.exp()
+        requested = Decimal(epsilon)
+        e = requested.exp()
         band = 1024 / e.sqrt()
-        wave = 256 * (asked * e - e + 1) / (e * (e - 1 - asked))
+        wave = 256 * (requested * e - e + 1) / (e * (e - 1 - requested))
         assert piecewise.best_width(1025, odds) == max(1, int(band + Decimal("0.5")))
         assert square_wave.best_width(257, odds) == max(1, int(wave + Decimal("0.5")))
 

@@ -1,4 +1,4 @@
-"""Counts, scales and pairs: which input an answer is, and the law of what is reported of it."""
+"""Counts, scales and pairs: the input that encodes an answer, and the law of its report."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_every_count_is_an_input_of_its_own_where_the_grid_has_one_for_each(most
 @pytest.mark.parametrize("check", ROUNDING_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("points", [2, 3, 7, 22])
 def test_a_large_count_is_rounded_by_the_law_of_numbers(points: int, check: RoundingCheck) -> None:
-    """Of so many counts there is one at every position that the checks look at."""
+    """A number of counts for which every position that the checks look at is a count."""
     fine = Count.up_to(2 * 3 * 7 * COIN_SCALE * (points - 1), "mean")
 
     def rounding(position: Fraction, points: int, coins: Coins) -> int:
@@ -71,10 +71,10 @@ def metric(domain: Count | Cross | Ordinal, mechanism: str = "auto") -> Metric:
 
 
 def test_a_report_of_a_count_has_the_law_of_its_input_with_as_many_coins_for_every_count() -> None:
-    asked = metric(Count.up_to(5, "distribution"), "k-ary-randomized-response")
+    metric_of = metric(Count.up_to(5, "distribution"), "k-ary-randomized-response")
     for answer in range(6):
-        assert exact_law(partial(asked.perturb, answer)) == law(asked.channel, answer)
-    walked = [path for answer in range(6) for path in exact_paths(partial(asked.perturb, answer))]
+        assert exact_law(partial(metric_of.perturb, answer)) == law(metric_of.channel, answer)
+    walked = [path for answer in range(6) for path in exact_paths(partial(metric_of.perturb, answer))]
     assert len({path.coins for path in walked}) == 1
 
 
@@ -97,16 +97,16 @@ def test_the_inputs_of_a_cross_are_its_pairs_the_second_the_faster(domain: Cross
 
 @pytest.mark.parametrize("domain", PAIRS, ids=lambda domain: f"{domain.first.kind} by {domain.second.kind}")
 def test_a_report_of_a_pair_has_the_law_of_its_input_and_so_the_epsilon_of_one_report(domain: Cross) -> None:
-    asked = metric(domain, "k-ary-randomized-response")
-    laws = [exact_law(partial(asked.perturb, pair)) for pair in domain.labels]
-    assert laws == [law(asked.channel, value) for value in range(domain.size)]
-    columns = [[one[symbol] for one in laws] for symbol in range(asked.channel.symbols)]
-    assert max(max(column) / min(column) for column in columns) == asked.channel.worst_ratio <= request("1").odds
+    metric_of = metric(domain, "k-ary-randomized-response")
+    laws = [exact_law(partial(metric_of.perturb, pair)) for pair in domain.labels]
+    assert laws == [law(metric_of.channel, value) for value in range(domain.size)]
+    columns = [[symbol_law[symbol] for symbol_law in laws] for symbol in range(metric_of.channel.symbols)]
+    assert max(max(column) / min(column) for column in columns) == metric_of.channel.worst_ratio <= request("1").odds
 
 
 def test_a_step_of_a_scale_is_the_input_of_its_place() -> None:
-    asked = metric(Ordinal(("never", "weekly", "daily")), "exponential")
+    metric_of = metric(Ordinal(("never", "weekly", "daily")), "exponential")
     for mechanism in ("exponential", "k-ary-randomized-response"):
-        asked = metric(Ordinal(("never", "weekly", "daily")), mechanism)
-        places = [asked.domain.encode(step, 3, ScriptedCoins([])) for step in ("never", "weekly", "daily")]
+        metric_of = metric(Ordinal(("never", "weekly", "daily")), mechanism)
+        places = [metric_of.domain.encode(step, 3, ScriptedCoins([])) for step in ("never", "weekly", "daily")]
         assert places == [0, 1, 2]

@@ -1,4 +1,6 @@
-"""The exponential mechanism: small totals draw by draw, the real ones stretch by stretch, scales and utility tables."""
+"""The exponential mechanism: small totals draw by draw, the real ones stretch by stretch, scales
+and utility tables.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from tests.support.laws.law_checks import (
     LEAST_USE_OF_EPSILON,
     Check,
     Subject,
-    declared_epsilon_covers_the_exact_one,
+    declared_epsilon_covers_the_exact_epsilon,
     refuses,
 )
 from tests.support.laws.utilities import ASYMMETRIC, TABLES, table_of
@@ -48,7 +50,7 @@ def obeys_its_laws(channel: Exponential, odds: Fraction) -> None:
     )
     assert worst == channel.worst_ratio
     assert LEAST_USE_OF_EPSILON * odds <= worst <= odds
-    declared_epsilon_covers_the_exact_one(Subject(channel, odds))
+    declared_epsilon_covers_the_exact_epsilon(Subject(channel, odds))
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -89,16 +91,18 @@ def test_a_better_report_is_never_less_likely_and_the_best_is_the_likeliest() ->
 def test_the_unit_of_the_utilities_and_what_is_added_to_a_row_change_nothing(name: str) -> None:
     utility = TABLES[name]
     right = Exponential.within(request("2"), utility)
-    shifted = [[one + 1000 * index - Fraction(1, 3) for one in row] for index, row in enumerate(utility)]
+    shifted = [[value + 1000 * index - Fraction(1, 3) for value in row] for index, row in enumerate(utility)]
     assert Exponential.within(request("2"), shifted) == right
     for unit in (Fraction(10) ** 80, Fraction(1, 10**80), Fraction(1, 7)):
-        assert Exponential.within(request("2"), [[one * unit for one in row] for row in utility]) == right
+        assert Exponential.within(request("2"), [[value * unit for value in row] for row in utility]) == right
 
 
 def ratio_at(utility: Utility, scale: Decimal) -> Decimal:
-    """Return the worst ratio of the table in proportion to e**(scale u), without any integers."""
-    rows = [[(scale * one.numerator / one.denominator).exp() for one in row] for row in utility]
-    chances = [[one / sum(row) for one in row] for row in rows]
+    """Return the worst ratio of the table in proportion to e**(scale u), without rounding to
+    integers.
+    """
+    rows = [[(scale * value.numerator / value.denominator).exp() for value in row] for row in utility]
+    chances = [[weight / sum(row) for weight in row] for row in rows]
     worst: Decimal = max(max(column) / min(column) for column in zip(*chances, strict=True))
     return worst
 
@@ -106,10 +110,12 @@ def ratio_at(utility: Utility, scale: Decimal) -> Decimal:
 @pytest.mark.parametrize("epsilon", ["0.01", "1", "4", "12"])
 @pytest.mark.parametrize("name", ["asymmetric", "ties", "seed 3", "seed 5", "thirds", "one value useful to all"])
 def test_the_law_is_the_exponential_one_at_the_largest_scale_but_for_rounding(name: str, epsilon: str) -> None:
-    """The scale is recovered from two weights of a row, then every probability is within 2 k / TOTAL of its formula.
+    """The scale is recovered from two weights of a row, then every probability is within 2 k /
+    TOTAL of its formula.
 
-    Each of k weights is rounded down by less than 1, and the most useful value takes what is left over: less than k.
-    The scale itself is off by what rounding does to the two weights, u by the relative error 1 / w each.
+    Each of k weights is rounded down by less than 1, and the most useful value takes what is left
+    over: less than k. The scale itself is off by what rounding does to the two weights, u by the
+    relative error 1 / w each.
     """
     utility = TABLES[name]
     channel, odds = Exponential.within(request(epsilon), utility), Decimal(epsilon).exp()
@@ -121,16 +127,20 @@ def test_the_law_is_the_exponential_one_at_the_largest_scale_but_for_rounding(na
         scale = ratio.ln() * gap.denominator / gap.numerator
         error = Decimal(2 * len(goods)) / weights[order[0]] * gap.denominator / gap.numerator
         for row_of, row in zip(utility, channel.weights, strict=True):
-            exact = [(scale * (one - max(row_of)).numerator / (one - max(row_of)).denominator).exp() for one in row_of]
+            exact = [
+                (scale * (value - max(row_of)).numerator / (value - max(row_of)).denominator).exp() for value in row_of
+            ]
             reach = Decimal(float(max(row_of) - min(row_of)))
             bound = Decimal(2 * len(row)) / TOTAL + 2 * error * reach
-            found = [Decimal(weight) / TOTAL for weight in row]
-            assert max(abs(a - b / sum(exact)) for a, b in zip(found, exact, strict=True)) <= bound
+            observed = [Decimal(weight) / TOTAL for weight in row]
+            assert max(abs(a - b / sum(exact)) for a, b in zip(observed, exact, strict=True)) <= bound
         assert ratio_at(utility, scale * (1 + Decimal(2) ** -(exponential.HALVINGS - 2))) > odds, "the largest scale"
 
 
 def test_the_textbook_scale_would_waste_half_of_epsilon_on_a_pair() -> None:
-    """McSherry & Talwar halve epsilon because the sums of rows may differ, too: for two values they do not."""
+    """McSherry & Talwar halve epsilon because the sums of rows may differ, too; for two values they
+    do not.
+    """
     textbook = Exponential(exponential._table(exponential._gaps(by_distance(2)), Fraction(1)))
     assert 0 <= epsilon_nanos(textbook) - 10**9 <= 1
     assert Exponential.within(request("2"), by_distance(2)).worst_ratio >= LEAST_USE_OF_EPSILON * request("2").odds
@@ -174,7 +184,7 @@ REPLAYED = 2**12
 
 @pytest.fixture
 def right(monkeypatch: pytest.MonkeyPatch) -> Exponential:
-    """Return a table of which every draw can be replayed."""
+    """Return a table whose every draw can be replayed."""
     monkeypatch.setattr(exponential, "TOTAL", REPLAYED)
     return Exponential.within(request("1"), ASYMMETRIC)
 
@@ -195,9 +205,9 @@ def test_every_wrong_table_is_refused_and_every_check_kills_one(right: Exponenti
         "a scale that is not checked": Exponential(exponential._table(gaps, Fraction(1, 5))),
         "the textbook's scale": Exponential(exponential._table(gaps, Fraction(1, 14))),
     }
-    found = {name: killers(mutant) for name, mutant in mutants.items()}
-    assert [name for name, killed in found.items() if not killed] == ["none"]
-    assert len(found) > 10
-    assert set.union(*found.values()) == {check.__name__ for check in CHANNEL_CHECKS}
-    wrong_scales = (found["the textbook's scale"], found["a scale that is not checked"])
+    killers_of = {name: killers(mutant) for name, mutant in mutants.items()}
+    assert [name for name, killed in killers_of.items() if not killed] == ["none"]
+    assert len(killers_of) > 10
+    assert set.union(*killers_of.values()) == {check.__name__ for check in CHANNEL_CHECKS}
+    wrong_scales = (killers_of["the textbook's scale"], killers_of["a scale that is not checked"])
     assert all("noise_is_within_the_request_and_not_wasted" in killed for killed in wrong_scales)

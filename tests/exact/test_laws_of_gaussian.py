@@ -1,4 +1,6 @@
-"""Gaussian noise on a grid: the law, and a delta that is enumerated over all pairs of inputs of the true table."""
+"""Gaussian noise on a grid: the law, and a delta that is enumerated over all pairs of inputs of the
+true table.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ REQUESTS = [
     *(("4", "1e-6"), ("8", "1e-4"), ("8", "1e-10"), ("20", "0.01"), ("20", "1e-9")),
 ]
 RESOLVED = [*REQUESTS[:7], ("0.1", "1e-6")]
-"""Where the least weight, which is 1, is far below what matters, so that the closed forms hold closely."""
+"""Parameters at which the smallest weight, 1, is negligible, so that the closed forms hold closely.
+"""
 
 SMALL = Gaussian(4, 5, (40, 33, 18, 7, 2, 1), Fraction(3))
 MUTANTS = of_gaussian(SMALL)
@@ -38,7 +41,9 @@ def within(epsilon: str, delta: str) -> Gaussian:
 
 
 def steps_of(channel: Gaussian) -> int:
-    """Return sigma in steps of the grid, from the ratio of the first two weights: e**(1 / (2 sigma**2))."""
+    """Return sigma in steps of the grid, from the ratio of the first two weights: e**(1 / (2
+    sigma**2)).
+    """
     return round(STEPS_PER_CELL / math.sqrt(2 * math.log(channel.weights[0] / channel.weights[1])))
 
 
@@ -71,25 +76,28 @@ def test_a_real_channel_has_its_declared_law_and_its_noise_is_symmetric(epsilon:
     assert channel.total <= COIN_SCALE
     rows = {}
     for value in (0, CELLS // 2 + 1, CELLS):
-        found = exact_law_of_one_draw(partial(channel.perturb, value), ends_of_noise(channel))
-        assert sum(found.values()) == 1
+        observed = exact_law_of_one_draw(partial(channel.perturb, value), ends_of_noise(channel))
+        assert sum(observed.values()) == 1
         rows[value] = [channel.probability(symbol, value) for symbol in range(channel.symbols)]
-        assert found == {symbol: chance for symbol, chance in enumerate(rows[value]) if chance}
+        assert observed == {symbol: chance for symbol, chance in enumerate(rows[value]) if chance}
     assert rows[0] == rows[CELLS][::-1]
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), REQUESTS)
-def test_delta_over_all_pairs_of_inputs_is_the_declared_one_and_within_the_request(epsilon: str, delta: str) -> None:
+def test_delta_over_all_pairs_of_inputs_is_as_declared_and_within_the_request(epsilon: str, delta: str) -> None:
     channel = within(epsilon, delta)
     assert channel.worst_ratio <= request(epsilon).odds
     assert delta_of(channel) == channel.delta <= Fraction(delta)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("4", "0.01"), ("8", "1e-4"), ("20", "1e-9")])
-def test_delta_of_what_is_drawn_for_every_input_is_the_declared_one(epsilon: str, delta: str) -> None:
+def test_delta_of_what_is_drawn_for_every_input_is_as_declared(epsilon: str, delta: str) -> None:
     channel = within(epsilon, delta)
     laws = [exact_law_of_one_draw(partial(channel.perturb, x), ends_of_noise(channel)) for x in range(POINTS)]
-    rows = [[int(one.get(symbol, Fraction(0)) * channel.total) for symbol in range(channel.symbols)] for one in laws]
+    rows = [
+        [int(symbol_law.get(symbol, Fraction(0)) * channel.total) for symbol in range(channel.symbols)]
+        for symbol_law in laws
+    ]
     assert hockey_stick(rows, channel.total, channel.odds) == channel.delta
 
 
@@ -109,13 +117,14 @@ def test_without_its_delta_no_epsilon_would_hold() -> None:
 
 @pytest.mark.parametrize("epsilon", ["0.5", "1", "2", "4", "8", "20"])
 def test_a_report_is_charged_what_was_asked_for(epsilon: str) -> None:
-    asked = Decimal(epsilon) * 10**9
-    assert epsilon_nanos(within(epsilon, "0.01")) == asked
+    requested = Decimal(epsilon) * 10**9
+    assert epsilon_nanos(within(epsilon, "0.01")) == requested
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), RESOLVED)
 def test_the_law_is_the_discrete_gaussian_but_for_rounding(epsilon: str, delta: str) -> None:
-    """Every weight is within 1 of c g, and what is cut off is known: e = places + the cut one's weight in all.
+    """Every weight is within 1 of c g, and what is cut off is known: e = places + the cut one's
+    weight in all.
 
     A weight w is within e of c g, the total T within e of c G, so |w / T - g / G| <= 2 e / T.
     """
@@ -123,19 +132,20 @@ def test_the_law_is_the_discrete_gaussian_but_for_rounding(epsilon: str, delta: 
     sigma = Fraction(steps_of(channel), STEPS_PER_CELL)
     exact, beyond = discrete_gaussian(sigma, channel.reach)
     bound = 2 * (2 * channel.reach + 1 + beyond * channel.total) / channel.total
-    found = [Fraction(weight, channel.total) for weight in channel.weights]
-    assert max(abs(a - b) for a, b in zip(found, exact, strict=True)) <= bound
+    observed = [Fraction(weight, channel.total) for weight in channel.weights]
+    assert max(abs(a - b) for a, b in zip(observed, exact, strict=True)) <= bound
     wrong, _ = discrete_gaussian(sigma + Fraction(1, STEPS_PER_CELL), channel.reach)
-    assert max(abs(a - b) for a, b in zip(found, wrong, strict=True)) > bound, "the bound tells a step of sigma"
+    assert max(abs(a - b) for a, b in zip(observed, wrong, strict=True)) > bound, "the bound tells a step of sigma"
 
 
 def slack_of(channel: Gaussian, delta: Fraction) -> float:
     """Return by how much delta may differ from that of continuous noise of the same sigma.
 
-    Delta is the sum over places of f = max(0, P - odds P'), continuous noise has the integral. f rises once and falls
-    once, so that sum and integral differ by no more than its variation, twice its maximum. Rounding moves a weight by
-    at most 1, hence the probabilities of a row by 2 / T a place in all, as above: (1 + odds) times that. From a range
-    before the cut on f is at most what P has there, a share of delta; so much again for what the cut takes from T.
+    Delta is the sum over places of f = max(0, P - odds P'), continuous noise has the integral. f
+    rises once and falls once, so that sum and integral differ by no more than its variation, twice
+    its maximum. Rounding moves a weight by at most 1, hence the probabilities of a row by 2 / T a
+    place in all, as above: (1 + odds) times that. From a range before the cut on f is at most what
+    P has there, a share of delta; so much again for what the cut takes from T.
     """
     table = [channel.weights[abs(place)] for place in range(-channel.reach, channel.reach + 1)]
     far = [*table[CELLS:], *[0] * CELLS]
@@ -146,17 +156,19 @@ def slack_of(channel: Gaussian, delta: Fraction) -> float:
 
 @pytest.mark.parametrize(("epsilon", "delta"), RESOLVED)
 def test_sigma_is_that_of_the_analytic_gaussian_mechanism_to_a_step_of_the_grid(epsilon: str, delta: str) -> None:
-    channel, asked = within(epsilon, delta), Fraction(delta)
-    steps, slack = steps_of(channel), slack_of(channel, asked)
+    channel, requested = within(epsilon, delta), Fraction(delta)
+    steps, slack = steps_of(channel), slack_of(channel, requested)
     below, at = ((steps - part) / STEPS_PER_CELL / CELLS for part in (1, 0))
-    assert analytic_delta(float(epsilon), at) <= float(asked) + slack
-    assert analytic_delta(float(epsilon), below) >= float(asked) - slack
-    assert slack < float(asked), "the tolerance tells something"
-    assert analytic_delta(float(epsilon), 0.95 * at) > float(asked) + slack, "a sigma a twentieth too small is told"
+    assert analytic_delta(float(epsilon), at) <= float(requested) + slack
+    assert analytic_delta(float(epsilon), below) >= float(requested) - slack
+    assert slack < float(requested), "the tolerance tells something"
+    assert analytic_delta(float(epsilon), 0.95 * at) > float(requested) + slack, "a sigma a twentieth too small is told"
 
 
 def test_the_analytic_delta_is_the_one_that_its_authors_define() -> None:
-    """At epsilon 0 it is the total variation of two normals, erf(1 / (2 sqrt(2) sigma)); it falls with either."""
+    """At epsilon 0 it is the total variation of two normals, erf(1 / (2 sqrt(2) sigma)); it falls
+    with either.
+    """
     for sigma in (0.3, 1.0, 7.5):
         exact = math.erf(1 / (2 * math.sqrt(2) * sigma))
         assert math.isclose(analytic_delta(0.0, sigma), exact, rel_tol=8 * math.ulp(1.0) / exact)
@@ -196,7 +208,7 @@ def test_every_check_kills_a_wrong_gaussian() -> None:
     narrower = Gaussian(4, 5, (60, 33, 12, 4, 1, 1), SMALL.odds)
     dearer = Gaussian(4, 5, SMALL.weights, SMALL.odds * 2)
     assert killers(narrower) == {"loss_is_within_the_request"}
-    assert killers(dearer) >= {"declared_epsilon_covers_the_exact_one", "loss_is_within_the_request"}
+    assert killers(dearer) >= {"declared_epsilon_covers_the_exact_epsilon", "loss_is_within_the_request"}
     wrong = [*MUTANTS.values(), narrower, dearer]
     assert len(wrong) > 10
     assert set.union(*map(killers, wrong)) == {check.__name__ for check in DELTA_CHECKS}

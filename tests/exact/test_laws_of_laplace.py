@@ -1,4 +1,6 @@
-"""Laplace noise on a grid: small channels draw by draw, the real ones stretch by stretch, and the closed form."""
+"""Laplace noise on a grid: small channels draw by draw, the real ones stretch by stretch, and the
+closed form.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from tests.support.laws.law_checks import (
     LEAST_USE_OF_EPSILON,
     Check,
     Subject,
-    declared_epsilon_covers_the_exact_one,
+    declared_epsilon_covers_the_exact_epsilon,
     law,
     refuses,
 )
@@ -31,7 +33,7 @@ SMALL = {
     for points, text in ((2, "0.5"), (2, "2"), (3, "1"), (4, "0.25"), (5, "2"), (7, "1"))
 }
 MUTATED = 2**12
-"""A total of which dozens of channels can be replayed."""
+"""A total small enough to replay dozens of channels."""
 
 RIGHT = Laplace.within(request("2"), 4, MUTATED)
 MUTANTS = of_laplace(RIGHT)
@@ -64,9 +66,9 @@ def test_a_real_channel_has_its_declared_law(epsilon: str, points: int) -> None:
     channel = Laplace.within(request(epsilon), points)
     assert channel.total <= COIN_SCALE
     for value in {0, 1, points // 2, points - 1}:
-        found = exact_law_of_one_draw(partial(channel.perturb, value), ends_of_noise(channel))
-        assert sum(found.values()) == 1
-        assert found == {symbol: channel.probability(symbol, value) for symbol in range(points)}
+        observed = exact_law_of_one_draw(partial(channel.perturb, value), ends_of_noise(channel))
+        assert sum(observed.values()) == 1
+        assert observed == {symbol: channel.probability(symbol, value) for symbol in range(points)}
 
 
 @pytest.mark.parametrize("points", [2, 3, 4, 11, 33])
@@ -78,12 +80,14 @@ def test_a_real_channel_uses_the_epsilon_that_was_asked_for(epsilon: str, points
     worst = max(Fraction(max(column), min(column)) for column in zip(*rows, strict=True))
     assert worst == channel.worst_ratio
     assert LEAST_USE_OF_EPSILON * odds <= worst <= odds
-    declared_epsilon_covers_the_exact_one(Subject(channel, odds))
+    declared_epsilon_covers_the_exact_epsilon(Subject(channel, odds))
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_the_default_grid_has_its_worst_ratio_at_an_end_or_beside_it(epsilon: str) -> None:
-    """Within the range weights fall with the distance: the ends and the inputs farthest from a place are the worst."""
+    """Within the range, weights fall with the distance: the ends, and the inputs farthest from a
+    place, are the worst.
+    """
     channel, odds = Laplace.within(request(epsilon)), request(epsilon).odds
     assert list(channel.weights[:-1]) == sorted(channel.weights[:-1], reverse=True)
     last = channel.inputs - 1
@@ -96,9 +100,10 @@ def test_the_default_grid_has_its_worst_ratio_at_an_end_or_beside_it(epsilon: st
 def rounding_bound(channel: Laplace, odds: Fraction) -> Fraction:
     """Return by how much a probability may differ from the closed form.
 
-    Each of the k weights is c a**n less at most 2 (it is rounded down twice); the last one is the quotient of their sum
-    and odds - 1, rounded up, so off by at most (2 k + 2 odds) / (odds - 1) + 1. Let e be twice the sum of all that. A
-    weight w is within e of c g, the total T within e of c G, so |w / T - g / G| <= e / T + (g / G) e / T <= 2 e / T.
+    Each of the k weights is c a**n less at most 2 (it is rounded down twice); the last one is the
+    quotient of their sum and odds - 1, rounded up, so off by at most (2 k + 2 odds) / (odds - 1) +
+    1. Let e be twice the sum of all that. A weight w is within e of c g, the total T within e of c
+    G, so |w / T - g / G| <= e / T + (g / G) e / T <= 2 e / T.
     """
     k = channel.inputs
     errors = 2 * (2 * k + (2 * k + 2 * odds) / (odds - 1) + 1)
@@ -115,9 +120,9 @@ def test_the_law_is_the_truncated_geometric_one_but_for_rounding(epsilon: str, p
     for value in {0, 1, points // 2, points - 1}:
         exact = truncated_geometric(Decimal(epsilon).exp(), points, value)
         wrong = truncated_geometric((Decimal(epsilon) * Decimal("1.01")).exp(), points, value)
-        found = [channel.probability(symbol, value) for symbol in range(points)]
-        assert max(abs(a - b) for a, b in zip(found, exact, strict=True)) <= bound
-        other |= max(abs(a - b) for a, b in zip(found, wrong, strict=True)) > bound
+        observed = [channel.probability(symbol, value) for symbol in range(points)]
+        assert max(abs(a - b) for a, b in zip(observed, exact, strict=True)) <= bound
+        other |= max(abs(a - b) for a, b in zip(observed, wrong, strict=True)) > bound
     assert other, "the bound tells a hundredth of epsilon"
 
 
@@ -154,7 +159,7 @@ def test_noise_for_another_epsilon_is_refused() -> None:
     wasted = {"noise_is_within_the_request_and_not_wasted"}
     assert killers(Laplace.within(request("1.99"), 4, MUTATED), odds) == wasted
     beyond = killers(Laplace.within(request("2.01"), 4, MUTATED), odds)
-    assert beyond == wasted | {"declared_epsilon_covers_the_exact_one"}
+    assert beyond == wasted | {"declared_epsilon_covers_the_exact_epsilon"}
 
 
 def test_every_check_kills_a_wrong_laplace() -> None:

@@ -1,4 +1,4 @@
-"""How a number becomes a point of a grid: unbiased, with one coin, exact at the points."""
+"""How a number becomes a point of a grid: unbiased, with one coin, and exact at the points."""
 
 from __future__ import annotations
 

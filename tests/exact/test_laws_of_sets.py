@@ -35,27 +35,27 @@ def test_a_report_of_a_set_obeys_every_law(size: int, most: int, check: SetCheck
     ("size", "mechanism"), [(3, "cyclic-design"), (4, "cyclic-design"), (4, "projective-geometry")]
 )
 def test_a_set_by_a_design_is_the_mixture_of_its_rows_with_as_many_coins_for_all(size: int, mechanism: str) -> None:
-    asked = metric(size, 2, mechanism, "0.5")
-    channel = asked.channel
+    metric_of = metric(size, 2, mechanism, "0.5")
+    channel = metric_of.channel
     assert channel.inputs == size + 1
     dummy = channel.inputs - 1
     counts = set()
     for answer, drawn in (((), (dummy, dummy)), (("b",), (1, dummy)), (("a", "c"), (0, 2))):
-        found = exact_law(partial(asked.perturb, answer))
-        laws = [law(channel, one) for one in drawn]
-        assert found == {symbol: (laws[0][symbol] + laws[1][symbol]) / 2 for symbol in range(channel.symbols)}
-        counts |= {path.coins for path in exact_paths(partial(asked.perturb, answer))}
+        observed = exact_law(partial(metric_of.perturb, answer))
+        laws = [law(channel, member) for member in drawn]
+        assert observed == {symbol: (laws[0][symbol] + laws[1][symbol]) / 2 for symbol in range(channel.symbols)}
+        counts |= {path.coins for path in exact_paths(partial(metric_of.perturb, answer))}
     assert len(counts) == 1
 
 
 def test_a_set_a_list_and_a_tuple_in_any_order_have_one_law() -> None:
-    asked = metric(4, 3)
-    expected = exact_law(partial(asked.perturb, ("a", "b", "d")))
+    metric_of = metric(4, 3)
+    expected = exact_law(partial(metric_of.perturb, ("a", "b", "d")))
     answers: list[object] = [{"d", "a", "b"}, frozenset("abd"), dict.fromkeys("dab").keys()]
     for turned in permutations("abd"):
         answers += [list(turned), tuple(turned)]
     for answer in answers:
-        assert exact_law(partial(asked.perturb, answer)) == expected
+        assert exact_law(partial(metric_of.perturb, answer)) == expected
 
 
 @pytest.mark.parametrize(
@@ -75,10 +75,10 @@ def test_what_is_no_set_of_the_values_is_refused_without_a_coin_and_never_shown(
     assert "secret" not in f"{error!s} {error!r} {error.args} {vars(error)} {error.__cause__!r}"
 
 
-def test_two_values_of_which_one_may_be_answered_are_a_category_with_a_value_for_none() -> None:
-    asked = metric(2, 1)
-    rows = [law(asked.channel, value) for value in range(3)]
-    assert [exact_law(partial(asked.perturb, answer)) for answer in (["a"], ["b"], [])] == rows
+def test_a_set_of_at_most_one_of_two_values_is_a_category_with_a_value_for_none() -> None:
+    metric_of = metric(2, 1)
+    rows = [law(metric_of.channel, value) for value in range(3)]
+    assert [exact_law(partial(metric_of.perturb, answer)) for answer in (["a"], ["b"], [])] == rows
 
 
 def killers(report: object, most: int) -> set[str]:
@@ -99,5 +99,5 @@ def test_a_report_that_is_right_but_for_its_coins_is_refused_only_for_them() -> 
 def test_every_check_of_a_set_kills_a_mutant() -> None:
     assert not killers(right_report, 2)
     assert len(SET_MUTANTS) > 5
-    found = set().union(*(killers(mutant, 2) for mutant in SET_MUTANTS.values()))
-    assert found == {check.__name__ for check in SET_CHECKS}
+    observed = set().union(*(killers(mutant, 2) for mutant in SET_MUTANTS.values()))
+    assert observed == {check.__name__ for check in SET_CHECKS}

@@ -28,22 +28,22 @@ from tests.support.laws.bands import REPLAYED, GridChannel, request
 
 EPSILONS = [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0]
 PARTS = 8
-"""How often the tallies of a test are cut: all at once they would take hundreds of megabytes."""
+"""In how many parts a test draws its tallies: all at once they would take hundreds of megabytes."""
 
 MEAN = Number(Fraction(0), Fraction(1), "mean")
 
 
 def decoder(channel: GridChannel) -> Decoder:
-    found = decoder_of(channel)
-    assert found is not None
-    return found
+    mean_decoder = decoder_of(channel)
+    assert mean_decoder is not None
+    return mean_decoder
 
 
 def worst_variance(squares: Floats) -> float:
     """Return the worst variance over all answers from -1 to 1, between points of the grid, too.
 
-    An answer between two points is rounded to either, so that the expected square is linear there and the variance a
-    concave parabola.
+    An answer between two points is rounded to either, so that the expected square is linear there
+    and the variance a concave parabola.
     """
     points = np.linspace(0, 1, squares.size)
     fine = np.linspace(0, 1, 16 * (squares.size - 1) + 1)
@@ -51,7 +51,9 @@ def worst_variance(squares: Floats) -> float:
 
 
 def least_of_theory(epsilon: float) -> float:
-    """Return the least worst variance of Duchi's, piecewise and hybrid means (Wang et al. 2019, section III)."""
+    """Return the least worst variance of Duchi's, piecewise and hybrid means (Wang et al. 2019,
+    section III).
+    """
     e, root = math.exp(epsilon), math.exp(epsilon / 2)
     one_bit = ((e + 1) / (e - 1)) ** 2
     piecewise = 4 * root / (3 * (root - 1) ** 2)
@@ -63,18 +65,18 @@ def least_of_theory(epsilon: float) -> float:
 def test_the_mean_that_auto_takes_has_the_least_worst_variance_of_theory(epsilon: float) -> None:
     channel = channel_for(MEAN, RequestedEpsilon.parse(Decimal(str(epsilon))), "auto")
     if isinstance(channel, Hybrid):
-        found = worst_variance(decoder(channel).squares)
+        variance = worst_variance(decoder(channel).squares)
     else:
         keep = float(channel.probability(1, given=1))
-        found = 1 / (2 * keep - 1) ** 2
-    assert found <= 1.01 * least_of_theory(epsilon)
+        variance = 1 / (2 * keep - 1) ** 2
+    assert variance <= 1.01 * least_of_theory(epsilon)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_piecewise_by_name_has_the_variance_of_its_paper(epsilon: float) -> None:
     root = math.exp(epsilon / 2)
-    found = worst_variance(decoder(Piecewise.within(request(str(epsilon)))).squares)
-    assert found == pytest.approx(4 * root / (3 * (root - 1) ** 2), rel=0.01)
+    variance = worst_variance(decoder(Piecewise.within(request(str(epsilon)))).squares)
+    assert variance == pytest.approx(4 * root / (3 * (root - 1) ** 2), rel=0.01)
 
 
 @pytest.mark.parametrize("epsilon", ["0.5", "2"])
@@ -95,7 +97,9 @@ def test_the_expected_squares_are_those_of_the_law(epsilon: str) -> None:
 def test_an_interval_holds_the_mean_as_often_as_promised(
     truth: float, reports: int, epsilon: str, kind: type[Piecewise | Hybrid]
 ) -> None:
-    """Drawn: the joint law of mean and variance is beyond enumeration. The slack is a false alarm once in 10**9."""
+    """Drawn, because the joint law of mean and variance cannot be enumerated. The slack is a false
+    alarm once in 10**9.
+    """
     channel = kind.within(request(epsilon))
     trials, promised = 2000, 0.95 if reports < 50 else 0.93
     value = round(truth * (channel.inputs - 1))
@@ -108,7 +112,7 @@ def test_an_interval_holds_the_mean_as_often_as_promised(
         for part in np.array_split(tallies, PARTS)
         for interval in means_of(inverse, part, np.full((len(part), 1), reports))
     ]
-    holding = sum(one.low <= exact <= one.high for one in intervals)
+    holding = sum(interval.low <= exact <= interval.high for interval in intervals)
     assert holding >= trials * promised - 6 * math.sqrt(trials * promised * (1 - promised))
 
 
@@ -117,20 +121,20 @@ def test_an_interval_holds_the_mean_as_often_as_promised(
 def test_an_interval_is_possible_and_never_empty(counts: list[int]) -> None:
     channel = Piecewise.within(request("3"), 9)
     tally = np.array((counts + [1] * channel.symbols)[: channel.symbols], dtype=np.int64)
-    found = mean_of(decoder(channel), tally, int(tally.sum()))
-    assert 0 <= found.low <= found.high <= 1
-    assert found.standard_error is not None
-    assert found.standard_error > 0
+    mean = mean_of(decoder(channel), tally, int(tally.sum()))
+    assert 0 <= mean.low <= mean.high <= 1
+    assert mean.standard_error is not None
+    assert mean.standard_error > 0
 
 
 def test_one_report_has_a_standard_error_and_tells_next_to_nothing() -> None:
     channel = Piecewise.within(request("1"))
     counts = np.zeros(channel.symbols, dtype=np.int64)
     counts[-1] = 1
-    found = mean_of(decoder(channel), counts, 1)
-    assert found.standard_error is not None
-    assert found.standard_error > 0.5
-    assert (found.low, found.high) == (0, 1)
+    mean = mean_of(decoder(channel), counts, 1)
+    assert mean.standard_error is not None
+    assert mean.standard_error > 0.5
+    assert (mean.low, mean.high) == (0, 1)
 
 
 @pytest.mark.parametrize("kind", [Piecewise, Hybrid], ids=lambda kind: kind.name)
@@ -154,7 +158,7 @@ def test_reports_in_the_proportions_of_the_law_give_the_truth_in_the_units_of_th
 
 
 def test_as_many_reports_are_enough_as_the_kurtosis_asks() -> None:
-    """Of two coins the kurtosis is that of Bernoulli's law: 1 / (p q) - 3."""
+    """The kurtosis of two coins is that of Bernoulli's law: 1 / (p q) - 3."""
     channel = KAryRandomizedResponse.within(request("1"), 2)
     keep = float(channel.probability(0, 0))
     spoken = Contrast.of(inverse_of(channel), np.array([0.0, 1.0]))

@@ -1,4 +1,6 @@
-"""Who answers what and when: by calendar and secret, within every ceiling, and never by an answer."""
+"""Who answers what and when: decided by calendar and secret, within every ceiling, and never by an
+answer.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +13,22 @@ import pytest
 from client_sdk.answers import participation
 from client_sdk.protocol import Metric, Registry, Window, WindowKind
 from tests.support.devices.clients import ask
-from tests.support.devices.cohort import Charge, always, day_of, exceeded, live, on_some_days, secret_of
+from tests.support.devices.cohort import Charge, always, day_of, exceeded, live, on_random_days, secret_of
 from tests.support.laws.sampling import accepts, decision
 
 DAYS = 365
 LAST_DAY = "2026-12-31"
-"""The last day of the simulated life, which begins with the year."""
+"""The last day of the simulated life, which begins on the first day of the year."""
 
 
 def booleans(number: int, budget: str, more: str = "") -> Registry:
-    """Return so many yes or no questions at epsilon 1, asked until the last day."""
+    """Return a given number of yes or no questions at epsilon 1, asked until the last day."""
     tables = (f'[metric.m{index}]\nkind = "boolean"\nexpires = {LAST_DAY}\n{more}' for index in range(number))
     return ask("\n".join(tables), budget)
 
 
 PACE = booleans(3, 'strategy = "pace"\nlifetime = 60')
-"""Twenty times three answers."""
+"""Enough for twenty times three answers."""
 
 STRATEGIES = {
     "split": booleans(3, "per_window = 2\nper_month = 20\nlifetime = 70"),
@@ -51,7 +53,7 @@ def answers(registry: Registry, *, truth: bool = True) -> dict[str, object]:
 def test_no_ceiling_is_ever_exceeded(strategy: str) -> None:
     registry = STRATEGIES[strategy]
     for seed in range(6):
-        for is_on in (always, on_some_days(seed, 0.5), on_some_days(seed, 0.1)):
+        for is_on in (always, on_random_days(seed, 0.5), on_random_days(seed, 0.1)):
             charges = live(registry, seed, DAYS, is_on=is_on, answers=answers(registry))
             assert charges
             assert not list(exceeded(registry, charges))
@@ -66,7 +68,7 @@ def test_a_ceiling_that_is_exceeded_would_be_noticed() -> None:
 @pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != "split"])
 def test_what_is_charged_is_the_same_for_who_records_everything_nothing_or_the_opposite(strategy: str) -> None:
     registry = STRATEGIES[strategy]
-    for seed, is_on in ((1, always), (2, on_some_days(2, 0.6))):
+    for seed, is_on in ((1, always), (2, on_random_days(2, 0.6))):
         lives: list[list[Charge]] = [
             live(registry, seed, 150, is_on=is_on, answers=recorded)
             for recorded in ({}, answers(registry), answers(registry, truth=False))
@@ -102,7 +104,7 @@ def test_a_paced_device_spends_at_least_95_percent_and_takes_part_until_the_end(
 
 
 def test_a_paced_device_that_was_off_makes_up_for_it() -> None:
-    """A device that is off every other stratum still spends as much as one that is always on."""
+    """A device that is off in every other stratum still spends as much as one that is always on."""
     once = sum(metric.charge_nanos for metric in PACE.metrics.values())
     charges = live(PACE, 1, DAYS, is_on=lambda day: day // 18 % 2 == 1)
     assert 100 * spent(charges) >= 95 * (PACE.budget.lifetime_nanos - once)
@@ -115,7 +117,7 @@ def test_where_the_lifetime_is_more_than_enough_every_window_is_taken() -> None:
 
 
 def test_the_window_of_a_stratum_is_drawn_uniformly() -> None:
-    """A life of four days of which one may be spent: each is drawn alike."""
+    """A life of four days, one of which may be spent: each is equally likely."""
     registry = ask('[metric.m]\nkind = "boolean"\nexpires = 2026-01-04', 'strategy = "pace"\nlifetime = 1')
     decided = decision(0.25, 0.4)
     chosen = [live(registry, seed, 4) for seed in range(decided.draws)]
@@ -125,7 +127,9 @@ def test_the_window_of_a_stratum_is_drawn_uniformly() -> None:
 
 
 def test_a_fraction_of_a_window_is_rounded_at_random() -> None:
-    """Three days of which two may be spent: the first stratum has one day or two, so that no day is always taken."""
+    """Three days, two of which may be spent: the first stratum has one day or two, so no day is
+    always taken.
+    """
     registry = ask('[metric.m]\nkind = "boolean"\nexpires = 2026-01-03', 'strategy = "pace"\nlifetime = 2')
     for wrong in (0.5, 1 - 1e-6):
         decided = decision(0.75, wrong)
@@ -138,30 +142,32 @@ FOUR = list(booleans(4, "").metrics.values())
 PAIRS = [frozenset(pair) for pair in combinations([metric.name for metric in FOUR], 2)]
 
 
-def by_the_day_alone(asked: list[Metric], count: int, window: Window, _: bytes) -> list[Metric]:
-    return participation.sampled(asked, count, window, bytes(32))
+def by_the_day_alone(metrics: list[Metric], count: int, window: Window, _: bytes) -> list[Metric]:
+    return participation.sampled(metrics, count, window, bytes(32))
 
 
-def by_the_device_alone(asked: list[Metric], count: int, _: Window, secret: bytes) -> list[Metric]:
-    return participation.sampled(asked, count, Window(WindowKind.DAY, date(2026, 1, 1)), secret)
+def by_the_device_alone(metrics: list[Metric], count: int, _: Window, secret: bytes) -> list[Metric]:
+    return participation.sampled(metrics, count, Window(WindowKind.DAY, date(2026, 1, 1)), secret)
 
 
-def by_turns(asked: list[Metric], count: int, window: Window, secret: bytes) -> list[Metric]:
-    first = (window.starts_at // 86_400 + secret[0]) % len(asked)
-    return [asked[(first + index) % len(asked)] for index in range(count)]
+def by_turns(metrics: list[Metric], count: int, window: Window, secret: bytes) -> list[Metric]:
+    first = (window.starts_at // 86_400 + secret[0]) % len(metrics)
+    return [metrics[(first + index) % len(metrics)] for index in range(count)]
 
 
 def draws_uniformly(sampled: Sampled) -> bool:
-    """Whether each pair of four is drawn alike: on many devices on one day, and on many days of one device."""
+    """Whether each pair of four is equally likely: over many devices on one day, and over many days
+    of one device.
+    """
     decided = decision(1 / 6, 1 / 6 + 0.05)
     day = Window(WindowKind.DAY, date(2026, 11, 20))
     days = [Window.of(WindowKind.DAY, day.starts_at + 86_400 * number) for number in range(decided.draws)]
     on_devices = [sampled(FOUR, 2, day, secret_of(seed)) for seed in range(decided.draws)]
     on_days = [sampled(FOUR, 2, window, secret_of(0)) for window in days]
     return all(
-        accepts(decided, 1 / 6, [frozenset(metric.name for metric in pair) for pair in drawn].count(wanted))
+        accepts(decided, 1 / 6, [frozenset(metric.name for metric in pair) for pair in drawn].count(expected_pair))
         for drawn in (on_devices, on_days)
-        for wanted in PAIRS
+        for expected_pair in PAIRS
     )
 
 
@@ -174,7 +180,7 @@ def test_a_draw_that_is_not_uniform_is_refused(mutant: Sampled) -> None:
     assert not draws_uniformly(mutant)
 
 
-def test_so_many_questions_are_drawn_as_answers_are_asked() -> None:
+def test_as_many_questions_are_drawn_as_the_budget_has_answers() -> None:
     day = Window(WindowKind.DAY, date(2026, 11, 20))
     for count in range(1, 7):
         drawn = participation.sampled(FOUR, count, day, bytes(32))
@@ -199,4 +205,4 @@ def test_so_many_questions_are_drawn_as_answers_are_asked() -> None:
 def test_windows_are_counted_as_long_as_one_begins_by_the_last_day(
     window: Window, last_day: date, windows: int
 ) -> None:
-    assert participation.windows_until(window, last_day) == windows
+    assert window.until(last_day) == windows

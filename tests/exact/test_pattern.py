@@ -1,7 +1,9 @@
-"""What ``protects = "pattern"`` keeps within the ceilings, and what it does not: all pairs of short histories, exactly.
+"""What ``protects = "pattern"`` keeps within the ceilings, and what it does not: all pairs of short
+histories, exactly.
 
-Two histories have one pattern if their answers are equal in the same windows. Such histories are kept within what is
-charged. No others are: that they change at the same times is not enough, but for answers of two values.
+Two histories have one pattern if their answers are equal in the same windows. Such histories are
+kept within what is charged. Other histories are not: changing at the same times is not enough,
+except for answers of two values.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ CASES = [
 """Values, windows, and how many different answers are paid for."""
 
 REPEATED = 6
-"""How often two short histories are lived through until what is not kept is above every ceiling of these tests."""
+"""How often two short histories are repeated: then what is not protected exceeds every ceiling of
+these tests.
+"""
 
 
 def pattern_metric(values: int, max_values: int, epsilon: str = "0.9", permanent: str = "1") -> Metric:
@@ -65,19 +69,21 @@ def most_of(channel: Permanent, max_values: int) -> Fraction:
 
 
 def steady_ratio(channel: Permanent, pair: tuple[History, History], max_values: int) -> Fraction:
-    """Return the largest ratio, in either direction, of reports that are the same wherever both places are."""
+    """Return the largest ratio, in either direction, of reports that are the same wherever both
+    places are.
+    """
     windows = list(zip(*(places(history, max_values) for history in pair), strict=True))
     groups = list(dict.fromkeys(windows))
     ratios = []
     for symbols in product(range(channel.symbols), repeat=len(groups)):
         reports = [symbols[groups.index(window)] for window in windows]
-        one, other = (likelihood(channel, history, max_values, reports) for history in pair)
-        ratios += [one / other, other / one]
+        first, second = (likelihood(channel, history, max_values, reports) for history in pair)
+        ratios += [first / second, second / first]
     return max(ratios)
 
 
 def log_of(ratio: Fraction) -> float:
-    """Return ln(ratio), whose bounds by their series are the same float."""
+    """Return ln(ratio); both of its series bounds are the same float."""
     low, high = map(float, ln_bounds(ratio))
     assert low == high
     return low
@@ -91,7 +97,9 @@ def test_the_closed_form_is_the_law_of_the_permanent_answers_of_the_sdk(values: 
 
 
 def test_the_closed_form_is_the_law_of_what_the_ledger_lets_through() -> None:
-    """Of three different answers where two are paid for, so that the second one answers for the third."""
+    """Three different answers where two are paid for, so that the second one stands for the
+    third.
+    """
     registry = asking(3, epsilon="0.9", permanent="1", more=PATTERN.format(2))
     law = exact_law(partial(reports_through_the_ledger, registry, (A, B, C)))
     assert law == laws(3, 3, 2)[A, B, C] != laws(3, 3, 3)[A, B, C]
@@ -102,47 +110,51 @@ def test_all_pairs_of_histories_of_one_pattern_are_kept_within_what_is_charged(
     values: int, windows: int, max_values: int
 ) -> None:
     channel = channel_of(pattern_metric(values, max_values))
-    found = laws(values, windows, max_values)
-    alike = [pair for pair in product(found, repeat=2) if places(pair[0], values) == places(pair[1], values)]
-    assert len(alike) > len(found)
+    law_of = laws(values, windows, max_values)
+    alike = [pair for pair in product(law_of, repeat=2) if places(pair[0], values) == places(pair[1], values)]
+    assert len(alike) > len(law_of)
     for history, other in alike:
         paid = min(len(set(history)), max_values)
-        assert worst_ratio(found[history], found[other]) <= most_of(channel, paid)
+        assert worst_ratio(law_of[history], law_of[other]) <= most_of(channel, paid)
 
 
 @pytest.mark.parametrize(("values", "windows", "max_values"), CASES)
 def test_no_pair_of_other_histories_is_kept_within_any_ceiling(values: int, windows: int, max_values: int) -> None:
-    """The converse: whatever differs in which of the paid answers speaks when is told, if it goes on for long.
+    """The converse: histories that use the paid answers in other windows are told apart in the long
+    run.
 
-    Beyond ``max_values`` different answers, patterns that differ only in which of the others are equal are kept, too.
+    Beyond ``max_values`` different answers, patterns that differ only in which other answers are
+    equal are kept, too.
     """
     channel = channel_of(pattern_metric(values, max_values))
-    told_apart = {
-        (one, other): (history * REPEATED, another * REPEATED)
+    distinguished = {
+        (pattern, other_pattern): (history * REPEATED, another * REPEATED)
         for history, another in combinations_with_replacement(laws(values, windows, max_values), 2)
-        if (one := places(history, max_values)) != (other := places(another, max_values))
-    }  # which values they are makes no difference to when they are equal: one pair for each pair of places
-    assert bool(told_apart) == (max_values > 1)
-    for pair in told_apart.values():
+        if (pattern := places(history, max_values)) != (other_pattern := places(another, max_values))
+    }  # which values they are does not affect when they are equal: one pair for each pair of places
+    assert bool(distinguished) == (max_values > 1)
+    for pair in distinguished.values():
         assert steady_ratio(channel, pair, max_values) > most_of(channel, max_values)
 
 
 @pytest.mark.parametrize("values", [2, 3])
 def test_where_one_answer_is_paid_for_any_two_histories_are_kept(values: int) -> None:
-    """The first answer speaks for all."""
+    """The first answer stands for all."""
     channel = channel_of(pattern_metric(values, 1))
-    found = laws(values, 4, 1)
-    assert all(worst_ratio(*pair) <= most_of(channel, 1) for pair in product(found.values(), repeat=2))
+    law_of = laws(values, 4, 1)
+    assert all(worst_ratio(*pair) <= most_of(channel, 1) for pair in product(law_of.values(), repeat=2))
 
 
 def test_of_two_values_histories_that_change_at_the_same_times_have_one_pattern() -> None:
     for pair in product(product(range(2), repeat=6), repeat=2):
-        one, other = pair
-        assert (changes(one) == changes(other)) == (places(one, 2) == places(other, 2))
+        first, second = pair
+        assert (changes(first) == changes(second)) == (places(first, 2) == places(second, 2))
 
 
 def worst_of_cycles(days: int) -> tuple[Fraction, Fraction]:
-    """Return the largest ratio of a, b, c, b, … to a, b, a, b, …, and what three permanent answers are charged."""
+    """Return the largest ratio of a, b, c, b, … to a, b, a, b, …, and what three permanent answers
+    are charged.
+    """
     metric = pattern_metric(3, 3)
     assert metric.reserve_nanos == 3 * NANOS
     histories = [[cycle[day % 4] for day in range(days)] for cycle in ((A, B, C, B), (A, B, A, B))]
@@ -156,10 +168,11 @@ def worst_of_cycles(days: int) -> tuple[Fraction, Fraction]:
 
 
 def sorted_reports(channel: Permanent, *histories: Sequence[int]) -> list[list[int]]:
-    """Return reports for every way of how often each symbol stands where a and c, or a alone, were answered.
+    """Return reports for every count of each symbol where a and c, or a alone, were answered.
 
-    Their order and what is reported of b make no difference to the ratio. Up to 40 days these are all ways; of more
-    days there are too many, and one symbol stands for each of the two.
+    Their order, and what is reported of b, do not affect the ratio. Up to 40 days these are all
+    possible counts. Beyond that there are too many, and one symbol stands for each of the two
+    answers.
     """
     together = [day for day, values in enumerate(zip(*histories, strict=True)) if values == (A, A)]
     apart = [day for day, values in enumerate(zip(*histories, strict=True)) if values == (C, A)]
@@ -178,26 +191,27 @@ def sorted_reports(channel: Permanent, *histories: Sequence[int]) -> list[list[i
 
 
 @pytest.mark.parametrize(("days", "log_ratio"), [(40, "8.1"), (366, "81.2")])
-def test_histories_that_change_at_the_same_times_are_told_apart_far_beyond_the_ceiling(
-    days: int, log_ratio: str
-) -> None:
-    """a, b, c, b, … and a, b, a, b, …: 21 to 1 was promised of them; the ceiling is 3.0."""
+def test_histories_that_change_at_the_same_times_differ_far_beyond_the_ceiling(days: int, log_ratio: str) -> None:
+    """a, b, c, b, … and a, b, a, b, …: a ratio of 21 to 1 was promised for them; the ceiling is
+    3.0.
+    """
     worst, promised = worst_of_cycles(days)
     assert log_of(promised) <= 3.0
     assert f"{log_of(worst):.1f}" == log_ratio
     channel = channel_of(pattern_metric(3, 3))
-    assert worst <= channel.worst_ratio ** len(range(2, days, 4))  # what holds of any two histories: report by report
+    # the bound for any two histories: report by report
+    assert worst <= channel.worst_ratio ** len(range(2, days, 4))
 
 
 def test_the_places_of_reports_make_no_difference_where_they_are_left_out() -> None:
-    """Why `sorted_reports` are enough: all reports of six days give no larger ratio."""
+    """Why `sorted_reports` is enough: all reports of six days give no larger ratio."""
     channel = channel_of(pattern_metric(3, 3))
-    one, other = (A, B, C, B, A, B), (A, B, A, B, A, B)
+    first, second = (A, B, C, B, A, B), (A, B, A, B, A, B)
     every = product(range(3), repeat=6)
-    chosen = sorted_reports(channel, one, other)
+    chosen = sorted_reports(channel, first, second)
     worst_of_all, worst = (
-        max(likelihood(channel, one, 3, reports) / likelihood(channel, other, 3, reports) for reports in some)
-        for some in (every, chosen)
+        max(likelihood(channel, first, 3, reports) / likelihood(channel, second, 3, reports) for reports in selection)
+        for selection in (every, chosen)
     )
     assert worst_of_all == worst
 
@@ -207,30 +221,30 @@ def test_opting_out_and_in_again_pays_for_as_many_answers_once_more() -> None:
     registry = asking(2, epsilon="0.9", permanent="1", more=PATTERN.format(max_values))
     channel = channel_of(registry.metric("m"))
     parts = [(0, 0), (0, 1), (1, 0)]
-    found = {
+    law_of = {
         (before, after): exact_law(partial(reports_through_the_ledger, registry, [*before, FORGET, *after]))
         for before, after in product(parts, repeat=2)
     }
     kept = [
         (law, another)
-        for (history, law), (other, another) in product(found.items(), repeat=2)
+        for (history, law), (other, another) in product(law_of.items(), repeat=2)
         if all(
             places(part, max_values) == places(other_part, max_values)
             for part, other_part in zip(history, other, strict=True)
         )
     ]
-    assert len(kept) > len(found)
+    assert len(kept) > len(law_of)
     assert all(worst_ratio(*pair) <= most_of(channel, 2 * max_values) for pair in kept)
 
 
 def test_more_values_that_are_declared_later_are_charged_and_keep_what_has_one_pattern() -> None:
     few, more = (asking(2, epsilon="0.9", permanent="1", more=PATTERN.format(values)) for values in (1, 2))
     channel = channel_of(few.metric("m"))
-    found = {
+    law_of = {
         history: exact_law(partial(reports_through_the_ledger, few, history, later={2: more}))
         for history in product(range(2), repeat=4)
     }
-    for (history, law), (other, another) in product(found.items(), repeat=2):
+    for (history, law), (other, another) in product(law_of.items(), repeat=2):
         if places(history, 2) == places(other, 2):
             assert worst_ratio(law, another) <= most_of(channel, 2)
 
@@ -250,7 +264,9 @@ METRICS = parsed(
 
 
 def test_of_every_kind_but_numbers_and_means_each_answer_has_an_input_of_its_own() -> None:
-    """Then histories of answers have one pattern exactly if their inputs do; else a coin has its part in that."""
+    """Then histories of answers have one pattern exactly if their inputs do; otherwise a coin
+    matters, too.
+    """
     assert [name for name, metric in METRICS.items() if not metric.keeps_patterns] == ["taps", "size", "alone"]
     for metric in METRICS.values():
         if metric.keeps_patterns:
@@ -259,7 +275,7 @@ def test_of_every_kind_but_numbers_and_means_each_answer_has_an_input_of_its_own
 
 
 class CertainCoins(ScriptedCoins):
-    """Coins that may be tossed only where they can fall one way."""
+    """Coins that fail if more than one outcome is possible."""
 
     def bernoulli(self, numerator: int) -> bool:
         assert numerator in (0, 2**64)
@@ -272,7 +288,7 @@ def speed(max_values: int = 2) -> Metric:
 
 
 GRID = [Fraction(place, OFFSETS) for place in (0, 8, 9, OFFSETS)]
-"""Both ends, and two numbers that are nearly the same."""
+"""Both ends, and two numbers that are nearly equal."""
 
 
 def test_the_closed_form_of_numbers_is_the_law_of_the_sdk() -> None:
@@ -285,12 +301,14 @@ def test_the_closed_form_of_numbers_is_the_law_of_the_sdk() -> None:
 def test_a_number_that_never_changes_is_kept_within_one_permanent_epsilon() -> None:
     metric = speed()
     channel = channel_of(metric)
-    found = [law_of_numbers(metric, channel, [number] * 4) for number in GRID]
-    assert all(worst_ratio(*pair) <= most_of(channel, 1) for pair in product(found, repeat=2))
+    law_of = [law_of_numbers(metric, channel, [number] * 4) for number in GRID]
+    assert all(worst_ratio(*pair) <= most_of(channel, 1) for pair in product(law_of, repeat=2))
 
 
-def test_numbers_of_one_pattern_are_told_apart_far_beyond_the_ceiling() -> None:
-    """0.5, 0.5000001, … and 0, 1, …: the first are nearly always rounded to one end, the others never are."""
+def test_numbers_of_one_pattern_differ_far_beyond_the_ceiling() -> None:
+    """0.5, 0.5000001, … and 0, 1, …: the first are nearly always rounded to one end, the others
+    never.
+    """
     metric, days = speed(), 40
     channel = channel_of(metric)
     near = (Fraction(1, 2), Fraction(1, 2) + Fraction(1, 10**7))

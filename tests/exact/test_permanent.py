@@ -1,4 +1,6 @@
-"""What any number of reports reveals of any two histories of answers, by enumeration; patterns: `test_pattern`."""
+"""What any number of reports reveals about any two histories of answers, by enumeration; patterns:
+`test_pattern`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from tests.support.laws.permanents import Law, asking, channel_of, law_of_report
 from tests.support.laws.series import ln_bounds
 
 EPSILONS = [("1", "2"), ('"ln 3"', '"ln 3"'), ("0.2", "5")]
-"""Of a report, and permanent: half of it, as much, and nearly without permanent noise."""
+"""Pairs of a report's epsilon and a permanent epsilon: half of it, equal, and almost without
+permanent noise.
+"""
 
 CASES = [
     (values, reports, *epsilons)
@@ -64,8 +68,8 @@ def test_any_two_histories_differ_by_the_epsilon_of_each_report_at_most(
     values: int, reports: int, epsilon: str, permanent: str
 ) -> None:
     channel = channel_of(metric_of(values, epsilon, permanent))
-    found = laws(values, reports, epsilon, permanent)
-    worst = max(worst_ratio(law, other) for law, other in product(found.values(), repeat=2))
+    law_of = laws(values, reports, epsilon, permanent)
+    worst = max(worst_ratio(law, other) for law, other in product(law_of.values(), repeat=2))
     assert worst <= channel.worst_ratio**reports
 
 
@@ -73,7 +77,9 @@ def test_any_two_histories_differ_by_the_epsilon_of_each_report_at_most(
 def test_what_was_reported_before_does_not_make_the_next_report_reveal_more(
     values: int, reports: int, epsilon: str, permanent: str
 ) -> None:
-    """However the answers went, the next report given the earlier ones is within the epsilon of one report."""
+    """Whatever the answers were, the next report given the earlier ones is within the epsilon of
+    one report.
+    """
     channel = channel_of(metric_of(values, epsilon, permanent))
     nexts = []
     for law in laws(values, reports, epsilon, permanent).values():
@@ -86,12 +92,14 @@ def test_what_was_reported_before_does_not_make_the_next_report_reveal_more(
 
 
 def test_the_epsilon_of_both_steps_together_does_not_add_up_over_reports() -> None:
-    """Why it is not what is charged: of (a, a) and (b, c) two reports tell more than twice what one tells."""
+    """Why that is not what is charged: two reports of (a, a) and (b, c) reveal more than twice what
+    one reveals.
+    """
     channel = channel_of(metric_of(3, "1", "2"))
     columns = [[channel.probability(symbol, value) for value in range(3)] for symbol in range(3)]
     together = max(max(column) / min(column) for column in columns)
-    found = laws(3, 2, "1", "2")
-    assert together**2 < worst_ratio(found[0, 0], found[1, 2]) <= channel.worst_ratio**2
+    law_of = laws(3, 2, "1", "2")
+    assert together**2 < worst_ratio(law_of[0, 0], law_of[1, 2]) <= channel.worst_ratio**2
 
 
 @pytest.mark.parametrize("values", [2, 3, 5])

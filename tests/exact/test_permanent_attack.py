@@ -1,8 +1,8 @@
-"""Whoever sees ten thousand reports of an answer that never changes, and attacks as well as can be, learns no more than
-the permanent answer says of it.
+"""Ten thousand reports of an answer that never changes reveal no more than its permanent answer,
+even to the best attack.
 
-Devices draw their secrets, and reports their coins, from a seeded generator; the tally of a device's reports is drawn
-from its exact law.
+Devices draw their secrets, and reports their coins, from a seeded generator. The tally of a
+device's reports is drawn from its exact law.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from tests.support.laws.sampling import Decision, accepts, decision
 
 REPORTS = 10_000
 ADVANTAGE = 0.08
-"""A procedure that lets an attack succeed so much more often than it may must be refused."""
+"""By how much an attack must succeed more often than allowed before a procedure is refused."""
 
 Tally = NDArray[np.int64]
 """How often each symbol was reported."""
 
 Matrix = NDArray[np.float64]
 Draw = Callable[[Metric, int, np.random.Generator], Tally]
-"""How often a device with a true value gives each symbol in all its reports."""
+"""How often each symbol occurs in all reports of a device with a given true value."""
 
 
 @cache
 def matrix(channel: Permanent) -> tuple[Matrix, Matrix]:
-    """Return the laws of the two steps, a row an input."""
+    """Return the laws of the two steps; rows are inputs."""
     steps = (channel.permanent, channel.instantaneous)
     first, second = (
         np.array([[float(step.probability(y, x)) for y in range(step.symbols)] for x in range(step.inputs)])
@@ -52,14 +52,14 @@ def as_the_sdk_does(metric: Metric, value: int, generator: np.random.Generator) 
 
 
 def redrawn_at_each_report(metric: Metric, value: int, generator: np.random.Generator) -> Tally:
-    """As if each report had a permanent answer of its own."""
+    """Like a device whose every report has its own permanent answer."""
     first, second = matrix(channel_of(metric))
     tally: Tally = generator.multinomial(REPORTS, (first @ second)[value])
     return tally
 
 
 def redrawn_every_hundred_reports(metric: Metric, value: int, generator: np.random.Generator) -> Tally:
-    """As if a device forgot its secret now and then."""
+    """Like a device that forgets its secret now and then."""
     first, second = matrix(channel_of(metric))
     answers = generator.multinomial(REPORTS // 100, first[value])
     tally: Tally = np.sum([generator.multinomial(100 * often, second[z]) for z, often in enumerate(answers)], axis=0)
@@ -67,7 +67,9 @@ def redrawn_every_hundred_reports(metric: Metric, value: int, generator: np.rand
 
 
 def posterior(tally: Tally, channel: Permanent) -> Matrix:
-    """Return what Bayes says of the truth under the true law, from a uniform prior, up to a factor."""
+    """Return the posterior of the truth under the true law, from a uniform prior, up to a
+    factor.
+    """
     first, second = matrix(channel)
     likelihood: Matrix = np.log(second) @ tally
     weights: Matrix = first @ np.exp(likelihood - likelihood.max())
@@ -75,7 +77,7 @@ def posterior(tally: Tally, channel: Permanent) -> Matrix:
 
 
 def likeliest_of_single_reports(tally: Tally, channel: Permanent) -> Matrix:
-    """Return how likely each truth is to those who take the reports for independent."""
+    """Return how likely each truth is if the reports are taken for independent."""
     first, second = matrix(channel)
     scores: Matrix = np.log(first @ second) @ tally
     return scores
@@ -117,7 +119,7 @@ def test_the_best_attack_recovers_a_permanent_answer_as_often_as_epsilon_says(va
 
 @pytest.mark.parametrize("values", METRICS)
 def test_the_attack_is_as_good_as_epsilon_allows(values: str) -> None:
-    """A weak attack would prove nothing: this one succeeds as often as any could."""
+    """A weak attack would prove nothing: this one succeeds as often as is possible."""
     metric = METRICS[values]().metric("m")
     bound = bound_of(metric)
     decided: Decision = decision(bound, bound - ADVANTAGE)

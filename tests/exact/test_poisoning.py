@@ -1,4 +1,6 @@
-"""Made-up reports: how far they move an estimate, by enumeration, and how often an honest tally is accused."""
+"""Made-up reports: how far they move an estimate, by enumeration, and how often an honest tally is
+accused.
+"""
 
 from __future__ import annotations
 
@@ -79,8 +81,8 @@ def test_fakes_move_estimates_as_far_as_is_said_and_no_farther(metric: Metric) -
     law = likeliest_law(metric.channel, np.ones(symbols, dtype=np.int64))
     honest = np.rint(10 * symbols * law).astype(np.int64) + 1
     before, reports = unbiased(metric, honest), int(honest.sum())
-    seen = np.array([unbiased(metric, 9 * honest + reports * one) for one in np.eye(symbols, dtype=np.int64)])
-    reach = np.array([reach_of(metric, one, 0.1) for one in seen])
+    seen = np.array([unbiased(metric, 9 * honest + reports * report) for report in np.eye(symbols, dtype=np.int64)])
+    reach = np.array([reach_of(metric, report, 0.1) for report in seen])
     left_down, left_up = (reach[:, 0] + seen - before).min(axis=0), (reach[:, 1] - seen + before).min(axis=0)
     exact = 64 * PRECISION * symbols * (np.abs(reach).max() + np.abs(before).max())
     assert np.abs(left_down).max() <= exact
@@ -113,7 +115,7 @@ def test_an_honest_tally_is_rejected_no_more_often_than_is_said_whatever_the_tru
         law = matrix(channel) @ np.array([share, (1 - share) / 2, (1 - share) / 2])
         chances = ways * np.prod(law ** np.array(tallies), axis=1)
         for level in (0.05, 0.2):
-            # a p-value of so many draws strays by its own standard error; five of them are beyond doubt
+            # a p-value from draws strays by its own standard error; five of them are beyond doubt
             strayed = level + 5 * (level * (1 - level) / DRAWN_AT_MOST) ** 0.5
             assert float(chances[p_values <= level].sum()) <= strayed
 
@@ -128,7 +130,7 @@ def test_honest_tallies_of_answers_that_nobody_gives_are_accused_no_more_often_t
 
 @pytest.mark.parametrize("name", FEW_POINTS)
 def test_honest_tallies_of_numbers_are_accused_hardly_more_often_than_is_said(name: str) -> None:
-    """Of two answers, where shares are 0: there the test is least exact."""
+    """Two answers, where shares are 0: the test is least exact there."""
     channel, rounds = FEW_POINTS[name], 64
     law = (matrix(channel)[:, 3] + matrix(channel)[:, 26]) / 2
     drawn = np.random.default_rng(34).multinomial(2000, law / law.sum(), size=rounds)
@@ -136,7 +138,8 @@ def test_honest_tallies_of_numbers_are_accused_hardly_more_often_than_is_said(na
     for level, measured in ((0.05, 0.09), (0.5, 0.7)):
         strays = 2 * (rounds * measured * (1 - measured)) ** 0.5
         assert np.count_nonzero(p_values <= level) <= rounds * measured + strays
-    assert np.count_nonzero(p_values <= 0.5) >= rounds * 0.5 - rounds**0.5  # 0.5: two standard errors of a half
+    # 0.5: two standard errors of a half
+    assert np.count_nonzero(p_values <= 0.5) >= rounds * 0.5 - rounds**0.5
 
 
 @pytest.mark.parametrize("name", FEW_POINTS)
@@ -145,12 +148,13 @@ def test_many_tallies_of_a_grid_are_as_far_from_its_range_as_one_by_one(name: st
     law = matrix(channel) @ uneven(channel.inputs)
     tallies = np.random.default_rng(12).multinomial(400, law / law.sum(), size=40)
     laws = [likeliest_law(channel, counts) for counts in tallies]
-    distances = np.array([distance(counts, 400 * one) for counts, one in zip(tallies, laws, strict=True)])
+    distances = np.array([distance(counts, 400 * likeliest) for counts, likeliest in zip(tallies, laws, strict=True)])
     middle = float(np.median(distances))
-    told = np.abs(distances - middle) > 2 * SLACK * channel.inputs  # what is nearer cannot be told apart
-    assert told.sum() > len(tallies) / 2
+    # closer distances cannot be told apart
+    is_clear = np.abs(distances - middle) > 2 * SLACK * channel.inputs
+    assert is_clear.sum() > len(tallies) / 2
     far = as_far(grid_law(channel), channel.inputs, tallies, middle)
-    assert (far == (distances > middle))[told].all()
+    assert (far == (distances > middle))[is_clear].all()
 
 
 def distance(counts: Counts, expected: Floats) -> float:
@@ -161,8 +165,8 @@ def distance(counts: Counts, expected: Floats) -> float:
 def test_a_tally_within_the_range_passes_without_any_draw() -> None:
     channel = CHANNELS["pairs"]
     counts = np.full(channel.symbols, 10, dtype=np.int64)
-    found = range_test(channel, counts)
-    assert (found.p_value, found.drawn, found.impossible) == (1.0, 0, False)
+    outcome = range_test(channel, counts)
+    assert (outcome.p_value, outcome.drawn, outcome.impossible) == (1.0, 0, False)
 
 
 @pytest.mark.parametrize("name", ["pairs", "larger blocks", "projective space", "scale"])
@@ -170,9 +174,9 @@ def test_reports_that_are_all_one_symbol_are_what_no_population_makes(name: str)
     channel = CHANNELS[name]
     counts = np.zeros(channel.symbols, dtype=np.int64)
     counts[1] = 500
-    found = range_test(channel, counts)
-    assert found.impossible
-    assert (found.p_value, found.drawn) == (1 / (DRAWN_AT_MOST + 1), DRAWN_AT_MOST)
+    outcome = range_test(channel, counts)
+    assert outcome.impossible
+    assert (outcome.p_value, outcome.drawn) == (1 / (DRAWN_AT_MOST + 1), DRAWN_AT_MOST)
 
 
 @pytest.mark.parametrize("name", ["pairs", "many blocks", "projective plane", "utilities"])
@@ -180,9 +184,9 @@ def test_an_honest_tally_is_not_called_impossible_and_the_test_ends_early(name: 
     channel = CHANNELS[name]
     law = matrix(channel) @ uneven(channel.inputs)
     counts = np.random.default_rng(20).multinomial(2000, law / law.sum())
-    found = range_test(channel, counts)
-    assert not found.impossible
-    assert found.drawn <= CLEAR / found.p_value + 1
+    outcome = range_test(channel, counts)
+    assert not outcome.impossible
+    assert outcome.drawn <= CLEAR / outcome.p_value + 1
 
 
 def test_the_same_tally_gets_the_same_p_value() -> None:

@@ -1,4 +1,4 @@
-"""Windows together: the error is never below the truth, whatever of it the windows have in common."""
+"""Windows together: the claimed error is never too small, whatever the windows have in common."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def of_day(metric: Metric, counts: Counts, day: str) -> MetricEstimate:
 
 
 def pool(metric: Metric, windows: list[MetricEstimate]) -> Pooled:
-    (one,) = pooled(windows, {metric.name: metric})
-    return one
+    (pooled_estimate,) = pooled(windows, {metric.name: metric})
+    return pooled_estimate
 
 
 def of_yes(shares: Iterable[Share]) -> Share:
@@ -64,12 +64,14 @@ def same_people(metric: Metric, generator: np.random.Generator) -> list[MetricEs
 
 @pytest.mark.parametrize("name", METRICS)
 def test_the_error_is_that_of_the_same_people_answering_again(name: str) -> None:
-    """The squared error of so many rounds has a relative standard deviation of sqrt(2 / rounds); six of them decide."""
+    """The squared error of ROUNDS rounds has a relative standard deviation of sqrt(2 / rounds); six
+    of them decide.
+    """
     generator = np.random.default_rng(7)
-    found = [pool(METRICS[name], same_people(METRICS[name], generator)).estimates[0] for _ in range(ROUNDS)]
+    estimates = [pool(METRICS[name], same_people(METRICS[name], generator)).estimates[0] for _ in range(ROUNDS)]
     truth = 1 / METRICS[name].channel.inputs
-    squares = [((one.estimate or 0.0) - truth) ** 2 for one in found]
-    claimed = [(one.standard_error or 0.0) ** 2 for one in found]
+    squares = [((estimate.estimate or 0.0) - truth) ** 2 for estimate in estimates]
+    claimed = [(estimate.standard_error or 0.0) ** 2 for estimate in estimates]
     assert abs(math.fsum(squares) / math.fsum(claimed) - 1) <= 6 * math.sqrt(2 / ROUNDS)
 
 
@@ -84,17 +86,17 @@ def test_taking_the_windows_for_independent_would_claim_too_little(name: str) ->
 def test_pooled_is_weighted_with_the_reports() -> None:
     metric = METRICS["boolean"]
     windows = [estimated(metric, np.array(counts), day) for day, counts in ((1, [30, 70]), (2, [300, 100]))]
-    shares = [of_yes(one.estimates or ()).estimate or 0.0 for one in windows]
-    one = pool(metric, windows)
-    assert one.reports == 500
-    assert of_yes(one.estimates).estimate == pytest.approx((100 * shares[0] + 400 * shares[1]) / 500, rel=1e-15)
-    assert of_yes(one.changes).estimate == pytest.approx(shares[1] - shares[0], rel=1e-15)
+    shares = [of_yes(window.estimates or ()).estimate or 0.0 for window in windows]
+    together = pool(metric, windows)
+    assert together.reports == 500
+    assert of_yes(together.estimates).estimate == pytest.approx((100 * shares[0] + 400 * shares[1]) / 500, rel=1e-15)
+    assert of_yes(together.changes).estimate == pytest.approx(shares[1] - shares[0], rel=1e-15)
 
 
 def test_a_change_has_the_error_of_two_independent_windows() -> None:
     metric = METRICS["boolean"]
     windows = [estimated(metric, np.array(counts), day) for day, counts in ((1, [300, 700]), (2, [600, 400]))]
-    errors = [of_yes(one.estimates or ()).standard_error or 0.0 for one in windows]
+    errors = [of_yes(window.estimates or ()).standard_error or 0.0 for window in windows]
     change = of_yes(pool(metric, windows).changes)
     assert change.standard_error == math.hypot(*errors)
     assert change.low < (change.estimate or 0.0) < change.high
@@ -108,9 +110,9 @@ def test_few_reports_leave_everything_possible(few: int) -> None:
     if first == 0:
         assert pooled(windows, {metric.name: metric}) == ()
         return
-    one = pool(metric, windows)
-    assert all((share.low, share.high) == (0.0, 1.0) for share in one.estimates)
-    assert all((change.low, change.high) == (-1.0, 1.0) for change in one.changes)
+    together = pool(metric, windows)
+    assert all((share.low, share.high) == (0.0, 1.0) for share in together.estimates)
+    assert all((change.low, change.high) == (-1.0, 1.0) for change in together.changes)
 
 
 def test_a_mean_is_pooled_on_its_own_scale() -> None:
@@ -120,22 +122,26 @@ def test_a_mean_is_pooled_on_its_own_scale() -> None:
         inputs = np.zeros(metric.channel.inputs, dtype=np.int64)
         inputs[mean % metric.channel.inputs] = PEOPLE
         windows.append(estimated(metric, sampler_of(metric.channel)(inputs, np.random.default_rng(day)), day))
-    one = pool(metric, windows)
-    assert one.mean is not None
-    assert -3 <= one.mean.low <= one.mean.high <= 9
-    assert one.mean.estimate == pytest.approx(sum(w.mean.estimate or 0.0 for w in windows if w.mean) / 2, rel=1e-12)
+    together = pool(metric, windows)
+    assert together.mean is not None
+    assert -3 <= together.mean.low <= together.mean.high <= 9
+    assert together.mean.estimate == pytest.approx(
+        sum(w.mean.estimate or 0.0 for w in windows if w.mean) / 2, rel=1e-12
+    )
 
 
 def test_one_window_and_windows_without_reports_are_not_pooled() -> None:
     metric = METRICS["boolean"]
-    one = estimated(metric, np.array([60, 40]), 1)
+    window = estimated(metric, np.array([60, 40]), 1)
     empty = estimated(metric, np.array([0, 0]), 2)
-    assert pooled([one], {metric.name: metric}) == ()
-    assert pooled([one, empty], {metric.name: metric}) == ()
+    assert pooled([window], {metric.name: metric}) == ()
+    assert pooled([window, empty], {metric.name: metric}) == ()
 
 
 def test_the_error_is_not_too_small_where_noise_is_large() -> None:
-    """The part that lasts is not taken at each window's noisy share: six deviations of the mean square decide."""
+    """The lasting part is not taken at each window's noisy share: six deviations of the mean square
+    decide.
+    """
     metric, generator = metric_of(BOOLEAN | {"epsilon": 0.2}), np.random.default_rng(9)
     rounds, people, windows = 200, 300, 60
     squares, claimed = [], []
@@ -146,11 +152,16 @@ def test_the_error_is_not_too_small_where_noise_is_large() -> None:
         days = [Window.of(metric.window, day * 86_400.0).text for day in range(windows)]
         tallies = [
             Tally(
-                metric.name, metric.edition, Window.parse(day), closed=True, reports=people, counts=tuple(one.tolist())
+                metric.name,
+                metric.edition,
+                Window.parse(day),
+                closed=True,
+                reports=people,
+                counts=tuple(tallied.tolist()),
             )
-            for day, one in zip(days, counts, strict=True)
+            for day, tallied in zip(days, counts, strict=True)
         ]
-        one = of_yes(pool(metric, [estimate(metric, tally) for tally in tallies]).estimates)
-        squares.append(((one.estimate or 0.0) - 0.5) ** 2)
-        claimed.append((one.standard_error or 0.0) ** 2)
+        pooled_share = of_yes(pool(metric, [estimate(metric, tally) for tally in tallies]).estimates)
+        squares.append(((pooled_share.estimate or 0.0) - 0.5) ** 2)
+        claimed.append((pooled_share.standard_error or 0.0) ** 2)
     assert math.fsum(squares) / math.fsum(claimed) <= 1 + 6 * math.sqrt(2 / rounds)

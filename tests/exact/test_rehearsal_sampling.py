@@ -1,4 +1,6 @@
-"""A rehearsal's tallies have the law of devices that report one by one: by enumeration, for every mechanism."""
+"""A rehearsal's tallies have the law of devices that report individually: by enumeration, for every
+mechanism.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +31,14 @@ from estimator.statistics.arrays import Counts
 from tests.support.laws.generators import Law, exact_law_of_counts
 from tests.support.laws.sampling import accepts, decision
 
-ONE = RequestedEpsilon.parse(1)
+EPSILON_1 = RequestedEpsilon.parse(1)
 TWO_COINS = channel_for(Boolean(), RequestedEpsilon.parse("ln 3"), "randomized-response")
-THREE_VALUES = channel_for(Category(("a", "b", "c")), ONE, "k-ary-randomized-response")
+THREE_VALUES = channel_for(Category(("a", "b", "c")), EPSILON_1, "k-ary-randomized-response")
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A channel of no structure."""
+    """A channel without structure."""
 
     name = "table"
     inputs = 2
@@ -57,51 +59,52 @@ class Table:
 
 SMALL: dict[str, tuple[Channel, list[int]]] = {
     "two coins": (TWO_COINS, [2, 1]),
-    "one-bit": (channel_for(Number(Fraction(0), Fraction(1), "mean"), ONE, "one-bit"), [1, 3]),
+    "one-bit": (channel_for(Number(Fraction(0), Fraction(1), "mean"), EPSILON_1, "one-bit"), [1, 3]),
     "three values": (THREE_VALUES, [2, 0, 1]),
-    "cyclic pairs": (CyclicDesign.within(ONE, 4, 2, 1), [3, 0, 1, 0]),
-    "projective plane": (ProjectiveGeometry.within(ONE, 5, 2, 3), [0, 0, 1, 0, 3]),
-    "piecewise": (Piecewise.within(ONE, 4), [0, 3, 0, 1]),
-    "square wave": (SquareWave.within(ONE, 3), [1, 0, 2]),
-    "hybrid": (Hybrid.within(ONE, 3), [1, 0, 1]),
+    "cyclic pairs": (CyclicDesign.within(EPSILON_1, 4, 2, 1), [3, 0, 1, 0]),
+    "projective plane": (ProjectiveGeometry.within(EPSILON_1, 5, 2, 3), [0, 0, 1, 0, 3]),
+    "piecewise": (Piecewise.within(EPSILON_1, 4), [0, 3, 0, 1]),
+    "square wave": (SquareWave.within(EPSILON_1, 3), [1, 0, 2]),
+    "hybrid": (Hybrid.within(EPSILON_1, 3), [1, 0, 1]),
     "a table": (Table(), [2, 1]),
-    "laplace": (Laplace.within(ONE, 4), [1, 0, 2, 0]),
+    "laplace": (Laplace.within(EPSILON_1, 4), [1, 0, 2, 0]),
     "gaussian": (Gaussian(2, 2, (4, 2, 1), Fraction(4)), [1, 2]),
-    "exponential": (Exponential.within(ONE, by_distance(3)), [1, 0, 2]),
-    "a set": (channel_for(Subset(("a", "b", "c"), 2), ONE, "auto"), [1, 0, 1, 1]),
-    "a cross": (channel_for(Cross(Boolean(), Boolean()), ONE, "k-ary-randomized-response"), [1, 0, 1, 1]),
+    "exponential": (Exponential.within(EPSILON_1, by_distance(3)), [1, 0, 2]),
+    "a set": (channel_for(Subset(("a", "b", "c"), 2), EPSILON_1, "auto"), [1, 0, 1, 1]),
+    "a cross": (channel_for(Cross(Boolean(), Boolean()), EPSILON_1, "k-ary-randomized-response"), [1, 0, 1, 1]),
 }
 LARGER: dict[str, Channel] = {
-    "a hundred values": channel_for(Category(tuple(map(str, range(100)))), ONE, "k-ary-randomized-response"),
-    "cyclic pairs": CyclicDesign.within(ONE, 12, 2, 5),
-    "cyclic blocks": CyclicDesign.within(ONE, 31, 8, 7),
-    "projective plane": ProjectiveGeometry.within(ONE, 31, 5, 3),
-    "projective space": ProjectiveGeometry.within(ONE, 40, 3, 4),
-    "five dimensions": ProjectiveGeometry.within(ONE, 31, 2, 5),
-    "piecewise": Piecewise.within(ONE, 33),
-    "square wave": SquareWave.within(ONE, 33),
+    "a hundred values": channel_for(Category(tuple(map(str, range(100)))), EPSILON_1, "k-ary-randomized-response"),
+    "cyclic pairs": CyclicDesign.within(EPSILON_1, 12, 2, 5),
+    "cyclic blocks": CyclicDesign.within(EPSILON_1, 31, 8, 7),
+    "projective plane": ProjectiveGeometry.within(EPSILON_1, 31, 5, 3),
+    "projective space": ProjectiveGeometry.within(EPSILON_1, 40, 3, 4),
+    "five dimensions": ProjectiveGeometry.within(EPSILON_1, 31, 2, 5),
+    "piecewise": Piecewise.within(EPSILON_1, 33),
+    "square wave": SquareWave.within(EPSILON_1, 33),
 }
 
 
 def law_of_devices(channel: Channel, inputs: list[int]) -> Law:
-    """Return the law of the tally of devices that report one by one."""
+    """Return the law of the tally of devices that report individually."""
     law: Law = {(0,) * channel.symbols: Fraction(1)}
     for given in (given for given, devices in enumerate(inputs) for _ in range(devices)):
         after: Law = defaultdict(Fraction)
         for tally, weight in law.items():
-            for symbol in (one for one in range(channel.symbols) if channel.probability(one, given)):
-                one_more = tuple(count + (place == symbol) for place, count in enumerate(tally))
-                after[one_more] += weight * channel.probability(symbol, given)
+            for symbol in (symbol for symbol in range(channel.symbols) if channel.probability(symbol, given)):
+                next_tally = tuple(count + (place == symbol) for place, count in enumerate(tally))
+                after[next_tally] += weight * channel.probability(symbol, given)
         law = dict(after)
     return law
 
 
 def check_sampler(sampler: Sampler, channel: Channel, inputs: list[int]) -> None:
-    """The law of the sampled tally is that of devices that report one by one."""
+    """The law of the sampled tally is that of devices that report individually."""
     counts = np.array(inputs, dtype=np.int64)
     sampled = exact_law_of_counts(lambda generator: sampler(counts, generator))
     expected = law_of_devices(channel, inputs)
-    # each of a path's factors is a float with a few roundings, and numpy's last probability has those of all others
+    # each factor of a path is a float with a few roundings, and numpy's last probability has those
+    # of all others
     tolerance = 8 * channel.symbols * sum(inputs) * sys.float_info.epsilon
     assert sampled.keys() == expected.keys()
     for tally, weight in expected.items():
@@ -161,16 +164,18 @@ def test_the_mutants_differ_from_a_right_sampler_only_by_their_mistake() -> None
 
 
 def check_blocks(blocks: Blocks, channel: Channel) -> None:
-    """Every symbol of an input's block has one probability, every other one a smaller one; the same for all inputs."""
-    found = set()
+    """All symbols of an input's block have one probability, all others a smaller one; both are the
+    same for all inputs.
+    """
+    pairs = set()
     for given in range(channel.inputs):
         block = blocks.symbol_of(np.array([given]), np.arange(blocks.size)).tolist()
         assert len(set(np.broadcast_to(block, blocks.size).tolist())) == blocks.size
         inside = {channel.probability(symbol, given) for symbol in block}
         outside = {channel.probability(symbol, given) for symbol in set(range(channel.symbols)) - set(block)}
         assert max(inside) > max(outside)
-        found.add((*inside, *outside))
-    assert [len(pair) for pair in found] == [2]
+        pairs.add((*inside, *outside))
+    assert [len(pair) for pair in pairs] == [2]
 
 
 @pytest.mark.parametrize("name", LARGER)

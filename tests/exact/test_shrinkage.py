@@ -1,4 +1,6 @@
-"""Shares of the least expected squared error: possible, in order, and nearer to the truth than all others."""
+"""Shares with the least expected squared error: possible, in order, and nearer to the truth than
+all others.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ EPSILONS = ("0.5", "1", "2", "4")
 
 def zipf(values: int) -> Floats:
     shares: Floats = np.arange(1.0, values + 1) ** -1.1
-    found: Floats = shares / shares.sum()
-    return found
+    law: Floats = shares / shares.sum()
+    return law
 
 
 def two_valued(values: int) -> Floats:
@@ -31,17 +33,19 @@ def two_valued(values: int) -> Floats:
 
 
 def errors(values: int, epsilon: str, truth: Floats, *, likelihood: bool) -> Floats:
-    """Return the squared errors of raw, shrunken and, if wanted, likeliest shares, added up over seeds."""
+    """Return the squared errors, summed over seeds, of raw shares, shrunken ones and, on request,
+    likeliest ones.
+    """
     inverse = inverse_of(channel_for(Category(tuple(map(str, range(values)))), requested(epsilon), "auto"))
     law = inverse.symbol_law(truth)
-    found = []
+    squares = []
     for seed in range(SEEDS[values]):
         counts = np.random.default_rng(seed).multinomial(REPORTS, law / law.sum())
         raw = inverse.shares(counts, REPORTS)
         kinds = [raw, shrunken_shares(raw, inverse.standard_errors(counts, REPORTS))]
         kinds += [maximum_likelihood(inverse, counts)] if likelihood else []
-        found.append([float(((shares - truth) ** 2).sum()) for shares in kinds])
-    total: Floats = np.array(found).sum(axis=0)
+        squares.append([float(((shares - truth) ** 2).sum()) for shares in kinds])
+    total: Floats = np.array(squares).sum(axis=0)
     return total
 
 
@@ -57,7 +61,9 @@ def test_shrunken_shares_are_nearer_to_zipfs_than_likeliest_and_than_unbiased_on
 @pytest.mark.parametrize("values", SEEDS)
 @pytest.mark.parametrize("population", ["uniform", "two-valued"])
 def test_shrunken_shares_are_never_farther_than_unbiased_ones(population: str, values: int, epsilon: str) -> None:
-    """The margin: the sum of k squares of normal errors strays by its root of 2 / (k seeds), six times that seldom."""
+    """The margin: a sum of k squared normal errors strays by the root of 2 / (k seeds), and rarely
+    by six times that.
+    """
     truth = two_valued(values) if population == "two-valued" else np.full(values, 1 / values)
     raw, shrunken = errors(values, epsilon, truth, likelihood=False).tolist()
     assert shrunken <= raw * (1 + 6 * (2 / (values * SEEDS[values])) ** 0.5)
@@ -75,7 +81,9 @@ def test_shrunken_shares_are_possible_together_and_in_the_order_of_their_estimat
 
 
 def test_a_million_shares_are_shrunk_in_pieces() -> None:
-    """At most a million sizes of a share would be held at once; pieces change nothing but the order of sums."""
+    """At most a million sizes of a share are held at once; working in pieces changes only the order
+    of sums.
+    """
     values = 10**6
     raw = zipf(values) + np.random.default_rng(1).normal(0, 1e-4, values)
     shares = shrunken_shares(raw, np.full(values, 1e-4))

@@ -1,4 +1,6 @@
-"""Intervals that hold together: their far tails against exact sums, and how often all of them hold at once."""
+"""Intervals that hold together: their far tails against exact sums, and how often all of them hold
+at once.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,12 @@ REPORTS = (50, 53, 64, 100, 317, 1000)
 
 @lru_cache(maxsize=64)
 def ends(reports: int, family: int) -> tuple[Floats, Floats]:
-    """Return the interval of each count."""
+    """Return the interval for each count."""
     return binomial_intervals(np.arange(reports + 1, dtype=np.int64), reports, family)
 
 
 def tails(counts: Floats, reports: int, bounds: Floats) -> Floats:
-    """Return the chance of at least each count at its bound, by exact sums."""
+    """Return the probability of at least each count at its bound, by exact sums."""
     logarithms = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, reports + 1)))])
     all_counts = np.arange(reports + 1)
     ways = logarithms[reports] - logarithms - logarithms[::-1]
@@ -51,7 +53,8 @@ def test_few_counts_have_the_bounds_of_exact_sums(family: int) -> None:
         counts = np.arange(1, min(FEW, reports) + 1)
         low, high = ends(reports, family)
         beyond = tails(counts.astype(np.float64), reports, low[counts])
-        # bisection compares sums of so many terms near 1, whose last digits are so much of the tail
+        # bisection compares sums of many terms near 1, whose last digits are a large part of the
+        # tail
         assert np.abs(beyond / tail_of(family) - 1).max() <= 4 * (FEW + reports) * PRECISION / tail_of(family)
         assert np.abs(low + high[::-1] - 1).max() <= 4 * PRECISION
         assert (np.diff(low) >= 0).all()
@@ -60,7 +63,9 @@ def test_few_counts_have_the_bounds_of_exact_sums(family: int) -> None:
 def all_hold(
     reports: int, family: int, channel: KAryRandomizedResponse, tallies: Counts, shares: Floats
 ) -> NDArray[np.bool_]:
-    """Return whether the intervals of each tally hold all shares; each share's depends on its own count alone."""
+    """Return whether the intervals of each tally hold all shares; each share's interval depends on
+    its own count alone.
+    """
     laws = inverse_of(channel).symbol_law(shares)
     low, high = ends(reports, family)
     return np.asarray(((low[tallies] <= laws) & (laws <= high[tallies])).all(axis=1))
@@ -108,14 +113,16 @@ def test_all_shares_of_least_squares_are_held_together_as_often_as_promised(
     for shares in (np.eye(1, k)[0], np.full(k, 1 / k)):
         law = inverse.symbol_law(shares)
         tallies = np.random.default_rng(6).multinomial(reports, law / law.sum(), size=enough(0.95).draws)
-        found = [inverse.intervals(tally, reports, k) for tally in tallies]
-        held = [bool(((low <= shares) & (shares <= high)).all()) for low, high in found]
+        intervals = [inverse.intervals(tally, reports, k) for tally in tallies]
+        held = [bool(((low <= shares) & (shares <= high)).all()) for low, high in intervals]
         check_held(np.array(held)[:, None], 0.95)
 
 
 @pytest.mark.parametrize("reports", [1, 10, 49, 50, 317, 1000])
 def test_an_interval_that_holds_with_others_is_not_narrower_than_by_itself(reports: int) -> None:
-    """From two on: half the tail of each side is farther out than all that a score interval is moved."""
+    """From two intervals on: half the tail on either side is farther out than a score interval is
+    ever moved.
+    """
     low, high = ends(reports, 1)
     for family in (2, 8, 256):
         low_together, high_together = ends(reports, family)

@@ -1,4 +1,6 @@
-"""The exponential mechanism inverted: unbiased in rationals, of the least variance, with the variance that it says."""
+"""The exponential mechanism inverted: unbiased in rationals, of least variance, and with the
+variance that it states.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,12 @@ SMALL = [name for name, channel in TABLES.items() if channel.inputs <= 8]
 
 
 def error(table: TableInverse) -> float:
-    """Return by how much an entry of the decoder may be off: solving loses the digits of the condition number.
+    """Return by how much an entry of the decoder may be off: solving loses the digits of the
+    condition number.
 
-    Gaussian elimination with pivoting is exact for equations that are off by some k last digits (Higham 2002, "Accuracy
-    and stability of numerical algorithms", section 9.3); what is solved for is then off by so many times the condition
-    number, relative to the largest entry.
+    Gaussian elimination with pivoting is exact for equations that are off by some k last digits
+    (Higham 2002, "Accuracy and stability of numerical algorithms", section 9.3). The solution is
+    then off by that many times the condition number, relative to the largest entry.
     """
     weighted = table.law / table.law.mean(axis=0)
     condition = float(np.linalg.cond(weighted @ table.law.T))
@@ -43,43 +46,48 @@ def error(table: TableInverse) -> float:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_what_a_report_adds_to_a_value_is_1_on_average_if_it_is_the_answer_else_0(name: str) -> None:
-    """The law in exact integers, the decoder as the exact rationals that its floats are."""
+    """The law in exact integers, and the decoder as the exact rationals that its floats are."""
     table, channel = inverse(TABLES[name]), TABLES[name]
     decoder = [[Fraction(entry) for entry in row] for row in table.decoder.tolist()]
     for answer, row in enumerate(channel.weights):
         for value in range(channel.inputs):
-            expected = sum((one * added for one, added in zip(row, decoder[value], strict=True)), Fraction(0)) / TOTAL
+            expected = (
+                sum((weight * added for weight, added in zip(row, decoder[value], strict=True)), Fraction(0)) / TOTAL
+            )
             assert abs(expected - (answer == value)) <= error(table)
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_the_decoder_is_the_inverse_of_the_table_in_rationals(name: str) -> None:
     table, channel = inverse(TABLES[name]), TABLES[name]
-    exact = solved([[Fraction(one, TOTAL) for one in row] for row in channel.weights])
-    found = table.decoder.T  # a row a symbol, as in the inverse of a table with a row an input
+    exact = solved([[Fraction(weight, TOTAL) for weight in row] for row in channel.weights])
+    computed = table.decoder.T  # a row a symbol, as in the inverse of a table with a row an input
     assert max(
-        abs(Fraction(float(found[y, v])) - exact[y][v]) for y in range(len(exact)) for v in range(len(exact))
+        abs(Fraction(float(computed[y, v])) - exact[y][v]) for y in range(len(exact)) for v in range(len(exact))
     ) <= (error(table))
     assert all(sum(row) == 1 for row in exact)
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_whatever_is_reported_what_it_adds_has_the_sum_1(name: str) -> None:
+def test_what_each_report_adds_has_the_sum_1(name: str) -> None:
     table = inverse(TABLES[name])
     assert np.abs(table.decoder.sum(axis=0) - 1).max() <= len(table.law) * error(table)
 
 
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("reports", [1, 100])
-def test_the_standard_error_is_the_enumerated_one(name: str, reports: int) -> None:
-    """At a tally in the proportions of a law, so that nothing is moved to the simplex but rounding."""
+def test_the_standard_error_equals_enumeration(name: str, reports: int) -> None:
+    """At a tally in the proportions of a law, so that only rounding moves anything to the
+    simplex.
+    """
     channel = TABLES[name]
     table, shares = inverse(channel), uneven(channel.inputs)
     whole = 2**50
     counts = np.rint(matrix(channel) @ shares * whole).astype(np.int64)
     variance = np.diagonal(enumerated_covariance(channel, table, shares)) / reports
     errors = table.standard_errors(counts, int(counts.sum())) * np.sqrt(counts.sum() / reports)
-    # counts are rounded by a half, which is 2**-51 of the reports, and the decoder is off by its own error
+    # rounding moves counts by a half, which is 2**-51 of the reports, and the decoder has its own
+    # error
     off = channel.symbols * float(np.abs(table.decoder).max()) * (2.0**-51 + error(table))
     scale = float(np.abs(table.mean_squares).max()) / float(variance.min() * reports)
     assert np.allclose(errors, np.sqrt(variance), rtol=4 * channel.inputs * off * scale, atol=0)
@@ -87,7 +95,9 @@ def test_the_standard_error_is_the_enumerated_one(name: str, reports: int) -> No
 
 
 def test_of_all_unbiased_decoders_this_one_has_the_least_variance_in_a_uniform_population() -> None:
-    """A table with more symbols than inputs has many decoders; plain least squares is another one."""
+    """A table with more symbols than inputs has many decoders; plain least squares is another
+    one.
+    """
     law = np.array([[8, 1, 1, 3, 3], [1, 6, 1, 2, 6], [1, 1, 2, 8, 4]]) / 16
     table, plain = TableInverse.of(law), np.linalg.pinv(law.T)
     uniform = np.full(3, 1 / 3)

@@ -1,8 +1,10 @@
-"""How often the intervals of the exponential mechanism hold the truth: summed over every tally, never simulated.
+"""How often the intervals of the exponential mechanism hold the truth: summed over every tally,
+never simulated.
 
-Only the worst truth is promised. The averages over truths are what was measured: below FEW expected reports of some
-symbol intervals hold at every truth and are wider than need be; from there on they are score intervals for the worst
-population that has a share, so that for three values and more they, too, are on the safe side.
+Only the coverage of the worst truth is promised. The averages over truths were measured. Below FEW
+expected reports of any symbol, intervals hold at every truth and are wider than necessary. From
+there on they are score intervals for the worst population with that share, so with three values or
+more they, too, are on the safe side.
 """
 
 from __future__ import annotations
@@ -49,9 +51,9 @@ def test_every_truth_is_covered_as_promised(values: int, epsilon: str) -> None:
     table = inverse(scale_of(values, epsilon))
     means = []
     for reports in REPORTS:
-        found = coverage(table, reports)
-        assert found.min() >= promised(reports)
-        means.append(round(float(found.mean()), 3))
+        covered = coverage(table, reports)
+        assert covered.min() >= promised(reports)
+        means.append(round(float(covered.mean()), 3))
     assert tuple(means) == MEASURED[values, epsilon]
 
 
@@ -76,7 +78,9 @@ def test_from_few_expected_reports_of_each_symbol_on_score_intervals_cover_every
 
 
 def test_score_intervals_of_fewer_expected_reports_are_refused() -> None:
-    """What the fallback is for: at epsilon 8 and 100 reports a score test holds some truths in 84 %."""
+    """Why the fallback is needed: at epsilon 8 and 100 reports a score test holds some truths in
+    84 %.
+    """
     table, reports = inverse(scale_of(2, "8")), 100
     tallies = compositions(reports, 2)
     own, other = table.mean_squares[0, 0], table.mean_squares[1, 0]
@@ -102,7 +106,9 @@ def test_intervals_that_hold_at_every_truth_are_within_those_of_hoeffding_and_ne
 @pytest.mark.parametrize(("values", "epsilon"), [(5, "2"), (16, "1"), (64, "4")])
 @pytest.mark.parametrize("several", [1, 4])
 def test_larger_scales_are_covered_as_promised(values: int, epsilon: str, several: int) -> None:
-    """By draws, just where score intervals begin and at a multiple of that: all tallies are too many to sum."""
+    """Drawn, just where score intervals begin and at a multiple of that: there are too many tallies
+    to sum.
+    """
     table = inverse(scale_of(values, epsilon))
     reports = several * (int(FEW / table.law.min()) + 1)
     right = promised(reports)

@@ -1,4 +1,6 @@
-"""Laplace and Gaussian noise inverted: on average symbols speak for the input, with the variance that is said."""
+"""Laplace and Gaussian noise inverted: scores have the mean of the input, and the variance that is
+stated.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from tests.support.estimates.inverses import PRECISION, requested
 Noise = Laplace | Gaussian
 
 BENT = Fraction(1, 2**32)
-"""By less than so much the integers of Laplace's table bend the expectation: the docstring of the inverse."""
+"""A bound on how far the integers of Laplace's table bend the expectation: see the docstring of the
+inverse.
+"""
 
 DELTA = Fraction(1, 10**4)
 
@@ -32,13 +36,15 @@ FEW_PLACES = [name for name, channel in NOISES.items() if channel.inputs <= 9]
 
 
 def decoder(channel: Noise) -> Decoder:
-    found = decoder_of(channel)
-    assert found is not None
-    return found
+    mean_decoder = decoder_of(channel)
+    assert mean_decoder is not None
+    return mean_decoder
 
 
 def spoken(channel: Noise) -> list[Fraction]:
-    """Return what the symbols speak for, exact: of Gaussian noise the places themselves."""
+    """Return the score of each symbol, exactly; for Gaussian noise these are the places
+    themselves.
+    """
     if isinstance(channel, Laplace):
         return laplace.scores(channel)
     return [Fraction(symbol - channel.reach, channel.inputs - 1) for symbol in range(channel.symbols)]
@@ -74,7 +80,7 @@ def test_the_table_is_the_law_of_the_channel(name: str) -> None:
     channel = NOISES[name]
     for given in {0, channel.inputs // 2, channel.inputs - 1}:
         exact = [float(channel.probability(symbol, given)) for symbol in range(channel.symbols)]
-        # sums of as many rounded weights as there are places
+        # sums of one rounded weight for each place
         assert np.allclose(noise.table(channel)[given], exact, rtol=2 * channel.symbols * PRECISION, atol=0)
 
 
@@ -89,9 +95,11 @@ def test_the_expected_square_and_so_the_variance_are_those_of_the_law(name: str)
 @pytest.mark.parametrize("reports", [10, 49, 50, 1000])
 @pytest.mark.parametrize("truth", [0.0, 0.5])
 def test_an_interval_holds_the_mean_as_often_as_promised(name: str, reports: int, truth: float) -> None:
-    """By draws: tallies of so many places are too many to sum. Half of the people are at either end, or all at one."""
+    """Drawn, because there are too many tallies of these channels to sum. Half of the people are at
+    either end, or all at one.
+    """
     channel, right = NOISES[name], promised(reports)
     law = (1 - truth) * noise.table(channel)[0] + truth * noise.table(channel)[-1]
     tallies = np.random.default_rng(5).multinomial(reports, law / law.sum(), size=enough(right).draws)
-    found = [mean_of(decoder(channel), counts, reports) for counts in tallies]
-    check_held(np.array([one.low <= truth <= one.high for one in found]), right)
+    intervals = [mean_of(decoder(channel), counts, reports) for counts in tallies]
+    check_held(np.array([interval.low <= truth <= interval.high for interval in intervals]), right)

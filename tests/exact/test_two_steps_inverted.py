@@ -1,4 +1,6 @@
-"""Permanent answers inverted: exactly where symbols name values, to the last bits of a float elsewhere."""
+"""Permanent answers inverted: exact where symbols name values, and to the last bits of a float
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from estimator.inverse import inverse_of
 from estimator.inverse.support import Support
 
 ROUNDINGS = 2**10
-"""Of a float: sums of some dozens of terms, each of which is at most some hundreds, are exact to so many last bits."""
+"""The relative error of a float sum of some dozens of terms, each at most some hundreds."""
 
 
 def requested(epsilon: str) -> RequestedEpsilon:

@@ -1,4 +1,6 @@
-"""How often each fault is injected: once in `make test`, twenty times in `make faults`; and a disk to fill."""
+"""How often each fault is injected: once in `make test`, twenty times in `make faults`; and a disk
+to fill.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from tests.support.services.small_disks import mounted
 
 @pytest.fixture(autouse=True)
 def round_number(request: pytest.FixtureRequest) -> int:
-    """The how manieth time it is."""
+    """The number of this round."""
     number: int = request.param
     return number
 
@@ -25,5 +27,5 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make every test of this folder run in rounds."""
+    """Run every test of this folder in rounds."""
     metafunc.parametrize("round_number", range(1, metafunc.config.getoption("--rounds") + 1), indirect=True)

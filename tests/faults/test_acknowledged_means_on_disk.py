@@ -1,6 +1,7 @@
-"""No acknowledgement leaves the store before the write that it speaks of is on disk, nor before it is on its replica's.
+"""No acknowledgement leaves the store before its write is on disk, there and at the replica.
 
-kill -9 cannot show a missing fsync, for the page cache survives it: so the servers' system calls are traced.
+kill -9 cannot show a missing fsync, for the page cache survives it. So the servers' system calls
+are traced.
 """
 
 from __future__ import annotations
@@ -32,19 +33,19 @@ COMMAND_READ = r" read\(\d+<[^>]*>, \"\*\d+\\r\\n\$7\\r\\nEVALSHA"
 LOG_WRITTEN = r" write\(\d+<[^>]*\.aof>"
 LOG_SYNCED = r" (fdatasync|fsync)\(\d+<[^>]*\.aof>\)\s+= 0"
 ANSWERED = r" (write|writev|sendto)\(\d+<(socket|UNIX|TCP)[^>]*>, "
-COPIES_TOLD = ANSWERED + r"\"\*2\\r\\n:1\\r\\n:1\\r\\n"
+COPIES_REPORTED = ANSWERED + r"\"\*2\\r\\n:1\\r\\n:1\\r\\n"
 
 
 @pytest.fixture(scope="session")
 def strace() -> str:
-    """The tracer; installed where it is missing and can be."""
+    """The tracer, which is installed if it is missing and can be installed."""
     if shutil.which("strace") is None:
         assert os.geteuid() == 0, "this test needs the Debian package strace: install it"
         for step in (("update", "-q"), ("install", "-y", "-q", "strace")):
             subprocess.run(["apt-get", *step], check=True)  # noqa: S607 wherever this Debian keeps it
-    found = shutil.which("strace")
-    assert found is not None
-    return found
+    path = shutil.which("strace")
+    assert path is not None
+    return path
 
 
 def server_on(data_dir: Path) -> int:
@@ -55,7 +56,9 @@ def server_on(data_dir: Path) -> int:
 
 @contextlib.contextmanager
 def traced(strace: str, server: int, trace: Path) -> Iterator[None]:
-    """Write a server's system calls to a file while the context is entered: when each began and how long it took."""
+    """While the context is entered, write a server's system calls to a file: the beginning and the
+    duration of each.
+    """
     tracer = subprocess.Popen(
         [strace, "-f", "-ttt", "-T", "-o", str(trace), "-s", "64", "-y", "-p", str(server), "-e", f"trace={TRACED}"],
         stderr=subprocess.DEVNULL,
@@ -74,7 +77,7 @@ def test_every_acknowledgement_follows_the_fdatasync_of_its_write(tmp_path: Path
         store.count(judged(upload()))
         sent = [judged(upload(report("os", 2))) for _ in range(UPLOADS)]
         with traced(strace, server_on(tmp_path / "data"), trace):
-            assert [store.count(one).is_duplicate for one in sent * 2] == [False] * UPLOADS + [True] * UPLOADS
+            assert [store.count(body).is_duplicate for body in sent * 2] == [False] * UPLOADS + [True] * UPLOADS
         assert answers_on_disk(trace.read_text()) == 2 * UPLOADS
         with traced(strace, server_on(tmp_path / "data"), trace):
             outcomes = store.count_all([judged(upload(report("os", 2))) for _ in sent])
@@ -84,7 +87,9 @@ def test_every_acknowledgement_follows_the_fdatasync_of_its_write(tmp_path: Path
 
 
 def answers_on_disk(trace: str) -> int:
-    """Assert that between commands read and their answer the log was written and synced, and count the answers."""
+    """Assert that the log was written and synced between each command and its answer; return the
+    number of answers.
+    """
     state, answers = "idle", 0
     for call in trace.splitlines():
         if re.search(COMMAND_READ, call):
@@ -125,19 +130,21 @@ def test_every_acknowledgement_of_a_replicated_store_follows_the_fdatasync_of_th
     (replica,) = cluster.replicas_of(master)
     sent = [judged(of_shard(7)) for _ in range(UPLOADS)]
     with traced(strace, master.pid, tmp_path / "master"), traced(strace, replica.pid, tmp_path / "replica"):
-        assert [store.count(one).is_duplicate for one in sent * 2] == [False] * UPLOADS + [True] * UPLOADS
-    told = copies_on_disk((tmp_path / "master").read_text(), (tmp_path / "replica").read_text())
-    assert told == 2 * UPLOADS
+        assert [store.count(body).is_duplicate for body in sent * 2] == [False] * UPLOADS + [True] * UPLOADS
+    copies = copies_on_disk((tmp_path / "master").read_text(), (tmp_path / "replica").read_text())
+    assert copies == 2 * UPLOADS
     store.disconnect()
 
 
 def copies_on_disk(master: str, replica: str) -> int:
-    """Assert that before word of a copy the replica's log was written and synced since the command, and count these."""
+    """Assert that the replica's log was written and synced between each command and the report of
+    its copy; count them.
+    """
     calls = [(began_at(call), call) for call in master.splitlines()]
     calls += [
         (ended_at(call) if "sync(" in call else began_at(call), f"replica {call}") for call in replica.splitlines()
     ]
-    state, told = "idle", 0
+    state, copies = "idle", 0
     for _, call in sorted(calls):
         if re.search(COMMAND_READ, call):
             state = "asked"
@@ -145,11 +152,11 @@ def copies_on_disk(master: str, replica: str) -> int:
             state = "written"
         elif re.search(f"^replica.*{LOG_SYNCED}", call) and state == "written":
             state = "on disk"
-        elif re.search(COPIES_TOLD, call):
+        elif re.search(COPIES_REPORTED, call):
             assert state == "on disk", f"told of a copy that is only {state}: {call}"
-            told += 1
+            copies += 1
             state = "idle"
-    return told
+    return copies
 
 
 def began_at(call: str) -> float:

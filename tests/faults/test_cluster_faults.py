@@ -113,11 +113,11 @@ def test_an_upload_whose_slot_moves_waits_and_is_not_taken_for_new(healthy: Clus
             source.ask("MIGRATE", "127.0.0.1", target.port, name, 0, 5000)
         assert source.ask("CLUSTER", "GETKEYSINSLOT", slot, 1000) == kept
         assert {type(outcome) for outcome in store.count_all(sent)} == {StoreUnavailableError}
-        assert [tally.counts for tally in store._tallies(lambda _: True, closed=False)] == [(0, 0, 200, 0)]
+        assert [tally.counts for tally in store.open_tallies(frozenset())] == [(0, 0, 200, 0)]
     for node in (target, source):
         node.ask("CLUSTER", "SETSLOT", slot, "NODE", target.id())
     assert set(store.count_all(sent)) == {CountedUpload(Verdict(1), is_duplicate=True)}
-    assert [tally.counts for tally in store._tallies(lambda _: True, closed=False)] == [(0, 0, 200, 0)]
+    assert [tally.counts for tally in store.open_tallies(frozenset())] == [(0, 0, 200, 0)]
     store.disconnect()
 
 

@@ -1,4 +1,4 @@
-"""What an acknowledgement means when parts are killed under load: the oracle is that of `Load`."""
+"""What an acknowledgement means when parts are killed under load: `Load` is the oracle."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ def test_a_store_that_is_down_gets_503_and_is_started_again(registry_file: Path,
 def test_sixteen_threads_with_one_upload_count_it_once(registry_file: Path, tmp_path: Path) -> None:
     with running_collector(registry_file, tmp_path / "data", "--workers", "2", "--threads", "8") as collector:
         window = Window.of(WindowKind.DAY, time.time()).text
-        one = upload(report("os", 1, window))
+        body = upload(report("os", 1, window))
         answers: list[object] = []
         barrier = threading.Barrier(16)
 
         def deliver() -> None:
             barrier.wait()
-            answers.append(post(collector.url, one))
+            answers.append(post(collector.url, body))
 
         threads = [threading.Thread(target=deliver) for _ in range(16)]
         for thread in threads:
@@ -96,7 +96,7 @@ def test_sixteen_threads_with_one_upload_count_it_once(registry_file: Path, tmp_
         assert [tally["counts"] for tally in tallies(collector.url, "?preliminary=1")] == [[0, 1, 0, 0]]
 
 
-def test_workers_that_die_again_and_again_are_started_anew(registry_file: Path, tmp_path: Path) -> None:
+def test_workers_that_die_again_and_again_are_replaced(registry_file: Path, tmp_path: Path) -> None:
     with running_collector(registry_file, tmp_path / "data") as collector:
         window = Window.of(WindowKind.DAY, time.time()).text
         for _ in range(3):
@@ -133,7 +133,7 @@ def test_a_full_disk_gets_503_and_what_was_acknowledged_is_there_when_it_has_roo
 
 @pytest.fixture
 def short_folder() -> Iterator[Path]:
-    """A folder whose path leaves room for a socket's, as that of a test may not."""
+    """A folder whose path is short enough for a socket's; that of a test may be too long."""
     with tempfile.TemporaryDirectory() as name:
         yield Path(name)
 

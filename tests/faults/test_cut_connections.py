@@ -1,4 +1,6 @@
-"""Connections that are cut within a message, or hang: between devices and collector, and between worker and store."""
+"""Connections that are cut within a message, or hang: between devices and collector, and between
+worker and store.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +30,19 @@ MOST_UPLOADS_EACH = 100_000
 CONNECTIONS_CUT = 10
 
 NO_SYMBOL = 4
-"""Of the metric of the load, which has as many."""
+"""The symbols of the load's metric."""
 
 IMPATIENT_S = 0.3
-"""After which a device gives an attempt up."""
+"""After this time a device gives up an attempt."""
 
 STEPS = range(23)
-"""Of places at which connections to the store are cut, one after the other."""
+"""The number of places at which connections to the store are cut, one after the other."""
 
 WITHIN = {Towards.SERVER: (len(COUNT_UPLOAD) - 600, 97), Towards.CLIENT: (1000, 9)}
-"""Where the first is and how far the next is from it, in bytes: from before a worker is done with its questions to
-some uploads after that. The script is nearly all that a worker sends before.
+"""The first place and the distance between places, in bytes.
+
+They range from before a worker is done with its questions to some uploads after that. Nearly all
+that a worker sends before is the script.
 """
 
 
@@ -51,7 +55,7 @@ def store(tmp_path: Path) -> Iterator[str]:
 
 @contextlib.contextmanager
 def collecting(registry: Path, to_store: CuttingProxy, *options: str) -> Iterator[RunningCollector]:
-    """Run a collector at the end of a line to its store."""
+    """Run a collector whose store is behind a proxy that cuts connections."""
     unused = registry.parent / "unused"
     url = f"redis://127.0.0.1:{to_store.port}"
     with running_collector(registry, unused, "--redis", url, *options) as collector:
@@ -59,24 +63,26 @@ def collecting(registry: Path, to_store: CuttingProxy, *options: str) -> Iterato
 
 
 def counted(collector: RunningCollector) -> int:
-    """Return how many reports are counted, as soon as the store is asked again by whatever thread."""
-    found: list[int] = []
+    """Return the number of counted reports, as soon as any thread reaches the store again."""
+    totals: list[int] = []
 
     def read() -> bool:
         with contextlib.suppress(urllib.error.HTTPError):
-            found.append(sum(sum(tally["counts"]) for tally in tallies(collector.url, "?preliminary=1")))
-        return bool(found)
+            totals.append(sum(sum(tally["counts"]) for tally in tallies(collector.url, "?preliminary=1")))
+        return bool(totals)
 
     wait_until(read, what="the tallies")
-    return found[0]
+    return totals[0]
 
 
 def address_of(collector: RunningCollector) -> tuple[str, int]:
     return "127.0.0.1", int(collector.url.rpartition(":")[2])
 
 
-def post_told_apart(url: str, sent: Upload) -> tuple[int, Any]:
-    """Post every other upload with a report that is refused: its answer must be its own, and no other's."""
+def post_distinguishably(url: str, sent: Upload) -> tuple[int, Any]:
+    """Post every other upload with a refused report, so that its answer can be told from all
+    others.
+    """
     if int(sent.id, 16) % 2:
         return post(url, sent)
     status, document = post(url, Upload(sent.id, (*sent.reports, report("os", NO_SYMBOL))))
@@ -87,7 +93,7 @@ def post_told_apart(url: str, sent: Upload) -> tuple[int, Any]:
 
 
 def post_and_doubt(url: str, sent: Upload) -> tuple[int, Any]:
-    """Post as `post` does; an answer that ends within its head is none."""
+    """Post as `post` does; an answer that ends within its head counts as none."""
     try:
         return post(url, sent)
     except json.JSONDecodeError:
@@ -101,9 +107,9 @@ def test_connections_to_the_store_that_are_cut_within_a_message_lose_nothing_and
     with running_line(store) as line, collecting(registry_file, line, "--workers", "2") as collector:
         start, step = WITHIN[towards]
         line.cut_all([Cut(towards, start + step * number + round_number) for number in STEPS])
-        load = Load(collector.url, SENDERS, UPLOADS_EACH, post_told_apart)
+        load = Load(collector.url, SENDERS, UPLOADS_EACH, post_distinguishably)
         load.wait()
-        assert line.cuts_made >= CONNECTIONS_CUT
+        assert line.cuts >= CONNECTIONS_CUT
         line.cut_none()
         assert counted(collector) == load.uploads
 
@@ -122,15 +128,13 @@ def test_connections_of_devices_that_are_cut_anywhere_lose_nothing_and_count_not
         line.cut_all(place for cut in cuts for place in (cut, None))
         load = Load(f"http://127.0.0.1:{line.port}", SENDERS, UPLOADS_EACH, post_and_doubt)
         load.wait()
-        assert line.cuts_made >= CONNECTIONS_CUT
+        assert line.cuts >= CONNECTIONS_CUT
         assert counted(collector) == load.uploads
 
 
-def test_a_store_that_hangs_gets_503_and_its_late_answers_are_taken_for_nobody_elses(
-    store: str, registry_file: Path
-) -> None:
+def test_a_store_that_hangs_gets_503_and_its_late_answers_are_discarded(store: str, registry_file: Path) -> None:
     with running_line(store) as line, collecting(registry_file, line) as collector:
-        load = Load(collector.url, SENDERS, MOST_UPLOADS_EACH, post_told_apart)
+        load = Load(collector.url, SENDERS, MOST_UPLOADS_EACH, post_distinguishably)
         load.wait_for(50)
         line.hold()
         wait_until(lambda: load.statuses[503] > 0, what="a 503")

@@ -1,4 +1,6 @@
-"""Stores that lose what they held under load: all of it, or what one master of a cluster and its replica had."""
+"""Stores that lose their content under load: all of it, or that of one master of a cluster and its
+replica.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ MOST_UPLOADS_EACH = 100_000
 UPLOADS_BETWEEN = 30
 
 REFUSALS_EACH = 20
-"""As many 503s a sender mean that none of them still waits for what was under way."""
+"""After this many 503s for each sender, no sender still waits for an earlier request."""
 
 
 class Noting:
@@ -68,7 +70,7 @@ def test_a_store_that_is_emptied_under_load_takes_no_upload_until_the_collector_
             server.flushall()
             wait_until_all_are_refused(load)
             lost = load.acknowledged
-            # as who has a connection says, that shard 0 is lost, or who opens one, that the store is another
+            # an open connection reports that shard 0 is lost, a new one that the store is another
             wait_until(lambda: "that this collector started with" in collector.output.read_text(), what="word of it")
             with pytest.raises(HTTPError, match="503"):
                 tallies(collector.url, "?preliminary=1")
@@ -82,7 +84,7 @@ def test_a_store_that_is_emptied_under_load_takes_no_upload_until_the_collector_
 
 @pytest.fixture
 def healthy(cluster: Cluster) -> Iterator[Cluster]:
-    """The shared cluster, whatever was done to it before, and empty."""
+    """The shared cluster, emptied, whatever earlier tests did to it."""
     cluster.wait_until_healthy()
     cluster.empty()
     yield cluster
@@ -90,7 +92,7 @@ def healthy(cluster: Cluster) -> Iterator[Cluster]:
 
 
 def come_back_empty(cluster: Cluster, shard: int) -> None:
-    """Let the master of a shard and its replica lose their files, at once."""
+    """Let the master of a shard and its replica lose their files at the same time."""
     master = cluster.holder_of_shard(shard)
     both = [*cluster.replicas_of(master), master]
     for node in both:
@@ -114,7 +116,8 @@ def test_a_master_and_its_replica_that_come_back_empty_under_load_count_nothing_
             other for other in range(CLUSTER_SHARDS) if healthy.holder_of_shard(other) is healthy.holder_of_shard(shard)
         }
         come_back_empty(healthy, shard)
-        wait_until_all_are_refused(load)  # each sender has met with a lost shard and tries until it is counted
+        # each sender has met a lost shard, and retries until its upload is counted
+        wait_until_all_are_refused(load)
         before = list(noting.acknowledged)
         statuses = {other: noting.post(collector.url, of_shard(other, window))[0] for other in range(CLUSTER_SHARDS)}
         assert statuses == {other: 503 if other in gone else 200 for other in range(CLUSTER_SHARDS)}

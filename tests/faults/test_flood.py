@@ -1,4 +1,4 @@
-"""More devices at once than a collector or a relay that stands without a proxy can hold."""
+"""More devices at once than a collector or a relay without a proxy can hold."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ def test_a_flood_of_slow_devices_waits_in_bounded_memory_and_leaves_no_trace(
                     device.send(with_length(bytes(MAX_UPLOAD_BYTES - 1), MAX_UPLOAD_BYTES))
             assert post(collector.url, upload(report(window=window)), timeout_s=2.0) == (0, None), "it was no flood"
             grown = resident_bytes(worker) - before
-        # Of each connection that is held a body, and as much of what comes behind it.
+        # For each held connection one body, and as much again of what follows it.
         assert grown < MAX_CONNECTIONS * 2 * MAX_UPLOAD_BYTES
         wait_until(lambda: post(collector.url, upload(report(window=window)))[0] == 200, what="an answer")
 
 
 IDLE = 1100
-"""More than the bodies that a relay waits for, and times 64 KiB more than the room that it has."""
+"""More than the number of bodies that a relay waits for; at 64 KiB each they exceed its room."""
 
 
 @pytest.fixture
 def many_files() -> Iterator[None]:
-    """Let this process hold so many connections."""
+    """Let this process hold this many connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 2 * IDLE)), hard))
     yield
@@ -73,7 +73,7 @@ def test_devices_pass_a_relay_while_others_announce_bodies_and_keep_them_back(
         before = resident_bytes(worker)
         connections = [idle.enter_context(socket.create_connection(where, 30.0)) for _ in range(IDLE)]
         for connection in connections:
-            with contextlib.suppress(ConnectionError):  # it may be sent away already
+            with contextlib.suppress(ConnectionError):  # the server may have closed it already
                 connection.sendall(begun)
         sent_away = select.poll()
         for connection in connections:
@@ -82,7 +82,7 @@ def test_devices_pass_a_relay_while_others_announce_bodies_and_keep_them_back(
         for _ in range(10):
             assert post(relay.url, upload(report(window=window))) == (200, {"accepted": 1, "refused": []})
         assert raw_answer(relay.url, b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n")[0] == 200
-        # Of each body that is waited for what came, and as much that the server holds before it is asked for it.
+        # For each awaited body what came of it, and as much again that the server buffers.
         assert resident_bytes(worker) - before < (MAX_ARRIVING + SPARE_CONNECTIONS) * 2 * MAX_UPLOAD_BYTES
         kill(relay.process.pid)  # it would wait for those who keep connections open
         kill(worker)

@@ -1,4 +1,6 @@
-"""A store whose memory is full: no upload is counted, nothing is lost, and everything else goes on."""
+"""A store whose memory is full: no upload is counted, nothing is lost, and everything else
+continues.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ YEARS_AHEAD = Window.parse("2100-01-01")
 
 
 def answer_of(url: str) -> tuple[int, str | None, str]:
-    """Return status, what Retry-After says, and body."""
+    """Return the status, the Retry-After header and the body."""
     try:
         with urllib.request.urlopen(url, timeout=ANSWER_TIMEOUT_S) as answer:  # noqa: S310 a test's own collector
             return answer.status, answer.headers["Retry-After"], answer.read().decode()
@@ -63,7 +65,7 @@ def test_a_collector_whose_store_is_full_keeps_what_it_acknowledged_says_so_and_
         load = Load(collector.url, SENDERS, 100_000)
         load.wait_for(UPLOADS_BETWEEN)
         assert server.info("memory")["maxmemory"] == LEAST_STORE_BYTES
-        # as much as a hundred thousand uploads would leave
+        # what a hundred thousand uploads would leave
         server.setrange(keys.of_shard(0, "ballast"), LEAST_STORE_BYTES - 1, b"x")
         wait_until(lambda: load.statuses[503] >= 10 * SENDERS, what="refusals")
         kept = load.acknowledged
@@ -96,7 +98,7 @@ def test_a_collector_whose_store_is_full_keeps_what_it_acknowledged_says_so_and_
 
 @pytest.fixture
 def full(tmp_path: Path) -> Any:
-    """A store with an upload, started anew with less memory than it needs."""
+    """A store with an upload, started again with less memory than it needs."""
     with EmbeddedStore(tmp_path / "data") as embedded:
         store = RedisStore(embedded.url)
         store.prepare()

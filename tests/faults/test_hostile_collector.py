@@ -1,4 +1,4 @@
-"""A collector over real sockets that tries to know a device again: by its answers it cannot."""
+"""A collector over real sockets that tries to recognise a device: its answers leave no mark."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from tests.support.services.hostile_collector import (
     hostile_collector,
     refusing,
 )
+from tests.support.services.processes import wait_until
 from tests.support.services.tls import Certificates
 
 FLUSH_S = 0.5
@@ -42,12 +43,18 @@ def device(collector: HostileCollector, data_dir: Path, questions: Registry, clo
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_no_answer_to_an_upload_marks_another(name: str, tmp_path: Path) -> None:
+    seen: set[str] = set()
+
+    def answer(upload: Upload) -> bytes:
+        seen.add(upload.id)
+        return ANSWERS[name] if _metrics(upload) == {"dark_mode"} else counted(upload)
+
     with hostile_collector() as collector, device(collector, tmp_path, registry(), SetClock()) as phone:
-        patient(phone, "dark_mode")
-        collector.answer = lambda upload: ANSWERS[name] if _metrics(upload) == {"dark_mode"} else counted(upload)
-        phone.flush(FLUSH_S)
-        patient(phone, "sound")
-        phone.flush(FLUSH_S)
+        collector.answer = answer
+        for number, metric in enumerate(("dark_mode", "sound"), 1):
+            patient(phone, metric)
+            phone.flush(FLUSH_S)
+            wait_until(lambda: len(seen) >= number, what="an upload")  # noqa: B023 called at once
         uploads = [exchange.upload for exchange in collector.exchanges]
         assert [_metrics(upload) for upload in dict.fromkeys(uploads)] == [{"dark_mode"}, {"sound"}]
         assert len({tuple(exchange.head) for exchange in collector.exchanges}) == 1
@@ -77,7 +84,7 @@ def test_a_report_that_is_refused_for_ever_travels_with_no_other(tmp_path: Path)
 def test_every_upload_has_a_connection_and_a_tls_session_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    certificates = Certificates.made_in(tmp_path)
+    certificates = Certificates.issued_in(tmp_path)
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificates.authority))
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificates.server)

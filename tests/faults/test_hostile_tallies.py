@@ -1,6 +1,8 @@
-"""Whatever stands in the place of a collector, a report takes bounded memory and time, and ends in a sentence.
+"""Whatever answers in place of a collector: a report takes bounded memory and time, and explains
+the problem.
 
-Ten thousand mutated texts of tallies, and answers without an end, each in a process whose memory the system limits.
+There are ten thousand mutated texts of tallies, and endless answers. Each is read in a process
+whose memory the system limits.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ def chunked(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def tallies_without_end() -> Iterator[bytes]:
-    """Yield tallies of a window after another, a month and an edition after another."""
+    """Yield tallies of successive windows, a month and an edition at a time."""
     yield HEAD + b"\r\n"
     window = Window.of(WindowKind.DAY, 0)
     for number in itertools.count():

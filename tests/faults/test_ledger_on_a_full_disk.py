@@ -1,4 +1,6 @@
-"""A device whose disk fills up: it says so, loses nothing, sends nothing that is not charged, and goes on with room."""
+"""A device whose disk fills up reports that, loses nothing, sends nothing uncharged, and continues
+once there is room.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ def test_a_full_disk_stops_recording_and_sending_and_costs_nothing(small_disk: P
         recorded = {next(names)}
         assert {patient(device, name) for name in recorded} == {Recorded.QUEUED}
         ballast = fill(small_disk)
-        while (result := patient(device, name := next(names))) is Recorded.QUEUED:  # the log has room for a few
+        # the log has room for a few
+        while (result := patient(device, name := next(names))) is Recorded.QUEUED:
             recorded.add(name)
         assert result is Recorded.UNAVAILABLE
         assert FULL in (device.problem or "")

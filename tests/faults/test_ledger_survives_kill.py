@@ -1,4 +1,6 @@
-"""kill -9 of a recording process, again and again: every charge has its report, and every report its charge."""
+"""A recording process is killed again and again: every charge has its report, and every report its
+charge.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,14 @@ from client_sdk import Recorded
 from tests.support.devices.clients import many, patient, rows, telemetry
 
 METRICS = 900
-"""Fewer than the queue holds, so that none is dropped; more than a process records before it is killed."""
+"""Fewer than the queue holds, so that none is dropped; more than a process records before it is
+killed.
+"""
 
 KILLED_AFTER = 20
-"""Reports that a process says it has recorded before it is killed: it is then in the midst of the next."""
+"""The number of reports that a process announces before it is killed: it is then recording the next
+one.
+"""
 
 _RECORD = """
 import sys
@@ -35,7 +41,7 @@ def test_a_killed_process_leaves_ledger_and_queue_consistent(tmp_path: Path) -> 
 
 
 def record_until_killed(data_dir: Path, begin: int) -> list[str]:
-    """Return the metrics that the process said it had recorded, in order."""
+    """Return the metrics that the process reported as recorded, in order."""
     command = [sys.executable, "-c", _RECORD, str(data_dir), str(METRICS), str(begin)]
     lines = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

@@ -1,7 +1,8 @@
-"""Thousands of mutated uploads on a real store: an answer for each, and not a count too many or too few.
+"""Thousands of mutated uploads on a real store: each is answered, and the counts are exact.
 
-The oracle counts by itself, from the bytes sent and the answers got: what was accepted is sound, and the tallies are
-exactly what was accepted. Twenty rounds of it (`make faults`) are a hundred thousand uploads.
+The oracle counts independently, from the bytes that were sent and the answers: what was accepted is
+valid, and the tallies are exactly what was accepted. Twenty rounds (`make faults`) are a hundred
+thousand uploads.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from flask.testing import FlaskClient
 from client_sdk.protocol import Refusal, Window, window
 from client_sdk.protocol.wire import report
 from collector import create_app
-from collector.access import Access
+from collector.access_file import parse_access
 from collector.api.operations import JSON, NDJSON
 from collector.api.problem import BY_CODE
 from collector.live.state import Served
@@ -33,12 +34,14 @@ from tests.support.services.mutations import CLOSED, mutated, sound_upload
 
 UPLOADS_A_ROUND = 5000
 TRACED = 1000
-"""How many more are watched for what they leave in memory; the oracle, which remembers, does not see them."""
+"""How many further uploads are watched for the memory that they take; the oracle, which remembers,
+does not see them.
+"""
 
 IN_A_BATCH = 10
 
 RELAY_SECRET = "relay-key-of-the-mutations-0000000"  # noqa: S105 a test's own
-ACCESS = Access.parse(OPEN + key_entry("relay", "relay", RELAY_SECRET))
+ACCESS = parse_access(OPEN + key_entry("relay", "relay", RELAY_SECRET))
 RELAY = {"Content-Type": NDJSON, "Authorization": f"Bearer {RELAY_SECRET}"}
 
 
@@ -57,26 +60,26 @@ class Oracle:
         self._counted: dict[tuple[str, int], tuple[int, list[int]]] = {}
 
     def note(self, body: bytes, answer: dict[str, Any]) -> None:
-        """Take an upload that got a verdict."""
+        """Take an upload that was answered with a verdict."""
         document = json.loads(body, object_pairs_hook=members_once)
         reports = document["reports"]
         refused = [refusal["index"] for refusal in answer["refused"]]
         said = answer["accepted"], refused
-        # It is known by its id, under the latest end of a window that was counted.
-        ends = {Window.parse(one["window"]).ends_at for one in reports}
+        # An upload is known by its id, under the latest end of a window that was counted.
+        ends = {Window.parse(each["window"]).ends_at for each in reports}
         known = next(
             (place for end in sorted(ends, reverse=True) if (place := (document["upload"], end)) in self._counted), None
         )
         if known is not None:
             assert said == self._counted[known]
             return
-        accepted = [one for place, one in enumerate(reports) if place not in refused]
+        accepted = [each for place, each in enumerate(reports) if place not in refused]
         assert len(accepted) == answer["accepted"]
-        for one in accepted:
-            require_sound(one)
-            self.tallies[one["metric"], one["edition"], one["window"], one["symbol"]] += 1
+        for each in accepted:
+            require_sound(each)
+            self.tallies[each["metric"], each["edition"], each["window"], each["symbol"]] += 1
         if accepted:
-            latest_end = max(Window.parse(one["window"]).ends_at for one in accepted)
+            latest_end = max(Window.parse(each["window"]).ends_at for each in accepted)
             self._counted[document["upload"], latest_end] = said
 
 
@@ -86,19 +89,19 @@ def members_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(members)
 
 
-def require_sound(one: dict[str, Any]) -> None:
-    """Fail if a report that was accepted should have been refused."""
-    metric = REGISTRY.metric(one["metric"])
-    assert set(one) == {"metric", "edition", "window", "symbol"}
-    assert one["edition"] == metric.edition
-    assert type(one["symbol"]) is int
-    assert 0 <= one["symbol"] < metric.channel.symbols
-    assert Window.parse(one["window"]).starts_at <= NOON
-    assert one["window"] != CLOSED
+def require_sound(report: dict[str, Any]) -> None:
+    """Fail if an accepted report should have been refused."""
+    metric = REGISTRY.metric(report["metric"])
+    assert set(report) == {"metric", "edition", "window", "symbol"}
+    assert report["edition"] == metric.edition
+    assert type(report["symbol"]) is int
+    assert 0 <= report["symbol"] < metric.channel.symbols
+    assert Window.parse(report["window"]).starts_at <= NOON
+    assert report["window"] != CLOSED
 
 
 class Sender:
-    """Sends mutated uploads, alone and in batches, and looks at each answer."""
+    """Sends mutated uploads, alone and in batches, and checks each answer."""
 
     def __init__(self, client: FlaskClient, seeded: Random, note: Callable[[bytes, dict[str, Any]], None]) -> None:
         self.statuses: Counter[int] = Counter()
@@ -108,15 +111,15 @@ class Sender:
         self._note = note
 
     def send(self, uploads: int) -> int:
-        """Send so many uploads and return their bytes."""
+        """Send this many uploads and return the number of their bytes."""
         sent = 0
         while uploads > 0:
-            some = IN_A_BATCH if self._seeded.randrange(20) == 0 else 1
-            sent += self._send_batch(some) if some > 1 else self._send_one()
-            uploads -= some
+            size = IN_A_BATCH if self._seeded.randrange(20) == 0 else 1
+            sent += self._send_batch(size) if size > 1 else self._send_single()
+            uploads -= size
         return sent
 
-    def _send_one(self) -> int:
+    def _send_single(self) -> int:
         body = mutated(sound_upload(self._seeded), self._seeded)
         for _ in range(self._seeded.choice((1, 1, 1, 2))):
             answer = self._client.post("/v1/reports", data=body, headers={"Content-Type": JSON})
@@ -137,12 +140,12 @@ class Sender:
         assert answer.status_code < 500, body
         if answer.status_code == 200:
             said = [json.loads(line) for line in answer.text.splitlines()]
-            for line, told in zip(body.removesuffix(b"\n").split(b"\n") if body else [], said, strict=True):
-                assert told.get("status", 200) < 500, line
-                if "upload" in told:
-                    self._note(line, told)
+            for line, verdict in zip(body.removesuffix(b"\n").split(b"\n") if body else [], said, strict=True):
+                assert verdict.get("status", 200) < 500, line
+                if "upload" in verdict:
+                    self._note(line, verdict)
                 else:
-                    self.problems[told["code"]] += 1
+                    self.problems[verdict["code"]] += 1
         else:
             assert answer.json is not None
             self.problems[answer.json["code"]] += 1
@@ -150,9 +153,12 @@ class Sender:
 
 
 def kept_bytes() -> int:
-    """Return the memory that was taken and not given back, but for that of this test and of two bounded caches."""
+    """Return the memory that was allocated and not freed, except that of this test and of the
+    bounded caches.
+    """
     report._check_known_names.cache_clear()
     window._parse.cache_clear()
+    window._beginning.cache_clear()
     gc.collect()
     snapshot = tracemalloc.take_snapshot().filter_traces((tracemalloc.Filter(False, "*/tests/*"),))  # noqa: FBT003 exclude
     return sum(statistic.size for statistic in snapshot.statistics("filename"))

@@ -98,7 +98,7 @@ def stores(at: Deployment, *promises: Promise) -> Iterator[list[RedisStore]]:
 
 def counted(store: RedisStore) -> int:
     """Return how many reports there are."""
-    return sum(sum(tally.counts) for tally in store._tallies(lambda _: True, closed=False))
+    return sum(sum(tally.counts) for tally in store.open_tallies(frozenset()))
 
 
 def counted_in_closed_windows(store: RedisStore) -> int:

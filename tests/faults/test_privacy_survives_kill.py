@@ -1,5 +1,7 @@
-"""kill -9 at random steps of recording, counting, filling in and sending: never a report without its charge, never two
-reports for one charge, never a ceiling exceeded, and nothing that was charged is forgotten.
+"""Devices are killed at random steps of recording, counting, filling in and sending.
+
+There is never a report without its charge, never two reports for one charge, and never a ceiling
+exceeded. Nothing that was charged is forgotten.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from contextlib import closing
 from pathlib import Path
 
 from client_sdk.ledger import charges
-from client_sdk.ledger.charges import Cost, Key, Periods
+from client_sdk.ledger.charges import Cost, Periods, SlotKey
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Upload, Window
 from client_sdk.protocol.metric import Protects
@@ -26,12 +28,12 @@ LIVES = 10
 """Kills in a round: two hundred in the twenty rounds of `make faults`."""
 
 MOST_STEPS = 15_000
-"""A life of all days takes a few more: a kill falls into any day."""
+"""A life of all days takes a few more steps, so that a kill falls into any day."""
 
 
 def test_a_device_that_is_killed_at_any_step_keeps_its_promises(tmp_path: Path, round_number: int) -> None:
     seeded, day = random.Random(round_number), 0.0  # noqa: S311 where to kill is no secret
-    before: dict[Key, tuple[int, int, int]] = {}
+    before: dict[SlotKey, tuple[int, int, int]] = {}
     ends = []
     for _ in range(LIVES):
         ends.append(live(tmp_path, day, seeded.randint(1, MOST_STEPS)))
@@ -48,7 +50,7 @@ def test_a_device_that_is_killed_at_any_step_keeps_its_promises(tmp_path: Path, 
 
 
 def live(folder: Path, day: float, steps: int) -> int:
-    """Let a device live from a day on until its steps are over; return its exit code."""
+    """Let a device live from a given day until its steps are used up; return its exit code."""
     command = [
         sys.executable,
         "-m",
@@ -64,18 +66,18 @@ def live(folder: Path, day: float, steps: int) -> int:
 
 
 def days_seen(data_dir: Path) -> float:
-    """Return how many days after the first one the ledger stands."""
+    """Return how many days after the first one the ledger's clock is."""
     ((latest_s,),) = rows(data_dir, "SELECT latest_s FROM device")
     return max(0.0, (int(latest_s) - NOON) / DAY_S)
 
 
 def sent(folder: Path) -> Iterator[Upload]:
-    """Yield everything that ever left the device, every attempt."""
+    """Yield everything that left the device, in any attempt."""
     log = folder / "log"
     yield from (Upload.decode(body) for body in log.read_bytes().splitlines()) if log.exists() else ()
 
 
-def check(folder: Path, state: State, before: dict[Key, tuple[int, int, int]]) -> None:
+def check(folder: Path, state: State, before: dict[SlotKey, tuple[int, int, int]]) -> None:
     assert rows(folder / "data", "PRAGMA integrity_check") == [("ok",)]
     reports_and_charges_go_together(state)
     nothing_left_without_its_charge_or_twice(folder, state)
@@ -87,15 +89,15 @@ def check(folder: Path, state: State, before: dict[Key, tuple[int, int, int]]) -
 
 
 def nothing_left_without_its_charge_or_twice(folder: Path, state: State) -> None:
-    symbols: dict[Key, set[tuple[str, int]]] = {}
+    symbols: dict[SlotKey, set[tuple[str, int]]] = {}
     for upload in sent(folder):
         for report in upload.reports:
             symbols.setdefault(key_of(report), set()).add((upload.id, report.symbol))
     assert symbols.keys() <= state.charges.keys()
-    assert all(len(one) == 1 for one in symbols.values())
+    assert all(len(sent) == 1 for sent in symbols.values())
 
 
-def nothing_charged_is_forgotten(state: State, before: dict[Key, tuple[int, int, int]]) -> None:
+def nothing_charged_is_forgotten(state: State, before: dict[SlotKey, tuple[int, int, int]]) -> None:
     for key, (nanos, attos, done) in before.items():
         assert state.charges[key][:2] == (nanos, attos)
         assert state.charges[key][2] >= done
@@ -125,7 +127,9 @@ def permanent_answers_are_paid_for(connection: sqlite3.Connection, state: State)
 
 
 def slots_are_paid_for(connection: sqlite3.Connection, state: State) -> None:
-    """The slot of each window that was met is charged, or a ceiling forbade it and does so still."""
+    """The slot of each window that the device met is charged, unless a ceiling forbade it and still
+    does.
+    """
     metric, budget = REGISTRY.metric("filled"), REGISTRY.budget
     for window in state.slots:
         if (metric.name, metric.edition, window) not in state.charges:

@@ -1,4 +1,4 @@
-"""Collectors behind the real nginx that end and are replaced under load: the oracle is that of `Load`."""
+"""Collectors behind the real nginx that end and are replaced under load: `Load` is the oracle."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_two_collectors_are_restarted_one_after_the_other_and_no_device_has_to_s
 
         running = {port: started(port) for port in ports}
         collectors = [f"http://127.0.0.1:{port}" for port in ports]
-        proxy = parts.enter_context(running_proxy(collectors, Certificates.made_in(tmp_path)))
+        proxy = parts.enter_context(running_proxy(collectors, Certificates.issued_in(tmp_path)))
         load = Load(proxy.url, SENDERS, MOST_UPLOADS_EACH, proxy.post)
         for port in ports:
             load.wait_for(load.acknowledged + 100)

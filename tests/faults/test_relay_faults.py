@@ -1,9 +1,10 @@
-"""Exactly once from end to end: devices, relay and collector, when the relay or the collector is killed under load."""
+"""Exactly once from end to end: devices, relay and collector, when the relay or the collector is
+killed under load.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.support.services.delivering import Load
-from tests.support.services.processes import RunningCollector, is_running, kill, wait_until
+from tests.support.services.processes import RunningCollector, is_running, kill, listens, wait_until
 from tests.support.services.relaying import RunningRelay, collector_with_key, running_relay
 from tests.support.services.wire import tallies
 
@@ -24,7 +25,7 @@ GATHER = ("--gather", "0.2")
 
 @dataclass
 class Deployment:
-    """A relay and a collector that can be started anew where they were."""
+    """A relay and a collector that can be restarted at the same addresses."""
 
     registry: Path
     folder: Path
@@ -51,11 +52,6 @@ def port_of(url: str) -> int:
     port = urlsplit(url).port
     assert port is not None
     return port
-
-
-def listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def kill_what_mixes(deployed: Deployment) -> None:

@@ -1,4 +1,6 @@
-"""A job that is killed while it writes leaves whole windows only, and the next run finishes what is missing."""
+"""A job that is killed while it writes leaves whole windows only, and the next run finishes what is
+missing.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,9 @@ WINDOWS = [(date(2024, 9, 1) + timedelta(day)).isoformat() for day in range(40)]
 
 
 def tally(metric: str, window: str) -> str:
-    found = REGISTRY.metric(metric)
-    counts = [30 + symbol for symbol in range(found.channel.symbols)]
-    about = {"metric": metric, "edition": found.edition, "window": window, "closed": True}
+    definition = REGISTRY.metric(metric)
+    counts = [30 + symbol for symbol in range(definition.channel.symbols)]
+    about = {"metric": metric, "edition": definition.edition, "window": window, "closed": True}
     return json.dumps(about | {"reports": sum(counts), "counts": counts}) + "\n"
 
 
@@ -32,7 +34,9 @@ def job(folder: Path) -> subprocess.Popen[bytes]:
 
 def test_a_killed_job_leaves_whole_windows_and_the_next_one_finishes(tmp_path: Path) -> None:
     (tmp_path / "metrics.toml").write_text(REGISTRY_TEXT)
-    (tmp_path / "tallies.ndjson").write_text("".join(tally(name, one) for one in WINDOWS for name in REGISTRY.metrics))
+    (tmp_path / "tallies.ndjson").write_text(
+        "".join(tally(name, window) for window in WINDOWS for name in REGISTRY.metrics)
+    )
     reports = tmp_path / "reports"
 
     def finished() -> set[str]:

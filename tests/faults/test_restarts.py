@@ -1,4 +1,6 @@
-"""Collectors that end and are replaced under load, and stores that are new, or not the ones that they were."""
+"""Collectors that end and are replaced under load, and stores that are new, or are not the expected
+ones.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ REFUSAL = "maintenance is suspended: the store is not the one that this collecto
 
 
 class Either:
-    """Sends each upload to one of several collectors in turn, and to another when it comes again."""
+    """Sends each upload to one of several collectors in turn, and each retry to another."""
 
     def __init__(self, *urls: str) -> None:
         self._turns = itertools.cycle(urls)
@@ -93,8 +95,8 @@ def test_as_many_stores_as_begin_at_once_agree_on_one_layout(cluster: Cluster) -
         return store.layout
 
     with ThreadPoolExecutor() as starting:
-        found = {(one.shards, one.name) for one in starting.map(layout, range(8))}
-    assert [shards for shards, _ in found] == [CLUSTER_SHARDS]
+        layouts = {(each.shards, each.name) for each in starting.map(layout, range(8))}
+    assert [shards for shards, _ in layouts] == [CLUSTER_SHARDS]
 
 
 def test_a_store_in_the_place_of_another_takes_no_upload_until_the_first_is_back(

@@ -1,4 +1,4 @@
-"""The servers that tests start end with them, also if the tests are killed."""
+"""The servers that tests start end with the tests, even if those are killed."""
 
 from __future__ import annotations
 

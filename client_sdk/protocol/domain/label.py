@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 Label = bool | int | str | tuple[bool | str, bool | str] | None
-"""A value that has a share: of a boolean, a count, a category or a cross. None stands for no answer."""
+"""A value that has a share: of a boolean, a count, a category or a cross. None means no answer."""

@@ -30,7 +30,7 @@ utilities takes two or three seconds."""
 TOTAL = 2**60
 """The sum of the weights of a row."""
 
-WORKING_ONE = 2**128
+UNIT_OF_WEIGHTS = 2**128
 """The unit of e**utility while a row is scaled. Only the final integers are part of the law."""
 
 NOTHING_FROM = -90
@@ -173,8 +173,8 @@ def _table(gaps: list[list[int]], scale: Fraction) -> tuple[tuple[int, ...], ...
 
 
 def _height(exponent: Fraction) -> int:
-    """Return e**exponent, at most 1, in units of 1 / `WORKING_ONE`, rounded down."""
-    return int(exp_floor(exponent) * WORKING_ONE) if exponent > NOTHING_FROM else 0
+    """Return e**exponent, at most 1, in units of 1 / `UNIT_OF_WEIGHTS`, rounded down."""
+    return int(exp_floor(exponent) * UNIT_OF_WEIGHTS) if exponent > NOTHING_FROM else 0
 
 
 def _is_within(weights: tuple[tuple[int, ...], ...], odds: Fraction) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -69,6 +70,16 @@ class Registry:
             raise UnknownMetricError(name, tuple(self.metrics))
         return self.metrics[name]
 
+    def neglected(self, today: date) -> list[str]:
+        """Return a sentence for each metric that has expired, or that nobody owns."""
+        sentences = []
+        for name, metric in self.metrics.items():
+            if metric.expires is not None and metric.expires < today:
+                sentences.append(f"metric.{name} expired on {metric.expires}: remove it, or set a later day")
+            if not metric.owner:
+                sentences.append(f"metric.{name} has no owner: name one in it, or in [app]")
+        return sentences
+
     @classmethod
     def load(cls, path: str | Path) -> Registry:
         """Read a registry from its file.
@@ -106,7 +117,8 @@ class Registry:
             raise RegistryError(WHOLE, "begins with a byte order mark; save it as UTF-8 without one")
         try:
             document = tomllib.loads(text, parse_float=Decimal)
-        except (ValueError, ArithmeticError, RecursionError) as error:  # also absurd numbers and nesting
+        except (ValueError, ArithmeticError, RecursionError) as error:
+            # absurd numbers and nesting end here, too
             raise RegistryError(WHOLE, f"is not TOML: {error}") from error
         return _read_registry(document)
 

@@ -125,7 +125,7 @@ class WalkPlan:
 
     @classmethod
     def of(cls, metric: Metric, inputs: tuple[int, ...]) -> WalkPlan:
-        """Return what is walked of a metric so that some inputs are all walked.
+        """Return which answers to a metric are walked, and how far.
 
         Rounding a number in exact fractions is slow, and there are a thousand paths. So all numbers
         are walked up to the input, but only mixtures and the ends of the range are walked beyond

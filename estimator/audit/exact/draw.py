@@ -142,7 +142,8 @@ class Draw:
     def __divmod__(self, other: int | Draw) -> tuple[int, int | Draw]:
         divisor = int(other)
         if self._interval.high - self._interval.low <= MOST_VALUES:
-            return divmod(int(self), divisor)  # each value gets a path anyway, and plain integers are faster
+            # each value gets a path anyway, and plain integers are faster
+            return divmod(int(self), divisor)
         quotient = int(self // divisor)
         return quotient, self - quotient * divisor
 

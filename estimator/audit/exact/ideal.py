@@ -19,7 +19,7 @@ class IdealFunction:
         self._words: dict[tuple[str | int, ...], tuple[int, int]] = {}
 
     def __call__(self, *labels: str) -> _LabelledCoins:
-        """Return the coins of some labels."""
+        """Return the coins of labels."""
         return _LabelledCoins(self, labels)
 
     def word(self, place: tuple[str | int, ...], bound: int) -> int:

@@ -1,4 +1,4 @@
-"""How an answer becomes a permanent one: once for all, and each answer by coins of its own.
+"""How an answer becomes a permanent one: once and for all, and each answer by its own coins.
 
 An ideal function (`IdealFunction`) replaces the device's pseudo-random one, as in every proof of
 such a mechanism. What remains is how the SDK uses it. Settling an answer twice must give the same
@@ -58,7 +58,7 @@ def _different(answers: list[EncodedAnswer]) -> Iterator[tuple[EncodedAnswer, En
 
 
 def _settle(metric: Metric, channel: Permanent, answers: tuple[EncodedAnswer, ...], coins: Coins) -> list[int]:
-    """Settle some answers of one device as the SDK does."""
+    """Settle answers of one device as the SDK does."""
     function, settled = IdealFunction(coins), list[int]()
     for answer in answers:
         settled += channel.settle(partial(metric.encode, answer.value), function, metric.name, metric.edition)

@@ -64,7 +64,8 @@ class Walk:
         """
         law, declared = law_of(procedure, integer), self.declared(answer)
         self.compare("a report", law.chances, declared)
-        chances = declared if law.chances == declared else law.chances  # a million probabilities need not be kept twice
+        # a million probabilities need not be kept twice
+        chances = declared if law.chances == declared else law.chances
         self.add(chances, answer, law.paths, {coins + walked for walked in law.coins})
 
     def add(self, chances: Chances[int], answer: EncodedAnswer, paths: int, coins: set[int]) -> None:

@@ -19,7 +19,7 @@ from markupsafe import Markup
 from client_sdk.protocol.registry.registry import Registry
 from estimator.render.html.filters import FILTERS
 from estimator.render.html.page import page_of
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 
 PACKAGE: Final = "estimator.render.html"
 
@@ -46,7 +46,7 @@ STYLE_OF_CHARTS: Final = """:where(.chart) {
 """The style that Observable Plot writes into every chart with the class name ``chart``."""
 
 
-def as_html(report: Report, registry: Registry) -> str:
+def as_html(report: EstimateReport, registry: Registry) -> str:
     """Return the report as one HTML file."""
     page = page_of(report, registry)
     scripts = [_asset(name) for name in SCRIPTS]

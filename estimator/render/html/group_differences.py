@@ -38,7 +38,7 @@ def _words(names: tuple[str, str], clearest: Sequence[Difference], concluded: Co
         of = f" {differing} of {len(clearest)} comparisons differ." if len(clearest) > 1 else ""
         return f"Groups differ: {more_common}, {size}; so much is hardly chance ({p_value}).{of}"
     if concluded is Conclusion.MAY_DIFFER:
-        doubt = "by itself that would pass for a difference, but among so many it may be chance"
+        doubt = "by itself that would pass for a difference, but among this many comparisons it may be chance"
         alone = p_equals(difference.p_value)
         return f"Groups may differ: {more_common}, {size}; {doubt} (p {alone}; {p_value})."
     return f"No difference between groups was seen; the clearest: {more_common}, {size} ({p_value})."

@@ -12,7 +12,7 @@ from client_sdk.protocol.window import Window, WindowKind
 from estimator.errors import OutputError
 from estimator.render.html.questions import QuestionView, question_of, unasked
 from estimator.results.metric import MetricEstimate
-from estimator.results.report import Report, Skipped
+from estimator.results.report import EstimateReport, Skipped
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies.bounds import FEWER
 
@@ -51,7 +51,7 @@ class Page:
     """
 
     registry: Registry
-    report: Report
+    report: EstimateReport
     questions: tuple[QuestionView, ...]
     calendars: Mapping[WindowKind, tuple[Window, ...]]
 
@@ -121,7 +121,7 @@ class Page:
         }
 
 
-def page_of(report: Report, registry: Registry) -> Page:
+def page_of(report: EstimateReport, registry: Registry) -> Page:
     """Return the page of a report.
 
     Args:

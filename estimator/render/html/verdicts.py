@@ -88,7 +88,7 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int) -> WordedC
             words = f"It changed {between}: {moved_within}; {sure}."
         case Conclusion.MAY_DIFFER:
             brief = f"perhaps: {moved}"
-            doubt = "of one question alone that would pass for a change, but among so many it may be chance"
+            doubt = "for one question alone that would pass for a change, but among this many it may be chance"
             alone = p_equals(question_p_value(clearest.p_value, changes.tests))
             p_values = f"(p {alone}, corrected for everything compared here {corrected})"
             words = f"It may have changed {between}: {moved_within}; {doubt} {p_values}."
@@ -106,7 +106,7 @@ def labelled_changes(kind: str, changes: Changes | None) -> Sequence[tuple[str, 
 
 
 def labelled(change: Change, kind: str) -> tuple[str, Unit]:
-    """Return the label and the unit of a change in a question of some kind."""
+    """Return the label and the unit of a change in a question of a kind."""
     return (label_of(change.value), PERCENT) if isinstance(change, ShareChange) else (mean_word(kind), PLAIN)
 
 

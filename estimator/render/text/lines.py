@@ -102,7 +102,7 @@ def cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
     number = len(clusters.clusters)
     counted = "1 cluster" if number == 1 else f"{number} clusters"
     how_often = f"{clusters.numbers[number - 1]:.0%} of resampled tallies"
-    yield f"  {counted}, {window_of(estimated)}: as many in {how_often}"
+    yield f"  {counted}, {window_of(estimated)}: this number in {how_often}"
     for cluster in clusters.clusters if number > 1 else ():
         stable = f"stable {cluster.stability:.2f}"
         yield style.row(cluster_words(cluster), stable, cluster.share, SHARE_DIGITS, SHARES)

@@ -37,11 +37,11 @@ Life: from the day of the plan on.
 """
 
 PATTERN_FOOTNOTE: Final = """\
-One pattern: two histories in which the same windows have equal answers: where
-two windows agree in one of them, they agree in the other. So of questions with
-protects = "pattern", but for numbers; of all others any two. The pattern itself
-is not protected, and that answers change at the same times is not enough.
-Opting out and in again draws such answers anew, and the figure counts again.
+One pattern: two windows with equal answers in one history have equal answers in
+the other. This applies to questions with protects = "pattern", except numbers;
+of all other questions, any two histories count. The pattern itself is not
+protected, and changing at the same times is not enough to have one pattern.
+Opting out and in again draws permanent answers again: the figure counts again.
 """
 
 

@@ -31,10 +31,10 @@ OF_DISTRIBUTIONS: Final = {
 CSV_COLUMNS: Final = (*COLUMNS, "truth", "holds", "seed")
 
 FOOTNOTES: Final = """\
-error: estimate less truth. *: the interval misses the truth.
+error: estimate minus truth. *: the interval misses the truth.
 Estimates are unbiased and never clipped; of a distribution they are smoothed.
-Intervals take the devices for a random sample of a population; coverage is how
-often they hold its truth when devices are drawn anew, and (of the noise alone)
+Intervals treat the devices as a random sample of a population. Coverage is how
+often they hold its truth when devices are drawn again, and (of the noise alone)
 that of the same devices each time.
 """
 
@@ -58,12 +58,13 @@ def rehearsal_as_json(rehearsal: Rehearsal) -> str:
 
 
 def rehearsal_as_csv(rehearsal: Rehearsal) -> str:
-    """Return the report's rows, each with its truth, whether the interval holds it, and the seed."""
+    """Return the report's rows, each with the truth, whether the interval holds it, and the seed."""
     rows: list[list[object]] = []
     for rehearsed in rehearsal.metrics:
         pairs = pairs_of(figures_of(rehearsed.estimated), rehearsed.truths)
         for row in metric_rows(rehearsed.estimated, CONFIDENCE):
-            figure, truth = next(pairs, (None, None))  # a sum follows from the mean and has no truth of its own
+            # a sum follows from the mean and has no truth of its own
+            figure, truth = next(pairs, (None, None))
             is_held = None if figure is None or truth is None else holds(figure, truth)
             rows.append([*row._replace(window=None), truth, is_held, rehearsal.seed])
     return csv_text([CSV_COLUMNS, *rows])
@@ -162,6 +163,7 @@ def _numbers(figure: Estimate | Figure, truth: float | None, digits: str, style:
     if truth is None or value is None:
         return f"{'':8}  {'no reports':>18}  {'':8}  {interval}"
     estimate = style.shown(f"{value:{digits}}" + ("" if deviation is None else f" ± {deviation:{digits}}"))
-    error_digits = ".3g" if digits.endswith("g") else digits  # an error has fewer digits than its mean
+    # an error has fewer digits than its mean
+    error_digits = ".3g" if digits.endswith("g") else digits
     missed = "" if holds(figure, truth) else " *"
     return f"{truth:8{digits}}  {estimate:>18}  {value - truth:+8{error_digits}}  {interval}{missed}"

@@ -23,7 +23,7 @@ from estimator.results.changes import Changes
 from estimator.results.highlight import SHOWN_VALUES, Highlight
 from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 from estimator.text import mean_word, parts, plural
 
 FOOTNOTES = """\
@@ -84,7 +84,7 @@ and the last closed window, corrected for everything that is compared.
 PRELIMINARY_FOOTNOTE = "*: preliminary; the window is still open and its figures will change.\n"
 
 
-def as_table(report: Report, style: Style = PLAIN) -> str:
+def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
     """Return the report as text."""
     if not report.metrics:
         return NOTHING_SKIPPED if report.skipped else NOTHING
@@ -116,7 +116,7 @@ def as_table(report: Report, style: Style = PLAIN) -> str:
     return style.shown("\n".join([*blocks, *together, "".join(note for note, applies in notes.items() if applies)]))
 
 
-def _snapshot_note(report: Report) -> str:
+def _snapshot_note(report: EstimateReport) -> str:
     at = report.snapshot_at
     return "" if at is None else f"Open windows are shown as they were at {at:%Y-%m-%d %H:%M:%S} UTC.\n"
 

@@ -112,7 +112,7 @@ class Style:
         return f"{line}  {self.coloured(bar, 'cyan')}" if bar else line
 
     def bar(self, part: float, cells: int) -> str:
-        """Return a bar that fills a part of some cells, to an eighth of a cell.
+        """Return a bar that fills a part of a number of cells, to an eighth of a cell.
 
         The part is clipped to 0 and 1.
         """
@@ -120,7 +120,7 @@ class Style:
         return self.shown(EIGHTHS[8] * (eighths // 8) + (EIGHTHS[eighths % 8] if eighths % 8 else ""))
 
     def cut(self, text: str | tuple[str, ...], columns: int | None = None) -> str:
-        """Return a text that is no wider than some columns, by default the columns of a value.
+        """Return a text that is no wider than a number of columns, by default those of a value.
 
         Of a pair, the first text is cut first, so that pairs with the same first text can be told
         apart.

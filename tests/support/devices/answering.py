@@ -9,15 +9,15 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 
 class AnsweringServer(HTTPServer):
-    """Answers every POST alike and keeps the requests.
+    """Gives every POST the same answer, and keeps the requests.
 
     Attributes:
         status: of each answer.
-        headers: of each answer, beside what frames its body.
+        headers: of each answer, besides those that frame its body.
         body: of each answer.
-        pieces: the body in chunks instead, if there are any.
+        pieces: the chunks that replace the body, if there are any.
         ends: whether the last chunk is followed by the end.
-        requests: path, headers and body of all that came.
+        requests: path, headers and body of every request.
 
     """
 
@@ -54,7 +54,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(self.server.body)
 
     def send_pieces(self) -> None:
-        """Send the body in chunks, one per packet, and do not end it before the client has gone."""
+        """Send the body in chunks, each in its own packet, and do not end it before the client has
+        gone.
+        """
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         for piece in self.server.pieces:

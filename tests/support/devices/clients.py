@@ -107,8 +107,8 @@ def ask(metrics: str, budget: str = "") -> Registry:
     """Return a registry of metrics, by default at epsilon 1, whose ceilings are never reached.
 
     Args:
-        metrics: tables, without what is the same for all: the purpose, and epsilon.
-        budget: more lines of [budget]; a line for a key that stands here already takes its place.
+        metrics: tables, without the keys that all share: the purpose, and epsilon.
+        budget: more lines of [budget]; each replaces the default line for its key.
 
     """
     lines = {"per_window": "1e6", "lifetime": "1e9"} | dict(
@@ -126,7 +126,7 @@ FILLED = ask(
     '[metric.m]\nkind = "boolean"\nfill_in = true\n'
     '[metric.n]\nkind = "category"\nvalues = ["a", "b", "c"]\nfill_in = true\n'
 )
-"""Two questions whose silence says nothing."""
+"""Two questions that are reported in every window, answered or not."""
 
 
 class SetClock:
@@ -158,12 +158,12 @@ def refuse(code: Refusal) -> Answer:
 
 
 def status(code: int, retry_after: str | None = None) -> Answer:
-    """Answer with a status and a body that is no verdict."""
+    """Answer with a status and a body that is not a verdict."""
     return lambda _: Reply(code, retry_after, b"<html>")
 
 
 def problem(code: int) -> Answer:
-    """Answer as a collector that rejects this very body."""
+    """Answer as a collector that rejects exactly this body."""
     document = {"type": "about:blank", "title": "Bad", "status": code, "code": "invalid_json", "detail": "It is bad."}
     return lambda _: Reply(code, None, json.dumps(document).encode())
 
@@ -173,7 +173,7 @@ def nothing(_: Upload) -> None:
 
 
 class ScriptedTransport:
-    """Answers uploads as a script says; after its end, as its last line says."""
+    """Answers uploads as a script says; after its end, as its last entry says."""
 
     def __init__(self, *answers: Answer) -> None:
         self.bodies: list[bytes] = []

@@ -54,8 +54,8 @@ def always(_: int) -> bool:
     return True
 
 
-def on_some_days(seed: int, share: float) -> IsOn:
-    """Return on which days a device is on: each with a given probability."""
+def on_random_days(seed: int, share: float) -> IsOn:
+    """Return a rule by which a device is on, each day with a given probability."""
     drawn = random.Random(f"on {seed}")  # noqa: S311 a simulation, not a device
     days = [drawn.random() < share for _ in range(4000)]
     return lambda day: days[day]
@@ -64,7 +64,7 @@ def on_some_days(seed: int, share: float) -> IsOn:
 def live(
     registry: Registry, seed: int, days: int, *, is_on: IsOn = always, answers: dict[str, object] | None = None
 ) -> list[Charge]:
-    """Return all charges of a device after a number of days on which it records answers."""
+    """Return all charges of a device that records answers for a number of days."""
     coins, recorded = SeededCoins(seed), list((answers or {}).items())
     with closing(open_memory(registry.app)) as connection:
         connection.execute("UPDATE device SET secret = ?", (secret_of(seed),))
@@ -87,7 +87,7 @@ def _record(
 
 
 def exceeded(registry: Registry, charges: list[Charge]) -> Iterator[str]:
-    """Yield every ceiling that charges exceed."""
+    """Yield every ceiling that the charges exceed."""
     budget = registry.budget
     sums: dict[tuple[str, str], int] = {}
     for charge in charges:

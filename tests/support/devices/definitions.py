@@ -14,7 +14,7 @@ Field = str | int | float | list[str]
 
 
 class Toml(str):
-    """A value that is written into the file verbatim."""
+    """A value that is written into the file as given."""
 
     __slots__ = ()
 
@@ -73,7 +73,9 @@ def parsed(**metrics: Mapping[str, Field]) -> dict[str, Metric]:
 
 
 def mistakes(**metrics: Mapping[str, Field]) -> dict[str, str]:
-    """Return the mistakes of a registry by place; it must be refused, and name a place once."""
+    """Return the mistakes of a registry by place. It must be refused, and each place must be named
+    once.
+    """
     with pytest.raises(RegistryError) as caught:
         parsed(**metrics)
     assert len(dict(caught.value.mistakes)) == len(caught.value.mistakes)

@@ -8,6 +8,8 @@ import socket
 import threading
 from collections.abc import Iterator
 
+from tests.support.services.listening import listening
+
 DRIP_S = 0.01
 
 BEGINNINGS = {
@@ -28,43 +30,32 @@ class DrippingServer:
     """
 
     def __init__(self, beginning: bytes) -> None:
-        """Listen."""
+        self.port = self.gone = 0
         self._beginning = beginning
         self._ended = threading.Event()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        self.gone = 0
-        self._thread = threading.Thread(target=self._serve)
-        self._thread.start()
 
-    def close(self) -> None:
-        """End."""
+    def end(self) -> None:
+        """Drip no more."""
         self._ended.set()
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._thread.join()
 
-    def _serve(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self._listener.accept()
-                with connection, contextlib.suppress(OSError):
-                    self._drip(connection)
-                self.gone += 1
-
-    def _drip(self, connection: socket.socket) -> None:
-        connection.recv(65_536)
-        for piece in itertools.chain([self._beginning], itertools.repeat(b"x")):
-            connection.sendall(piece)
-            if self._ended.wait(DRIP_S):
-                return
+    def drip(self, connection: socket.socket) -> None:
+        """Answer a connection until its client has gone."""
+        try:
+            connection.recv(65_536)
+            for piece in itertools.chain([self._beginning], itertools.repeat(b"x")):
+                connection.sendall(piece)
+                if self._ended.wait(DRIP_S):
+                    return
+        finally:
+            self.gone += 1
 
 
 @contextlib.contextmanager
 def dripping_server(beginning: bytes) -> Iterator[DrippingServer]:
     """Run a server within the context."""
     server = DrippingServer(beginning)
-    try:
-        yield server
-    finally:
-        server.close()
+    with listening(server.drip) as server.port:
+        try:
+            yield server
+        finally:
+            server.end()

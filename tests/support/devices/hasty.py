@@ -6,6 +6,7 @@ Run it by `python -m tests.support.devices.hasty …`.
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Final
 
@@ -18,17 +19,25 @@ DONE: Final = "done"
 """What it prints when everything that it recorded was accepted."""
 
 
-def main(data_dir: str, registry_file: str, collector: str) -> None:
-    """Record every question, and send meanwhile and at the end."""
+def main(data_dir: str, registry_file: str, collector: str, ahead_s: str) -> None:
+    """Record every question, and send meanwhile and at the end, by a clock some seconds ahead."""
     registry = Registry.load(registry_file)
-    with Telemetry(registry, collector=collector, data_dir=Path(data_dir), consent=True) as device:
-        device._processes.current.uploader._uniform = lambda low, _: low  # neither jitter nor back-off
+    with Telemetry(
+        registry,
+        collector=collector,
+        data_dir=Path(data_dir),
+        consent=True,
+        clock=lambda: time.time() + float(ahead_s),
+    ) as device:
+        # neither jitter nor back-off
+        device._processes.current.uploader._departures.uniform = lambda low, _: low
         sys.stdout.write(f"{BEGUN}\n")
         sys.stdout.flush()
         for name in registry.metrics:
             while device.record(name, value=True) is Recorded.BUSY:
                 pass
-            device.flush(timeout_s=0)  # the thread that uploads sends now, while this one records on
+            # the upload thread sends now, while this one continues to record
+            device.flush(timeout_s=0)
         if device.flush(timeout_s=60):
             sys.stdout.write(DONE)
 

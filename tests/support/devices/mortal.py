@@ -20,10 +20,10 @@ from client_sdk.sending.retry import Reply
 from tests.support.devices.clients import DAY_S, NOON, SetClock, accept, ask, telemetry
 
 STEP: Final = 5
-"""Instructions of SQLite's virtual machine between two steps: a statement takes some dozens."""
+"""Instructions of SQLite's virtual machine between two steps; a statement takes some dozens."""
 
 ALIVE: Final = "alive"
-"""What a device prints that has outlived its days."""
+"""What a device prints that has survived all its days."""
 
 DAYS: Final = 12
 """The most days that a device lives before it prints that."""
@@ -45,7 +45,7 @@ REGISTRY: Final = ask(
 
 
 class Wire:
-    """Logs every body durably, so that no kill loses it; every third gets no answer."""
+    """Logs every body durably, so that no kill loses it. Every third upload gets no answer."""
 
     def __init__(self, log: Path) -> None:
         self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -59,7 +59,7 @@ class Wire:
 
 
 def die_after(steps: int) -> None:
-    """Let this process kill itself after a number of steps of all connections to a ledger."""
+    """Make this process kill itself after a number of steps of all connections to a ledger."""
     left = [steps]
     connect: Callable[[str], sqlite3.Connection] = create.connect
 
@@ -94,12 +94,12 @@ def live(device: Telemetry, clock: SetClock) -> None:
 
 
 def main(data_dir: str, log: str, first_day: str, steps: str) -> None:
-    """Live until the steps are over."""
+    """Live until the steps are used up."""
     recorder.RECORD_DEADLINE_S = recorder.SECRET_DEADLINE_S = 60.0
     die_after(int(steps))
     clock = SetClock(NOON + float(first_day) * DAY_S)
     with telemetry(Path(data_dir), registry=REGISTRY, clock=clock, transport=Wire(Path(log))) as device:
-        device._processes.current.uploader._uniform = lambda low, _: low
+        device._processes.current.uploader._departures.uniform = lambda low, _: low
         live(device, clock)
     sys.stdout.write(ALIVE)
 

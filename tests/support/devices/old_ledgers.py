@@ -65,7 +65,7 @@ class OldCharge(NamedTuple):
 
 
 def write(path: Path, charges: Iterable[OldCharge], latest_s: float) -> None:
-    """Make the file of a ledger of the app acme that has seen an instant."""
+    """Make the ledger file of the app acme, whose clock has reached an instant."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -85,7 +85,7 @@ def fill(
 
 
 def opted_out(charges: Iterable[OldCharge], now_s: float) -> list[OldCharge]:
-    """Return what version 2 made of charges when its user opted out."""
+    """Return the charges that version 2 kept after its user opted out."""
     kept: dict[tuple[str, str, str], OldCharge] = {}
     for charge in charges:
         budget_window, month = (

@@ -16,11 +16,11 @@ from unittest import mock
 from client_sdk import HistoryEntry
 from client_sdk.answers.coins import SystemCoins
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import outbox
+from client_sdk.ledger import history, queue
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Report, Upload
-from client_sdk.sending import uploader
+from client_sdk.sending import departures, uploader
 from client_sdk.sending.retry import Reply
 from client_sdk.sending.uploader import Uploader
 from tests.support.devices.clients import NOON, Answer, many
@@ -34,8 +34,8 @@ class Request(NamedTuple):
     Attributes:
         at_s: its instant.
         body: its bytes.
-        upload: what they hold.
-        apart_s: how far the device keeps what it sends again from the request before.
+        upload: the decoded body.
+        apart_s: how far the device keeps a retry from the request before it.
         process: which process of the device sent it, from 0.
 
     """
@@ -53,7 +53,7 @@ class SimulatedDevice:
     Attributes:
         now_s: the present instant, in Unix seconds.
         requests: what was sent.
-        during_exchange: done while an answer is waited for.
+        during_exchange: called while the uploader waits for an answer.
 
     """
 
@@ -86,11 +86,11 @@ class SimulatedDevice:
 
     def record(self, report: Report) -> None:
         """Queue a report."""
-        self.ledger_thread.run(partial(outbox.enqueue, report=report), LONG_S)
+        self.ledger_thread.run(partial(queue.enqueue, report=report), LONG_S)
         self._uploader.notify()
 
     def flush(self) -> None:
-        """Ask for a flush, and wait for nothing."""
+        """Request a flush, without waiting."""
         self._uploader.flush(0.0)
 
     def run_until(self, end_s: float) -> None:
@@ -113,12 +113,12 @@ class SimulatedDevice:
         return next(self._answers)(upload)
 
     def history(self) -> list[HistoryEntry]:
-        """Return what has left."""
-        return self.ledger_thread.run(outbox.history, LONG_S, begin=READ)
+        """Return the reports that were sent."""
+        return self.ledger_thread.run(history.entries, LONG_S, begin=READ)
 
     def dropped(self) -> dict[str, int]:
-        """Return what was dropped."""
-        return self.ledger_thread.run(outbox.dropped, LONG_S, begin=READ)
+        """Return the reports that were dropped."""
+        return self.ledger_thread.run(history.dropped, LONG_S, begin=READ)
 
     def unsettled(self) -> list[Report]:
         """Return the reports that wait."""
@@ -131,14 +131,14 @@ class SimulatedDevice:
         return self.ledger_thread.run(work, LONG_S, begin=READ)
 
     def _next_s(self) -> float:
-        due_s, next_s = self._uploader._due_s, self._uploader._next_s()
+        due_s, next_s = self._uploader._departures.news_s, self._uploader._departures.next_s
         return next_s if due_s is None else min(next_s, due_s)
 
     def _uniform(self, low: float, high: float) -> float:
-        kind = high if high in (uploader.SPREAD_S, uploader.APART_S) else math.inf
+        kind = high if high in (departures.SPREAD_S, departures.APART_S) else math.inf
         stream = self._streams.setdefault(kind, random.Random(f"{self._seed} {kind}"))  # noqa: S311 a simulation, not a device
         wait_s = stream.uniform(low, high)
-        if high == uploader.APART_S:
+        if high == departures.APART_S:
             self._apart_s = wait_s
         return wait_s
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from client_sdk.ledger.charges import Key
+from client_sdk.ledger.charges import SlotKey
 from client_sdk.protocol import Report, Upload
 from tests.support.devices.clients import rows
 
@@ -13,10 +13,10 @@ from tests.support.devices.clients import rows
 class State(NamedTuple):
     """The content of a ledger's file."""
 
-    charges: dict[Key, tuple[int, int, int]]
+    charges: dict[SlotKey, tuple[int, int, int]]
     waiting: list[Report]
     uploads: list[Report]
-    history: set[Key]
+    history: set[SlotKey]
     slots: set[str]
 
     @classmethod
@@ -33,7 +33,7 @@ class State(NamedTuple):
         )
 
 
-def key_of(report: Report) -> Key:
+def key_of(report: Report) -> SlotKey:
     """Return the key of a report's charge."""
     return report.metric, report.edition, report.window
 

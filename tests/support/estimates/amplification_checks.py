@@ -1,4 +1,5 @@
-"""What a right bound on shuffled tallies satisfies, by enumeration: each check raises AssertionError for a wrong one.
+"""What a right bound on shuffled tallies satisfies, by enumeration: each check raises
+AssertionError for a wrong one.
 
 The laws here are summed term by term from their definitions, without thresholds, tails or buckets.
 """
@@ -21,7 +22,7 @@ from client_sdk.protocol.mechanisms.randomized_response import RandomizedRespons
 from estimator.privacy.amplification import shuffled_delta
 
 DIGITS = 100
-"""Decimal digits of the enumeration: what they lack is beyond every digit of a float."""
+"""Decimal digits of the enumeration: its error is far below the last digit of a float."""
 
 Law = dict[tuple[int, ...], int]
 """The probability of each tally, in parts of their sum: integers, because there are many to add."""
@@ -36,7 +37,7 @@ CHANNELS: dict[str, Channel] = {
 
 LOCAL = (0.01, 0.5, 1.0, 3.0, 8.0)
 PARTS = (0.0, 0.01, 0.3, 0.77, 0.999)
-"""Of the local epsilon: the epsilons that are tried."""
+"""The epsilons that are tried, as parts of the local epsilon."""
 
 
 def exact_delta(reports: int, local_epsilon: float, epsilon: float) -> Fraction:
@@ -58,10 +59,10 @@ def exact_delta(reports: int, local_epsilon: float, epsilon: float) -> Fraction:
 
 
 def check_exact(reports: int, local_epsilon: float) -> None:
-    """The bound is not below the enumeration, and above it by roundings only.
+    """The bound is not below the enumeration, and exceeds it only by rounding.
 
-    The most that is added to the two terms that cancel is 2^-39 of each; the one that is taken away is below
-    e^epsilon - 1.
+    Rounding up adds at most 2^-39 of each of the two terms that cancel; the term that is subtracted
+    is below e^epsilon - 1.
     """
     for part in PARTS:
         epsilon = part * local_epsilon
@@ -72,7 +73,9 @@ def check_exact(reports: int, local_epsilon: float) -> None:
 
 
 def check_tails(reports: int, local_epsilon: float) -> None:
-    """Whatever tails are given up, the bound is not below the enumeration, nor above it by more than they hold."""
+    """Whichever tails are cut off, the bound is not below the enumeration, nor above it by more
+    than the tails' mass.
+    """
     for part in PARTS[:-1]:
         epsilon = part * local_epsilon
         exact = exact_delta(reports, local_epsilon, epsilon)
@@ -121,7 +124,9 @@ def divergence(first: Law, second: Law, epsilon: float) -> Fraction:
 
 
 def neighbours(channel: Channel, reports: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Yield all answers of so many devices beside those in which one device answers otherwise."""
+    """Yield all answers of a number of devices, paired with those in which one device answers
+    otherwise.
+    """
     for others in combinations_with_replacement(range(channel.inputs), reports - 1):
         for first, second in product(range(channel.inputs), repeat=2):
             if first != second:
@@ -135,11 +140,11 @@ def worst_divergence(channel: Channel, reports: int, epsilon: float) -> Fraction
     def law(answers: tuple[int, ...]) -> Law:
         return laws.setdefault(tuple(sorted(answers)), tally_law(channel, tuple(sorted(answers))))
 
-    return max(divergence(law(one), law(other), epsilon) for one, other in neighbours(channel, reports))
+    return max(divergence(law(first), law(second), epsilon) for first, second in neighbours(channel, reports))
 
 
 def check_channel(channel: Channel, reports: int) -> None:
-    """No tally of real reports reveals more than the bound says."""
+    """No tally of real reports reveals more than the bound states."""
     local = local_epsilon_of(channel)
     for part in PARTS:
         assert worst_divergence(channel, reports, part * local) <= shuffled_delta(reports, local, part * local)
@@ -155,7 +160,7 @@ def sampled_law(channel: Channel, answers: Sequence[int], taking_part: int) -> L
 
 
 def check_everything() -> None:
-    """All of it, as a mutant meets it."""
+    """Apply all checks, as a mutant meets them."""
     for local in LOCAL:
         for reports in (1, 2, 5, 12):
             check_exact(reports, local)

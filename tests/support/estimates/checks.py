@@ -1,4 +1,6 @@
-"""What a right estimator satisfies, by enumeration and exact sums: each check raises AssertionError for a wrong one."""
+"""What a right estimator satisfies, by enumeration and exact sums: each check raises AssertionError
+for a wrong one.
+"""
 
 from __future__ import annotations
 
@@ -41,12 +43,13 @@ def check_standard_error(channel: Channel, support: Support) -> None:
         weights = [true_weight(channel, supports=symbol == value) for symbol in range(inputs)]
         mean = sum(p * weight for p, weight in zip(law, weights, strict=True))
         variance = sum(p * (weight - mean) ** 2 for p, weight in zip(law, weights, strict=True))
-        # a count of n = 2**50 reports at the expected frequency: its rounding is below the last bit of a float
+        # a count of n = 2**50 reports at the expected frequency: its rounding is below the last bit
+        # of a float
         reports = 2**50
         counts = np.array([round(p * reports) for p in law], dtype=np.int64)
-        one = support.standard_errors(counts, reports)[value] * math.sqrt(reports)
+        standard_error = support.standard_errors(counts, reports)[value] * math.sqrt(reports)
         steps = 16 * float(1 / (channel.probability(0, given=0) - channel.probability(0, given=1)))
-        assert math.isclose(one, math.sqrt(variance), rel_tol=steps * EPSILON * inputs)
+        assert math.isclose(standard_error, math.sqrt(variance), rel_tol=steps * EPSILON * inputs)
 
 
 def true_weight(channel: Channel, *, supports: bool) -> Fraction:
@@ -55,23 +58,25 @@ def true_weight(channel: Channel, *, supports: bool) -> Fraction:
 
 
 def symbol_law(support: Support, shares: Floats) -> Floats:
-    """Return the probability of each symbol in a population of such shares."""
+    """Return the probability of each symbol in a population with the given shares."""
     law: Floats = float(support.other) + float(support.own - support.other) * shares
     return law
 
 
 def expectations(support: Support, scores: Floats) -> Floats:
-    """Return what each input expects of a score of the symbol: the law's adjoint."""
+    """Return the expectation, for each input, of a score of the symbol: the law's adjoint."""
     expected: Floats = float(support.other) * scores.sum() + float(support.own - support.other) * scores
     return expected
 
 
 def duality_gap(support: Support, counts: Counts, shares: Floats) -> float:
-    """Return a bound on how much likelier, in natural logarithm, any other shares could make the tally.
+    """Return a bound on how much likelier, in natural logarithm, any other shares could make the
+    tally.
 
-    The logarithm of the likelihood is concave, so that it rises from ``shares`` to any point of the simplex by at most
-    n * (max over v of the gradient - 1), where gradient v is what input v expects of frequency / law of its symbol
-    (Lindsay 1983, "The geometry of mixture likelihoods", theorem 4.1). It is 0 at the maximum only.
+    The logarithm of the likelihood is concave. So it rises from ``shares`` to any point of the
+    simplex by at most n * (max over v of the gradient - 1), where gradient v is the expectation,
+    for input v, of frequency / law of its symbol (Lindsay 1983, "The geometry of mixture
+    likelihoods", theorem 4.1). It is 0 at the maximum only.
     """
     reports = int(counts.sum())
     gradient = expectations(support, counts / reports / symbol_law(support, shares))
@@ -79,9 +84,12 @@ def duality_gap(support: Support, counts: Counts, shares: Floats) -> float:
 
 
 def check_likelihood(support: Support, counts: Counts, maximise: Likelihood) -> None:
-    """The shares lie on the simplex, and no input expects more of frequency / law than 1: Karush, Kuhn and Tucker."""
+    """The shares lie on the simplex, and no input's expectation of frequency / law exceeds 1:
+    Karush, Kuhn and Tucker.
+    """
     shares = maximise(support, counts)
-    # each of k shares and the sum of k terms is rounded a few times, magnified by the division by p - q
+    # each of k shares and the sum of k terms is rounded a few times, magnified by the division by p
+    # - q
     tolerance = 16 * counts.size * EPSILON * float(support.slope)
     assert (shares >= 0).all()
     assert abs(math.fsum(shares.tolist()) - 1) <= tolerance
@@ -106,7 +114,9 @@ def binomial_sums(reports: int, first: Counts, last: Counts, truths: Floats) -> 
 
 
 def covering(low: Floats, high: Floats, truths: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first and the last count whose interval holds each truth; bounds rise with the count."""
+    """Return the first and the last count whose interval holds each truth; bounds rise with the
+    count.
+    """
     assert (np.diff(low) >= 0).all()
     assert (np.diff(high) >= 0).all()
     return np.searchsorted(high, truths, side="left"), np.searchsorted(low, truths, side="right") - 1
@@ -115,8 +125,8 @@ def covering(low: Floats, high: Floats, truths: Floats) -> tuple[NDArray[np.int6
 def worst_coverage(interval: Interval, reports: int) -> float:
     """Return the least coverage at any truth between 0 and 1.
 
-    Between two neighbouring bounds the same counts cover, and P(first <= count <= last) has a single peak in the
-    truth, so that its least value is at one of the two ends: all of them are summed.
+    Between two neighbouring bounds the same counts cover, and P(first <= count <= last) has a
+    single peak in the truth. So its least value is at one of the two ends, and both are summed.
     """
     low, high = bounds(interval, reports)
     ends = np.unique(np.concatenate([[EPSILON, 1 - EPSILON], low, high]))
@@ -125,9 +135,9 @@ def worst_coverage(interval: Interval, reports: int) -> float:
     return float(min(binomial_sums(reports, first, last, side).min() for side in (ends[1:], ends[:-1])))
 
 
-def mean_coverage(interval: Interval, support: Support, reports: int) -> float:
-    """Return the coverage averaged over the shares 0, 0.005, ..., 1, for an interval of shares."""
-    low, high = bounds(interval, reports)
+def mean_coverage(support: Support, reports: int) -> float:
+    """Return the coverage averaged over the shares 0, 0.005, ..., 1, of the intervals of shares."""
+    low, high = support.intervals(np.arange(reports + 1), reports)
     shares = np.arange(201) / 200
     first, last = covering(low, high, shares)
     return float(binomial_sums(reports, first, last, symbol_law(support, shares)).mean())

@@ -1,4 +1,6 @@
-"""How often intervals hold a truth: exact sums over all tallies, and draws whose number is derived."""
+"""How often intervals hold a truth: exact sums over all tallies, and draws whose number is
+derived.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,10 @@ from estimator.statistics.arrays import Counts, Floats
 from tests.support.laws.sampling import Decision, accepts, decision
 
 PROMISED_TO_FEW, PROMISED = 0.95, 0.93
-"""At every truth: below 50 reports, and from there on."""
+"""The promised coverage at every truth: below 50 reports, and from there on."""
 
 LOST = 0.07
-"""Of the coverage: what draws must be able to see."""
+"""A loss of coverage that draws must be able to detect."""
 
 
 def promised(reports: int) -> float:
@@ -22,12 +24,14 @@ def promised(reports: int) -> float:
 
 
 def enough(right: float) -> Decision:
-    """Return how many tallies tell a coverage from one that lost `LOST`."""
+    """Return how many tallies tell a coverage from one that is lower by `LOST`."""
     return decision(right, right - LOST)
 
 
 def check_held(held: NDArray[np.bool_], right: float) -> None:
-    """Of as many tallies as `enough` says, each column of intervals held the truth as often as is right."""
+    """Over the tallies that `enough` asks for, each column of intervals held the truth as often as
+    is right.
+    """
     decided = enough(right)
     assert held.shape[0] == decided.draws
     for successes in held.sum(axis=0).ravel().tolist():
@@ -36,7 +40,7 @@ def check_held(held: NDArray[np.bool_], right: float) -> None:
 
 @lru_cache(maxsize=64)
 def compositions(total: int, parts: int) -> Counts:
-    """Return all tallies of so many reports, a row each."""
+    """Return all tallies of a number of reports, one in each row."""
     if parts == 1:
         return np.array([[total]], dtype=np.int64)
     rest = [np.insert(compositions(total - first, parts - 1), 0, first, axis=1) for first in range(total + 1)]
@@ -44,7 +48,9 @@ def compositions(total: int, parts: int) -> Counts:
 
 
 def chances(tallies: Counts, laws: Floats) -> Floats:
-    """Return how likely each tally, shape (t, m), is in each law, shape (j, m): the multinomial, shape (t, j)."""
+    """Return the probability of each tally, shape (t, m), under each law, shape (j, m): the
+    multinomial, shape (t, j).
+    """
     reports = int(tallies[0].sum())
     logarithms = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, reports + 1)))])
     ways = logarithms[reports] - logarithms[tallies].sum(axis=1)

@@ -1,4 +1,6 @@
-"""The exact law of what a procedure draws where it also draws many multinomials at once, a law a row."""
+"""The exact law of what a procedure draws, where one call also draws many multinomials, each row
+with its own law.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from tests.support.laws.generators import Law, exact_law_of_counts
 
 
 class RowByRow:
-    """Passes draws on; a multinomial of many laws becomes one draw a row, which is what it is."""
+    """Passes draws on; a multinomial of many laws becomes one draw for each row, which is what it
+    is.
+    """
 
     def __init__(self, generator: np.random.Generator) -> None:
         self._generator = generator
@@ -23,7 +27,7 @@ class RowByRow:
     def multinomial(self, n: Any, pvals: Any) -> Counts:
         if np.ndim(pvals) == 1:
             return self._generator.multinomial(n, pvals)
-        return np.array([self._generator.multinomial(one, law) for one, law in zip(n, pvals, strict=True)])
+        return np.array([self._generator.multinomial(trials, law) for trials, law in zip(n, pvals, strict=True)])
 
 
 def exact_law_of_rows(procedure: Callable[[np.random.Generator], Counts]) -> Law:

@@ -1,4 +1,6 @@
-"""A registry with every kind of question, and tallies of it: some windows, one without reports, one still open."""
+"""A registry with every kind of question, and tallies of it: several windows, one without reports,
+one still open.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,10 @@ WINDOWS: Final = ("2026-11-19", "2026-11-20", "2026-11-21")
 
 
 def tallies(reports: int = 3000) -> bytes:
-    """Return the tallies of all questions, each of about so many reports, and of one that the registry does not define.
+    """Return the tallies of all questions, each of about ``reports`` reports, and of one that the
+    registry does not define.
 
-    Of none and of one report there are exactly so many.
+    For 0 and 1 the number of reports is exact.
     """
     lines = [*(_lines(metric, reports) for metric in REGISTRY.metrics.values())]
     gone = {"metric": "gone", "edition": "0" * 12, "window": WINDOWS[0], "closed": True, "reports": 1, "counts": [0, 1]}

@@ -1,7 +1,8 @@
-"""How often groups that are alike are said to differ: ``python -m tests.support.estimates.group_differences``.
+"""How often groups that are alike are said to differ: ``python -m
+tests.support.estimates.group_differences``.
 
-Reports of several pairs of questions are drawn from populations in which the first answer has nothing to do with the
-second one, so that every difference between groups is chance.
+Reports of several pairs of questions are drawn from populations in which the first answer has
+nothing to do with the second one, so that every difference between groups is chance.
 """
 
 from __future__ import annotations
@@ -27,17 +28,19 @@ LEVEL: Final = 0.05
 DRAWS: Final = 2000
 
 SHAPES: Final = ((2, 2), (3, 2), (2, 4), (4, 3))
-"""How many groups and answers the pairs of questions of a report have."""
+"""The numbers of groups and answers of a report's pairs of questions."""
 
 CASES: Final = (("3", 200), ("3", 10_000), ("1", 10_000), ("1", 100_000))
-"""Epsilon and reports of each question."""
+"""Epsilon, and the number of reports of each question."""
 
 Law = tuple[Floats, Floats]
-"""The shares of groups, and of answers within each of them: a row a group, or one row for all."""
+"""The shares of groups, and of answers within each group: one row for each group, or one row for
+all.
+"""
 
 
-def registry(epsilon: str, shapes: tuple[tuple[int, int], ...] = SHAPES) -> Registry:
-    """Return pairs of questions, each of so many groups and answers."""
+def registry_of(epsilon: str, shapes: tuple[tuple[int, int], ...] = SHAPES) -> Registry:
+    """Return pairs of questions with the given numbers of groups and answers."""
     questions: dict[str, dict[str, Field]] = {}
     for number, sizes in enumerate(shapes):
         parts = [f"part_{number}_{part}" for part in range(2)]
@@ -50,27 +53,31 @@ def registry(epsilon: str, shapes: tuple[tuple[int, int], ...] = SHAPES) -> Regi
 
 
 def nothing(groups: int, answers: int) -> Law:
-    """Return a population whose groups answer alike; they are not of one size, nor are answers equally common."""
+    """Return a population whose groups answer alike; the groups differ in size, and the answers in
+    frequency.
+    """
     of_groups, within = (uneven(size) ** (1 / 3) for size in (groups, answers))
     return of_groups / of_groups.sum(), within / within.sum()
 
 
-def estimates(found: Registry, reports: int, generator: np.random.Generator) -> Iterator[MetricEstimate]:
-    """Yield what a tally of each pair of questions tells where no groups differ."""
-    for metric in found.metrics.values():
+def estimates(registry: Registry, reports: int, generator: np.random.Generator) -> Iterator[MetricEstimate]:
+    """Yield the estimate from a tally of each pair of questions, where no groups differ."""
+    for metric in registry.metrics.values():
         if metric.kind == "cross":
-            yield drawn(found, metric.name, reports, np.outer(*nothing(*sizes(found, metric.name))), generator)
+            yield drawn(registry, metric.name, reports, np.outer(*nothing(*sizes(registry, metric.name))), generator)
 
 
-def sizes(found: Registry, name: str) -> tuple[int, int]:
-    """Return of how many groups and answers a pair of questions is."""
-    domain = found.metric(name).domain
+def sizes(registry: Registry, name: str) -> tuple[int, int]:
+    """Return the numbers of groups and answers of a pair of questions."""
+    domain = registry.metric(name).domain
     return domain.first.size, domain.second.size  # type: ignore[union-attr] # it is a cross
 
 
-def drawn(found: Registry, name: str, reports: int, truth: Floats, generator: np.random.Generator) -> MetricEstimate:
-    """Return what a tally tells that is drawn from a population; only what follows from two questions together."""
-    metric = found.metric(name)
+def drawn(registry: Registry, name: str, reports: int, truth: Floats, generator: np.random.Generator) -> MetricEstimate:
+    """Return the estimate from a tally that is drawn from a population; only what follows from two
+    questions together.
+    """
+    metric = registry.metric(name)
     inverse = inverse_of(metric.channel)
     law = inverse.symbol_law(truth.ravel())
     counts = generator.multinomial(reports, law / law.sum())
@@ -80,18 +87,20 @@ def drawn(found: Registry, name: str, reports: int, truth: Floats, generator: np
 
 
 def false_alarms(epsilon: str, reports: int, draws: int = DRAWS, seed: int = 6) -> tuple[int, int]:
-    """Return in how many reports groups that are alike are said to differ; with p-values corrected, and without."""
-    found, generator = registry(epsilon), np.random.default_rng(seed)
+    """Return the number of reports with a false alarm: by corrected p-values, and by uncorrected
+    ones.
+    """
+    registry, generator = registry_of(epsilon), np.random.default_rng(seed)
     corrected, alone = 0, 0
     for _ in range(draws):
-        joints = [one.joint for one in corrected_differences(estimates(found, reports, generator))]
-        told = [one for joint in joints if joint for one in joint.differences]
-        corrected += any(one.p_value_corrected is not None and one.p_value_corrected <= LEVEL for one in told)
-        alone += any(one.p_value is not None and one.p_value <= LEVEL for one in told)
+        joints = [estimated.joint for estimated in corrected_differences(estimates(registry, reports, generator))]
+        differences = [difference for joint in joints if joint for difference in joint.differences]
+        corrected += any(each.p_value_corrected is not None and each.p_value_corrected <= LEVEL for each in differences)
+        alone += any(each.p_value is not None and each.p_value <= LEVEL for each in differences)
     return corrected, alone
 
 
 if __name__ == "__main__":
     for epsilon, reports in CASES:
-        corrected, alone = (found / DRAWS for found in false_alarms(epsilon, reports))
+        corrected, alone = (alarms / DRAWS for alarms in false_alarms(epsilon, reports))
         print(f"epsilon {epsilon}, {reports:,} reports: {corrected:.1%} corrected, {alone:.1%} without")  # noqa: T201 a command prints

@@ -1,4 +1,6 @@
-"""Every inverse for tests, and what it should be: laws, weights and moments summed over all symbols."""
+"""Every inverse that tests use, and its expected results: laws, weights and moments summed over all
+symbols.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ def scale_of(values: int, epsilon: str) -> Exponential:
     return Exponential.within(requested(epsilon), by_distance(values))
 
 
-UNLIKE = [[Fraction(one) for one in row] for row in ((0, -1, -3), (-1, 0, -1), (-3, -2, 0))]
-"""Utilities without a symmetry."""
+UNLIKE = [[Fraction(utility) for utility in row] for row in ((0, -1, -3), (-1, 0, -1), (-3, -2, 0))]
+"""Utilities without symmetry."""
 
 CHANNELS: dict[str, Channel] = {
     "two coins": channel_for(Boolean(), RequestedEpsilon.parse("ln 3"), "randomized-response"),
@@ -55,24 +57,26 @@ def matrix(channel: Channel) -> Floats:
 
 
 def weights(channel: Channel, inverse: Inverse) -> Floats:
-    """Return what one report of each symbol makes of each share, shape (symbols, inputs)."""
+    """Return what one report of each symbol adds to each share, shape (symbols, inputs)."""
     return np.array([inverse.shares(report, 1) for report in np.eye(channel.symbols, dtype=np.int64)])
 
 
 def rounding(channel: Channel, inverse: Inverse) -> float:
-    """Return what rounding may do: each of so many terms a few last digits, magnified by the inversion."""
+    """Return a bound on rounding: a few last digits of each term, magnified by the inversion."""
     return 64 * PRECISION * channel.symbols * float(np.abs(weights(channel, inverse)).max())
 
 
 def uneven(inputs: int) -> Floats:
-    """Return shares of sum 1 that differ."""
+    """Return shares of sum 1 that differ from each other."""
     shares: Floats = np.arange(1.0, inputs + 1) ** 3
     uneven_shares: Floats = shares / shares.sum()
     return uneven_shares
 
 
 def enumerated_covariance(channel: Channel, inverse: Inverse, shares: Floats) -> Floats:
-    """Return the covariance of one report's estimate in a population of such shares, summed over all symbols."""
+    """Return the covariance of one report's estimate in a population with the given shares, summed
+    over all symbols.
+    """
     law, added = matrix(channel) @ shares, weights(channel, inverse)
     around = added - law @ added
     covariance: Floats = (around.T * law) @ around

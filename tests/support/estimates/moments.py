@@ -1,4 +1,6 @@
-"""What right second moments satisfy, summed over all symbols: each check raises AssertionError for a wrong one."""
+"""What right second moments satisfy, summed over all symbols: each check raises AssertionError for
+a wrong one.
+"""
 
 from __future__ import annotations
 
@@ -21,53 +23,59 @@ Limits = Callable[[Ratios, int, int, float], tuple[float, float] | None]
 
 
 def moment_rounding(channel: Channel) -> float:
-    """Return what rounding may do to a sum over symbols of squares of what reports add."""
+    """Return a bound on the rounding of a sum over symbols of squares of what reports add."""
     inverse = inverse_of(channel)
     largest = max(1.0, rounding(channel, inverse) / (64 * PRECISION * channel.symbols))
     return 4 * largest * rounding(channel, inverse)
 
 
 def check_contrast(channel: Channel, counts: Counts, contrast: Contrast) -> None:
-    """A weighted sum of shares is the mean over reports of what each adds to it, whichever the weights are."""
+    """A weighted sum of shares is the mean over reports of what each adds to it, whatever the
+    weights are.
+    """
     inverse, reports = inverse_of(channel), int(counts.sum())
     shares = inverse.shares(counts, reports)
     rows = [*np.eye(channel.inputs), np.arange(channel.inputs, dtype=np.float64)]
     for row in rows:
-        found = float(contrast(inverse, row) @ counts) / reports
-        assert abs(found - float(row @ shares)) <= rounding(channel, inverse) * max(1.0, float(row.sum()))
+        estimated = float(contrast(inverse, row) @ counts) / reports
+        assert abs(estimated - float(row @ shares)) <= rounding(channel, inverse) * max(1.0, float(row.sum()))
 
 
 def check_covariance(channel: Channel, counts: Counts, covariance: Covariance) -> None:
     """The covariance is the enumerated one of the population nearest to the estimate.
 
-    Rows have the sum 0 where shares always have the sum 1: all but those of a part of a geometry's points.
+    Rows have the sum 0 where shares always have the sum 1: everywhere, except for a part of a
+    geometry's points.
     """
     inverse, reports = inverse_of(channel), int(counts.sum())
-    found = covariance(inverse, counts, reports)
+    estimated = covariance(inverse, counts, reports)
     nearest = nearest_shares(inverse.shares(counts, reports))
     expected = enumerated_covariance(channel, inverse, nearest) / reports
     tolerance = moment_rounding(channel) / reports
-    assert np.abs(found - expected).max() <= tolerance
+    assert np.abs(estimated - expected).max() <= tolerance
     if np.abs(weights(channel, inverse).sum(axis=1) - 1).max() <= channel.inputs * rounding(channel, inverse):
-        assert np.abs(found.sum(axis=0)).max() <= channel.inputs * tolerance
+        assert np.abs(estimated.sum(axis=0)).max() <= channel.inputs * tolerance
     else:
         assert isinstance(channel, ProjectiveGeometry)
         assert channel.inputs < channel.symbols
-    assert np.abs(found - found.T).max() <= tolerance
+    assert np.abs(estimated - estimated.T).max() <= tolerance
 
 
 def check_limits(table: Ratios, group: int, outcome: int, z: float, limits: Limits) -> None:
-    """At the limits of Fieller share - ratio * total is z times its standard deviation from 0, on either side."""
-    found = limits(table, group, outcome, z)
-    assert found is not None
+    """At Fieller's limits, share - ratio * total is z times its standard deviation from 0, on
+    either side.
+    """
+    ratios = limits(table, group, outcome, z)
+    assert ratios is not None
     share, total = table.pairs[group, outcome], table.sums[group]
-    assert found[0] < share / total < found[1]
-    for ratio in found:
+    assert ratios[0] < share / total < ratios[1]
+    for ratio in ratios:
         off = share - ratio * total
         variance = (
             table.of_pairs[group, outcome, group, outcome]
             - 2 * ratio * table.of_both[group, outcome, group]
             + ratio**2 * table.of_sums[group, group]
         )
-        # the limits are roots of a quadratic equation of numbers of size 1, of which a few last digits cancel
+        # the limits are roots of a quadratic equation of numbers of size 1, a few last digits of
+        # which cancel
         assert abs(off**2 - z**2 * variance) <= 64 * PRECISION

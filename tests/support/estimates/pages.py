@@ -1,4 +1,6 @@
-"""Tallies for pages: every kind of question over two weeks, with a gap, a poor window, an open one, and a change."""
+"""Tallies for pages: every kind of question over two weeks, with a gap, a poor window, an open one,
+and a change.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def day(number: int) -> str:
 
 
 def tallies(registry: Registry, days: range = range(DAYS)) -> bytes:
-    """Return tallies of all questions, drawn from their law: a population that drifts to its last answers."""
+    """Return tallies of all questions, drawn from their law: a population that drifts to its last
+    answers.
+    """
     generator = np.random.default_rng(SEED)
     lines = (line for metric in registry.metrics.values() for line in _lines(metric, days, generator))
     return b"".join(json.dumps(line).encode() + b"\n" for line in lines)

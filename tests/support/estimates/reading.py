@@ -1,7 +1,7 @@
-"""Reads thousands of mutated tallies where memory and the processor's time are bounded by the system.
+"""Reads thousands of mutated tallies while the system limits memory and processor time.
 
-Run as ``python -m tests.support.estimates.reading SEED TEXTS``. It prints how many texts were read, refused, and shown
-as a page.
+Run as ``python -m tests.support.estimates.reading SEED TEXTS``. It prints how many texts were read,
+refused, and shown as a page.
 """
 
 from __future__ import annotations
@@ -21,28 +21,30 @@ from estimator.render.html.document import as_html
 from estimator.report.report import make_report
 from estimator.results.request import Request, Selection
 from estimator.tallies.bounds import MOST_REPORTS, Bounds
-from estimator.tallies.tally import Tally, read
+from estimator.tallies.read import read
+from estimator.tallies.tally import Tally
 from tests.support.estimates.tally_mutations import REGISTRY, mutated, sound_text
 from tests.support.services.limits import MEMORY_BYTES
 
 PROCESSOR_S: Final = 600
 EVERY_REPORT: Final = 6
 EVERY_PAGE: Final = 60
-"""One in so many texts that were read becomes a report, or a page, too: these take as long as a hundred readings."""
+"""Every how many texts a report and a page are made, too: these take as long as a hundred readings.
+"""
 
 SELECTION: Final = Selection(preliminary=True)
 
 
 def pieces(text: bytes, seeded: Random) -> Iterator[bytes]:
-    """Yield a text in pieces of some length."""
+    """Yield a text in pieces of the given length."""
     length = seeded.choice((1, 7, 1000, 65_536)) if len(text) < 10_000 else 65_536
     yield from (text[start : start + length] for start in range(0, len(text), length))
 
 
 def require_sound(text: bytes, tallies: list[Tally]) -> None:
     """Fail if something was read that should have been refused."""
-    documents = [json.loads(found, object_pairs_hook=_members_once) for found in text.splitlines()]
-    keys = {(found["metric"], found["edition"], found["window"]) for found in documents}
+    documents = [json.loads(document, object_pairs_hook=_members_once) for document in text.splitlines()]
+    keys = {(document["metric"], document["edition"], document["window"]) for document in documents}
     assert len(keys) == len(documents) == len(tallies)
     assert sum(tally.reports for tally in tallies) <= MOST_REPORTS
     for document, tally in zip(documents, tallies, strict=True):
@@ -56,7 +58,7 @@ def require_sound(text: bytes, tallies: list[Tally]) -> None:
 
 
 def require_sentence(text: str) -> None:
-    """Fail if a text is none for people, or echoes much of what was read."""
+    """Fail if a message is not a sentence for people, or echoes much of the input."""
     assert text.isprintable()
     assert len(text) < 300
 

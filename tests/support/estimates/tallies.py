@@ -36,10 +36,10 @@ REGISTRY = Registry.parse(REGISTRY_TEXT)
 
 def line(metric: str, counts: list[int], /, **changes: object) -> bytes:
     """Return one tally as the collector writes it, with some fields changed."""
-    found = REGISTRY.metric(metric)
+    definition = REGISTRY.metric(metric)
     fields = {
-        "metric": found.name,
-        "edition": found.edition,
+        "metric": definition.name,
+        "edition": definition.edition,
         "window": "2026-11-20",
         "closed": True,
         "reports": sum(counts),

@@ -1,4 +1,6 @@
-"""Makes hostile texts of sound tallies: of the bytes, and of the documents that they hold. Seeded by the caller."""
+"""Makes hostile texts from valid tallies: of the bytes, and of the documents that they hold. Seeded
+by the caller.
+"""
 
 from __future__ import annotations
 
@@ -45,11 +47,11 @@ COUNTS: Final = (0, 1, 7, 50, 10**9, 2**31, 2**32, 2**52, 2**53 - 1, 2**53, 2**6
 SPARSE_FROM: Final = 100
 
 LONG: Final = 10_000
-"""Bytes of a text that is not repeated often: it is the reader whose memory is to be tried."""
+"""Texts of at least this many bytes are seldom repeated: the test is of the reader's memory."""
 
 
 def sound_text(seeded: Random) -> bytes:
-    """Return one tally to some, each on a line."""
+    """Return one tally or more, each on a line."""
     return b"".join(
         _line(seeded.choice(list(REGISTRY.metrics.values())), seeded) for _ in range(seeded.choice((1, 2, 4)))
     )
@@ -80,7 +82,9 @@ def mutated(text: bytes, seeded: Random) -> bytes:
 
 
 def change_a_tally(text: bytes, seeded: Random) -> bytes:
-    """Return the text with one field of its first tally changed to another of the same type, sums and all."""
+    """Return the text with one field of its first tally changed to another of the same type, sums
+    and all.
+    """
     first, _, others = text.partition(b"\n")
     try:
         fields = json.loads(first)
@@ -105,7 +109,7 @@ def repeat_lines(text: bytes, seeded: Random) -> bytes:
 
 
 def fill_a_list(text: bytes, seeded: Random) -> bytes:
-    """Return the text with a list of very many: short in bytes, large as objects."""
+    """Return the text with a very long list: short in bytes, large as objects."""
     value = seeded.choice((b"0,", b"[],", b"{},", b"1e1,", b'"",', b'"\\u1234x",', b"null,", b"65536,"))
     return text.replace(b"[", b"[" + value * seeded.choice((10, 1000, 100_000)), 1)
 

@@ -1,4 +1,6 @@
-"""Channels on a grid for tests: small ones whose every draw can be replayed, and where the draws of any one change."""
+"""Channels on a grid for tests: small ones whose every draw can be replayed, and the draws at which
+any channel changes.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ GridChannel = Piecewise | Hybrid | SquareWave
 KINDS: tuple[type[GridChannel], ...] = (Piecewise, Hybrid, SquareWave)
 
 REPLAYED = 2**14
-"""A total whose draws are replayed one by one; weights this coarse still use 0.999 of e**epsilon."""
+"""A total whose draws are replayed individually; weights this coarse still reach 0.999 of
+e**epsilon.
+"""
 
 
 def request(epsilon: str) -> RequestedEpsilon:
@@ -28,7 +32,9 @@ def request(epsilon: str) -> RequestedEpsilon:
 
 
 def ends_of_draws(channel: GridChannel, value: int) -> list[int]:
-    """Return where the outcome of the one draw can change: after each weight, in the order of the definition."""
+    """Return where the outcome of the one draw can change: after each weight, in the order of the
+    definition.
+    """
     band = channel.band if isinstance(channel, Hybrid) else channel
     weights = [band.heavy] * band.width + [band.light] * (band.inputs - 1)
     if isinstance(channel, Hybrid):
@@ -63,7 +69,7 @@ def _last_symbol_never_reached(band: Band, value: int, drawn: int) -> int:
     return min(band.pick(value, drawn), band.symbols - 2)
 
 
-def _truth_told(band: Band, value: int, drawn: int) -> int:
+def _half_unused(band: Band, value: int, drawn: int) -> int:
     return band.pick(value, drawn // 2)
 
 
@@ -72,13 +78,13 @@ BAND_MUTANTS: dict[str, Way] = {
     "the band not left out of the others": _band_not_left_out,
     "the band too wide": _band_too_wide,
     "the last symbol never reached": _last_symbol_never_reached,
-    "half of the draws never used": _truth_told,
+    "half of the draws never used": _half_unused,
 }
 """Wrong ways to pick from a band."""
 
 
 def expected_answer(channel: GridChannel, answers: list[Fraction], value: int) -> Fraction:
-    """Return the mean of what symbols speak for, given an input."""
+    """Return the mean score of the symbols, given an input."""
     weights = [channel.weight(symbol, value) for symbol in range(channel.symbols)]
     total = sum((weight * answer for weight, answer in zip(weights, answers, strict=True)), Fraction(0))
     return total / channel.total

@@ -1,4 +1,6 @@
-"""Coins for tests: scripted ones, and the exact law of a random procedure by replay of every path of its decisions."""
+"""Coins for tests: scripted ones, and the exact law of a random procedure by replay of every path
+of its decisions.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,13 @@ class ScriptedCoins:
     As a context manager it asserts at the end that every outcome was used.
 
     Attributes:
-        asked: what was asked so far: ``("bernoulli", numerator)`` or ``("below", bound)``.
+        requests: the requests so far: ``("bernoulli", numerator)`` or ``("below", bound)``.
 
     """
 
     def __init__(self, outcomes: Sequence[bool | int]) -> None:
         self._left = list(outcomes)
-        self.asked: list[tuple[str, int]] = []
+        self.requests: list[tuple[str, int]] = []
 
     def bernoulli(self, numerator: int) -> bool:
         outcome = self._next("bernoulli", numerator)
@@ -59,19 +61,19 @@ class ScriptedCoins:
             self.finish()
 
     def _next(self, primitive: str, parameter: int) -> bool | int:
-        self.asked.append((primitive, parameter))
-        assert self._left, f"the script is too short: {self.asked}"
+        self.requests.append((primitive, parameter))
+        assert self._left, f"the script is too short: {self.requests}"
         return self._left.pop(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Path(Generic[T]):
-    """One way that the decisions of a procedure can fall.
+    """One possible course of the decisions of a procedure.
 
     Attributes:
         outcome: what the procedure returned.
-        weight: the exact probability of this way.
-        coins: how many decisions were asked for.
+        weight: the exact probability of this course.
+        coins: the number of decisions.
 
     """
 
@@ -83,8 +85,8 @@ class Path(Generic[T]):
 class ExhaustiveCoins:
     """Plays one path: the given choices first, then always the first possible outcome.
 
-    It is the oracle of the product's own walk (`estimator.audit.exact.paths`), and shares nothing with it: every draw
-    is decided when it is made, value by value.
+    It is the oracle of the product's own walk (`estimator.audit.exact.paths`), and shares nothing
+    with it: every draw is decided at once, value by value.
     """
 
     def __init__(self, choices: Sequence[int]) -> None:
@@ -94,7 +96,7 @@ class ExhaustiveCoins:
 
     @property
     def count(self) -> int:
-        """How many decisions were asked for."""
+        """The number of decisions so far."""
         return len(self._taken)
 
     def bernoulli(self, numerator: int) -> bool:
@@ -145,7 +147,9 @@ def law_of(paths: Sequence[Path[T]]) -> dict[T, Fraction]:
 
 
 def exact_law(procedure: Callable[[Coins], T]) -> dict[T, Fraction]:
-    """Return the exact output distribution of a procedure that takes coins, for example a channel's ``perturb``."""
+    """Return the exact output distribution of a procedure that takes coins, for example a channel's
+    ``perturb``.
+    """
     return law_of(list(exact_paths(procedure)))
 
 
@@ -163,10 +167,10 @@ class SteadyCoins:
 
 
 class OneDraw:
-    """Coins of which one integer is asked, once.
+    """Coins that are asked for one integer, once.
 
     Attributes:
-        bound: what was asked for, or none.
+        bound: the requested bound, or None.
 
     """
 
@@ -185,11 +189,12 @@ class OneDraw:
 
 
 def exact_law_of_one_draw(procedure: Callable[[Coins], T], ends: Sequence[int]) -> dict[T, Fraction]:
-    """Return the exact law of a procedure that draws one integer and gives the same outcome between two ``ends``.
+    """Return the exact law of a procedure that draws one integer and whose outcome is constant
+    between two ``ends``.
 
-    2**64 draws cannot be replayed one by one. ``ends`` rise from 0 to the bound of the draw, and the outcome is looked
-    at on both ends and in the middle of every stretch between two of them: a division or a comparison that were wrong
-    anywhere would show at an end.
+    2**64 draws cannot be replayed individually. ``ends`` rise from 0 to the bound of the draw. The
+    outcome is computed at both ends and in the middle of every stretch: a wrong division or
+    comparison would show at an end.
     """
     law: defaultdict[T, Fraction] = defaultdict(Fraction)
     for first, beyond in pairwise(ends):

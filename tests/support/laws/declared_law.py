@@ -1,4 +1,4 @@
-"""What a mutant is made of: a channel that declares the law of a right one."""
+"""The base of mutants: a channel that declares the law of a right one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ class PerturbsOtherwise(DeclaredLaw):
 
 @dataclass(frozen=True)
 class DeclaresOtherwise(DeclaredLaw):
-    """A channel that perturbs as another one and declares another ratio, or another delta, than that one has."""
+    """A channel that perturbs like another one and declares a ratio, or a delta, that the other
+    does not have.
+    """
 
     ratio: Fraction | None = None
     other_delta: Fraction | None = None

@@ -1,4 +1,6 @@
-"""What must hold of a mechanism with a delta: the right one and the mutants go through the same code."""
+"""What must hold of a mechanism with a delta: the right one and the mutants go through the same
+code.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,18 @@ from tests.support.laws.law_checks import (
     Check,
     Subject,
     coins_are_as_many_on_every_path,
-    declared_epsilon_covers_the_exact_one,
+    declared_epsilon_covers_the_exact_epsilon,
     law,
-    law_is_the_declared_one,
+    law_is_as_declared,
 )
 
 
 @dataclass(frozen=True)
 class ApproximateSubject(Subject):
-    """A mechanism under test whose epsilon holds but for a delta.
+    """A mechanism under test whose epsilon holds up to a delta.
 
     Attributes:
-        delta: the requested one.
+        delta: the requested delta.
 
     """
 
@@ -31,11 +33,12 @@ class ApproximateSubject(Subject):
 
 
 def hockey_stick(rows: Sequence[Sequence[int]], total: int, odds: Fraction) -> Fraction:
-    """Return the least delta of a table: the most, over all ordered pairs of rows, of sum max(0, P - odds P').
+    """Return the least delta of a table: the maximum, over all ordered pairs of rows, of sum max(0,
+    P - odds P').
 
     Args:
-        rows: a row an input, in it ``total`` times the probability of each symbol.
-        total: what every row adds up to.
+        rows: one row for each input: ``total`` times the probability of each symbol.
+        total: the sum of every row.
         odds: e**epsilon.
 
     """
@@ -43,8 +46,8 @@ def hockey_stick(rows: Sequence[Sequence[int]], total: int, odds: Fraction) -> F
     scaled = [[denominator * weight for weight in row] for row in rows]
     amplified = [[numerator * weight for weight in row] for row in rows]
     most = 0
-    for one, other in permutations(range(len(rows)), 2):
-        pairs = zip(scaled[one], amplified[other], strict=True)
+    for first, second in permutations(range(len(rows)), 2):
+        pairs = zip(scaled[first], amplified[second], strict=True)
         most = max(most, sum(a - b for a, b in pairs if a > b))
     return Fraction(most, denominator * total)
 
@@ -52,12 +55,14 @@ def hockey_stick(rows: Sequence[Sequence[int]], total: int, odds: Fraction) -> F
 def enumerated_delta(subject: Subject, odds: Fraction) -> Fraction:
     channel = subject.channel
     laws = [law(channel, value) for value in range(channel.inputs)]
-    total = math.lcm(*(weight.denominator for one in laws for weight in one.values()))
-    rows = [[int(one.get(symbol, Fraction(0)) * total) for symbol in range(channel.symbols)] for one in laws]
+    total = math.lcm(*(weight.denominator for symbol_law in laws for weight in symbol_law.values()))
+    rows = [
+        [int(symbol_law.get(symbol, Fraction(0)) * total) for symbol in range(channel.symbols)] for symbol_law in laws
+    ]
     return hockey_stick(rows, total, odds)
 
 
-def delta_is_the_enumerated_one(subject: Subject) -> None:
+def delta_equals_enumeration(subject: Subject) -> None:
     assert subject.channel.delta == enumerated_delta(subject, subject.channel.worst_ratio)
 
 
@@ -75,9 +80,9 @@ def noise_is_symmetric(subject: Subject) -> None:
 
 
 DELTA_CHECKS: tuple[Check, ...] = (
-    law_is_the_declared_one,
-    declared_epsilon_covers_the_exact_one,
-    delta_is_the_enumerated_one,
+    law_is_as_declared,
+    declared_epsilon_covers_the_exact_epsilon,
+    delta_equals_enumeration,
     loss_is_within_the_request,
     noise_is_symmetric,
     coins_are_as_many_on_every_path,

@@ -1,4 +1,6 @@
-"""The exact law of a procedure that draws from a numpy generator, by replay of every outcome of every draw."""
+"""The exact law of a procedure that draws from a numpy generator, by replay of every outcome of
+every draw.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,11 @@ Law = dict[tuple[int, ...], Fraction]
 
 
 class ScriptedGenerator:
-    """Stands in for ``numpy.random.Generator``: outcome number ``script[i]`` of draw i, the first one beyond its end.
+    """Stands in for ``numpy.random.Generator``: draw i has outcome number ``script[i]``, or the
+    first one beyond its end.
 
     Attributes:
-        taken: for each draw the number of its outcome, and how many outcomes it has.
+        taken: for each draw the number of its outcome, and the number of its possible outcomes.
         weight: the probability of all outcomes together.
 
     """
@@ -42,8 +45,8 @@ class ScriptedGenerator:
         chances[-1] = 1 - sum(chances[:-1], start=Fraction(0))  # as numpy does
         trials = np.asarray(n)
         rows = [
-            self._choose([(row, _multinomial(row, chances)) for row in _compositions(one, len(chances))])
-            for one in trials.ravel().tolist()
+            self._choose([(row, _multinomial(row, chances)) for row in _compositions(total, len(chances))])
+            for total in trials.ravel().tolist()
         ]
         return np.array(rows, dtype=np.int64).reshape(*trials.shape, len(chances))
 
@@ -73,7 +76,7 @@ def exact_law_of_counts(procedure: Callable[[np.random.Generator], Counts]) -> L
 
 
 def _next(taken: list[tuple[int, int]]) -> list[int] | None:
-    """Return the script of the next path in lexicographic order, or none after the last one."""
+    """Return the script of the next path in lexicographic order, or None after the last one."""
     left = list(taken)
     while left:
         index, outcomes = left.pop()

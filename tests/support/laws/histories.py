@@ -1,4 +1,6 @@
-"""Histories of permanent answers: which two have one pattern, and the closed form of what their reports look like."""
+"""Histories of permanent answers: which two have one pattern, and the closed form of the law of
+their reports.
+"""
 
 from __future__ import annotations
 
@@ -14,28 +16,34 @@ from client_sdk.protocol.mechanisms.permanent import Permanent
 from tests.support.laws.permanents import Law
 
 History = Sequence[int]
-"""Input symbols, one a window."""
+"""Input symbols, one for each window."""
 
 Reports = Sequence[int]
-"""Symbols, one a window."""
+"""Symbols, one for each window."""
 
 
 def places(history: History, max_values: int) -> tuple[int, ...]:
-    """Return which permanent answer speaks in each window: that of the first, the second, … different answer.
+    """Return which permanent answer is used in each window: that of the first, the second, …
+    different answer.
 
-    Beyond so many values the last one speaks for all others. Two histories have one pattern if their places are equal.
+    Beyond ``max_values`` answers the last one stands for all others. Two histories have one pattern
+    if their places are equal.
     """
     order = list(dict.fromkeys(history))
     return tuple(min(order.index(value), max_values - 1) for value in history)
 
 
 def changes(history: History) -> tuple[bool, ...]:
-    """Return whether each window but the first has another answer than the one before: the times of change."""
+    """Return for each window but the first whether its answer differs from the one before: the
+    times of change.
+    """
     return tuple(before != after for before, after in pairwise(history))
 
 
 def likelihood(channel: Permanent, history: History, max_values: int, reports: Reports) -> Fraction:
-    """Return the chance of some reports: the product over permanent answers, which are independent."""
+    """Return the probability of given reports: the product over permanent answers, which are
+    independent.
+    """
     spoken: dict[int, Counter[int]] = {}
     for place, symbol in zip(places(history, max_values), reports, strict=True):
         spoken.setdefault(place, Counter())[symbol] += 1
@@ -45,13 +53,13 @@ def likelihood(channel: Permanent, history: History, max_values: int, reports: R
 
 
 def law_of_history(channel: Permanent, history: History, max_values: int) -> Law:
-    """Return the joint law of the reports of a history, one a window."""
+    """Return the joint law of the reports of a history, one report for each window."""
     every = product(range(channel.symbols), repeat=len(history))
     return {reports: likelihood(channel, history, max_values, reports) for reports in every}
 
 
 def law_of_numbers(metric: Metric, channel: Permanent, history: Sequence[Fraction]) -> Law:
-    """Return the joint law of the reports of numbers, of which each is rounded to an end by one offset for all."""
+    """Return the joint law of the reports of numbers; one offset rounds all of them to an end."""
     law: Counter[tuple[int, ...]] = Counter()
     for weight, ends in rounded(metric, history):
         for reports, chance in law_of_history(channel, ends, channel.inputs).items():
@@ -73,12 +81,13 @@ def rounded(metric: Metric, history: Sequence[Fraction]) -> Iterator[tuple[Fract
 
 @cache
 def _chance(channel: Permanent, value: int, symbols: frozenset[tuple[int, int]]) -> Fraction:
-    """Return the chance of what one permanent answer said, averaged over what it may be.
+    """Return the probability of what one permanent answer reported, averaged over its possible
+    values.
 
     Args:
         channel: with permanent answers.
         value: the input symbol of the answer.
-        symbols: that were reported, and how often.
+        symbols: the reported symbols, and how often each was reported.
 
     """
     return sum(

@@ -1,4 +1,6 @@
-"""What must hold of every mechanism, as functions: the right mechanisms and the mutants go through the same code."""
+"""What must hold of every mechanism, as functions: the right mechanisms and the mutants go through
+the same code.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from tests.support.laws.series import ln_bounds
 from tests.support.mutants.rounding import Rounding
 
 LEAST_USE_OF_EPSILON = Fraction(999, 1000)
-"""TESTING 1: of e**epsilon; below it noise is wasted."""
+"""The least part of e**epsilon that a mechanism must use: using less wastes accuracy."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,13 @@ _walked: dict[tuple[Channel, int], tuple[tuple[Path[int], ...], dict[int, Fracti
 
 
 def walk(channel: Channel, value: int) -> tuple[tuple[Path[int], ...], dict[int, Fraction]]:
-    """Return every path of a channel's perturbation of an input, and the law; channels are frozen: walked once."""
+    """Return every path of a channel's perturbation of an input, and the law. Channels are frozen,
+    so each is walked once.
+    """
     key = (channel, value)
     if key not in _walked:
-        found = tuple(exact_paths(partial(channel.perturb, value)))
-        _walked[key] = (found, law_of(found))
+        paths = tuple(exact_paths(partial(channel.perturb, value)))
+        _walked[key] = (paths, law_of(paths))
     return _walked[key]
 
 
@@ -52,7 +56,7 @@ def law(channel: Channel, value: int) -> dict[int, Fraction]:
     return walk(channel, value)[1]
 
 
-def law_is_the_declared_one(subject: Subject) -> None:
+def law_is_as_declared(subject: Subject) -> None:
     channel = subject.channel
     for value in range(channel.inputs):
         enumerated = law(channel, value)
@@ -62,7 +66,7 @@ def law_is_the_declared_one(subject: Subject) -> None:
         assert enumerated == {symbol: weight for symbol, weight in declared.items() if weight}
 
 
-def worst_ratio_is_the_enumerated_one(subject: Subject) -> None:
+def worst_ratio_equals_enumeration(subject: Subject) -> None:
     channel = subject.channel
     laws = [law(channel, value) for value in range(channel.inputs)]
     worst = Fraction(0)
@@ -73,8 +77,10 @@ def worst_ratio_is_the_enumerated_one(subject: Subject) -> None:
     assert worst == channel.worst_ratio
 
 
-def declared_epsilon_covers_the_exact_one(subject: Subject) -> None:
-    """The charge is the exact epsilon rounded up to a billionth, and no more than the request rounded up."""
+def declared_epsilon_covers_the_exact_epsilon(subject: Subject) -> None:
+    """The charge is the exact epsilon rounded up to a billionth, and at most the request rounded
+    up.
+    """
     declared = epsilon_nanos(subject.channel)
     exact_low, exact_high = ln_bounds(subject.channel.worst_ratio)
     assert exact_low * NANOS <= declared < exact_high * NANOS + 1
@@ -93,9 +99,9 @@ def coins_are_as_many_on_every_path(subject: Subject) -> None:
 
 
 CHANNEL_CHECKS: tuple[Check, ...] = (
-    law_is_the_declared_one,
-    worst_ratio_is_the_enumerated_one,
-    declared_epsilon_covers_the_exact_one,
+    law_is_as_declared,
+    worst_ratio_equals_enumeration,
+    declared_epsilon_covers_the_exact_epsilon,
     noise_is_within_the_request_and_not_wasted,
     coins_are_as_many_on_every_path,
 )
@@ -104,7 +110,9 @@ RoundingCheck = Callable[[Rounding, int], None]
 
 
 def positions(points: int) -> list[Fraction]:
-    """Return where a rounding on a grid is looked at: its points, halves, and places that 2**64 does not divide."""
+    """Return the positions at which a rounding is checked: points, halves, and places that 2**64
+    does not divide.
+    """
     steps = points - 1
     inside = [Fraction(steps * part, 21) for part in range(22)]
     return [*inside, *(Fraction(point) for point in range(points)), Fraction(1, 2), Fraction(1, 3 * COIN_SCALE)]
@@ -144,7 +152,7 @@ ROUNDING_CHECKS: tuple[RoundingCheck, ...] = (
 
 
 def refuses(check: Callable[[], None]) -> bool:
-    """Whether a check fails, for whatever reason."""
+    """Whether a check fails, for any reason."""
     try:
         check()
     except AssertionError:

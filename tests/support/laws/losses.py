@@ -9,28 +9,28 @@ from fractions import Fraction
 from client_sdk.protocol import Channel
 
 Law = dict[Fraction, Fraction]
-"""From the ratio of two probabilities to the probability under the first answer."""
+"""Maps the ratio of two probabilities to the probability under the first answer."""
 
 
 def law_of(channel: Channel, first: int, second: int) -> Law:
     """Return how the ratio of a report's probabilities is distributed for a pair of inputs."""
     law: Law = {}
     for symbol in range(channel.symbols):
-        one, other = (channel.probability(symbol, given) for given in (first, second))
-        law[one / other] = law.get(one / other, Fraction(0)) + one
+        first_chance, second_chance = (channel.probability(symbol, given) for given in (first, second))
+        law[first_chance / second_chance] = law.get(first_chance / second_chance, Fraction(0)) + first_chance
     return law
 
 
 def composed(laws: Sequence[Law]) -> Law:
     """Return the law of the product of ratios."""
-    found: Law = {Fraction(1): Fraction(1)}
+    product: Law = {Fraction(1): Fraction(1)}
     for law in laws:
         summed: Law = {}
-        for ratio, mass in found.items():
+        for ratio, mass in product.items():
             for other, more in law.items():
                 summed[ratio * other] = summed.get(ratio * other, Fraction(0)) + mass * more
-        found = summed
-    return found
+        product = summed
+    return product
 
 
 def exact_delta(law: Law, epsilon: float) -> float:
@@ -40,7 +40,9 @@ def exact_delta(law: Law, epsilon: float) -> float:
 
 
 def closed_delta(epsilon: float, reports: int, at: float) -> float:
-    """Return the delta of so many randomised responses (Kairouz, Oh & Viswanath 2015, theorem 3.3), at any epsilon."""
+    """Return the delta of a number of randomised responses at any epsilon (Kairouz, Oh & Viswanath
+    2015, theorem 3.3).
+    """
     scale = reports * math.log1p(math.exp(epsilon))
     terms = []
     for lies in range(reports + 1):

@@ -1,4 +1,6 @@
-"""Permanent answers for tests: metrics that have them, and an ideal random function in the place of the PRF."""
+"""Permanent answers for tests: metrics that have them, and an ideal random function in the place of
+the PRF.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,11 @@ from client_sdk.answers.permanent import Secret, permanent_answer
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import erase
 from client_sdk.ledger.create import SECRET_BYTES
-from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import COIN_SCALE, Coins, Metric, Registry, Window
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.results import Recorded
 from tests.support.devices.clients import DAY_S, NOON, ask
+from tests.support.devices.empty_ledgers import empty_ledger
 from tests.support.laws.coins import exact_law
 
 SECRET = Secret(bytes(range(32)), 1)
@@ -33,7 +35,7 @@ Law = dict[tuple[int, ...], Fraction]
 
 
 def asking(values: int, *, epsilon: str = "1", permanent: str = "2", more: str = 'protects = "history"') -> Registry:
-    """Return a registry whose one metric ``m`` has permanent answers among so many values."""
+    """Return a registry whose one metric ``m`` has permanent answers among a number of values."""
     kind = 'kind = "boolean"' if values == 2 else f'kind = "category"\nvalues = {list(VALUES[:values])}'
     return ask(f"[metric.m]\n{kind}\nepsilon = {epsilon}\npermanent_epsilon = {permanent}\n{more}")
 
@@ -50,7 +52,9 @@ def channel_of(metric: Metric) -> Permanent:
 
 
 class RandomFunction:
-    """What a PRF looks like to those who do not know the secret: fresh coins for each secret and label, for ever."""
+    """How a PRF looks without the secret: fresh coins for each secret and label, and the same ones
+    ever after.
+    """
 
     def __init__(self, coins: Coins) -> None:
         self._coins = coins
@@ -61,7 +65,7 @@ class RandomFunction:
         return _Labelled(self, (secret, *labels))
 
     def once(self, key: tuple[Any, ...], toss: Callable[[Coins], bool | int]) -> bool | int:
-        """Return how a coin falls, tossed when it is first asked for."""
+        """Return the outcome of a coin that is tossed when it is first requested."""
         if key not in self._known:
             self._known[key] = toss(self._coins)
         return self._known[key]
@@ -87,7 +91,9 @@ OFFSETS = 16
 
 
 class GridOffsets(RandomFunction):
-    """The same, but for offsets of numbers: one draw decides which numbers are below, as one word of the PRF does."""
+    """The same for offsets of numbers: one draw decides which numbers are below it, as one word of
+    the PRF does.
+    """
 
     def __call__(self, secret: bytes, *labels: str) -> Coins:
         """Return the coins of a secret and some labels."""
@@ -112,7 +118,9 @@ class _Offset:
 def reports_of(
     metric: Metric, history: Sequence[object], coins: Coins, function: Callable[[Coins], object] = RandomFunction
 ) -> tuple[int, ...]:
-    """Return the reports of a device that answers so, randomised of permanent answers as the SDK makes them."""
+    """Return the reports of a device with given answers, randomised from permanent answers as the
+    SDK makes them.
+    """
     channel = channel_of(metric)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prf, "PrfCoins", function(coins))
@@ -126,7 +134,7 @@ def law_of_reports(metric: Metric, history: Sequence[int]) -> Law:
 
 
 FORGET = "forget"
-"""Stands in a history where the user opts out and in again."""
+"""Marks in a history that the user opts out and in again."""
 
 
 def reports_through_the_ledger(
@@ -135,17 +143,18 @@ def reports_through_the_ledger(
     coins: Coins,
     later: Mapping[int, Registry] = MappingProxyType({}),
 ) -> tuple[int, ...]:
-    """Return the reports of a device, one a day, randomised, charged and queued by the SDK; those of silent days lack.
+    """Return the reports of a device, one for each day, randomised, charged and queued by the SDK;
+    silent days have none.
 
     Args:
         registry: with one metric, ``m``.
         history: input symbols, and `FORGET`.
-        coins: for everything.
+        coins: for all randomness.
         later: registries that come with updates of the app, by the day.
 
     """
     reports: list[int] = []
-    with pytest.MonkeyPatch.context() as patch, closing(open_memory("acme")) as connection:
+    with pytest.MonkeyPatch.context() as patch, closing(empty_ledger()) as connection:
         patch.setattr(prf, "PrfCoins", RandomFunction(coins))
         for day, value in enumerate(history):
             registry = later.get(day, registry)
@@ -171,6 +180,6 @@ def _queued(connection: sqlite3.Connection) -> list[int]:
 
 
 def worst_ratio(law: Law, other: Law) -> Fraction:
-    """Return the largest ratio of what one law gives to what the other gives."""
+    """Return the largest ratio of a probability under one law to that under the other."""
     assert law.keys() == other.keys()
     return max(law[reports] / other[reports] for reports in law)

@@ -1,4 +1,4 @@
-"""How many draws decide between a probability and a wrong one, and where the line is between them."""
+"""How many draws decide between a probability and a wrong one, and the line between them."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import math
 from typing import NamedTuple
 
 RATE = 1e-9
-"""How often a right procedure may be refused, and the wrong one be accepted."""
+"""The probability that a right procedure is refused, and that the wrong one is accepted."""
 
 
 class Decision(NamedTuple):
-    """So many draws, of which a right procedure succeeds on its own side of the line."""
+    """A number of draws, in which a right procedure succeeds on its own side of the line."""
 
     draws: int
     line: float
 
 
 def decision(right: float, wrong: float, rate: float = RATE) -> Decision:
-    """Return the draws of a Bernoulli variable that tell two probabilities apart, and the frequency between them.
+    """Return the draws of a Bernoulli variable that tell two probabilities apart, and the frequency
+    between them.
 
-    A frequency is beyond the line, on the other's side, with a probability of at most exp(-n * D), where D is the
-    divergence of the line from the probability (Chernoff 1952; Hoeffding 1963, theorem 1). The line has the same
-    divergence from both.
+    A frequency falls on the wrong side of the line with a probability of at most exp(-n * D), where
+    D is the divergence of the line from the probability (Chernoff 1952; Hoeffding 1963, theorem 1).
+    The line has the same divergence from both.
     """
     near, far = right, wrong
     for _ in range(100):
@@ -34,7 +35,7 @@ def decision(right: float, wrong: float, rate: float = RATE) -> Decision:
 
 
 def accepts(decided: Decision, right: float, successes: int) -> bool:
-    """Whether so many successes are on the right side of the line."""
+    """Whether this number of successes is on the right side of the line."""
     frequency = successes / decided.draws
     return (frequency > decided.line) == (right > decided.line)
 

@@ -6,7 +6,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 GRID = 2**320
-"""Bounds are rounded outwards to this grid, so that their fractions stay short; 96 digits are far beyond any use."""
+"""Bounds are rounded outwards to this grid, so that their fractions stay short; 96 digits are more
+than enough.
+"""
 
 ATANH_TERMS = 100
 """For z up to 1/3 the rest of the series is below 3**-200, which is less than a step of 10**-95."""
@@ -26,19 +28,24 @@ def ceiling(value: Fraction) -> Fraction:
 
 
 def exp_bounds(exponent: Fraction) -> tuple[Fraction, Fraction]:
-    """Return rationals around e**exponent, for an exponent from 0 to 20: a Taylor sum, and the sum with its rest."""
+    """Return rationals around e**exponent, for an exponent from 0 to 20: a Taylor sum, and the sum
+    with its rest.
+    """
     assert 0 <= exponent <= 20
     low = high = term_low = term_high = Fraction(1)
     for index in range(1, EXP_TERMS):
         term_low = floor(term_low * exponent / index)
         term_high = ceiling(term_high * exponent / index)
         low, high = low + term_low, high + term_high
-    rest = term_high  # each later term is less than half the one before, so that together they are below the last
+    # each later term is less than half the one before, so that together they are below the last
+    rest = term_high
     return low, high + rest
 
 
 def ln_bounds(ratio: Fraction) -> tuple[Fraction, Fraction]:
-    """Return rationals around ln(ratio), for a ratio of at least 1: halvings times ln 2, and the rest by artanh."""
+    """Return rationals around ln(ratio), for a ratio of at least 1: halvings times ln 2, and the
+    rest by artanh.
+    """
     assert ratio >= 1
     halvings = 0
     while ratio >= 2:

@@ -1,4 +1,6 @@
-"""What must hold of a report of a set, and named wrong ways to make one: all of them go through the same code."""
+"""What must hold of a report of a set, and named wrong ways to make one: all of them go through the
+same code.
+"""
 
 from __future__ import annotations
 
@@ -61,13 +63,15 @@ def law_is_the_mixture_of_members_and_dummies(subject: SetSubject) -> None:
         drawn += [channel.inputs - 1] * (places - len(answer))
         assert len(drawn) == places
         assert subject.law(answer) == {
-            symbol: sum((channel.probability(symbol, one) for one in drawn), Fraction(0)) / places
+            symbol: sum((channel.probability(symbol, member) for member in drawn), Fraction(0)) / places
             for symbol in range(channel.symbols)
         }
 
 
 def epsilon_is_that_of_the_channel(subject: SetSubject) -> None:
-    """No two sets differ by more than the channel's epsilon, and the empty set and a full one differ by all of it."""
+    """No two sets differ by more than the channel's epsilon; the empty set and a full one differ by
+    all of it.
+    """
     laws = {answer: subject.law(answer) for answer in subject.answers()}
     columns = [[law[symbol] for law in laws.values()] for symbol in range(subject.channel.symbols)]
     assert all(max(column) <= subject.channel.worst_ratio * min(column) for column in columns)
@@ -77,7 +81,9 @@ def epsilon_is_that_of_the_channel(subject: SetSubject) -> None:
 
 
 def estimate_is_unbiased(subject: SetSubject) -> None:
-    """max_items (share of v - q) / (p - q) is 1 on average where v is in the set, and 0 where it is not; exactly."""
+    """max_items (share of v - q) / (p - q) is exactly 1 on average if v is in the set, and 0 if it
+    is not.
+    """
     channel, domain = subject.channel, subject.domain
     p, q = channel.probability(0, 0), channel.probability(0, 1)
     for answer in subject.answers():
@@ -111,7 +117,9 @@ def right_report(metric: Metric, answer: Answer, coins: Coins) -> int:
 
 
 def _sampled(draw: Callable[[list[int], int, int, Coins], int]) -> Report:
-    """Return a way that draws an input from (rising members, max_items, the dummy) and gives it to the channel."""
+    """Return a way that draws an input from (rising members, max_items, the dummy) and passes it to
+    the channel.
+    """
 
     def report(metric: Metric, answer: Answer, coins: Coins) -> int:
         subject = SetSubject(metric, right_report)

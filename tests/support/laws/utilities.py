@@ -1,4 +1,6 @@
-"""Utilities for the exponential mechanism: seeded ones, lopsided ones, and ones in extreme units."""
+"""Utilities for the exponential mechanism: seeded ones, lopsided ones, and ones in extreme
+units.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,11 @@ from client_sdk.protocol.mechanisms.exponential import Utility
 
 
 def table_of(*rows: str) -> Utility:
-    return [[Fraction(one) for one in row.split()] for row in rows]
+    return [[Fraction(utility) for utility in row.split()] for row in rows]
 
 
 def seeded(seed: int) -> Utility:
-    """Return utilities from -9 to 9 of 2 to 7 values, of which each is most useful for itself."""
+    """Return utilities from -9 to 9 of 2 to 7 values; each value is the most useful for itself."""
     drawn = random.Random(seed)  # noqa: S311 a reproducible table
     size = 2 + seed % 6
     return [[Fraction(9 if x == y else drawn.randrange(-9, 9)) for y in range(size)] for x in range(size)]

@@ -1,4 +1,4 @@
-"""Named wrong bounds on shuffled tallies: each exchanges one part of `estimator.privacy.clones`."""
+"""Named wrong bounds on shuffled tallies: each replaces one part of `estimator.privacy.clones`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Every right and every wrong device of the tests as what an audit makes of it: exact laws, pairs of them, a claim."""
+"""Every right and every wrong device of the tests as an audit sees it: exact laws, pairs of them, a
+claim.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ GAUSSIAN = Gaussian(4, 5, (40, 33, 18, 7, 2, 1), Fraction(3))
 PIECEWISE, SQUARE_WAVE = (kind.within(EPSILON, 4, 2**12) for kind in (Piecewise, SquareWave))
 SETS = metric_of(SET, mechanism="k-ary-randomized-response")
 MEAN = metric_of(NUMBER, epsilon=2, permanent_epsilon=2, protects="history")
-"""Of a permanent answer that is one of two ends."""
+"""The epsilon of a permanent answer that is one of two ends."""
 
 YES_OR_NO = asking(2, epsilon='"ln 3"', permanent='"ln 3"').metric("m")
 THREE = asking(3, epsilon="1", permanent="1").metric("m")
@@ -60,12 +62,14 @@ HISTORIES: dict[str, tuple[Metric, tuple[Sequence[object], Sequence[object]], in
     "the same coins for all answers": (THREE, ("ababa", "babab"), 2),
     "a permanent answer that never lies": (YES_OR_NO, ([False] * 2, [True] * 2), 1),
 }
-"""What shows a wrong permanent answer: a metric, two histories of one pattern, how many different answers each has."""
+"""What reveals a wrong permanent answer: a metric, two histories of one pattern, and how many
+different answers each has.
+"""
 
 
 @dataclass(frozen=True)
 class Audited:
-    """What is told apart, and what is claimed of it.
+    """The laws that an audit tells apart, and the claim about them.
 
     Attributes:
         laws: of each answer.
@@ -81,12 +85,12 @@ class Audited:
     delta: Fraction = Fraction(0)
 
     def truth(self, pair: tuple[int, int]) -> float:
-        """Return the least epsilon that a pair of answers has."""
+        """Return the least epsilon that holds for a pair of answers."""
         return true_epsilon(self.laws[pair[0]], self.laws[pair[1]], self.delta)
 
     @property
     def excess(self) -> float:
-        """By how much the true epsilon of any two answers is above the claim."""
+        """By how much the true epsilon of any two answers exceeds the claim."""
         return max(map(self.truth, combinations(range(len(self.laws)), 2))) - self.claim.epsilon
 
 
@@ -118,7 +122,9 @@ def _of_rounding(rounding: Rounding, channel: Channel) -> Audited:
 
 @contextmanager
 def _tables() -> Iterator[dict[str, Channel]]:
-    """Yield a table of which every draw can be replayed, and what is wrong beside it, for as long as the context."""
+    """Yield a table whose every draw can be replayed and the wrong ones beside it, until the
+    context ends.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exponential, "TOTAL", 2**12)
         right = Exponential.within(EPSILON, ASYMMETRIC)
@@ -131,10 +137,10 @@ def _of_table(name: str) -> Audited:
 
 
 def _of_history(metric: Metric, histories: Sequence[Sequence[object]], different: int, make: MakeFunction) -> Audited:
-    """Two histories of permanent answers of one pattern, with so many different answers."""
-    found = [exact_law(partial(reports_of, metric, history, function=make)) for history in histories]
+    """Two histories of permanent answers of one pattern, with a number of different answers."""
+    laws = [exact_law(partial(reports_of, metric, history, function=make)) for history in histories]
     claimed = min(len(histories[0]) * metric.epsilon_nanos, different * metric.permanent_nanos)
-    return Audited(found, [(0, 1)], PrivacyClaim(as_float(claimed)))
+    return Audited(laws, [(0, 1)], PrivacyClaim(as_float(claimed)))
 
 
 RIGHT_CHANNELS: dict[str, Channel] = {

@@ -19,7 +19,7 @@ from estimator.audit.features import Feature, ObservationTable, Rows
 from tests.support.laws.coins import exact_law
 
 Law = Mapping[Any, Fraction]
-"""Of a symbol, or of a tuple of one a window."""
+"""The law of a symbol, or of a tuple of one symbol for each window."""
 
 
 def laws(channel: Channel) -> list[dict[int, Fraction]]:
@@ -28,12 +28,16 @@ def laws(channel: Channel) -> list[dict[int, Fraction]]:
 
 
 def true_epsilon(law: Law, other: Law, delta: Fraction = Fraction(0)) -> float:
-    """Return the least epsilon that two laws have with a delta, in both directions; infinite where there is none."""
+    """Return the least epsilon that two laws have with a delta, in both directions; infinite if
+    there is none.
+    """
     return max(_one_sided(law, other, delta), _one_sided(other, law, delta))
 
 
 def _one_sided(law: Law, other: Law, delta: Fraction) -> float:
-    """Return the epsilon at which the worst event's surplus is delta: events are chosen by their ratio."""
+    """Return the epsilon at which the worst event's surplus is delta: events are chosen by their
+    ratio.
+    """
     ratios = sorted(((law[symbol], other.get(symbol, Fraction(0))) for symbol in law), key=_ratio, reverse=True)
     worst, p, q = 0.0, Fraction(0), Fraction(0)
     for chance, other_chance in ratios:
@@ -50,8 +54,8 @@ def _ratio(chances: tuple[Fraction, Fraction]) -> float:
 def drawn(law: Law, n: int, generator: np.random.Generator) -> Rows:
     """Return rows of symbols drawn from an exact law; each part that an attack looks at is sorted.
 
-    An attack takes the first quarter, the second and the second half, and looks at no order within them: to shuffle
-    millions of rows would only take time.
+    An attack takes the first quarter, the second one and the second half, and ignores the order
+    within them. So shuffling millions of rows would only take time.
     """
     outcomes = sorted(law)
     symbols = np.array(outcomes).reshape(len(outcomes), -1)
@@ -62,7 +66,9 @@ def drawn(law: Law, n: int, generator: np.random.Generator) -> Rows:
 
 
 def table_of(law: Law, other: Law, n: int, generator: np.random.Generator) -> ObservationTable:
-    """Return so many observations of either law: of one symbol, or of one a window."""
+    """Return a number of observations of either law: of one symbol, or of one symbol for each
+    window.
+    """
     first, second = (drawn(each, n, generator) for each in (law, other))
     windows = range(first.shape[1])
     return ObservationTable(
@@ -71,7 +77,7 @@ def table_of(law: Law, other: Law, n: int, generator: np.random.Generator) -> Ob
 
 
 class SeededCoins:
-    """Coins from a seed; as many devices as like may share them."""
+    """Coins from a seed; any number of devices may share them."""
 
     def __init__(self, seed: int) -> None:
         self._generator = np.random.default_rng(seed)
@@ -89,7 +95,7 @@ class SeededCoins:
 
 
 class RepeatedCoins(SeededCoins):
-    """Coins that fall the same way again and again: every first of ``period`` is tossed, the others repeat it."""
+    """Coins that repeat: every first of ``period`` is tossed, the others repeat it."""
 
     def __init__(self, seed: int, period: int) -> None:
         super().__init__(seed)
@@ -103,12 +109,12 @@ class RepeatedCoins(SeededCoins):
 
 
 def seeded(seed: int) -> Callable[..., Telemetry]:
-    """Return the right SDK, but for its coins."""
+    """Return the right SDK, except for its coins."""
     return partial(Telemetry, coins=SeededCoins(seed))
 
 
 class NeverNoised(RandomizedResponse):
-    """Randomised response that tells the truth where it is no."""
+    """Randomised response that never perturbs a no."""
 
     __slots__ = ()
 
@@ -117,7 +123,9 @@ class NeverNoised(RandomizedResponse):
 
 
 class Leaky(Telemetry):
-    """An SDK that knows the latest true answer while it sends, and may change what is sent by it."""
+    """An SDK that knows the latest true answer while it sends, and may change what it sends
+    accordingly.
+    """
 
     def __init__(self, registry: Registry, *, transport: Transport, coins: Coins, **options: Any) -> None:
         self.latest: object = None

@@ -1,4 +1,6 @@
-"""Named wrong samplers of block designs; each declares the right law, and the checks must refuse each of them."""
+"""Named wrong samplers of block designs; each declares the right law, and the checks must refuse
+all of them.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ def cyclic(  # noqa: C901 one small function a mutant
     def symbol(index: int, value: int, element: int) -> int:
         return index * inputs + (value - element) % inputs
 
-    def the_right_one(value: int, coins: Coins) -> int:
+    def as_declared(value: int, coins: Coins) -> int:
         index, keep, kept, lie = drawn(coins)
         return symbol(index, value, right.base_block(index)[kept] if keep else non_member(index, lie))
 
@@ -75,7 +77,7 @@ def cyclic(  # noqa: C901 one small function a mutant
         return symbol(index, value, right.base_block(index)[kept] if keep else non_member(index, min(kept, 1)))
 
     return {
-        "none": PerturbsOtherwise(right, the_right_one),
+        "none": PerturbsOtherwise(right, as_declared),
         "complement not excluded": PerturbsOtherwise(right, complement_not_excluded),
         "lie off by one": PerturbsOtherwise(right, lie_off_by_one),
         "shift reversed": PerturbsOtherwise(right, shift_reversed),
@@ -101,7 +103,7 @@ def projective(right: ProjectiveGeometry) -> dict[str, PerturbsOtherwise]:
         keep = coins.bernoulli(right.keep_numerator)
         return keep, coins.below(right.orthogonal), coins.below(right.symbols - right.orthogonal)
 
-    def the_right_one(value: int, coins: Coins) -> int:
+    def as_declared(value: int, coins: Coins) -> int:
         keep, kept, lie = drawn(coins)
         return orthogonal[value][kept] if keep else others[value][lie]
 
@@ -119,7 +121,7 @@ def projective(right: ProjectiveGeometry) -> dict[str, PerturbsOtherwise]:
         return orthogonal[value][0] if keep else others[value][lie]
 
     def values_by_another_point(value: int, coins: Coins) -> int:
-        return the_right_one((value + 1) % right.inputs, coins)
+        return as_declared((value + 1) % right.inputs, coins)
 
     def coin_for_lies_only(value: int, coins: Coins) -> int:
         if coins.bernoulli(right.keep_numerator):
@@ -128,7 +130,7 @@ def projective(right: ProjectiveGeometry) -> dict[str, PerturbsOtherwise]:
         return others[value][coins.below(right.symbols - right.orthogonal)]
 
     return {
-        "none": PerturbsOtherwise(right, the_right_one),
+        "none": PerturbsOtherwise(right, as_declared),
         "complement not excluded": PerturbsOtherwise(right, complement_not_excluded),
         "first value never noised": PerturbsOtherwise(right, first_value_never_noised),
         "only one kept point": PerturbsOtherwise(right, last_kept_never),

@@ -22,10 +22,10 @@ from tests.support.estimates.checks import Interval, Likelihood
 from tests.support.estimates.moments import Contrast, Covariance, Limits
 
 Independence = Callable[[Cross, Inverse, Counts], float]
-"""The p-value of a test of whether two questions have nothing to do with each other."""
+"""The p-value of a test of whether two questions are independent."""
 
 OfMembers = Callable[[Shares, Sequence[Label], int], Shares]
-"""From shares of what was drawn of sets to how common it is to have each value."""
+"""Turns the shares of what was drawn from sets into how common it is to have each value."""
 
 
 @dataclass(frozen=True, slots=True)

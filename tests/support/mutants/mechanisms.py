@@ -1,8 +1,8 @@
-"""Named wrong mechanisms. A checker that accepts one of them checks nothing.
+"""Named wrong mechanisms. A check that accepts one of them checks nothing.
 
-Each channel mutant declares the law of the right channel and perturbs otherwise, or perturbs rightly and declares
-otherwise. ``CHANNEL_MUTANTS`` are made from any right channel of at least three inputs; those that make sense for two
-are also in ``BINARY_MUTANTS``.
+Each channel mutant declares the law of the right channel and perturbs otherwise, or perturbs
+rightly and declares otherwise. ``CHANNEL_MUTANTS`` are made from any right channel of at least
+three inputs; those that make sense for two are also in ``BINARY_MUTANTS``.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Mutant(DeclaredLaw):
     """A channel that declares the law of another one and perturbs in its own way.
 
     Attributes:
-        perturbation: what is done instead.
-        declared_ratio: the worst ratio to declare instead of the right one, if any.
+        perturbation: replaces that of the right channel.
+        declared_ratio: the declared worst ratio, if it is not the right one.
 
     """
 
@@ -42,7 +42,9 @@ class Mutant(DeclaredLaw):
 
 
 def right_perturbation(inputs: int, keep: int, value: int, coins: Coins) -> int:
-    """Perturb rightly; for the mutants that are wrong elsewhere, and to show that the harness itself is right."""
+    """Perturb rightly: for mutants that are wrong elsewhere, and to show that the harness itself is
+    right.
+    """
     kept, steps = coins.bernoulli(keep), 1 + coins.below(inputs - 1)
     return value if kept else (value + steps) % inputs
 
@@ -65,7 +67,8 @@ def _keep_one_numerator_too_high(inputs: int, keep: int, value: int, coins: Coin
 
 
 def _lie_off_by_one(inputs: int, keep: int, value: int, coins: Coins) -> int:
-    kept, steps = coins.bernoulli(keep), coins.below(inputs - 1)  # 0..k-2: the truth instead of the last value
+    # 0..k-2: the truth instead of the last value
+    kept, steps = coins.bernoulli(keep), coins.below(inputs - 1)
     return value if kept else (value + steps) % inputs
 
 
@@ -150,7 +153,7 @@ BINARY_MUTANTS: dict[str, MakeMutant] = {
     "epsilon declared too low": _declares(Fraction(99, 100)),
     "epsilon declared too high": _declares(Fraction(101, 100)),
 }
-"""From a right channel, a wrong one; for any number of inputs."""
+"""Turns a right channel of any number of inputs into a wrong one."""
 
 CHANNEL_MUTANTS: dict[str, MakeMutant] = {
     **BINARY_MUTANTS,
@@ -158,4 +161,4 @@ CHANNEL_MUTANTS: dict[str, MakeMutant] = {
     "lie always the next value": _perturbs(_lie_is_the_next_value),
     "noise bit used twice": _perturbs(_noise_bit_used_twice),
 }
-"""From a right channel of at least three inputs, a wrong one."""
+"""Turns a right channel of at least three inputs into a wrong one."""

@@ -1,4 +1,6 @@
-"""Named wrong ways to add noise, and wrong tables of the exponential mechanism; the checks must refuse each of them."""
+"""Named wrong ways to add noise, and wrong tables of the exponential mechanism; the checks must
+refuse all of them.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ def _size_tells_the_sign(right: Noise, value: int, coins: Coins) -> int:
 
 def _sign_of_no_noise(right: Noise, value: int, coins: Coins) -> int:
     sums = list(accumulate(right.weights))
-    drawn = coins.below(2 * sums[-1])  # no noise has both signs, and is drawn twice as often
+    drawn = coins.below(2 * sums[-1])  # zero has both signs, and is drawn twice as often
     size = bisect_right(sums, drawn // 2)
     return right.shifted(value, size if drawn % 2 else -size)
 
@@ -58,7 +60,7 @@ def _last_symbol_never(right: Noise, value: int, coins: Coins) -> int:
     return min(_right(right, value, coins), right.symbols - 2)
 
 
-def _tail_told_as_truth(right: Noise, value: int, coins: Coins) -> int:
+def _tail_kept_as_truth(right: Noise, value: int, coins: Coins) -> int:
     added = _drawn(right, coins)
     return right.shifted(value, 0 if added == 1 - len(right.weights) else added)
 
@@ -103,7 +105,7 @@ NOISE_MUTANTS: dict[str, Way] = {
     "a sign of no noise": _sign_of_no_noise,
     "first symbol never reached": _first_symbol_never,
     "last symbol never reached": _last_symbol_never,
-    "a tail told as the truth": _tail_told_as_truth,
+    "a tail told as the truth": _tail_kept_as_truth,
     "truth told below a draw": _truth_below_a_draw,
     "half of the draws never used": _half_of_the_draws,
     "last draw never used": _last_draw_never,
@@ -113,7 +115,7 @@ NOISE_MUTANTS: dict[str, Way] = {
 """Wrong ways for any added noise, and the right one."""
 
 CLAMPING_MUTANTS: dict[str, Way] = {"noise not clamped": _not_clamped, "noise wrapped around": _wrapped}
-"""Wrong ways where the noise reaches beyond the symbols."""
+"""Wrong ways for noise that reaches beyond the symbols."""
 
 
 def _of(right: Noise, ways: dict[str, Way]) -> dict[str, Channel]:
@@ -132,7 +134,7 @@ def of_laplace(right: Laplace) -> dict[str, Channel]:
 
 
 def of_gaussian(right: Gaussian) -> dict[str, Channel]:
-    """Return wrong channels beside a right one of which every place of the noise is a symbol."""
+    """Return wrong channels beside a right one whose symbols are all places of the noise."""
     return {
         **_of(right, NOISE_MUTANTS),
         "delta declared too low": DeclaresOtherwise(right, other_delta=right.delta * 99 / 100),

@@ -1,4 +1,6 @@
-"""Named wrong coins of permanent answers, in the place of the PRF; what they make reveals more than is declared."""
+"""Named wrong coins of permanent answers that replace the PRF; their reports reveal more than is
+declared.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ Function = Callable[..., Coins]
 """(secret, *labels) → coins, as `client_sdk.answers.coins.PrfCoins`."""
 
 MakeFunction = Callable[[Coins], Function]
-"""From the fresh coins of a device, those of its permanent answers."""
+"""Turns the fresh coins of a device into those of its permanent answers."""
 
 
 def _drawn_anew(coins: Coins) -> Function:

@@ -1,4 +1,6 @@
-"""Named wrong ways to round a position to a point of a grid. A checker that accepts one of them checks nothing."""
+"""Named wrong ways to round a position to a point of a grid. A check that accepts one of them
+checks nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """The oracle of partition tests: every upload, every acknowledgement, every tally that was read.
 
-Uploads hold one report each, and no two of them the same symbol of the same metric and window, so that a tally tells of
-each upload how often it is counted. Some senders give up where there is no acknowledgement, as devices do that are
-switched off: what they sent may count once or not at all, but what a reader was told of it must stay.
+Uploads hold one report each, and no two of them the same symbol of the same metric and window. So a
+tally shows how often each upload is counted. Some senders give up if there is no acknowledgement,
+like devices that are switched off: their uploads may count once or not at all, but what a reader
+has seen of them must stay.
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ REGISTRY = Registry.parse(REGISTRY_TEXT)
 
 DELIVERY_DEADLINE_S = 60.0
 POST_TIMEOUT_S = 8.0
-"""Longer than a collector waits for the store: an answer that comes is not missed."""
+"""Longer than a collector waits for the store, so that no answer is missed."""
 
 PAUSE_S = 0.02
-"""Of a sender between two uploads."""
+"""A sender's pause between two uploads."""
 
 READ_INTERVAL_S = 0.25
 
@@ -64,11 +65,12 @@ class Cell(NamedTuple):
 
 
 class Acknowledgement(NamedTuple):
-    """Of one upload.
+    """The acknowledgement of an upload.
 
     Attributes:
-        collector: the URL of the one that gave it.
-        asked_s: when it was asked for the last time, by the monotonic clock: the upload was not counted before.
+        collector: the URL of the collector that gave it.
+        asked_s: when it was last requested, by the monotonic clock: the upload was not counted
+            before.
 
     """
 
@@ -77,11 +79,11 @@ class Acknowledgement(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What a reader was told first of a tally that is final.
+    """The first reading of a tally that is final.
 
     Attributes:
-        collector: the URL of the one that told it.
-        counts: what it counts.
+        collector: the URL of the collector that answered.
+        counts: its counts.
 
     """
 
@@ -90,15 +92,16 @@ class Look(NamedTuple):
 
 
 class Account:
-    """Sends uploads from several threads to several collectors, reads their tallies, and knows what must be counted.
+    """Sends uploads from several threads to several collectors, reads their tallies, and knows what
+    must be counted.
 
     Attributes:
         acknowledged: the cells of uploads that were acknowledged as counted.
-        abandoned: the cells of uploads of which no sender knows what became.
+        abandoned: the cells of uploads whose fate no sender knows.
         refused: the cells of uploads that came after their window was closed.
-        statuses: how often each status was the answer.
-        reads: how many answers with tallies came.
-        closed: the windows that were said to be closed.
+        statuses: the number of answers with each status.
+        reads: the number of answers with tallies.
+        closed: the windows that a collector reported as closed.
 
     """
 
@@ -107,8 +110,8 @@ class Account:
 
         Args:
             collectors: their URLs.
-            senders_each: how many threads send to each of them.
-            seed: of who gives up when.
+            senders_each: the number of threads that send to each of them.
+            seed: decides who gives up when.
 
         """
         today = int(time.time()) // 86_400
@@ -138,26 +141,28 @@ class Account:
             thread.start()
 
     def wait_for_more(self, uploads: int) -> None:
-        """Wait until so many more uploads are acknowledged."""
+        """Wait until this many more uploads are acknowledged."""
         enough = len(self.acknowledged) + uploads
         wait_until(lambda: bool(self._errors) or len(self.acknowledged) >= enough, what="some load")
         self._require_no_errors()
 
     def wait_for_answers(self, answers: int) -> None:
-        """Wait until so many more answers came, of whatever kind."""
+        """Wait until this many more answers of any kind came."""
         enough = self.statuses.total() + answers
         wait_until(lambda: bool(self._errors) or self.statuses.total() >= enough, what="answers")
         self._require_no_errors()
 
     def close(self, number: int, close: Callable[[Window], None]) -> None:
-        """Have a window closed by a thread that is where this one is, and tries until it has done so."""
+        """Have a window closed by a thread on this thread's host, which retries until that is
+        done.
+        """
         window = Window.parse(self.windows[number])
         thread = threading.Thread(target=self._kept, args=(self._close, window, close))
         self._threads.append(thread)
         thread.start()
 
     def end(self) -> None:
-        """Begin no further upload, and wait until those that are under way are acknowledged or given up."""
+        """Begin no further upload, and wait until the present ones are acknowledged or given up."""
         self._over.set()
         for thread in self._threads:
             thread.join(DELIVERY_DEADLINE_S)
@@ -165,7 +170,7 @@ class Account:
         self._require_no_errors()
 
     def lost(self, counts: Counter[Cell], collector: str) -> list[float]:
-        """Return when a collector acknowledged what is not counted."""
+        """Return the times of a collector's acknowledgements that are not counted."""
         return [
             given.asked_s
             for cell, given in self.acknowledged.items()
@@ -173,16 +178,16 @@ class Account:
         ]
 
     def twice(self, counts: Counter[Cell]) -> list[Cell]:
-        """Return what is counted more than once, or at all though nobody was told so."""
+        """Return what is counted twice, or counted although nobody was told that it is."""
         own = self.acknowledged.keys() | self.abandoned
         return [cell for cell, count in counts.items() if count > 1 or (count and cell not in own)]
 
     def shrunk(self, counts: Counter[Cell]) -> list[Cell]:
-        """Return what somebody read more of than is counted."""
+        """Return the cells of which somebody read more than is counted."""
         return [cell for cell, count in self._most_read.items() if count > counts[cell]]
 
     def changed(self, counts: Counter[Cell]) -> list[Cell]:
-        """Return what changed of tallies that were read as final."""
+        """Return the changes of tallies that were read as final."""
         return [
             cell
             for (metric, window), (_, read) in self._closed_read.items()
@@ -223,7 +228,7 @@ class Account:
                 if gives_up:
                     self.abandoned.add(cell)
                     return
-            self._over.wait(0.05)  # as a device waits, though not as long
+            self._over.wait(0.05)  # a device waits, too, though longer
         raise TimeoutError("an upload was never acknowledged")
 
     def _close(self, window: Window, close: Callable[[Window], None]) -> None:
@@ -262,7 +267,7 @@ class Account:
 
 
 def cells_of(line: dict[str, Any]) -> Iterator[tuple[Cell, int]]:
-    """Yield what a tally counts."""
+    """Yield the cells that a tally counts."""
     symbols = line.get("symbols", range(len(line["counts"])))
     for symbol, count in zip(symbols, line["counts"], strict=True):
         if count:

@@ -15,8 +15,8 @@ from tests.support.services.programs import program
 DESKTOP: Final = (1440, 900)
 PHONE: Final = (390, 844)
 
-UNFOLDED: Final = "() => [...document.querySelectorAll('.made .scroll')].every((table) => table.firstChild)"
-"""Whether the tables that are made on unfolding exist."""
+UNFOLDED: Final = "() => [...document.querySelectorAll('.lazy .scroll')].every((table) => table.firstChild)"
+"""Whether the tables that are built on unfolding exist."""
 
 Scheme = Literal["light", "dark"]
 

@@ -18,8 +18,9 @@ from tests.support.services.processes import free_port, started, wait_until
 SLOTS = 16_384
 
 NODE_TIMEOUT_MS = 1000
-"""After this time a failover begins. A loaded machine must not take a slow master for a dead
-one."""
+"""After this time a failover begins. A loaded machine must not mistake a slow master for a dead
+one.
+"""
 
 SETTINGS = (
     *("--protected-mode", "no", "--save", "", "--appendonly", "yes", "--appendfsync", "always"),
@@ -182,7 +183,8 @@ class Cluster:
             and info["cluster_slots_ok"] == str(SLOTS)
             for info in seen
         )
-        # one more is a master that another has taken over from, and that does not know it yet
+        # otherwise a further node is a master that another has taken over from without its
+        # knowledge
         return agreed and len(masters) == self.masters and in_step == len(self.nodes) - len(masters)
 
 
@@ -204,7 +206,7 @@ def running_cluster(folder: Path, masters: int = 3, *, replicas: bool = True) ->
 
 @contextlib.contextmanager
 def running_nodes(nodes: list[Node], masters: int) -> Iterator[Cluster]:
-    """Run nodes, so many masters first, as a cluster until the context ends."""
+    """Run nodes as a cluster until the context ends; the first ``masters`` of them are masters."""
     try:
         for node in nodes:
             node.start()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import secrets
+import time
 from collections.abc import Iterable
 from typing import Final
 
-from client_sdk.protocol import GRACE_S, Registry, Report, Upload, Window
+from client_sdk.protocol import GRACE_S, Registry, Report, Upload, Window, WindowKind
 from collector.access import digest_of
-from collector.judge import Judgement, judge
+from collector.judge import judge
+from collector.judgement import Judgement
 
 REGISTRY_TEXT: Final = """
 schema = 1
@@ -46,6 +48,11 @@ NOON: Final = Window.parse("2026-11-20").starts_at + 43_200.0
 """Friday 2026-11-20, 12:00 UTC, in ISO week 47."""
 
 TODAY: Final = "2026-11-20"
+
+
+def today() -> str:
+    """Return the day that it is, for collectors that run by the machine's clock."""
+    return Window.of(WindowKind.DAY, time.time()).text
 
 
 def report(metric: str = "dark_mode", symbol: int = 1, window: str = TODAY, edition: str | None = None) -> Report:

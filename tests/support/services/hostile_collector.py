@@ -10,11 +10,11 @@ import gzip
 import json
 import socket
 import ssl
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from client_sdk.protocol import Refusal, Upload, Verdict
+from tests.support.services.listening import listening
 
 TAG = "device-42"
 """The mark that the answers try to leave."""
@@ -109,35 +109,21 @@ class HostileCollector:
     """Answers as a test says, and records each connection.
 
     Attributes:
+        port: where it listens.
         answer: returns the answer to an upload.
         exchanges: what came, by connection.
 
     """
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
-        """Listen, with TLS if there is a context for it."""
+        """Speak TLS if there is a context for it."""
+        self.port = 0
         self.answer: Callable[[Upload], bytes] = counted
         self.exchanges: list[Exchange] = []
         self._context = context
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        self._thread = threading.Thread(target=self._serve)
-        self._thread.start()
 
-    def close(self) -> None:
-        """Stop listening."""
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._thread.join()
-
-    def _serve(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self._listener.accept()
-                with connection, contextlib.suppress(OSError):
-                    self._talk(connection)
-
-    def _talk(self, plain: socket.socket) -> None:
+    def talk(self, plain: socket.socket) -> None:
+        """Answer the upload of a connection, and record what comes."""
         with contextlib.ExitStack() as stack:
             connection = plain
             if self._context is not None:
@@ -182,7 +168,5 @@ def _gone() -> bytes:
 def hostile_collector(context: ssl.SSLContext | None = None) -> Iterator[HostileCollector]:
     """Run a hostile collector while the context is entered."""
     collector = HostileCollector(context)
-    try:
+    with listening(collector.talk) as collector.port:
         yield collector
-    finally:
-        collector.close()

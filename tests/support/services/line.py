@@ -36,7 +36,7 @@ class CuttingProxy:
 
     Attributes:
         port: the port on which it listens.
-        cuts_made: the number of connections that it has cut.
+        cuts: the number of connections that it has cut.
 
     """
 
@@ -47,7 +47,7 @@ class CuttingProxy:
         self._flows = threading.Event()
         self._flows.set()
         self._sockets: list[socket.socket] = []
-        self.cuts_made = 0
+        self.cuts = 0
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -111,7 +111,7 @@ class CuttingProxy:
                 if left is not None:
                     left -= len(chunk)
                     if left <= 0:
-                        self.cuts_made += 1
+                        self.cuts += 1
                         break
         for connection in (source, sink):
             _reset(connection)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from client_sdk.protocol import Verdict, Window
 from collector.errors import QuotaExceededError, StoreFullError, StoreUnavailableError
-from collector.judge import Allowance, Judgement
+from collector.judgement import Allowance, Judgement
 from collector.store.count_script import verdict_again
-from collector.store.port import CountedUpload, Outcome, Snapshot, Tally
+from collector.store.port import CountedUpload, Outcome, Snapshot, StoredTally
 
 
 @dataclass
@@ -75,7 +75,7 @@ class MemoryStore:
         self._require_up()
         return frozenset(window for _, _, window in self._counts)
 
-    def closed_tallies(self, closed: frozenset[str]) -> Iterator[Tally]:
+    def closed_tallies(self, closed: frozenset[str]) -> Iterator[StoredTally]:
         self._require_up()
         return iter([tally for tally in self._tallies() if tally.window in closed & self._closed])
 
@@ -95,8 +95,8 @@ class MemoryStore:
         if self.is_down:
             raise StoreUnavailableError("down for the test")
 
-    def _tallies(self) -> list[Tally]:
+    def _tallies(self) -> list[StoredTally]:
         return [
-            Tally(metric, edition, window, window in self._closed, tuple(counts))
+            StoredTally(metric, edition, window, window in self._closed, tuple(counts))
             for (metric, edition, window), counts in sorted(self._counts.items())
         ]

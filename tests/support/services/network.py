@@ -1,7 +1,9 @@
-"""A network of the test's own: hosts in network namespaces, joined by a router that can cut, slow and lose.
+"""A network of the test's own: hosts in network namespaces, joined by a router that can cut, delay
+and drop.
 
-The namespaces have no names, and their devices no life of their own: the kernel removes them with the last process that
-is in one, however the tests end. Nothing outside of them is changed, so that any number of networks can run at once.
+The namespaces have no names, and their devices belong to them: the kernel removes both with the
+last process inside, however the tests end. Nothing outside of them is changed, so any number of
+networks can run at once.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ class Host:
 
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
-        """Have this thread be on the host: the sockets that it opens, and the processes and threads that it starts."""
+        """Put this thread on the host: the sockets that it opens, and the processes and threads
+        that it starts.
+        """
         before = _own_namespace()
         _enter(self.namespace)
         try:
@@ -73,11 +77,11 @@ class Host:
 
 @dataclass
 class Network:
-    """Hosts, and the links between them that are not as they should be.
+    """Hosts, and the links between them that are impaired.
 
     Attributes:
         hosts: by name.
-        broken_at_s: when the first of them broke, by the monotonic clock, the last time that all were well.
+        broken_at_s: when the first of these links broke, by the monotonic clock.
 
     """
 
@@ -87,21 +91,21 @@ class Network:
     broken_at_s: float = 0.0
 
     def set(self, link: Link, sources: Iterable[str], targets: Iterable[str]) -> None:
-        """Make the links from some hosts to others such, in this direction."""
+        """Set the links from some hosts to others, in this direction."""
         targets = list(targets)
         self.broken_at_s = self.broken_at_s if self._links else time.monotonic()
         for source in sources:
             self._links |= {(source, target): link for target in targets if target != source}
         self._tell()
 
-    def part(self, some_hosts: Iterable[str], others: Iterable[str]) -> None:
+    def part(self, hosts: Iterable[str], others: Iterable[str]) -> None:
         """Cut the links between two groups of hosts, in both directions."""
-        groups = list(some_hosts), list(others)
+        groups = list(hosts), list(others)
         self.set(CUT, *groups)
         self.set(CUT, *reversed(groups))
 
     def heal(self) -> None:
-        """Make all links what they should be."""
+        """Restore all links."""
         self._links = {}
         self._tell()
 
@@ -122,7 +126,7 @@ def running_network(names: Iterable[str]) -> Iterator[Network]:
     """Run a network of hosts until the context ends.
 
     Raises:
-        AssertionError: where no hosts can be made; it says what they need.
+        AssertionError: if hosts cannot be made here; it says what they need.
 
     """
     with contextlib.ExitStack() as opened:

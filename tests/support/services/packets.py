@@ -1,11 +1,12 @@
-"""The router between the hosts of a test: passes packets on at once, late, or not at all; a program of its own.
+"""The router between the hosts of a test: passes packets on at once, late, or not at all. It is its
+own program.
 
-A link is a pair of addresses, in one direction: what TCP makes of a lost packet, or of a peer whose answers do not come
-through, is the kernel's own doing.
+A link is a pair of addresses, in one direction. What TCP does about a lost packet, or about a peer
+whose answers do not get through, is left to the kernel.
 
-Start it as ``python -m tests.support.services.packets DESCRIPTOR...``, with a TUN device for each host. A line of JSON
-on standard input gives all links that are not as they should be, and is answered by a line. The program ends with its
-standard input.
+Start it as ``python -m tests.support.services.packets DESCRIPTOR...``, with a TUN device for each
+host. A line of JSON on standard input holds all impaired links, and is answered by a line. The
+program ends with its standard input.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class Link(NamedTuple):
     """How packets go from one host to another.
 
     Attributes:
-        loss: the probability with which one is lost.
-        delay_s: seconds for which one is on its way.
+        loss: the probability that a packet is lost.
+        delay_s: the delay of a packet, in seconds.
 
     """
 
@@ -51,7 +52,9 @@ class Router:
     """Passes packets on."""
 
     def __init__(self, coins: random.Random, devices: list[int]) -> None:
-        """Take the coins of losses, and the hosts' devices: that of the host with the address x.x.x.N is the Nth."""
+        """Take the coins of losses, and the hosts' devices: the host with the address x.x.x.N has
+        the Nth device.
+        """
         self._coins = coins
         self._devices = devices
         self._links: dict[tuple[bytes, bytes], Link] = {}
@@ -75,7 +78,7 @@ class Router:
         return max(0.0, self._late[0][0] - time.monotonic()) * 1000 if self._late else None
 
     def _obey(self) -> bool:
-        """Take new links; return false if there will be no more."""
+        """Take new links; return False if there will be no more."""
         line = sys.stdin.buffer.readline()
         if not line:
             return False

@@ -1,6 +1,6 @@
-"""Faults between the parts of a deployment: a cluster and two collectors, each on a host of its own.
+"""Faults between the parts of a deployment: a cluster and two collectors, each on its own host.
 
-A fault lasts as long as its context; what is left of it when a test fails, `Deployment.mend` takes back.
+A fault lasts as long as its context. If a test fails, `Deployment.mend` removes what is left of it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ MASTERS = 3
 NODES = [f"node-{number}" for number in range(2 * MASTERS)]
 COLLECTORS = ["collector-0", "collector-1"]
 OUTSIDE = "outside"
-"""Where devices are, and the tests themselves: nothing cuts them off, so that the tests see every side."""
+"""The host of the devices and of the tests: nothing cuts it off, so that the tests see every side.
+"""
 
 PORT = 7000
-"""Of the first node, and of collectors: each host has ports of its own."""
+"""Ports of the first node and of the collectors: each host has its own ports."""
 
 CLOCK_LIBRARY = "/usr/$LIB/faketime/libfaketime.so.1"
-"""As Debian's package faketime has it."""
+"""The library's path in Debian's package faketime."""
 
 SLOW = Link(loss=0.02, delay_s=0.01)
 LAGGING = Link(loss=0.05, delay_s=0.3)
@@ -51,8 +52,8 @@ class Deployment:
         network: their hosts.
         cluster: the nodes; the first has a small disk.
         disk: that disk.
-        clocks: the folder of the files that say how far clocks are ahead.
-        coins: what is random of faults.
+        clocks: the folder of the files that say by how much clocks are ahead.
+        coins: the randomness of faults.
 
     """
 
@@ -64,7 +65,9 @@ class Deployment:
 
     @contextlib.contextmanager
     def collecting(self, registry: Path, *options_of_each: Sequence[str]) -> Iterator[list[RunningCollector]]:
-        """Run a collector on each of their hosts until the context ends, each with options of its own."""
+        """Run a collector on each of their hosts until the context ends, each with its own
+        options.
+        """
         with contextlib.ExitStack() as running:
             collectors = []
             for name, options in zip(COLLECTORS, options_of_each, strict=True):
@@ -79,7 +82,7 @@ class Deployment:
             yield collectors
 
     def mend(self) -> None:
-        """Take back whatever was done to it, and wait until all is well."""
+        """Undo every fault, and wait until all is well."""
         self.network.heal()
         (self.disk / BALLAST).unlink(missing_ok=True)
         for node in self.cluster.nodes:
@@ -96,7 +99,7 @@ class Deployment:
         return next((node, replica) for node in nodes for replica in self.cluster.replicas_of(node))
 
     def step_clocks(self, offsets_s: Mapping[str, int]) -> None:
-        """Have the clocks of hosts be so many seconds ahead, and wait until they are."""
+        """Set the clocks of hosts ahead by this many seconds, and wait until they show it."""
         for name, offset_s in offsets_s.items():
             set_clock(self.clocks, name, offset_s)
         for name, offset_s in offsets_s.items():
@@ -141,7 +144,7 @@ def cut_off_alone(at: Deployment) -> Iterator[None]:
 
 @contextlib.contextmanager
 def cut_off_from_the_cluster(at: Deployment) -> Iterator[None]:
-    """Cut a master off from the other nodes: both collectors reach it, and the one that takes over."""
+    """Cut a master off from the other nodes: both collectors still reach it and its successor."""
     master, replica = at.pair()
     at.network.part([at.host_of(master)], NODES)
     wait_for_failover(replica)
@@ -151,7 +154,7 @@ def cut_off_from_the_cluster(at: Deployment) -> Iterator[None]:
 
 @contextlib.contextmanager
 def mute(at: Deployment) -> Iterator[None]:
-    """Have nobody hear a master, who hears everybody."""
+    """Let a master hear everybody while nobody hears it."""
     master, replica = at.pair()
     name = at.host_of(master)
     at.network.set(CUT, [name], others(name))
@@ -162,7 +165,7 @@ def mute(at: Deployment) -> Iterator[None]:
 
 @contextlib.contextmanager
 def deaf(at: Deployment) -> Iterator[None]:
-    """Have a master hear none of the other nodes, who hear it."""
+    """Let a master hear none of the other nodes while they hear it."""
     master, _ = at.pair()
     name = at.host_of(master)
     at.network.set(CUT, NODES, [name])
@@ -173,7 +176,7 @@ def deaf(at: Deployment) -> Iterator[None]:
 
 @contextlib.contextmanager
 def slow_and_lossy(at: Deployment) -> Iterator[None]:
-    """Make all links slow, and have them lose packets."""
+    """Make all links slow and lossy."""
     everybody = others()
     at.network.set(SLOW, everybody, everybody)
     yield
@@ -182,7 +185,9 @@ def slow_and_lossy(at: Deployment) -> Iterator[None]:
 
 @contextlib.contextmanager
 def lagging_replica_takes_over(at: Deployment) -> Iterator[None]:
-    """Have a replica fall behind; then cut its master off, so that the replica takes over with what it has."""
+    """Let a replica fall behind; then cut its master off, so that the replica takes over with what
+    it has.
+    """
     master, replica = at.pair()
     name = at.host_of(master)
     at.network.set(LAGGING, [name], [at.host_of(replica)])
@@ -194,7 +199,9 @@ def lagging_replica_takes_over(at: Deployment) -> Iterator[None]:
 
 @contextlib.contextmanager
 def parted_replica_takes_over(at: Deployment) -> Iterator[None]:
-    """Cut a master off from its replica alone; then from the cluster, so that the replica takes over."""
+    """First cut a master off from its replica alone; then from the cluster, so that the replica
+    takes over.
+    """
     master, replica = at.pair()
     name = at.host_of(master)
     at.network.part([name], [at.host_of(replica)])
@@ -206,7 +213,7 @@ def parted_replica_takes_over(at: Deployment) -> Iterator[None]:
 
 @contextlib.contextmanager
 def stepping_clocks(at: Deployment) -> Iterator[None]:
-    """Step the clocks of a master and of its replica by hours, either way, and back."""
+    """Move the clocks of a master and its replica by hours, either way, and back."""
     steps = [(node, at.coins.choice((-1, 1)) * at.coins.randint(1, MOST_HOURS)) for node in at.pair()]
     with stepped_clocks(at, steps):
         yield
@@ -214,9 +221,10 @@ def stepping_clocks(at: Deployment) -> Iterator[None]:
 
 @contextlib.contextmanager
 def stepped_clocks(at: Deployment, steps: Sequence[tuple[Node, int]]) -> Iterator[None]:
-    """Step clocks of nodes by hours, and back.
+    """Move the clocks of nodes by hours, and back.
 
-    The nodes are started again then: one whose clock has gone back waits with its part in failovers for as long.
+    Then the nodes are restarted: a node whose clock went back would wait equally long before it
+    takes part in failovers.
     """
     hours = {at.host_of(node): offset for node, offset in steps}
     at.step_clocks({name: offset * HOUR_S for name, offset in hours.items()})
@@ -229,10 +237,10 @@ def stepped_clocks(at: Deployment, steps: Sequence[tuple[Node, int]]) -> Iterato
 
 @contextlib.contextmanager
 def full_disk(at: Deployment) -> Iterator[None]:
-    """Fill the disk of a node, which ends of it; start it again with room."""
+    """Fill the disk of a node, which then ends; restart it with room."""
     node = at.cluster.nodes[0]
     assert node.process is not None
-    with contextlib.suppress(OSError):  # the node takes room meanwhile
+    with contextlib.suppress(OSError):  # the node takes up room meanwhile
         fill(at.disk)
     wait_until(partial(_has_ended, node), what="a node to end")
     node.kill()
@@ -255,12 +263,14 @@ FAULTS: tuple[Fault, ...] = (
 )
 
 BY_DEGREES = {slow_and_lossy, lagging_replica_takes_over, parted_replica_takes_over, stepping_clocks}
-"""Those that cut nobody off from collectors while they last."""
+"""The faults that cut nobody off from collectors while they last."""
 
 
 @contextlib.contextmanager
 def deployed(folder: Path) -> Iterator[Deployment]:
-    """Run a cluster on hosts of its own until the context ends; within it this thread is where devices are."""
+    """Run a cluster on its own hosts until the context ends. Within the context this thread is on
+    the devices' host.
+    """
     program("faketime")
     disk = folder / "disk"
     with mounted(disk, DISK_MEGABYTES), running_network([*NODES, *COLLECTORS, OUTSIDE]) as network:
@@ -274,7 +284,9 @@ def deployed(folder: Path) -> Iterator[Deployment]:
 
 
 def by_clock(folder: Path, name: str) -> list[str]:
-    """Return what runs a command by a host's clock; what the library keeps in shared memory goes with the process."""
+    """Return the command prefix that gives a program a host's clock; the library's shared memory
+    goes with the process.
+    """
     settings = {
         "LD_PRELOAD": CLOCK_LIBRARY,
         "FAKETIME_TIMESTAMP_FILE": str(folder / f"{name}.clock"),
@@ -286,7 +298,7 @@ def by_clock(folder: Path, name: str) -> list[str]:
 
 
 def set_clock(folder: Path, name: str, offset_s: int) -> None:
-    """Write how far a host's clock is ahead, whole at once."""
+    """Write by how much a host's clock is ahead, in one step."""
     fresh = folder / f"{name}.clock-to-be"
     fresh.write_text(f"{offset_s:+}\n", encoding="utf-8")
     fresh.replace(folder / f"{name}.clock")

@@ -192,3 +192,9 @@ def run_command(command: Sequence[str], **settings: str) -> subprocess.Completed
 def resident_bytes(pid: int) -> int:
     """Return the bytes of memory that a process uses."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def listens(port: int) -> bool:
+    """Return whether somebody listens on a port of this machine."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

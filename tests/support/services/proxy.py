@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from client_sdk.protocol import Upload
-from tests.support.services.processes import free_port, wait_until
+from tests.support.services.processes import free_port, listens, wait_until
 from tests.support.services.programs import program
 from tests.support.services.tls import Certificates
 
@@ -121,7 +121,7 @@ def running_proxy(collectors: Sequence[str], certificates: Certificates) -> Iter
                 [*command, "-g", "daemon off;"], stdout=said, stderr=subprocess.STDOUT, **identity
             )
         try:
-            wait_until(lambda: process.poll() is not None or _listens(port), what="nginx")
+            wait_until(lambda: process.poll() is not None or listens(port), what="nginx")
             assert process.poll() is None, (folder / "said").read_text()
             yield Proxy(port, folder, certificates.authority, process)
         finally:
@@ -158,8 +158,3 @@ def _give_away(folder: Path) -> None:
     if os.geteuid() == 0:
         for path in (folder, *folder.iterdir()):
             os.chown(path, NOBODY, NOBODY)
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0

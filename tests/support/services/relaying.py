@@ -6,10 +6,11 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from client_sdk.protocol import Upload
 from tests.support.services.collecting import OPEN, key_entry
 from tests.support.services.processes import (
     READ_TOKEN,
@@ -86,3 +87,8 @@ def running_relay(collector: str, folder: Path, *options: str, port: int | None 
     finally:
         if process.poll() is None:
             relay.stop()
+
+
+def encode_batch(uploads: Sequence[Upload]) -> bytes:
+    """Return the body of a batch."""
+    return b"".join(upload.encode() + b"\n" for upload in uploads)

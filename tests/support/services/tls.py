@@ -33,7 +33,7 @@ class Certificates:
     client: Path
 
     @classmethod
-    def made_in(cls, folder: Path) -> Certificates:
+    def issued_in(cls, folder: Path) -> Certificates:
         """Make certificates in a folder."""
         authority = trustme.CA()
         authority.cert_pem.write_to_path(str(folder / "authority.pem"))

@@ -1,4 +1,4 @@
-"""What every test of the SDK shares."""
+"""What all tests of the SDK share."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def hostile_logging() -> Iterator[None]:
-    """Let the host's own filter raise for whatever the SDK logs."""
+    """Install a filter of the host that raises for everything the SDK logs."""
 
     def raise_always(_: logging.LogRecord) -> bool:
         raise ZeroDivisionError

@@ -233,8 +233,8 @@ def with_no_ledger(device: Telemetry) -> Recorded:
 
 
 def not_asked(_: Telemetry) -> Recorded:
-    one_of_two = ask('[metric.a]\nkind = "boolean"\n[metric.b]\nkind = "boolean"', 'strategy = "sample"\nanswers = 1')
-    with telemetry(None, registry=one_of_two) as device:
+    sampled = ask('[metric.a]\nkind = "boolean"\n[metric.b]\nkind = "boolean"', 'strategy = "sample"\nanswers = 1')
+    with telemetry(None, registry=sampled) as device:
         results = {device.record(metric, value=True) for metric in "ab"}
     assert Recorded.QUEUED in results
     (other,) = results - {Recorded.QUEUED}
@@ -373,7 +373,7 @@ def test_forgetting_leaves_nothing_in_any_file_but_what_was_spent(used: Telemetr
     after = all_bytes(tmp_path)
     assert not any(content in after for content in wiped)
     assert rows(tmp_path, "SELECT COUNT(*) FROM charges") == [(40,)]
-    # The day of a charge is its window and the first and last day that it may be, in the row and in
+    # A charge holds its window's day, and the first and last day that it may be, in the row and in
     # the index of days: no other row is left.
     assert after.count(TODAY.encode()) == 6 * 40
     assert (used.history(), used.dropped(), used.budget()) == ([], {}, spent)
@@ -507,9 +507,9 @@ def test_a_path_that_cannot_be_is_no_exception_for_the_host(tmp_path: Path, *, c
 
 def test_an_answer_that_may_have_been_queued_is_sent() -> None:
     with telemetry(None) as device:
-        assert device._processes.current.uploader._due_s is None
+        assert device._processes.current.uploader._departures.news_s is None
         assert while_the_ledger_thread_hangs(device) is Recorded.BUSY
-        assert device._processes.current.uploader._due_s is not None
+        assert device._processes.current.uploader._departures.news_s is not None
 
 
 @pytest.mark.parametrize("data_dir", ["file"], indirect=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from collector.access import Access, Key, Role, digest_of, new_secret
+from collector.access_file import load_access, parse_access
 from collector.errors import ConfigError
 from tests.support.services.collecting import OPEN, key_entry
 
@@ -15,7 +16,7 @@ KEYS_ONLY = 'uploads = "keys"\n'
 
 
 def test_every_field_of_a_key_is_read() -> None:
-    access = Access.parse(
+    access = parse_access(
         key_entry("acme-notes", "upload", OLD, "quota = 1000")
         + key_entry("dashboard", "read", NEW, 'metrics = ["os"]', "preliminary = true")
         + key_entry("edge", "relay", OTHER)
@@ -28,7 +29,7 @@ def test_every_field_of_a_key_is_read() -> None:
 
 
 def test_a_secret_is_replaced_without_a_gap_by_two_keys_of_one_name() -> None:
-    access = Access.parse(key_entry("app", "upload", OLD) + key_entry("app", "upload", NEW))
+    access = parse_access(key_entry("app", "upload", OLD) + key_entry("app", "upload", NEW))
     keys = [access.find(secret) for secret in (OLD, NEW)]
     assert [key.name for key in keys if key] == ["app", "app"]
     assert access.find(OTHER) is None
@@ -40,18 +41,18 @@ def test_uploads_are_open_where_the_file_says_so_and_nowhere_else() -> None:
         key_entry("edge", "relay", NEW),
         key_entry("a", "upload", OTHER),
     )
-    assert Access.parse(OPEN + reader + relay).uploads_are_open
+    assert parse_access(OPEN + reader + relay).uploads_are_open
     for text in (reader + app, KEYS_ONLY + reader + app, KEYS_ONLY + reader + relay):
-        assert not Access.parse(text).uploads_are_open
+        assert not parse_access(text).uploads_are_open
 
 
 def test_a_file_whose_last_key_for_uploads_was_taken_out_opens_nothing_and_says_what_to_write() -> None:
     with pytest.raises(ConfigError, match=r'^uploads: is missing.*uploads = "open".*uploads = "keys"'):
-        Access.parse(key_entry("dashboard", "read", OLD) + key_entry("edge", "relay", NEW))
+        parse_access(key_entry("dashboard", "read", OLD) + key_entry("edge", "relay", NEW))
 
 
 def test_a_key_reads_the_metrics_that_it_names_and_without_names_all() -> None:
-    scoped, free = Access.parse(
+    scoped, free = parse_access(
         OPEN + key_entry("some", "read", OLD, 'metrics = ["os"]') + key_entry("all", "read", NEW)
     ).keys
     assert (scoped.may_read("os"), scoped.may_read("plan"), free.may_read("plan")) == (True, False, True)
@@ -59,7 +60,7 @@ def test_a_key_reads_the_metrics_that_it_names_and_without_names_all() -> None:
 
 
 def test_every_key_is_compared_wherever_the_right_one_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    access = Access.parse("".join(key_entry(f"k{place}", "upload", f"secret-{place}") for place in range(5)))
+    access = parse_access("".join(key_entry(f"k{place}", "upload", f"secret-{place}") for place in range(5)))
     compared: list[bytes] = []
 
     def compare(first: bytes, second: bytes) -> bool:
@@ -111,19 +112,19 @@ MISTAKES = [
 @pytest.mark.parametrize(("text", "named"), MISTAKES)
 def test_a_mistake_is_named_and_no_value_is_shown(text: str, named: str) -> None:
     with pytest.raises(ConfigError, match=named) as caught:
-        Access.parse(text)
+        parse_access(text)
     assert OLD not in str(caught.value)
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"none\.toml cannot be read: No such file"):
-        Access.load(tmp_path / "none.toml")
+        load_access(tmp_path / "none.toml")
     (tmp_path / "latin.toml").write_bytes(b"\xff")
     with pytest.raises(ConfigError, match=r"latin\.toml is not UTF-8"):
-        Access.load(tmp_path / "latin.toml")
+        load_access(tmp_path / "latin.toml")
     (tmp_path / "broken.toml").write_text("[[key]]")
     with pytest.raises(ConfigError, match=r"broken\.toml: key\[1\]\.name: is missing"):
-        Access.load(tmp_path / "broken.toml")
+        load_access(tmp_path / "broken.toml")
 
 
 def test_secrets_are_long_fresh_and_fit_for_a_header() -> None:

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from client_sdk.protocol import CLOCK_SKEW_S, GRACE_S, MAX_REPORTS, Refusal, Report, Upload, Window
-from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S, Judgement, judge, judge_all
+from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S, judge, judge_all
+from collector.judgement import Judgement
 from tests.support.services.collecting import NOON, REGISTRY, TODAY, report, upload
 
 
@@ -89,7 +90,7 @@ def test_an_id_is_left_until_a_day_after_the_last_window_that_was_counted_can_cl
 
 
 @pytest.mark.parametrize("sent", [sent for sent, now_s, refusal in CASES if refusal is not None and now_s == NOON])
-def test_an_upload_of_which_nothing_counts_is_left_nowhere(sent: Report) -> None:
+def test_an_upload_without_a_counted_report_leaves_nothing(sent: Report) -> None:
     judgement = judged(upload(sent))
     assert (judgement.latest_end, judgement.remember_until) == (0, 0)
 

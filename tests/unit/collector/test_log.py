@@ -45,7 +45,7 @@ def test_a_line_without_an_event_is_one_of_its_module() -> None:
 
 
 @pytest.mark.parametrize("formatter", [TextFormatter(), JsonFormatter()])
-def test_an_exception_is_told_by_kind_and_place_and_not_by_what_it_says(formatter: logging.Formatter) -> None:
+def test_an_exception_is_logged_by_kind_and_place_and_without_its_message(formatter: logging.Formatter) -> None:
     line = formatter.format(failure())
     assert "test_log.py" in line
     assert "ValueError" in line

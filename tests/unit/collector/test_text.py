@@ -1,10 +1,10 @@
-"""One thing is one, and none or several are many."""
+"""Numbers before a word: 1 takes the singular, 0 and more the plural."""
 
 from __future__ import annotations
 
 from collector.text import plural
 
 
-def test_one_is_one_and_others_are_many() -> None:
+def test_the_number_one_takes_the_singular_and_others_the_plural() -> None:
     assert [plural(number, "report") for number in (0, 1, 2)] == ["0 reports", "1 report", "2 reports"]
     assert [plural(number, "tally", "tallies") for number in (1, 1024)] == ["1 tally", "1,024 tallies"]

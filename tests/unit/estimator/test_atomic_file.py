@@ -1,4 +1,4 @@
-"""A file that is written is whole, or what was there before."""
+"""After writing, the file is complete, or it is the one that was there before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Whatever is wrong with tallies, collector or target, every form says what to do, and a good report stays in place."""
+"""Whatever is wrong with tallies, collector or target, every form says what to do, and a good
+report stays in place.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a review broke, and stays mended."""
+"""Faults that a review found, and that must not return."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ COUNT: dict[str, Field] = {"purpose": "Why?", "kind": "count", "statistic": "dis
 
 
 def cached_functions() -> dict[str, int]:
-    """Return how much every cache of the vocabulary holds, by the function's name."""
-    functions = (one for one in gc.get_objects() if type(one).__name__ == "_lru_cache_wrapper")
+    """Return the size of every cache of the vocabulary, by the function's name."""
+    functions = (function for function in gc.get_objects() if type(function).__name__ == "_lru_cache_wrapper")
     return {
-        f"{one.__module__}.{one.__qualname__}": one.cache_info().currsize
-        for one in functions
-        if str(one.__module__).startswith("client_sdk")
+        f"{function.__module__}.{function.__qualname__}": function.cache_info().currsize
+        for function in functions
+        if str(function.__module__).startswith("client_sdk")
     }
 
 
@@ -44,8 +44,8 @@ def test_perturbing_leaves_nothing_of_the_answer_in_a_cache() -> None:
 
 def test_a_count_without_an_end_is_rehearsed_like_any_other() -> None:
     registry = Registry.parse(registry_text(m=COUNT | {"max": 10**15}))
-    (made,) = rehearse(from_shares(registry, 1000), seed=1).metrics
-    assert made.estimated.reports == 1000
+    (rehearsed,) = rehearse(from_shares(registry, 1000), seed=1).metrics
+    assert rehearsed.estimated.reports == 1000
 
 
 def test_the_interval_of_a_difference_is_never_inside_out() -> None:
@@ -56,7 +56,7 @@ def test_the_interval_of_a_difference_is_never_inside_out() -> None:
             tally = Tally("m", metric.edition, window, closed=True, reports=sum(counts), counts=counts)
             joint = estimate(metric, tally).joint
             assert joint is not None
-            assert all(-1 <= one.low <= one.high <= 1 for one in joint.differences)
+            assert all(-1 <= difference.low <= difference.high <= 1 for difference in joint.differences)
 
 
 @pytest.mark.parametrize("reports", [1, 49, 50, 60, 100, 2000])

@@ -1,4 +1,4 @@
-"""The units for systemd: their command is one, and systemd finds nothing wrong with them."""
+"""The systemd units: their commands exist, and systemd accepts them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def test_the_timer_makes_up_for_a_night_that_was_missed() -> None:
 def test_systemd_finds_nothing_wrong(tmp_path: Path) -> None:
     """Where there is one: the units are for systems that have it."""
     for path in UNITS.iterdir():
-        text = re.sub(r"/opt/hearsay/bin/[\w-]+", sys.executable, path.read_text(encoding="utf-8"))  # not there now
+        # not there now
+        text = re.sub(r"/opt/hearsay/bin/[\w-]+", sys.executable, path.read_text(encoding="utf-8"))
         (tmp_path / path.name).write_text(text, encoding="utf-8")
     if analyze := shutil.which("systemd-analyze"):
         names = [str(tmp_path / path.name) for path in UNITS.iterdir()]

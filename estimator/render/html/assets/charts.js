@@ -1,16 +1,16 @@
 "use strict";
-// The charts: each is one image with a caption, drawn by Observable Plot; its numbers stand in a table beside it.
-const FEW = page.few; // reports below which a window tells too little to be joined to its neighbours by a line
+// The charts: each is an image with a caption, drawn by Observable Plot, and a table beside it has its numbers.
+const FEW = page.few; // with fewer reports, no line joins a window to its neighbours
 
 const element = (name, properties = {}, ...children) => {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
+  const created = Object.assign(document.createElement(name), properties);
+  created.append(...children);
+  return created;
 };
 
 const svg = (label, width, options) => {
   const chart = Plot.plot({ className: "chart", width, ...options });
-  // A chart is one image to a screen reader, which has its table; what its marks say is for who inspects it.
+  // To a screen reader a chart is an image, and the table has the numbers; labels of marks are for tests and inspection.
   chart.querySelectorAll("[aria-label]").forEach((mark) => {
     mark.dataset.label = mark.getAttribute("aria-label");
     mark.removeAttribute("aria-label");
@@ -25,13 +25,13 @@ const legend = (text) => element("p", { className: "legend", textContent: text }
 const tick = (share) => `${plain(share * 100, Number.isInteger(Number((share * 100).toPrecision(6))) ? 0 : 1)}\u00a0%`;
 const axis = (percent, extra) => ({ label: null, ticks: 5, tickFormat: percent ? tick : undefined, ...extra });
 
-// Estimates with their intervals, one line a value.
+// Estimates with their intervals, a line for each value.
 function intervals(group, slot, width, where) {
   const rows = figures(group, slot);
   if (rows.length < 2) return null;
-  const left = Math.min(width * 0.35, 12 + 7 * Math.max(...rows.map((one) => Math.min(24, one.label.length))));
+  const left = Math.min(width * 0.35, 12 + 7 * Math.max(...rows.map((estimate) => Math.min(24, estimate.label.length))));
   const most = Math.floor(left / 7);
-  const title = (one) => sentence(one.label, one, group.percent);
+  const title = (estimate) => sentence(estimate.label, estimate, group.percent);
   return captioned(
     `${group.title}, ${where}`,
     svg(`${group.title}, ${where}: ${rows.length} values; the numbers are in the table below.`, width, {
@@ -39,38 +39,38 @@ function intervals(group, slot, width, where) {
       marginLeft: left,
       marginRight: 20,
       x: axis(group.percent, { grid: true, zero: group.percent }),
-      y: { type: "band", label: null, domain: rows.map((one) => one.row), tickFormat: (row) => cut(group.labels[row], most), tickSize: 0 },
+      y: { type: "band", label: null, domain: rows.map((estimate) => estimate.row), tickFormat: (row) => cut(group.labels[row], most), tickSize: 0 },
       marks: [
         Plot.ruleY(rows, { y: "row", x1: "low", x2: "high", stroke: "var(--accent)", strokeWidth: 4, strokeOpacity: 0.45 }),
-        Plot.dot(rows.filter((one) => one.likeliest !== null), { x: "likeliest", y: "row", symbol: "diamond", r: 4, stroke: "var(--likeliest)" }),
+        Plot.dot(rows.filter((estimate) => estimate.likeliest !== null), { x: "likeliest", y: "row", symbol: "diamond", r: 4, stroke: "var(--likeliest)" }),
         Plot.dot(rows, { x: "value", y: "row", r: 4.5, fill: "var(--accent)", ariaLabel: title }),
         Plot.tip(rows, Plot.pointerY({ x: "value", y: "row", title })),
       ],
     }),
-    legend(`Dot: estimate. Bar: interval.${rows.some((one) => one.likeliest !== null) ? " Diamond: likeliest." : ""}`),
+    legend(`Dot: estimate. Bar: interval.${rows.some((estimate) => estimate.likeliest !== null) ? " Diamond: likeliest." : ""}`),
   );
 }
 
 // One figure over the windows: a line with its band, broken where there is no window or too little data.
 function pointsOf(question, group, row) {
   return page.calendars[question.kind].map(([name, start], slot) => {
-    const one = figure(group, row, slot);
-    const few = one !== null && question.n[slot] < FEW;
-    const joined = one !== null && !few;
+    const estimate = figure(group, row, slot);
+    const few = estimate !== null && question.n[slot] < FEW;
+    const joined = estimate !== null && !few;
     return {
-      name, slot, few, one, date: new Date(start), preliminary: question.open.includes(slot),
-      value: joined ? one.value : NaN, low: joined ? one.low : NaN, high: joined ? one.high : NaN,
+      name, slot, few, estimate, date: new Date(start), preliminary: question.open.includes(slot),
+      value: joined ? estimate.value : NaN, low: joined ? estimate.low : NaN, high: joined ? estimate.high : NaN,
     };
   });
 }
 function overTime(question, group, row, width) {
   const points = pointsOf(question, group, row);
-  const known = points.filter((point) => point.one !== null);
+  const known = points.filter((point) => point.estimate !== null);
   const lone = known.filter((point) => point.few);
   const alone = points.filter((point, slot) => !isNaN(point.value) && [slot - 1, slot + 1].every((next) => isNaN(points[next]?.value ?? NaN)));
   const framing = lone.length < known.length ? known.filter((point) => !point.few) : known; // lone ones may stick out
   const title = (point) =>
-    `${sentence(point.name, point.one, group.percent)}\n${whole(question.n[point.slot])} reports` +
+    `${sentence(point.name, point.estimate, group.percent)}\n${whole(question.n[point.slot])} reports` +
     `${point.preliminary ? ", preliminary" : ""}${point.few ? ", too few to join" : ""}`;
   const missing = points.length - known.length;
   const ticks = Math.max(2, Math.floor(width / 110));
@@ -82,18 +82,18 @@ function overTime(question, group, row, width) {
       clip: true,
       x: { type: "utc", label: null, ticks: points.length <= ticks ? points.map((point) => point.date) : ticks, domain: d3.extent(points, (point) => point.date), inset: 6 },
       y: axis(group.percent, {
-        grid: true, nice: true, domain: [d3.min(framing, (point) => point.one.low), d3.max(framing, (point) => point.one.high)],
+        grid: true, nice: true, domain: [d3.min(framing, (point) => point.estimate.low), d3.max(framing, (point) => point.estimate.high)],
       }),
       marks: [
         Plot.areaY(points, { x: "date", y1: "low", y2: "high", fill: "var(--accent)", fillOpacity: 0.25 }),
         Plot.ruleX(alone, { x: "date", y1: "low", y2: "high", stroke: "var(--accent)", strokeWidth: 4, strokeOpacity: 0.45, className: "alone" }), // a band has a width
         Plot.lineY(points, { x: "date", y: "value", stroke: "var(--accent)", strokeWidth: 2 }),
-        Plot.ruleX(lone, { x: "date", y1: (point) => point.one.low, y2: (point) => point.one.high, stroke: "var(--muted)", strokeDasharray: "2 2" }),
+        Plot.ruleX(lone, { x: "date", y1: (point) => point.estimate.low, y2: (point) => point.estimate.high, stroke: "var(--muted)", strokeDasharray: "2 2" }),
         Plot.dot(known, {
-          x: "date", y: (point) => point.one.value, r: 3, stroke: "var(--accent)",
+          x: "date", y: (point) => point.estimate.value, r: 3, stroke: "var(--accent)",
           fill: (point) => (point.few || point.preliminary ? "var(--page)" : "var(--accent)"), ariaLabel: title,
         }),
-        Plot.tip(known, Plot.pointerX({ x: "date", y: (point) => point.one.value, title, clip: false })),
+        Plot.tip(known, Plot.pointerX({ x: "date", y: (point) => point.estimate.value, title, clip: false })),
       ],
     }),
     legend(`Band or bar: interval. Hollow: preliminary, or fewer than ${FEW} reports.${missing ? ` No reports in ${missing} of ${points.length} windows.` : ""}`),
@@ -108,7 +108,7 @@ function histogram(question, slot, width, where) {
   const { edges } = question.bins;
   const bins = edges.map(([from, to], row) => ({ from, to, middle: (from + to) / 2, ...figure(question.bins, row, slot) }));
   if (!("value" in bins[0])) return null;
-  const group = question.groups.find((one) => one.title === "Quantiles");
+  const group = question.groups.find((candidate) => candidate.title === "Quantiles");
   const quantiles = group ? figures(group, slot) : [];
   const points = isPoints(question);
   const title = (bin) =>
@@ -130,11 +130,11 @@ function histogram(question, slot, width, where) {
       marks: [
         ...bars,
         Plot.ruleX(quantiles, { x: "value", stroke: "var(--text)", strokeDasharray: "4 3" }),
-        Plot.text(quantiles, { x: "value", text: (one) => one.label.split(" are ")[0], frameAnchor: "top", dy: -14 }),
+        Plot.text(quantiles, { x: "value", text: (estimate) => estimate.label.split(" are ")[0], frameAnchor: "top", dy: -14 }),
         Plot.tip(bins, Plot.pointerX({ x: "middle", y: "value", title })),
       ],
     }),
-    legend(`Bars: smoothed shares. ${points ? "Wide bars: intervals." : BINS_ALONE} Dashed: this part of the people is at most there.`),
+    legend(`Bars: smoothed shares. ${points ? "Wide bars: intervals." : BINS_ALONE} Dashed: the stated share of answers is at most this value.`),
   );
 }
 
@@ -175,7 +175,7 @@ function heat(question, slot, width, where) {
   );
   const known = cells.filter((cell) => "value" in cell);
   if (!known.length) return null;
-  const left = Math.min(width * 0.35, 12 + 7 * Math.max(...joint.groups.map((one) => Math.min(24, one.length))));
+  const left = Math.min(width * 0.35, 12 + 7 * Math.max(...joint.groups.map((name) => Math.min(24, name.length))));
   const most = Math.max(4, Math.floor((width - left) / joint.outcomes.length / 8));
   const title = (cell) => sentence(`${cell.outcome} among ${cell.group}`, cell, true);
   return captioned(

@@ -13,24 +13,24 @@ const plain = (value, digits) => {
   return /[1-9]/.test(text) ? text.replace("-", "−") : text.replace("-", "");
 };
 const whole = (number) => number.toLocaleString("en-US");
-const words = (one, percent) => {
+const words = (estimate, percent) => {
   const { factor, suffix } = RANGE[percent];
-  const digits = decimals(one.low, one.high, factor);
+  const digits = decimals(estimate.low, estimate.high, factor);
   const text = (value) => plain(value * factor, digits);
   return {
-    estimate: text(one.value) + suffix,
-    high: text(one.high) + suffix,
-    interval: `${text(one.low)} to ${text(one.high)}${suffix}`,
-    likeliest: one.likeliest === null ? "" : text(one.likeliest) + suffix,
+    estimate: text(estimate.value) + suffix,
+    high: text(estimate.high) + suffix,
+    interval: `${text(estimate.low)} to ${text(estimate.high)}${suffix}`,
+    likeliest: estimate.likeliest === null ? "" : text(estimate.likeliest) + suffix,
   };
 };
-const sentence = (label, one, percent) => {
-  const text = words(one, percent);
+const sentence = (label, estimate, percent) => {
+  const text = words(estimate, percent);
   return `${label}: ${text.estimate} (${text.interval})`;
 };
 const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
-// A figure of one window; null where there is none.
+// A figure of a window; null if there is none.
 const figure = (track, row, slot) => {
   const estimate = track.e[row][slot];
   if (estimate === null || estimate === undefined) return null;
@@ -45,4 +45,4 @@ const figure = (track, row, slot) => {
   };
 };
 const figures = (group, slot) =>
-  group.labels.map((label, row) => ({ label, ...figure(group, row, slot), row })).filter((one) => "value" in one);
+  group.labels.map((label, row) => ({ label, ...figure(group, row, slot), row })).filter((estimate) => "value" in estimate);

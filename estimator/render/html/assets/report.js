@@ -7,8 +7,8 @@ const drawn = new Map();
 function slots(question) {
   const calendar = page.calendars[question.kind];
   const named = calendar.map(([name], slot) => [slot, question.open.includes(slot) ? `${name}, preliminary` : name]);
-  const told = named.filter(([slot]) => question.n[slot]);
-  return question.pooled ? [[calendar.length, "all windows together"], ...told.reverse()] : told.reverse();
+  const reported = named.filter(([slot]) => question.n[slot]);
+  return question.pooled ? [[calendar.length, "all windows together"], ...reported.reverse()] : reported.reverse();
 }
 function chooser(article, text, options, chosen, choose) {
   const id = `${article.id}-${text.toLowerCase().replaceAll(" ", "-")}`;
@@ -18,22 +18,22 @@ function chooser(article, text, options, chosen, choose) {
   return [element("label", { htmlFor: id, textContent: text }), select];
 }
 function start(article, question) {
-  const told = slots(question);
+  const choices = slots(question);
   const lines = question.groups.flatMap((group, place) => group.labels.map((label, row) => ({ group, place, row, label })));
   const state = { slot: question.at, line: question.lead };
   const charts = article.querySelector(".charts");
   const controls = article.querySelector(".windows");
-  const one = element("div"), time = element("div");
-  charts.append(one, time);
+  const single = element("div"), time = element("div");
+  charts.append(single, time);
   const several = page.calendars[question.kind].filter((_, slot) => question.n[slot]).length > 1;
-  const where = () => told.find(([slot]) => slot === state.slot)[1];
+  const where = () => choices.find(([slot]) => slot === state.slot)[1];
   const snapshot = () => {
     const width = charts.clientWidth;
-    one.replaceChildren(...question.groups.map((group) => intervals(group, state.slot, width, where())).filter(Boolean));
+    single.replaceChildren(...question.groups.map((group) => intervals(group, state.slot, width, where())).filter(Boolean));
     const bars = question.bins && histogram(question, state.slot, width, where());
     if (bars) {
-      one.append(bars);
-      one.append(folded("Numbers of the histogram", article, () => binTable(question, state.slot)));
+      single.append(bars);
+      single.append(folded("Numbers of the histogram", article, () => binTable(question, state.slot)));
     }
     const curve = question.band && distributionFunction(question, state.slot, width, where());
     if (curve) {
@@ -51,7 +51,7 @@ function start(article, question) {
     );
   };
   if (several) {
-    controls.append(...chooser(article, "Window", told, state.slot, (slot) => {
+    controls.append(...chooser(article, "Window", choices, state.slot, (slot) => {
       state.slot = slot;
       fillTables(article, question, slot, where());
       snapshot();
@@ -89,28 +89,28 @@ new ResizeObserver(() => {
 
 const rows = document.getElementById("overview-rows");
 const listing = document.getElementById("articles");
-const found = document.getElementById("found");
+const matchCount = document.getElementById("match-count");
 const filter = document.getElementById("filter");
 filter.addEventListener("input", () => {
-  const wanted = filter.value.trim().toLowerCase();
+  const query = filter.value.trim().toLowerCase();
   let count = 0;
   for (const article of articles) {
     const text = `${article.dataset.name} ${article.querySelector(".purpose").textContent}`.toLowerCase();
-    const hidden = !text.includes(wanted);
+    const hidden = !text.includes(query);
     const shown = article.hidden && !hidden;
     article.hidden = hidden;
     if (shown && drawn.has(article)) drawn.get(article)();
     rows.querySelector(`tr[data-name="${article.dataset.name}"]`).hidden = hidden;
     count += !hidden;
   }
-  found.textContent = wanted ? `${count} of ${articles.length} questions` : "";
+  matchCount.textContent = query ? `${count} of ${articles.length} questions` : "";
 });
 document.getElementById("filters").addEventListener("submit", (event) => event.preventDefault());
 document.getElementById("order").addEventListener("change", ({ target }) => {
   const orders = {
-    asked: (one, other) => one.dataset.order - other.dataset.order,
-    name: (one, other) => d3.ascending(one.dataset.name, other.dataset.name),
-    change: (one, other) => one.dataset.change - other.dataset.change || one.dataset.order - other.dataset.order,
+    asked: (first, second) => first.dataset.order - second.dataset.order,
+    name: (first, second) => d3.ascending(first.dataset.name, second.dataset.name),
+    change: (first, second) => first.dataset.change - second.dataset.change || first.dataset.order - second.dataset.order,
   };
   for (const article of [...articles].sort(orders[target.value])) {
     listing.append(article);
@@ -124,10 +124,10 @@ document.getElementById("theme").addEventListener("change", ({ target }) => {
 const folds = new Set();
 window.addEventListener("beforeprint", () => {
   articles.forEach(ensure);
-  document.querySelectorAll("details:not(.made)").forEach((one) => { if (!one.open) { folds.add(one); one.open = true; } });
+  document.querySelectorAll("details:not(.lazy)").forEach((fold) => { if (!fold.open) { folds.add(fold); fold.open = true; } });
 });
 window.addEventListener("afterprint", () => {
-  folds.forEach((one) => { one.open = false; });
+  folds.forEach((fold) => { fold.open = false; });
   folds.clear();
 });
 document.documentElement.classList.add("scripted");

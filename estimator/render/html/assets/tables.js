@@ -1,9 +1,9 @@
 "use strict";
-// Tables: those of the page are filled anew for another window; those of charts over time and histograms are made here.
+// Tables: those of the page are refilled for another window; those of charts over time and histograms are built here.
 function table(head, rows) {
   const cell = (name, text, scope) => element(name, { textContent: text, ...(scope ? { scope } : {}) });
   const body = rows.map(([first, ...rest]) =>
-    element("tr", {}, cell("th", first, "row"), ...rest.map((one) => (one instanceof Node ? element("td", {}, one) : cell("td", one)))));
+    element("tr", {}, cell("th", first, "row"), ...rest.map((value) => (value instanceof Node ? element("td", {}, value) : cell("td", value)))));
   return element("table", {},
     element("thead", {}, element("tr", {}, ...head.map((text) => cell("th", text, "col")))),
     element("tbody", {}, ...body));
@@ -13,41 +13,41 @@ function folded(summary, article, make) {
   const region = element("div", { className: "scroll", tabIndex: 0 });
   region.setAttribute("role", "region");
   region.setAttribute("aria-label", `${summary} of ${article.dataset.name}`);
-  const made = element("details", { className: "made" }, element("summary", { textContent: summary }), region);
-  made.addEventListener("toggle", () => { if (made.open && !region.firstChild) region.append(make()); });
-  return made;
+  const lazy = element("details", { className: "lazy" }, element("summary", { textContent: summary }), region);
+  lazy.addEventListener("toggle", () => { if (lazy.open && !region.firstChild) region.append(make()); });
+  return lazy;
 }
 function timeTable(question, group, row) {
   const rows = page.calendars[question.kind].map(([name], slot) => {
-    const one = figure(group, row, slot);
+    const estimate = figure(group, row, slot);
     const reports = question.n[slot] === null ? "no window" : whole(question.n[slot]);
     const label = question.open.includes(slot) ? `${name}, preliminary` : name;
-    if (one === null) return [label, reports, "none", ""];
-    const text = words(one, group.percent);
-    return [label, reports, valued(text.estimate, one.value), text.interval];
+    if (estimate === null) return [label, reports, "none", ""];
+    const text = words(estimate, group.percent);
+    return [label, reports, valued(text.estimate, estimate.value), text.interval];
   });
   return table(["Window", "Reports", "Estimate", "Interval"], rows);
 }
 function binTable(question, slot) {
   const points = isPoints(question);
   const rows = question.bins.edges.map(([from, to], row) => {
-    const one = figure(question.bins, row, slot);
-    const text = words(one, true);
-    return [points ? String(from) : `${from} to ${to}`, valued(text.estimate, one.value), points ? text.interval : text.high];
+    const estimate = figure(question.bins, row, slot);
+    const text = words(estimate, true);
+    return [points ? String(from) : `${from} to ${to}`, valued(text.estimate, estimate.value), points ? text.interval : text.high];
   });
   return table(["Bin", "Share", points ? "Interval" : "At most"], rows);
 }
 function bandTable(question, slot) {
   const rows = question.band.at.map((at, row) => {
-    const one = figure(question.band, row, slot);
-    const text = words(one, true);
-    return [String(at), valued(text.estimate, one.value), text.interval];
+    const estimate = figure(question.band, row, slot);
+    const text = words(estimate, true);
+    return [String(at), valued(text.estimate, estimate.value), text.interval];
   });
   return table(["Answer", "Share of people up to there", "Interval, all together"], rows);
 }
-function fill(row, one, percent) {
-  const text = one === null ? { estimate: "no estimate", interval: "", likeliest: "" } : words(one, percent);
-  row.cells[1].replaceChildren(one === null ? text.estimate : valued(text.estimate, one.value));
+function fill(row, estimate, percent) {
+  const text = estimate === null ? { estimate: "no estimate", interval: "", likeliest: "" } : words(estimate, percent);
+  row.cells[1].replaceChildren(estimate === null ? text.estimate : valued(text.estimate, estimate.value));
   row.cells[2].textContent = text.interval;
   row.cells[3].textContent = text.likeliest;
 }
@@ -60,10 +60,10 @@ function fillTables(article, question, slot, where) {
   if (!question.joint) return;
   article.querySelectorAll(".joint tbody tr").forEach((line, i) => {
     question.joint.outcomes.forEach((_, j) => {
-      const one = figure(question.joint, i * question.joint.outcomes.length + j, slot);
-      const text = one && words(one, true);
+      const estimate = figure(question.joint, i * question.joint.outcomes.length + j, slot);
+      const text = estimate && words(estimate, true);
       const cell = line.cells[j + 1];
-      if (one) cell.replaceChildren(valued(text.estimate, one.value), " ", element("small", { textContent: text.interval }));
+      if (estimate) cell.replaceChildren(valued(text.estimate, estimate.value), " ", element("small", { textContent: text.interval }));
       else cell.replaceChildren("too few to tell");
     });
   });

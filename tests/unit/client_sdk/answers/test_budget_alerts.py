@@ -32,7 +32,7 @@ class Host:
         return [fraction for fraction, _ in self.calls]
 
 
-def test_each_fraction_is_told_once_when_it_is_reached(tmp_path: Path) -> None:
+def test_each_fraction_is_announced_once_when_it_is_reached(tmp_path: Path) -> None:
     host, clock = Host(), SetClock()
     reached = []
     with telemetry(tmp_path, registry=TEN, clock=clock, on_budget=host) as device:
@@ -64,7 +64,7 @@ def test_a_fraction_is_met_as_it_is_written(tmp_path: Path) -> None:
     assert host.fractions == [0.8]
 
 
-def test_fractions_that_are_reached_together_are_told_in_rising_order_and_by_every_run_anew(tmp_path: Path) -> None:
+def test_fractions_that_are_reached_together_are_announced_in_rising_order_by_every_run(tmp_path: Path) -> None:
     for _ in range(2):
         host, clock = Host(), SetClock()
         with telemetry(tmp_path, registry=TEN, clock=clock, on_budget=host, warn_at=(0.3, 0.1, 0.2, 1)) as device:
@@ -76,7 +76,7 @@ def test_fractions_that_are_reached_together_are_told_in_rising_order_and_by_eve
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_child_process_is_told_by_itself(tmp_path: Path) -> None:
+def test_a_child_process_calls_the_host_itself(tmp_path: Path) -> None:
     host = Host()
     with telemetry(tmp_path, registry=TEN, on_budget=host, warn_at=(0.1,)) as device:
         device.record("m", value=True)
@@ -119,7 +119,7 @@ def test_a_host_that_hangs_does_not_delay_record(tmp_path: Path) -> None:
         assert device.flush(timeout_s=LONG_S) is True
 
 
-def test_slots_that_the_calendar_charges_are_told_of_too(tmp_path: Path) -> None:
+def test_slots_that_the_calendar_charges_are_announced_too(tmp_path: Path) -> None:
     registry = ask('[metric.m]\nkind = "boolean"\nfill_in = true', "lifetime = 2")
     host = Host()
     with telemetry(tmp_path, registry=registry, on_budget=host, warn_at=(0.5,)) as device:
@@ -127,7 +127,7 @@ def test_slots_that_the_calendar_charges_are_told_of_too(tmp_path: Path) -> None
     assert host.fractions == [0.5]
 
 
-def test_without_consent_nobody_is_told(tmp_path: Path) -> None:
+def test_without_consent_nothing_is_announced(tmp_path: Path) -> None:
     host = Host()
     with telemetry(tmp_path, registry=TEN, on_budget=host, warn_at=(0.1,)) as device:
         device.record("m", value=True)

@@ -1,4 +1,4 @@
-"""SystemCoins: the integers of the operating system's bytes, without bias and without state."""
+"""SystemCoins: integers from the operating system's bytes, without bias and without state."""
 
 from __future__ import annotations
 

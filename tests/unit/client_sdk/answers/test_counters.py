@@ -1,4 +1,4 @@
-"""What is added up over a window: the sum, where it lives, and that nothing of it stays."""
+"""What is added up over a window: the sum, where it is kept, and that nothing of it remains."""
 
 from __future__ import annotations
 
@@ -31,11 +31,13 @@ from tests.support.laws.coins import ScriptedCoins
 TODAY = Window.of(WindowKind.DAY, NOON)
 LONG_S = 60.0
 MARKED = 0x5A17C0DE1234
-"""A count whose bytes stand nowhere else."""
+"""A count whose bytes occur nowhere else."""
 
 
 def counting(more: str = "", most: int = 9) -> Registry:
-    """Return a count ``m``, reported as it is but for one in 10**8, and a yes or no."""
+    """Return a registry of a count ``m``, reported truthfully except once in 10**8, and a
+    boolean.
+    """
     count = f'kind = "count"\nmax = {most}\nstatistic = "distribution"\nepsilon = 20'
     return ask(f'[metric.m]\n{count}\n{more}\n[metric.yes]\nkind = "boolean"')
 
@@ -187,7 +189,7 @@ def test_a_sum_waits_for_a_random_instant_after_its_window(tmp_path: Path) -> No
         device.count("m")
         clock.now_s = TODAY.ends_at
         device.flush(timeout_s=LONG_S)
-        assert coins.asked[-1] == ("below", RELEASE_SPREAD_S)
+        assert coins.requests[-1] == ("below", RELEASE_SPREAD_S)
         assert rows(tmp_path, "SELECT release FROM queue") == [(TODAY.ends_at + 4711,)]
 
 

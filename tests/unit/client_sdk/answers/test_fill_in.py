@@ -1,4 +1,4 @@
-"""Silence says nothing: windows with and without an answer are reported alike."""
+"""Silence reveals nothing: windows with and without an answer are reported alike."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TODAY = Window.of(WindowKind.DAY, NOON)
 HOUR_S = 3600
 
 CERTAIN = 20
-"""An epsilon at which a symbol is what is encoded, but for one in 10**8."""
+"""An epsilon at which the symbol is the encoded answer, except once in 10**8."""
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_a_device_that_was_off_fills_in_however_late_as_what_was_recorded_is_sen
 def test_an_answer_that_comes_after_its_report_has_left_changes_nothing(
     connection: sqlite3.Connection, *, comes_back: bool
 ) -> None:
-    """Else two reports of one window would be paid for once."""
+    """Otherwise two reports of one window would be paid for once."""
     schedule, metric = Schedule(FILLED, SteadyCoins(0.5)), FILLED.metric("m")
     schedule.catch_up(connection, NOON)
     parcel = outbox.new_parcel(connection, TODAY.ends_at + RELEASE_SPREAD_S)

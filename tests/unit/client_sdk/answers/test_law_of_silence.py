@@ -1,10 +1,10 @@
 """In any order of registries, a window's reports do not depend on what was recorded.
 
 Two devices with one secret live through one history: builds that come and are rolled back,
-restarts, clocks that step, opting out and in again, uploads that are refused. Both look at the
-clock at the same instants (whose app does not run in a window is offline, and that is no answer);
-one of them records, the other does not. Compared is what leaves of questions that are filled in:
-metric, edition, window, and the instant.
+restarts, clock steps, opting out and in again, refused uploads. Both read the clock at the same
+instants; a device whose app does not run in a window is offline, which is no answer. One of them
+records, the other does not. The reports of filled-in questions are compared: metric, edition,
+window, and the instant.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from client_sdk import Recorded
 from client_sdk.answers import counters
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import erase, outbox, retries
-from client_sdk.ledger.charges import CLOCK_BACK_S, Key, Slot
+from client_sdk.ledger.charges import CLOCK_BACK_S, Slot, SlotKey
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import GRACE_S, Metric, Refusal, Registry, Upload, Verdict, Window
 from client_sdk.protocol.domain import Count
@@ -55,7 +55,7 @@ PLAIN = {
 ANSWERS: dict[str, object] = {"boolean": True, "category": "y", "count": 2}
 
 LAST_DAYS = ("2026-11-18", "2026-11-20", "2026-11-24", "2027-01-31")
-"""Of questions, before and after the first day of a life, which is 2026-11-20."""
+"""The last days of questions, before and after the first day of a life, which is 2026-11-20."""
 
 BINDING = {"per_window": "2", "per_month": "12", "lifetime": "24"}
 """Ceilings that the histories reach."""
@@ -70,7 +70,7 @@ STEPS_BACK = st.sampled_from([1, HOUR_S, 13 * HOUR_S, CLOCK_BACK_S, CLOCK_BACK_S
 
 @st.composite
 def builds(draw: st.DrawFn, kinds: tuple[str, ...], strategies: tuple[str, ...], budget: dict[str, str]) -> str:
-    """Return a build: some of the questions, each of a kind, and the lines of [budget]."""
+    """Return a build: a selection of the questions, each with a kind, and the lines of [budget]."""
     window, strategy = draw(st.sampled_from(["day", "day", "week", "month"])), draw(st.sampled_from(strategies))
     lines = budget | {"window": f'"{window}"', "strategy": f'"{strategy}"'}
     if strategy == "sample":
@@ -105,12 +105,12 @@ class Device:
     def __init__(self) -> None:
         self.left: list[tuple[float, str, str, str]] = []
         self.connection = open_memory("acme")
-        self._symbols: dict[Key, int] = {}
+        self._symbols: dict[SlotKey, int] = {}
         self._secrets = 0
         self.opt_in()
 
     def opt_in(self) -> None:
-        """Have a new secret: the same on both devices."""
+        """Draw a new secret, the same on both devices."""
         self._secrets += 1
         self.connection.execute(
             "UPDATE device SET secret = ?, generation = ?", (bytes([self._secrets]) * 32, self._secrets)
@@ -153,7 +153,7 @@ class Device:
     def _deliver(self, parcel: outbox.Parcel, clock_s: float, refusal: Refusal | None) -> None:
         reports = Upload.decode(parcel.body).reports
         self.left += sorted((clock_s, report.metric, report.edition, report.window) for report in reports)
-        for report in reports:  # else a window would be reported twice, and paid for once
+        for report in reports:  # otherwise a window would be reported twice and paid for once
             key = report.metric, report.edition, report.window
             assert self._symbols.setdefault(key, report.symbol) == report.symbol
         refused = () if refusal is None else tuple((index, refusal) for index in range(len(reports)))
@@ -161,7 +161,7 @@ class Device:
 
 
 def _middle(low: float, high: float) -> float:
-    """Stand in for jitter: both devices have the same."""
+    """Stand in for jitter, which is the same on both devices."""
     return (low + high) / 2
 
 
@@ -170,7 +170,7 @@ class Histories(RuleBasedStateMachine):
 
     Attributes:
         drawn: the builds that come.
-        compared: the reports that were compared, of all histories.
+        compared: the compared reports of all histories.
 
     """
 
@@ -186,7 +186,7 @@ class Histories(RuleBasedStateMachine):
         self.fills: set[tuple[str, str]] = set()
 
     def teardown(self) -> None:
-        """Whatever waits leaves in the end."""
+        """Everything that waits leaves in the end."""
         if self.builds:
             for days in (1, 8, 40):
                 self._go_on(days * DAY_S)
@@ -309,7 +309,7 @@ ENDS = '[metric.m]\nkind = "boolean"\nfill_in = true\n'
 
 
 def sent(folder: Path, registries: list[Registry], *, records: bool) -> list[tuple[str, str]]:
-    """Return what leaves a device whose app is updated on one day and runs two days later."""
+    """Return what leaves a device whose app is updated on one day and runs again two days later."""
     clock, transport = SetClock(), ScriptedTransport()
     for index, registry in enumerate(registries):
         with telemetry(folder, registry=registry, clock=clock, transport=transport) as device:

@@ -32,7 +32,7 @@ def secret_of(device: int) -> Secret:
 
 
 def offset_of(metric: Metric, secret: Secret) -> Fraction:
-    """Return the answer up to which a device rounds down: low and high stand for 0 and 1."""
+    """Return the largest answer that a device rounds down; low and high stand for 0 and 1."""
     coins = prf.PrfCoins(secret.key, prf.OFFSET, metric.name, metric.edition)
     return Fraction(coins.below(COIN_SCALE), COIN_SCALE) * 10
 
@@ -177,7 +177,7 @@ def test_a_reserve_that_the_ceilings_do_not_allow_leaves_nothing_behind(tmp_path
         assert live(device, clock, "ab") == [Recorded.QUEUED] * 2
         device.forget()
     with telemetry(tmp_path, registry=registry, clock=clock) as device:
-        for answers in ("a", "bcab"):  # silent whatever is answered
+        for answers in ("a", "bcab"):  # silent, whatever is answered
             assert set(live(device, clock, answers)) == {Recorded.OUT_OF_BUDGET}
     assert spent_nanos(tmp_path) == reserve
     assert rows(tmp_path, "SELECT COUNT(*) FROM permanents") == [(0,)]

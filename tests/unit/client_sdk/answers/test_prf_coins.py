@@ -29,7 +29,9 @@ Labels = tuple[str, ...]
 
 
 def by_the_book(secret: bytes, *labels: str) -> bytes:
-    """Return the key of some labels as tests/vectors/README.md says: written anew."""
+    """Return the key of labels by the rule in tests/vectors/README.md, implemented
+    independently.
+    """
     message = b""
     for label in ("hearsay prf 1", *labels):
         message += struct.pack(">Q", len(label.encode())) + label.encode()

@@ -1,4 +1,4 @@
-"""Which machine this is, and what a ledger that was carried to another one does: nothing."""
+"""The identity of this machine; a ledger that was carried to another machine does nothing."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_ledger_that_was_carried_to_another_machine_spends_nothing(tmp_path: P
         assert device.record("sound", value=True) is Recorded.QUEUED
 
 
-def test_where_machines_have_no_id_a_ledger_is_used_all_the_same(tmp_path: Path, machine: Path) -> None:
+def test_where_machines_have_no_id_a_ledger_is_still_used(tmp_path: Path, machine: Path) -> None:
     machine.unlink()
     with telemetry(tmp_path / "data") as device:
         assert device.record("dark_mode", value=True) is Recorded.QUEUED

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator
 from datetime import date
 from fractions import Fraction
 from itertools import permutations
@@ -15,9 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.ledger import charges, outbox
-from client_sdk.ledger.charges import CLOCK_BACK_S, Cost, Key, Periods, Slot
+from client_sdk.ledger import charges, outbox, queue
+from client_sdk.ledger.charges import CLOCK_BACK_S, Cost, Periods, Slot, SlotKey
 from client_sdk.ledger.file import open_memory
+from client_sdk.ledger.status import status_of
 from client_sdk.protocol import Budget, Report, Window, WindowKind
 from client_sdk.results import ClockError
 from tests.support.devices.clients import DAY_S, NOON
@@ -28,13 +28,7 @@ TODAY, TOMORROW, LATER = "2026-11-20", "2026-11-21", "2026-11-22"
 MONTH = "2026-11"
 
 
-@pytest.fixture
-def connection() -> Iterator[sqlite3.Connection]:
-    with contextlib.closing(open_memory("acme")) as connection:
-        yield connection
-
-
-def key_of(metric: str, day: str = TODAY) -> Key:
+def key_of(metric: str, day: str = TODAY) -> SlotKey:
     return (metric, EDITION, day)
 
 
@@ -117,7 +111,7 @@ def test_a_charge_is_a_slot_until_its_report_is_queued(connection: sqlite3.Conne
         charge(connection, metric, 4 * 10**8)
     assert charges.open_slots(connection) == [key_of("a"), key_of("b")]
     charges.close_slot(connection, key_of("a"))
-    outbox.enqueue(connection, Report(*key_of("a"), 1))
+    queue.enqueue(connection, Report(*key_of("a"), 1))
     assert charges.slot(connection, key_of("a")) is Slot.REPORTED
     assert charges.slot(connection, key_of("b")) is Slot.OPEN
     assert charges.open_slots(connection) == [key_of("b")]
@@ -128,7 +122,7 @@ def test_only_a_slot_is_discharged(connection: sqlite3.Connection) -> None:
     for metric in "ab":
         charge(connection, metric, 5)
     charges.close_slot(connection, key_of("a"))
-    outbox.enqueue(connection, Report(*key_of("a"), 1))
+    queue.enqueue(connection, Report(*key_of("a"), 1))
     for metric in "ab":
         charges.discharge(connection, key_of(metric))
     assert spent(connection) == (5, 5, 5)
@@ -141,7 +135,9 @@ def test_a_clock_that_goes_back_renews_no_window(connection: sqlite3.Connection)
 
 
 @pytest.mark.parametrize("back_s", [1, 3600, 23 * 3600, CLOCK_BACK_S])
-def test_a_clock_that_is_set_back_by_up_to_a_day_stands_still(connection: sqlite3.Connection, back_s: int) -> None:
+def test_a_clock_that_is_set_back_by_up_to_a_day_is_read_as_standing_still(
+    connection: sqlite3.Connection, back_s: int
+) -> None:
     assert charges.instant(connection, NOON) == NOON
     assert charges.instant(connection, NOON - back_s) == NOON
     assert charges.instant(connection, NOON + 0.5) == NOON + 0.5
@@ -176,8 +172,8 @@ def test_a_clock_that_names_no_window_is_not_believed(connection: sqlite3.Connec
 
 
 STEPS = st.floats(min_value=-2.0 * CLOCK_BACK_S, max_value=9.0 * DAY_S)
-ASKED = st.tuples(STEPS, st.integers(0, 9), st.integers(0, 4), st.integers(0, 3))
-"""A step of the clock, a cost in billionths and in parts of delta, and the build that asks."""
+REQUESTS = st.tuples(STEPS, st.integers(0, 9), st.integers(0, 4), st.integers(0, 3))
+"""A step of the clock, a cost in billionths and in units of delta, and the build that asks."""
 
 KINDS = st.sampled_from(list(WindowKind))
 
@@ -189,7 +185,7 @@ def budgets(draw: st.DrawFn) -> Budget:
 
 
 class DiaryOfDays:
-    """The oracle: what was spent on each day; every period is a sum of days."""
+    """The oracle: the expenses of each day; every period is a sum of days."""
 
     def __init__(self) -> None:
         self.spent: dict[date, int] = defaultdict(int)
@@ -214,7 +210,7 @@ class DiaryOfDays:
 
 
 @settings(max_examples=200, derandomize=True, deadline=None)
-@given(builds=st.lists(budgets(), min_size=1, max_size=4), requests=st.lists(ASKED, max_size=40))
+@given(builds=st.lists(budgets(), min_size=1, max_size=4), requests=st.lists(REQUESTS, max_size=40))
 def test_no_ceiling_is_ever_exceeded_and_nothing_is_refused_that_fits_whatever_the_periods_are_called(
     builds: list[Budget], requests: list[tuple[float, int, int, int]]
 ) -> None:
@@ -249,7 +245,7 @@ def test_builds_that_call_the_period_by_other_names_spend_a_day_once(
 
 @pytest.mark.parametrize("nanos", [0, 1, 100_000_000, 333_333_333, 10**9])
 def test_the_status_rounds_against_ourselves(nanos: int) -> None:
-    status = charges.status_of((nanos, nanos, nanos), BUDGET, periods_of(TODAY), 10**9)
+    status = status_of((nanos, nanos, nanos), BUDGET, periods_of(TODAY), 10**9)
     assert Fraction(status.window_spent) >= Fraction(nanos, 10**9)
     assert Fraction(status.month_spent) >= Fraction(nanos, 10**9)
     assert Fraction(status.window_left) <= Fraction(10**9 - nanos, 10**9)
@@ -260,19 +256,19 @@ def test_the_status_rounds_against_ourselves(nanos: int) -> None:
 
 
 def test_a_ceiling_lowered_below_what_is_spent_leaves_nothing() -> None:
-    status = charges.status_of((5 * 10**9,) * 3, BUDGET, periods_of(TODAY), 10**9)
+    status = status_of((5 * 10**9,) * 3, BUDGET, periods_of(TODAY), 10**9)
     assert (status.window_left, status.lifetime_left, status.windows_left) == (0.0, 0.0, 0)
 
 
 def test_where_no_question_costs_anything_nobody_says_how_long_the_rest_lasts() -> None:
-    status = charges.status_of((0, 0, 0), BUDGET, periods_of(TODAY), 0)
+    status = status_of((0, 0, 0), BUDGET, periods_of(TODAY), 0)
     assert (status.windows_left, status.ends) == (None, None)
 
 
 def test_the_status_names_the_window_in_which_the_budget_ends() -> None:
     def ends(budget_window: str, spent_nanos: int, window_nanos: int = 10**9) -> str | None:
         periods = periods_of(TODAY)._replace(budget_window=Window.parse(budget_window))
-        return charges.status_of((spent_nanos, spent_nanos, spent_nanos), BUDGET, periods, window_nanos).ends
+        return status_of((spent_nanos, spent_nanos, spent_nanos), BUDGET, periods, window_nanos).ends
 
     assert ends("2026-12-30", 0) == "2027-01-01"
     assert ends("2026-12-30", 10**9) == "2027-01-01"

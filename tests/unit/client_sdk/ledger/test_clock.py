@@ -1,4 +1,4 @@
-"""A clock that jumps: no day is paid for twice, and an app is told what is wrong."""
+"""A clock that jumps: no day is paid for twice, and an app learns what is wrong."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_clock_that_is_set_back_farther_records_nothing_until_it_gets_there(
         clock.now_s -= back_s
         assert device.record("n", value=True) is Recorded.UNAVAILABLE
         assert "stands before 2026-11-20" in (device.problem or "")
-        assert device.flush(timeout_s=60) is True  # what was paid for is sent all the same
+        assert device.flush(timeout_s=60) is True  # what was paid for is still sent
         clock.now_s = NOON + DAY_S
         assert device.record("n", value=True) is Recorded.QUEUED
         assert device.problem is None
@@ -119,7 +119,7 @@ def test_a_month_has_a_budget_of_its_own_whatever_the_window(tmp_path: Path) -> 
 
 
 def test_deltas_have_a_ceiling_of_their_own(tmp_path: Path) -> None:
-    """A Gaussian mean: as many reports as delta pays for, although epsilon would pay for more."""
+    """A Gaussian mean: delta pays for fewer reports than epsilon does."""
     mean = 'kind = "number"\nlow = 0\nhigh = 1\nstatistic = "mean"\nmechanism = "gaussian"\ndelta = 1e-6\nepsilon = 0.5'
     registry, clock = ask(f'[metric.noisy]\n{mean}\n[metric.m]\nkind = "boolean"', "delta = 3e-6"), SetClock()
     each = registry.metric("noisy").delta

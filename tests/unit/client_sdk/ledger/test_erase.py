@@ -1,11 +1,9 @@
-"""Opting out keeps what was spent, but no question or day of windows that are over."""
+"""Opting out keeps what was spent, but no question or day of past windows."""
 
 from __future__ import annotations
 
-import contextlib
 import random
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -13,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from client_sdk import Recorded
-from client_sdk.ledger import charges, outbox
+from client_sdk.ledger import charges, outbox, queue
 from client_sdk.ledger.charges import Cost, Periods
 from client_sdk.ledger.erase import wipe
-from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import Report, Window, WindowKind
 from tests.support.devices.clients import DAY_S, NOON, SetClock, all_bytes, ask, rows, telemetry
 
@@ -31,23 +28,17 @@ REGISTRY = ask(
 )
 
 
-@pytest.fixture
-def connection() -> Iterator[sqlite3.Connection]:
-    with contextlib.closing(open_memory("acme")) as connection:
-        yield connection
-
-
 def test_wiping_leaves_nothing_but_charges_and_the_app(connection: sqlite3.Connection) -> None:
     charges.instant(connection, NOON)
     connection.execute("INSERT INTO charges VALUES ('m', ?, ?, ?, ?, 5, 7, 0)", (EDITION, TODAY, TODAY, TODAY))
     connection.execute("INSERT INTO permanents VALUES (1, 'm', ?, x'00', 1)", (EDITION,))
     connection.execute("INSERT INTO counts VALUES ('m', ?, ?, 3)", (EDITION, TODAY))
     for number in range(3):
-        outbox.enqueue(connection, Report(f"m{number}", EDITION, TODAY, 1))
+        queue.enqueue(connection, Report(f"m{number}", EDITION, TODAY, 1))
     parcel = outbox.new_parcel(connection, NOON)
     assert parcel is not None
     outbox.reject(connection, parcel.id)
-    outbox.enqueue(connection, Report("m4", EDITION, TODAY, 1))
+    queue.enqueue(connection, Report("m4", EDITION, TODAY, 1))
     wipe(connection)
     assert {line for line in connection.iterdump() if line.startswith("INSERT")} == {
         f"INSERT INTO \"device\" VALUES('acme',NULL,NULL,NULL,1,{int(NOON)},NULL,NULL);",

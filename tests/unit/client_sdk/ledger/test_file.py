@@ -1,4 +1,4 @@
-"""The file: made whole and private, opened only if sound, never replaced."""
+"""The file: created whole and private, opened only if intact, never replaced."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_a_file_that_is_not_sound_is_left_as_it_is_and_nothing_is_recorded(
     assert len([record for record in caplog.records if re.search(problem, record.message)]) == 1
 
 
-def test_a_directory_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with telemetry(tmp_path / "file" / "data") as device:
         assert device.record("dark_mode", value=True) is Recorded.UNAVAILABLE
@@ -267,7 +267,7 @@ def test_a_copy_of_a_ledger_spends_nothing(path: Path, tmp_path: Path) -> None:
         assert device.record("sound", value=True) is Recorded.QUEUED
 
 
-def test_a_ledger_that_is_deleted_while_it_is_in_use_is_not_made_anew(path: Path) -> None:
+def test_a_ledger_that_is_deleted_while_it_is_in_use_is_not_created_again(path: Path) -> None:
     with telemetry(path.parent) as device:
         assert device.record("dark_mode", value=True) is Recorded.QUEUED
         for file in path.parent.iterdir():
@@ -308,7 +308,7 @@ def test_where_there_are_no_hard_links_a_ledger_is_made_and_found_again(path: Pa
         with telemetry(path.parent) as device:
             assert device.record("dark_mode", value=True) is expected
     assert [file.name for file in path.parent.iterdir()] == [FILE_NAME]
-    # Such file systems number their files anew: an inode would tell nothing.
+    # Such file systems number their files again after a restart, so an inode proves nothing.
     assert rows(path.parent, "SELECT inode FROM device") == [(None,)]
 
 

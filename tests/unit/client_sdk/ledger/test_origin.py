@@ -47,7 +47,7 @@ def test_a_file_of_another_origin_is_a_copy(path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("unknown", [{"birth": None}, {"file_system": None}, {"birth": None, "file_system": None}])
-def test_what_cannot_be_told_is_evidence_of_nothing_and_is_noted_once_it_can_be(
+def test_unknown_origins_are_no_evidence_and_are_noted_once_known(
     path: Path, monkeypatch: pytest.MonkeyPatch, unknown: dict[str, None]
 ) -> None:
     set_origin(monkeypatch, HERE._replace(**unknown))
@@ -64,7 +64,7 @@ def test_a_ledger_of_an_earlier_version_gets_its_origin_when_it_is_next_opened(p
     assert noted(path) == origin.of(path)
 
 
-def test_where_files_are_numbered_anew_nothing_is_noted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_files_are_renumbered_nothing_is_noted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     set_origin(monkeypatch, origin.NOWHERE)
     open_file(path, "acme", create=True).close()
     monkeypatch.undo()
@@ -168,7 +168,7 @@ OWN_MOUNTS = ["unshare", "--mount", "--propagation", "private"]
 
 
 def may_mount(folder: Path) -> bool:
-    """Whether this machine lets the tests mount disks that nobody else sees."""
+    """Whether tests may mount disks here that nobody else sees."""
     command = [*OWN_MOUNTS, "mount", "-t", "tmpfs", "tmpfs", str(folder)]
     return subprocess.run(command, check=False, capture_output=True).returncode == 0
 
@@ -181,7 +181,8 @@ def test_on_fresh_disks_and_in_layers_of_images_a_copy_with_the_same_number_spen
         done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
         assert dict(line.split(": ") for line in done.stdout.splitlines()) == ON_DISKS
         return
-    with telemetry(tmp_path / "original") as device:  # as above, with a number that is said to be the same
+    # as above, with a number that is given as the same
+    with telemetry(tmp_path / "original") as device:
         assert device.record("dark_mode", value=True) is Recorded.QUEUED
     shutil.copytree(tmp_path / "original", tmp_path / "copy")
     of, number = origin.of, origin.of(tmp_path / "original" / FILE_NAME).inode

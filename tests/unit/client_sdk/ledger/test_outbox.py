@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import sqlite3
-from collections.abc import Iterator
 
 import pytest
 
-from client_sdk.ledger import outbox, retries
+from client_sdk.ledger import history, outbox, queue, retries
 from client_sdk.ledger.backoff import BACKOFF_BASE_S
-from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import GRACE_S, MAX_REPORTS, Refusal, Report, Upload, Verdict, Window
 from client_sdk.results import ReportOutcome
 from client_sdk.sending import transport
@@ -20,12 +17,6 @@ EDITION = "0123456789ab"
 TODAY = "2026-11-20"
 DEADLINE = Window.parse(TODAY).ends_at + GRACE_S
 REFUSED_FOR_NOW = Verdict(1, ((0, Refusal.UNKNOWN_METRIC),))
-
-
-@pytest.fixture
-def connection() -> Iterator[sqlite3.Connection]:
-    with contextlib.closing(open_memory("acme")) as connection:
-        yield connection
 
 
 def report(number: int, window: str = TODAY) -> Report:
@@ -67,7 +58,7 @@ def test_an_empty_outbox_has_no_parcel(connection: sqlite3.Connection) -> None:
 
 
 def test_a_parcel_stays_the_same_until_it_is_settled(connection: sqlite3.Connection) -> None:
-    outbox.enqueue(connection, report(1))
+    queue.enqueue(connection, report(1))
     first = new_parcel(connection)
     assert sent_again(connection) == first
     assert Upload.decode(first.body) == Upload(first.id, (report(1),))
@@ -76,7 +67,7 @@ def test_a_parcel_stays_the_same_until_it_is_settled(connection: sqlite3.Connect
 
 
 def test_an_upload_is_forgotten_once_it_is_acknowledged(connection: sqlite3.Connection) -> None:
-    outbox.enqueue(connection, report(1))
+    queue.enqueue(connection, report(1))
     parcel = new_parcel(connection)
     settle(connection, parcel.id, Verdict(1))
     assert outbox.waiting(connection) == 0
@@ -85,7 +76,7 @@ def test_an_upload_is_forgotten_once_it_is_acknowledged(connection: sqlite3.Conn
 
 def test_a_parcel_holds_at_most_the_reports_of_one_upload(connection: sqlite3.Connection) -> None:
     for number in range(MAX_REPORTS + 1):
-        outbox.enqueue(connection, report(number))
+        queue.enqueue(connection, report(number))
     parcel = new_parcel(connection)
     assert parcel.reports == MAX_REPORTS
     settle(connection, parcel.id, Verdict(MAX_REPORTS))
@@ -97,27 +88,27 @@ def test_the_order_of_recording_does_not_reach_the_wire(
 ) -> None:
     monkeypatch.setattr("random.SystemRandom.shuffle", lambda _, items: items.reverse())
     for number in range(3):
-        outbox.enqueue(connection, report(number))
+        queue.enqueue(connection, report(number))
     assert Upload.decode(new_parcel(connection).body).reports == (report(2), report(1), report(0))
 
 
 def test_refused_for_now_is_sent_again_unchanged_in_a_new_upload_of_its_own(connection: sqlite3.Connection) -> None:
     for number in range(4):
-        outbox.enqueue(connection, report(number))
+        queue.enqueue(connection, report(number))
     first = new_parcel(connection)
     _, *refused = reports = Upload.decode(first.body).reports
     codes = [Refusal.UNKNOWN_EDITION, Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION]
     settle(connection, first.id, Verdict(4, tuple(enumerate(codes, 1))))
-    outbox.enqueue(connection, report(4))
+    queue.enqueue(connection, report(4))
     assert Upload.decode(new_parcel(connection).body).reports == (report(4),)
     *alone, _ = [Upload.decode(resent(connection, retry).body) for retry in retries.pending(connection)]
     assert [upload.reports for upload in alone] == [(each,) for each in refused]
     assert len({upload.id for upload in alone} | {first.id}) == len(reports)
-    assert outbox.dropped(connection) == {}
+    assert history.dropped(connection) == {}
 
 
 def test_what_is_left_until_the_window_closes_is_shared_out_among_the_attempts(connection: sqlite3.Connection) -> None:
-    outbox.enqueue(connection, report(1))
+    queue.enqueue(connection, report(1))
     parcel, now_s = new_parcel(connection), NOON
     for left in range(outbox.MAX_SENT_ALONE, 0, -1):
         settle(connection, parcel.id, REFUSED_FOR_NOW, now_s)
@@ -128,50 +119,50 @@ def test_what_is_left_until_the_window_closes_is_shared_out_among_the_attempts(c
 
 
 def test_refused_for_now_again_and_again_is_dropped_by_its_code(connection: sqlite3.Connection) -> None:
-    outbox.enqueue(connection, report(1))
+    queue.enqueue(connection, report(1))
     parcel = new_parcel(connection)
     for _ in range(outbox.MAX_SENT_ALONE):
         settle(connection, parcel.id, REFUSED_FOR_NOW)
-        assert outbox.dropped(connection) == {}
+        assert history.dropped(connection) == {}
         parcel = resent(connection, retries.pending(connection)[0])
     settle(connection, parcel.id, REFUSED_FOR_NOW)
-    assert (outbox.waiting(connection), outbox.dropped(connection)) == (0, {"unknown_metric": 1})
-    assert [entry.outcome for entry in outbox.history(connection)] == [Refusal.UNKNOWN_METRIC]
+    assert (outbox.waiting(connection), history.dropped(connection)) == (0, {"unknown_metric": 1})
+    assert [entry.outcome for entry in history.entries(connection)] == [Refusal.UNKNOWN_METRIC]
 
 
 def test_the_latest_refusal_is_in_history_until_there_is_another_answer(connection: sqlite3.Connection) -> None:
-    outbox.enqueue(connection, report(1))
+    queue.enqueue(connection, report(1))
     settle(connection, new_parcel(connection).id, REFUSED_FOR_NOW)
     parcel = resent(connection, retries.pending(connection)[0])
-    assert [entry.outcome for entry in outbox.history(connection)] == ["unknown_metric"]
+    assert [entry.outcome for entry in history.entries(connection)] == ["unknown_metric"]
     settle(connection, parcel.id, Verdict(1))
-    assert [entry.outcome for entry in outbox.history(connection)] == ["accepted"]
+    assert [entry.outcome for entry in history.entries(connection)] == ["accepted"]
 
 
 @pytest.mark.parametrize("refusal", [refusal for refusal in Refusal if not refusal.retryable])
 def test_refused_for_good_is_counted_by_its_code_and_kept_in_history(
     connection: sqlite3.Connection, refusal: Refusal
 ) -> None:
-    outbox.enqueue(connection, report(1))
+    queue.enqueue(connection, report(1))
     settle(connection, new_parcel(connection).id, Verdict(1, ((0, refusal),)))
     assert outbox.waiting(connection) == 0
-    assert outbox.dropped(connection) == {refusal.value: 1}
-    assert [entry.outcome for entry in outbox.history(connection)] == [refusal.value]
+    assert history.dropped(connection) == {refusal.value: 1}
+    assert [entry.outcome for entry in history.entries(connection)] == [refusal.value]
 
 
 def test_what_is_recorded_pushes_out_nothing_that_is_held_back(
     connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "MAX_WAITING", 2)
-    outbox.enqueue(connection, report(0), int(NOON))
+    monkeypatch.setattr(queue, "MAX_WAITING", 2)
+    queue.enqueue(connection, report(0), int(NOON))
     for number in range(1, 4):
-        outbox.enqueue(connection, report(number))
+        queue.enqueue(connection, report(number))
     assert queued(connection) == {report(number).metric for number in (0, 2, 3)}
-    assert outbox.dropped(connection) == {"queue_full": 1}
+    assert history.dropped(connection) == {"queue_full": 1}
 
 
 def test_settling_twice_changes_nothing(connection: sqlite3.Connection) -> None:
-    outbox.enqueue(connection, report(1))
+    queue.enqueue(connection, report(1))
     parcel = new_parcel(connection)
     verdict = Verdict(1, ((0, Refusal.UNKNOWN_METRIC),))
     settle(connection, parcel.id, verdict)
@@ -183,20 +174,20 @@ def test_settling_twice_changes_nothing(connection: sqlite3.Connection) -> None:
 
 def test_a_rejected_upload_is_dropped_and_counted_report_by_report(connection: sqlite3.Connection) -> None:
     for number in range(3):
-        outbox.enqueue(connection, report(number))
+        queue.enqueue(connection, report(number))
     outbox.reject(connection, new_parcel(connection).id)
     assert outbox.waiting(connection) == 0
-    assert outbox.dropped(connection) == {"rejected": 3}
-    assert {entry.outcome for entry in outbox.history(connection)} == {"rejected"}
+    assert history.dropped(connection) == {"rejected": 3}
+    assert {entry.outcome for entry in history.entries(connection)} == {"rejected"}
 
 
 def test_history_holds_what_was_sent_and_only_that(connection: sqlite3.Connection) -> None:
-    outbox.enqueue(connection, report(1))
-    assert outbox.history(connection) == []
+    queue.enqueue(connection, report(1))
+    assert history.entries(connection) == []
     parcel = new_parcel(connection)
-    assert [entry.outcome for entry in outbox.history(connection)] == ["sent"]
+    assert [entry.outcome for entry in history.entries(connection)] == ["sent"]
     settle(connection, parcel.id, Verdict(1))
-    (entry,) = outbox.history(connection)
+    (entry,) = history.entries(connection)
     assert (entry.metric, entry.edition, entry.window, entry.symbol) == ("m1", EDITION, TODAY, 1)
     assert entry.outcome == "accepted"
 
@@ -204,11 +195,11 @@ def test_history_holds_what_was_sent_and_only_that(connection: sqlite3.Connectio
 def test_a_ledger_of_an_earlier_version_tells_its_history_in_the_same_words(connection: sqlite3.Connection) -> None:
     for number, outcome in enumerate(["no answer yet", "accepted", "rejected", *Refusal]):
         connection.execute("INSERT INTO history VALUES (?, ?, ?, 0, ?)", (f"m{number:02}", EDITION, TODAY, outcome))
-    assert [entry.outcome for entry in outbox.history(connection)] == [*ReportOutcome, *Refusal]
+    assert [entry.outcome for entry in history.entries(connection)] == [*ReportOutcome, *Refusal]
 
 
 def test_an_upload_of_an_earlier_version_is_due(connection: sqlite3.Connection) -> None:
-    outbox.enqueue(connection, report(1))
+    queue.enqueue(connection, report(1))
     parcel = new_parcel(connection)
     connection.execute("DELETE FROM retries")
     (retry,) = retries.pending(connection)
@@ -219,49 +210,49 @@ def test_an_upload_of_an_earlier_version_is_due(connection: sqlite3.Connection) 
 
 
 def test_the_queue_is_bounded_and_drops_the_oldest_window_first(connection: sqlite3.Connection) -> None:
-    outbox.enqueue(connection, report(0, "2026-11-19"))
-    for number in range(1, outbox.MAX_WAITING):
-        outbox.enqueue(connection, report(number))
-    assert outbox.dropped(connection) == {}
-    outbox.enqueue(connection, report(outbox.MAX_WAITING))
-    assert len(queued(connection)) == outbox.MAX_WAITING
+    queue.enqueue(connection, report(0, "2026-11-19"))
+    for number in range(1, queue.MAX_WAITING):
+        queue.enqueue(connection, report(number))
+    assert history.dropped(connection) == {}
+    queue.enqueue(connection, report(queue.MAX_WAITING))
+    assert len(queued(connection)) == queue.MAX_WAITING
     assert "m0" not in queued(connection)
-    outbox.enqueue(connection, report(outbox.MAX_WAITING + 1))
+    queue.enqueue(connection, report(queue.MAX_WAITING + 1))
     assert "m1" not in queued(connection)
-    assert outbox.dropped(connection) == {"queue_full": 2}
+    assert history.dropped(connection) == {"queue_full": 2}
 
 
 def test_refused_for_now_goes_back_until_the_grace_of_its_window_ends(connection: sqlite3.Connection) -> None:
-    outbox.enqueue(connection, report(1))
+    queue.enqueue(connection, report(1))
     settle(connection, new_parcel(connection).id, REFUSED_FOR_NOW, DEADLINE - 1)
     (retry,) = retries.pending(connection)
     assert retry.due_s < DEADLINE
     settle(connection, retry.upload, REFUSED_FOR_NOW, DEADLINE)
     assert outbox.waiting(connection) == 0
-    assert outbox.dropped(connection) == {"too_late": 1}
+    assert history.dropped(connection) == {"too_late": 1}
 
 
 def test_whether_a_window_is_closed_is_for_the_collector_to_say(connection: sqlite3.Connection) -> None:
-    outbox.enqueue(connection, report(1))
+    queue.enqueue(connection, report(1))
     parcel = new_parcel(connection, DEADLINE + 40 * DAY_S)
     assert Upload.decode(parcel.body).reports == (report(1),)
     assert sent_again(connection, DEADLINE + 40 * DAY_S) == parcel
-    assert outbox.dropped(connection) == {}
+    assert history.dropped(connection) == {}
 
 
 def test_an_upload_that_nobody_answers_is_given_up_long_after_its_latest_window(connection: sqlite3.Connection) -> None:
-    outbox.enqueue(connection, report(1, "2026-11-19"))
-    outbox.enqueue(connection, report(2))
+    queue.enqueue(connection, report(1, "2026-11-19"))
+    queue.enqueue(connection, report(2))
     parcel = new_parcel(connection, DEADLINE)
     for _ in range(outbox.MAX_LATE_ATTEMPTS):
         assert sent_again(connection, DEADLINE) == parcel
     assert sent_again(connection, DEADLINE) is None
-    assert outbox.dropped(connection) == {"unanswered": 2}
-    assert {entry.outcome for entry in outbox.history(connection)} == {"sent"}
+    assert history.dropped(connection) == {"unanswered": 2}
+    assert {entry.outcome for entry in history.entries(connection)} == {"sent"}
 
 
 def test_a_clock_that_was_wrong_for_a_while_costs_no_report(connection: sqlite3.Connection) -> None:
-    outbox.enqueue(connection, report(1))
+    queue.enqueue(connection, report(1))
     parcel = new_parcel(connection)
     for _ in range(3):
         for _ in range(outbox.MAX_LATE_ATTEMPTS):
@@ -272,18 +263,18 @@ def test_a_clock_that_was_wrong_for_a_while_costs_no_report(connection: sqlite3.
 def test_uploads_that_fail_hold_up_no_new_one_and_are_bounded(connection: sqlite3.Connection) -> None:
     parcels = []
     for number in range(outbox.MAX_UNDER_WAY):
-        outbox.enqueue(connection, report(number, TODAY if number else "2026-11-19"))
+        queue.enqueue(connection, report(number, TODAY if number else "2026-11-19"))
         parcels.append(new_parcel(connection))
     assert [sent_again(connection) for _ in range(2 * outbox.MAX_UNDER_WAY)] == 2 * parcels
-    assert outbox.dropped(connection) == {}
-    outbox.enqueue(connection, report(outbox.MAX_UNDER_WAY))
+    assert history.dropped(connection) == {}
+    queue.enqueue(connection, report(outbox.MAX_UNDER_WAY))
     new = new_parcel(connection)
     assert [retry.upload for retry in retries.pending(connection)] == [parcel.id for parcel in (*parcels[1:], new)]
-    assert outbox.dropped(connection) == {"queue_full": 1}
+    assert history.dropped(connection) == {"queue_full": 1}
 
 
 def test_an_upload_is_sent_again_by_one_process_only(connection: sqlite3.Connection) -> None:
-    outbox.enqueue(connection, report(1))
+    queue.enqueue(connection, report(1))
     parcel = new_parcel(connection)
     (planned,) = retries.pending(connection)
     assert outbox.parcel_to_resend(connection, planned, NOON + 1) == parcel
@@ -293,7 +284,7 @@ def test_an_upload_is_sent_again_by_one_process_only(connection: sqlite3.Connect
 
 
 def test_what_was_being_sent_when_a_process_was_killed_is_due_after_an_exchange(connection: sqlite3.Connection) -> None:
-    outbox.enqueue(connection, report(1))
+    queue.enqueue(connection, report(1))
     new_parcel(connection)
     (retry,) = retries.pending(connection)
     assert retry.wait_s(NOON, hurried=False) == retries.EXCHANGE_S == transport.DEADLINE_S
@@ -301,7 +292,7 @@ def test_what_was_being_sent_when_a_process_was_killed_is_due_after_an_exchange(
 
 def test_an_answer_moves_the_time_of_its_own_upload_only(connection: sqlite3.Connection) -> None:
     for number in range(2):
-        outbox.enqueue(connection, report(number))
+        queue.enqueue(connection, report(number))
         new_parcel(connection)
     first, second = retries.pending(connection)
     retries.fail(connection, first.upload, NOON, 3000.0, at_half)
@@ -312,7 +303,7 @@ def test_an_answer_moves_the_time_of_its_own_upload_only(connection: sqlite3.Con
 
 
 def test_where_the_clock_was_set_back_an_upload_is_due(connection: sqlite3.Connection) -> None:
-    outbox.enqueue(connection, report(1))
+    queue.enqueue(connection, report(1))
     parcel = new_parcel(connection)
     retries.fail(connection, parcel.id, NOON, 3600.0, at_half)
     (retry,) = retries.pending(connection)
@@ -321,7 +312,7 @@ def test_where_the_clock_was_set_back_an_upload_is_due(connection: sqlite3.Conne
 
 
 def test_what_came_to_nothing_after_another_process_settled_it_is_over(connection: sqlite3.Connection) -> None:
-    outbox.enqueue(connection, report(1))
+    queue.enqueue(connection, report(1))
     parcel = new_parcel(connection)
     settle(connection, parcel.id, Verdict(1))
     before = list(connection.iterdump())

@@ -66,13 +66,13 @@ def test_threads_and_processes_that_record_at_once_make_one_report_and_one_charg
     results = " ".join([process.communicate(timeout=120)[0] for process in processes]).split()
     assert [process.returncode for process in processes] == [0] * PROCESSES
     assert len(results) == THREADS * PROCESSES
-    # A commit that hung for longer than its caller waited is reported as busy once, and then found.
+    # A commit that takes longer than its caller waits is reported as busy once, and then succeeds.
     assert results.count("queued") <= 1
     assert set(results) <= {"queued", "already_recorded"}
     assert counts(tmp_path) == (1, 1)
 
 
-def test_a_forked_child_records_in_the_same_file_and_the_parent_goes_on(tmp_path: Path) -> None:
+def test_a_forked_child_records_in_the_same_file_and_the_parent_continues(tmp_path: Path) -> None:
     with telemetry(tmp_path, registry=many(9)) as device:
         assert patient(device, "m0") is Recorded.QUEUED
         assert in_child(lambda: patient(device, "m1")) == "queued"
@@ -140,7 +140,7 @@ def test_a_child_that_inherited_an_open_file_does_not_use_it(tmp_path: Path, mon
         patient(device, "dark_mode")
         monkeypatch.setattr(
             LedgerThread, "pause", lambda *_: None
-        )  # as when a disk hangs, or Python is not told of the fork
+        )  # as when a disk hangs, or when Python does not learn of the fork
         monkeypatch.setattr(forks, "PAUSE_DEADLINE_S", 0.0)
 
         def child() -> str:

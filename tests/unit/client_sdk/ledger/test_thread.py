@@ -1,4 +1,4 @@
-"""The ledger_thread: a caller waits no longer than it likes, and what it abandoned is not done."""
+"""The ledger thread: a caller waits no longer than its deadline, and abandoned work is not done."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_job_given_up_before_it_runs_never_starts(ledger_thread: LedgerThread)
     assert not never.begun.is_set()
 
 
-def test_a_job_that_fails_is_undone_and_the_ledger_thread_goes_on(ledger_thread: LedgerThread) -> None:
+def test_a_job_that_fails_is_undone_and_the_ledger_thread_continues(ledger_thread: LedgerThread) -> None:
     def fail(connection: sqlite3.Connection) -> None:
         note(connection)
         raise ZeroDivisionError
@@ -99,7 +99,9 @@ def test_where_no_thread_starts_the_ledger_is_unavailable(monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("hostile_logging")
-def test_a_host_whose_logging_raises_gets_its_answer_and_the_ledger_thread_goes_on(ledger_thread: LedgerThread) -> None:
+def test_a_host_whose_logging_raises_gets_its_answer_and_the_ledger_thread_continues(
+    ledger_thread: LedgerThread,
+) -> None:
     with pytest.raises(LedgerError, match="ZeroDivisionError"):
         ledger_thread.run(lambda _: 1 // 0, LONG_S)
     assert ledger_thread.run(noted, LONG_S, begin=READ) == 0

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from client_sdk import Recorded
 from client_sdk.cli import main
 from client_sdk.ledger import charges as ledger
-from client_sdk.ledger import create, outbox, upgrade
+from client_sdk.ledger import create, queue, upgrade
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.file import FILE_NAME, open_file
 from client_sdk.protocol import Registry, Report, Upload, Window, WindowKind
@@ -88,7 +88,7 @@ WEEKLY = ask('[metric.m]\nkind = "boolean"\n[metric.n]\nkind = "boolean"', 'wind
 
 
 @pytest.mark.parametrize("registry", [DAILY, WEEKLY], ids=["day", "week"])
-def test_an_app_that_is_updated_goes_on_where_it_was(tmp_path: Path, registry: Registry) -> None:
+def test_an_updated_app_continues_where_it_was(tmp_path: Path, registry: Registry) -> None:
     metric = registry.metric("m")
     window = Window.of(metric.window, NOON).text
     charge = OldCharge("m", metric.edition, window, TODAY, "2026-11", metric.charge_nanos)
@@ -132,7 +132,7 @@ def test_an_open_slot_of_an_earlier_version_is_filled_in_and_a_report_that_was_h
     ]
     old_ledgers.write(tmp_path / FILE_NAME, charges, NOON)
     with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
-        outbox.enqueue(connection, Report("m", registry.metric("m").edition, TODAY, 1), int(NOON + DAY_S))
+        queue.enqueue(connection, Report("m", registry.metric("m").edition, TODAY, 1), int(NOON + DAY_S))
         connection.execute("INSERT INTO slots VALUES (?)", (TODAY,))
     with telemetry(tmp_path, registry=registry) as device:
         device.flush(timeout_s=60)
@@ -141,9 +141,9 @@ def test_an_open_slot_of_an_earlier_version_is_filled_in_and_a_report_that_was_h
 
 def test_an_earlier_version_that_still_runs_cannot_report_a_second_time(tmp_path: Path) -> None:
     with contextlib.closing(open_file(tmp_path / FILE_NAME, "acme", create=True)) as connection:
-        outbox.enqueue(connection, Report("m", EDITION, TODAY, 1), int(NOON))
+        queue.enqueue(connection, Report("m", EDITION, TODAY, 1), int(NOON))
         with pytest.raises(sqlite3.IntegrityError):
-            outbox.enqueue(connection, Report("m", EDITION, TODAY, 0), int(NOON))
+            queue.enqueue(connection, Report("m", EDITION, TODAY, 0), int(NOON))
 
 
 def test_what_waits_in_a_ledger_of_an_earlier_version_is_sent_and_can_be_forgotten(tmp_path: Path) -> None:

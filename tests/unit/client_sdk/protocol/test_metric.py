@@ -1,4 +1,6 @@
-"""Metrics: the edition is what a report means, and an answer outside the domain is never shown."""
+"""Metrics: the edition stands for what a report means, and an answer outside the domain is never
+shown.
+"""
 
 from __future__ import annotations
 

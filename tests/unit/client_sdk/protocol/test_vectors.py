@@ -86,7 +86,8 @@ def test_the_refusals_of_the_vectors_are_the_enumeration() -> None:
 def test_every_code_by_which_a_body_is_malformed_has_a_vector() -> None:
     covered = {case["malformed"]["code"] for case in UPLOADS if "malformed" in case}
     covered |= {case["code"] for case in VERDICTS["malformed"]}
-    assert covered == set(Malformed) - {Malformed.INVALID_ANSWERS}  # that of a batch, which is for relays
+    # the content type of a batch, which is for relays
+    assert covered == set(Malformed) - {Malformed.INVALID_ANSWERS}
 
 
 @pytest.mark.parametrize("vector", WINDOWS["of"], ids=lambda vector: str(vector["instant_s"]))

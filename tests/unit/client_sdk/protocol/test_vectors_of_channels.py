@@ -38,7 +38,7 @@ def named(case: Any) -> str:
 
 
 def texts(integers: Mapping[str, int | tuple[int, ...]]) -> dict[str, str | list[str]]:
-    """Return the integers of a channel as they stand in the vectors."""
+    """Return the integers of a channel as the vectors hold them."""
     return {
         name: [str(i) for i in value] if isinstance(value, tuple) else str(value) for name, value in integers.items()
     }
@@ -74,7 +74,7 @@ def channel_of(vector: dict[str, Any]) -> Channel:
 
 
 def requests_to(coins: ScriptedCoins) -> list[list[str]]:
-    return [[primitive, str(parameter)] for primitive, parameter in coins.asked]
+    return [[primitive, str(parameter)] for primitive, parameter in coins.requests]
 
 
 @pytest.mark.parametrize("vector", COINS["channels"], ids=lambda vector: f"{vector['mechanism']} of {vector['inputs']}")

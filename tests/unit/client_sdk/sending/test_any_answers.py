@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from client_sdk.ledger import outbox
 from client_sdk.protocol import GRACE_S, Refusal, Report, Upload, Verdict, Window
+from client_sdk.sending.departures import SPREAD_S
 from client_sdk.sending.retry import Reply
-from client_sdk.sending.uploader import SPREAD_S
 from tests.support.devices.clients import DAY_S, NOON, Answer, accept, nothing, problem, refuse, status
 from tests.support.devices.simulated import SimulatedDevice, of_new_reports, simulated
 
@@ -21,8 +21,9 @@ WINDOWS = ("2026-11-20", "2026-11-21", "2026-W47")
 EDITION = "0123456789ab"
 HOUR_S = 3600.0
 ALL_OVER_S = max(Window.parse(window).ends_at for window in WINDOWS) + GRACE_S + 10 * DAY_S
-"""Forty late attempts, each after the longest pause that can be asked for and the longest back-off,
-take four days."""
+"""Forty late attempts, each after the longest requested pause and the longest back-off, take four
+days.
+"""
 
 
 class Record(NamedTuple):
@@ -55,7 +56,7 @@ LIVES = st.lists(
 )
 
 
-def refuse_some(codes: Sequence[Refusal | None]) -> Answer:
+def refusals_of(codes: Sequence[Refusal | None]) -> Answer:
     """Answer with a verdict that refuses reports by these codes, in turn."""
 
     def answer(upload: Upload) -> Reply:
@@ -72,7 +73,7 @@ ANSWERS = st.one_of(
     st.sampled_from(Refusal).map(refuse),
     st.sampled_from([400, 413, 415, 422, 403]).map(problem),
     st.builds(status, st.sampled_from([200, 302, 401, 429, 503]), st.none() | st.integers(0, 10**6).map(str)),
-    st.lists(st.none() | st.sampled_from(Refusal), min_size=1, max_size=4).map(refuse_some),
+    st.lists(st.none() | st.sampled_from(Refusal), min_size=1, max_size=4).map(refusals_of),
 )
 SCRIPTS = st.lists(ANSWERS, min_size=1, max_size=12)
 SEEDS = st.integers(0, 2**32)

@@ -10,7 +10,7 @@ import pytest
 from client_sdk import Recorded
 from client_sdk.cli import main as forget_all
 from client_sdk.protocol import Upload, Window, WindowKind
-from client_sdk.sending.uploader import LONGEST_REST_S, SPREAD_S
+from client_sdk.sending.departures import LONGEST_REST_S, SPREAD_S
 from tests.support.devices.clients import (
     DAY_S,
     FILLED,
@@ -35,7 +35,7 @@ def observed(
     """Return hour and length of every attempt of four days, as seen on the network."""
     clock, seen = SetClock(), []
     with telemetry(data_dir, registry=FILLED, clock=clock, transport=transport, coins=SteadyCoins(share)) as device:
-        device._processes.current.uploader._uniform = lambda low, _: low  # a back-off takes no time
+        device._processes.current.uploader._departures.uniform = lambda low, _: low  # back-off takes no time
         device.flush(timeout_s=60)
         for hour in range(96):
             if hour % 24 == 5:
@@ -82,12 +82,12 @@ def test_recording_does_not_move_the_next_upload_of_a_device_that_fills_in() -> 
     with telemetry(None, registry=registry) as device:
         assert device.flush(timeout_s=60)
         uploader = device._processes.current.uploader
-        due_s = uploader._due_s
+        due_s = uploader._departures.news_s
         assert due_s is not None
         assert device.record("m", value=True) is Recorded.QUEUED
-        assert uploader._due_s == due_s
+        assert uploader._departures.news_s == due_s
         assert device.record("plain", value=True) is Recorded.QUEUED
-        moved_s = uploader._due_s
+        moved_s = uploader._departures.news_s
         assert moved_s is None or moved_s < due_s
 
 
@@ -101,7 +101,7 @@ def test_a_report_of_another_question_does_not_wait_for_the_calendar(monkeypatch
 
     with telemetry(None, registry=registry) as device:
         assert device.flush(timeout_s=60)
-        monkeypatch.setattr(device._processes.current.uploader, "_uniform", at_once)
+        monkeypatch.setattr(device._processes.current.uploader._departures, "uniform", at_once)
         assert device.record("plain", value=True) is Recorded.QUEUED
         assert ranges == [(0.0, SPREAD_S)]
 
@@ -113,9 +113,9 @@ def test_a_report_that_comes_after_a_flush_does_not_put_it_off(monkeypatch: pyte
         with uploader._changed:  # so that its thread does not begin between the two
             monkeypatch.setattr(uploader._changed, "wait_for", lambda *_: None)
             assert device.flush(timeout_s=60) is False
-            due_s = uploader._due_s
+            due_s = uploader._departures.news_s
             uploader.notify()
-            assert uploader._due_s == due_s
+            assert uploader._departures.news_s == due_s
 
 
 def test_a_clock_that_cannot_be_believed_is_looked_at_again(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_clock_that_cannot_be_believed_is_looked_at_again(tmp_path: Path) -> N
             clock.now_s = wrong_s
             assert device.flush(timeout_s=60) is True
             now_s = time.monotonic()
-            due_s = device._processes.current.uploader._due_s
+            due_s = device._processes.current.uploader._departures.news_s
             assert due_s is not None
             assert due_s < now_s + LONGEST_REST_S + 1
 

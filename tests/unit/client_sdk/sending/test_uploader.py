@@ -13,13 +13,14 @@ import pytest
 from client_sdk import LedgerError
 from client_sdk.answers.coins import SystemCoins
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import outbox
+from client_sdk.ledger import history, outbox, queue
 from client_sdk.ledger.backoff import BACKOFF_BASE_S, Uniform
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Refusal, Report, Upload
+from client_sdk.sending.departures import APART_S, SPREAD_S
 from client_sdk.sending.retry import Reply
-from client_sdk.sending.uploader import APART_S, SPREAD_S, Uploader, jitter
+from client_sdk.sending.uploader import Uploader, jitter
 from tests.support.devices.clients import (
     DAY_S,
     NOON,
@@ -45,7 +46,7 @@ def at_once(low: float, _: float) -> float:
 
 
 def in_days(_: float, high: float) -> float:
-    """Return a wait that no test lives to see the end of."""
+    """Return a wait that outlasts every test."""
     return high * 1e6
 
 
@@ -65,13 +66,13 @@ class Device:
         self.uploader = Uploader(self.ledger_thread, transport, schedule, clock=clock, allowed=allowed, uniform=uniform)
 
     def queue(self, report: Report = REPORT) -> None:
-        self.ledger_thread.run(partial(outbox.enqueue, report=report), LONG_S)
+        self.ledger_thread.run(partial(queue.enqueue, report=report), LONG_S)
 
     def waiting(self) -> int:
         return self.ledger_thread.run(outbox.waiting, LONG_S, begin=READ)
 
     def dropped(self) -> dict[str, int]:
-        return self.ledger_thread.run(outbox.dropped, LONG_S, begin=READ)
+        return self.ledger_thread.run(history.dropped, LONG_S, begin=READ)
 
     def close(self) -> None:
         self.uploader.stop()
@@ -454,7 +455,7 @@ def test_jitter_stays_between_its_ends() -> None:
         (status(200), "answered with status 200"),
     ],
 )
-def test_a_developer_is_told_why_nothing_arrives_until_something_does(answer: Answer, said: str) -> None:
+def test_a_developer_learns_why_nothing_arrives_until_something_does(answer: Answer, said: str) -> None:
     with device(answer, accept, uniform=in_days) as simulated:
         simulated.queue()
         assert not simulated.uploader.flush(0.0)

@@ -13,25 +13,25 @@ from collector.api.batch import (
     decode_answers,
     decode_batch,
     encode_answers,
-    encode_batch,
 )
 from collector.api.problem import Problem, ProblemError
 from tests.support.services.collecting import report, upload
+from tests.support.services.relaying import encode_batch
 
-ONE, OTHER = upload(upload_id="1" * 32), upload(report("os", 3), upload_id="2" * 32)
-LINE = ONE.encode()
-VERDICT = UploadVerdict(ONE.id, Verdict(3, ((1, Refusal.WINDOW_CLOSED),)))
+FIRST, SECOND = upload(upload_id="1" * 32), upload(report("os", 3), upload_id="2" * 32)
+LINE = FIRST.encode()
+VERDICT = UploadVerdict(FIRST.id, Verdict(3, ((1, Refusal.WINDOW_CLOSED),)))
 PROBLEM = LineProblem(2, HTTPStatus.SERVICE_UNAVAILABLE, "store_unavailable", "send it again")
-IDS = [ONE.id, OTHER.id]
+IDS = [FIRST.id, SECOND.id]
 
 
 def test_a_batch_is_read_as_it_was_written() -> None:
-    assert decode_batch(encode_batch([ONE, OTHER])) == [ONE, OTHER]
+    assert decode_batch(encode_batch([FIRST, SECOND])) == [FIRST, SECOND]
     assert decode_batch(b"") == []
 
 
 def test_the_last_line_needs_no_end_and_a_line_may_end_as_on_windows() -> None:
-    assert decode_batch(LINE + b"\r\n" + OTHER.encode()) == [ONE, OTHER]
+    assert decode_batch(LINE + b"\r\n" + SECOND.encode()) == [FIRST, SECOND]
 
 
 BAD_LINES = [
@@ -49,15 +49,15 @@ BAD_LINES = [
 def test_a_bad_line_is_named_by_number_status_and_code_and_leaves_the_others_alone(
     line: bytes, status: HTTPStatus, code: str
 ) -> None:
-    before, bad, after = decode_batch(b"\n".join((LINE, line, OTHER.encode(), b"")))
-    assert (before, after) == (ONE, OTHER)
+    before, bad, after = decode_batch(b"\n".join((LINE, line, SECOND.encode(), b"")))
+    assert (before, after) == (FIRST, SECOND)
     assert isinstance(bad, LineProblem)
     assert bad[:3] == (2, status, code)
     assert b"CANARY" not in encode_answers([bad])
 
 
 def test_the_largest_line_is_read() -> None:
-    assert decode_batch(LINE.ljust(MAX_UPLOAD_BYTES)) == [ONE]
+    assert decode_batch(LINE.ljust(MAX_UPLOAD_BYTES)) == [FIRST]
 
 
 def test_a_thousand_lines_are_a_batch_and_one_more_is_none() -> None:
@@ -70,7 +70,7 @@ def test_a_thousand_lines_are_a_batch_and_one_more_is_none() -> None:
 def test_answers_are_a_line_each_and_read_as_they_were_written() -> None:
     body = encode_answers([VERDICT, PROBLEM])
     assert [json.loads(line) for line in body.splitlines()] == [
-        {"upload": ONE.id, "accepted": 2, "refused": [{"index": 1, "code": "window_closed"}]},
+        {"upload": FIRST.id, "accepted": 2, "refused": [{"index": 1, "code": "window_closed"}]},
         {"line": 2, "status": 503, "code": "store_unavailable", "detail": "send it again"},
     ]
     assert decode_answers(body, IDS) == [VERDICT, PROBLEM]

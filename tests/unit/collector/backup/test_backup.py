@@ -14,12 +14,14 @@ from client_sdk.protocol import Upload, Verdict, Window
 from collector.backup import restore
 from collector.backup.cut import BucketState, ShardCut, StoredBucket
 from collector.backup.export import backup
-from collector.backup.format import BackupError, Bucket, Counts
-from collector.backup.redis_archive import RedisArchive
+from collector.backup.lines import BackupError, Bucket, TallyLine
+from collector.backup.store_filler import StoreFiller
+from collector.backup.store_reader import StoreReader
 from collector.durability import ON_DISK
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.store import keys
 from collector.store.grace import agree_on_grace
+from collector.store.handle import StoreHandle
 from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
 from collector.store.schema import SCHEMA, Purpose
@@ -61,7 +63,7 @@ def opened(embedded_url: str) -> Iterator[Opener]:
         store.disconnect()
 
 
-def some_uploads(count: int) -> list[Upload]:
+def mixed_uploads(count: int) -> list[Upload]:
     """Return uploads of one to three windows and metrics, some of whose reports are refused."""
     mixed = [
         (report("os", 3),),
@@ -79,17 +81,17 @@ def count(store: RedisStore, uploads: Iterable[Upload]) -> list[CountedUpload]:
 
 
 def written(store: RedisStore, path: Path) -> Path:
-    path.write_bytes(b"".join(backup(RedisArchive(store), "acme-notes", nothing)))
+    path.write_bytes(b"".join(backup(StoreReader(store), "acme-notes", nothing)))
     return path
 
 
 def put(path: Path, target: RedisStore) -> bool:
-    return restore.restore(path, restore.check(path), RedisArchive(target), nothing)
+    return restore.restore(path, restore.check(path), StoreFiller(target), nothing)
 
 
 def state(store: RedisStore) -> tuple[object, ...]:
     """Return everything that a backup must hold."""
-    parts = [RedisArchive(store).cut(shard, {}) for shard in range(store.shards)]
+    parts = [StoreReader(store).cut(shard, {}) for shard in range(store.shards)]
     ids = {
         (member, stored.bucket.latest_end)
         for part in parts
@@ -98,9 +100,9 @@ def state(store: RedisStore) -> tuple[object, ...]:
     }
     tallies = {
         (tally.metric, tally.window, tally.counts)
-        for tally in (*store.closed_tallies(store.closed_windows()), *store._tallies(lambda _: True, closed=False))
+        for tally in (*store.closed_tallies(store.closed_windows()), *store.open_tallies(frozenset()))
     }
-    return ids, tallies, store.closed_windows(), store.tallied_windows(), RedisArchive(store).properties().grace_s
+    return ids, tallies, store.closed_windows(), store.tallied_windows(), StoreReader(store).properties().grace_s
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 64), (4, 1)])
@@ -109,7 +111,7 @@ def test_everything_is_in_the_new_store_whatever_its_shards(
 ) -> None:
     old, new = opened(0, shards=before), opened(1, shards=after, purpose=Purpose.IMPORT)
     agree_on_grace(old, 7)
-    sent = some_uploads(400)
+    sent = mixed_uploads(400)
     verdicts = [counted.verdict for counted in count(old, sent)]
     old.close(Window.parse("2026-11-19"))
     assert put(written(old, tmp_path / "backup"), new)
@@ -122,12 +124,12 @@ def test_everything_is_in_the_new_store_whatever_its_shards(
 
 def test_ids_are_remembered_for_as_long_as_before(opened: Opener, tmp_path: Path) -> None:
     old, new = opened(0), opened(1, shards=4, purpose=Purpose.IMPORT)
-    count(old, some_uploads(300))
+    count(old, mixed_uploads(300))
     put(written(old, tmp_path / "backup"), new)
 
     def expiries(store: RedisStore) -> set[tuple[int, int]]:
-        archive = RedisArchive(store)
-        buckets = [stored.bucket for shard in range(store.shards) for stored in archive.buckets(shard)]
+        reader = StoreReader(store)
+        buckets = [stored.bucket for shard in range(store.shards) for stored in reader.buckets(shard)]
         return {(bucket.latest_end, bucket.expires_at) for bucket in buckets}
 
     assert expiries(new) == expiries(old)
@@ -136,10 +138,10 @@ def test_ids_are_remembered_for_as_long_as_before(opened: Opener, tmp_path: Path
 
 def test_restored_buckets_stay_small_and_are_filled_from_the_top(opened: Opener, tmp_path: Path) -> None:
     old, new = opened(0), opened(1, purpose=Purpose.IMPORT)
-    sent = some_uploads(3000)
+    sent = mixed_uploads(3000)
     count(old, sent)
     put(written(old, tmp_path / "backup"), new)
-    sizes = {stored.key.decode(): len(stored.bucket.members) for stored in RedisArchive(new).buckets(0)}
+    sizes = {stored.key.decode(): len(stored.bucket.members) for stored in StoreReader(new).buckets(0)}
     assert max(sizes.values()) == 128
     assert sum(sizes.values()) == 3000
     for key in sizes:
@@ -147,7 +149,7 @@ def test_restored_buckets_stay_small_and_are_filled_from_the_top(opened: Opener,
         assert not path or sizes[f"{base}:{path[:-1]}"] == 128
 
 
-class Counting(RedisArchive):
+class Counting(StoreReader):
     """A store that goes on counting after every page of buckets and just before each cut."""
 
     def __init__(self, store: RedisStore, later: Iterable[Upload]) -> None:
@@ -175,7 +177,7 @@ def test_an_upload_that_comes_during_an_export_is_in_it_whole_or_not_at_all(
     opened: Opener, tmp_path: Path, shards: int
 ) -> None:
     old, new = opened(0, shards=shards), opened(1, shards=8, purpose=Purpose.IMPORT)
-    early, late = some_uploads(600), some_uploads(900)
+    early, late = mixed_uploads(600), mixed_uploads(900)
     count(old, early)
     path = tmp_path / "backup"
     path.write_bytes(b"".join(backup(Counting(old, late), None, nothing)))
@@ -191,14 +193,14 @@ def test_a_window_that_closes_during_an_export_is_closed_in_it_only_if_its_talli
 ) -> None:
     old, new = opened(0, shards=4), opened(1, purpose=Purpose.IMPORT)
 
-    class Closing(RedisArchive):
+    class Closing(StoreReader):
         def cut(self, shard: int, known: Mapping[bytes, BucketState]) -> ShardCut:
             if shard == 2:
                 old.close(Window.parse(TODAY))
             return super().cut(shard, known)
 
     old.close(Window.parse("2026-11-19"))
-    count(old, some_uploads(40))
+    count(old, mixed_uploads(40))
     path = tmp_path / "backup"
     path.write_bytes(b"".join(backup(Closing(old), None, nothing)))
     put(path, new)
@@ -210,7 +212,7 @@ def test_a_window_that_closes_during_an_export_is_closed_in_it_only_if_its_talli
 def test_a_tally_that_is_retired_during_an_export_is_whole_or_missing(opened: Opener, tmp_path: Path) -> None:
     old, new = opened(0, shards=4), opened(1, purpose=Purpose.IMPORT)
 
-    class Retiring(RedisArchive):
+    class Retiring(StoreReader):
         def counts(self, shard: int, name: str, symbols: int) -> tuple[int, ...]:
             if shard == 1:
                 RedisRetirement(old).retire([OS])
@@ -226,20 +228,17 @@ def test_a_tally_that_is_retired_during_an_export_is_whole_or_missing(opened: Op
     ]
 
 
-class Breaking(RedisArchive):
+class BreakingHandle:
     """A store that stops answering after a number of steps."""
 
-    def __init__(self, store: RedisStore, steps: int) -> None:
-        super().__init__(store)
+    def __init__(self, handle: StoreHandle, steps: int) -> None:
+        self._handle = handle
         self._steps = steps
 
-    def _run(self, shard: int, *command: bytes | str | int) -> Any:
-        self._step()
-        return super()._run(shard, *command)
-
-    def _run_on_facts(self, *command: bytes | str | int) -> Any:
-        self._step()
-        return super()._run_on_facts(*command)
+    def __getattr__(self, name: str) -> Any:
+        if name in ("run", "run_on_facts"):
+            self._step()
+        return getattr(self._handle, name)
 
     def _step(self) -> None:
         if not self._steps:
@@ -247,16 +246,22 @@ class Breaking(RedisArchive):
         self._steps -= 1
 
 
-def test_an_import_that_breaks_off_anywhere_goes_on_and_counts_nothing_twice(opened: Opener, tmp_path: Path) -> None:
+def breaking(store: RedisStore, steps: int) -> StoreFiller:
+    filler = StoreFiller(store)
+    vars(filler)["_store"] = BreakingHandle(store.handle, steps)
+    return filler
+
+
+def test_an_import_that_breaks_off_anywhere_continues_and_counts_nothing_twice(opened: Opener, tmp_path: Path) -> None:
     old, new = opened(0), opened(1, shards=4, purpose=Purpose.IMPORT)
-    sent = some_uploads(20)
+    sent = mixed_uploads(20)
     count(old, sent)
     old.close(Window.parse("2026-11-19"))
     path = written(old, tmp_path / "backup")
     contents, steps, is_done = restore.check(path), 0, False
     while not is_done:
         try:
-            is_done = restore.restore(path, contents, Breaking(new, steps), nothing)
+            is_done = restore.restore(path, contents, breaking(new, steps), nothing)
         except StoreUnavailableError:
             steps += 1
         assert steps < 200
@@ -271,7 +276,7 @@ def test_a_store_with_a_part_of_a_backup_is_not_served(opened: Opener, tmp_path:
     old.count(judged(upload()))
     written(old, other)
     with pytest.raises(StoreUnavailableError):
-        restore.restore(path, restore.check(path), Breaking(new, 5), nothing)
+        restore.restore(path, restore.check(path), breaking(new, 5), nothing)
     with pytest.raises(ConfigError, match="run hearsay-collector import again"):
         opened(1)
     with pytest.raises(ConfigError, match="import that one again"):
@@ -287,7 +292,7 @@ def test_a_backup_is_put_once_even_if_the_store_has_counted_since(opened: Opener
     assert put(path, new)
     new.count(judged(upload()))
     assert not put(path, new)
-    assert [tally.counts for tally in new._tallies(lambda _: True, closed=False)] == [(0, 2)]
+    assert [tally.counts for tally in new.open_tallies(frozenset())] == [(0, 2)]
 
 
 @pytest.mark.parametrize(
@@ -307,7 +312,7 @@ def test_a_store_in_use_takes_no_backup(opened: Opener, tmp_path: Path, used: Ca
 def lines(opened: Opener, tmp_path: Path) -> list[bytes]:
     """The lines of a valid backup."""
     old = opened(0)
-    count(old, some_uploads(10))
+    count(old, mixed_uploads(10))
     return written(old, tmp_path / "sound").read_bytes().splitlines(keepends=True)
 
 
@@ -348,7 +353,7 @@ def test_a_file_that_changes_between_checking_and_importing_leaves_the_import_un
     opened(0).count(judged(upload()))
     written(opened(0), path)
     with pytest.raises(BackupError, match="has changed"):
-        restore.restore(path, contents, RedisArchive(opened(1, purpose=Purpose.IMPORT)), nothing)
+        restore.restore(path, contents, StoreFiller(opened(1, purpose=Purpose.IMPORT)), nothing)
     with pytest.raises(ConfigError):
         opened(1)
     assert lines
@@ -356,7 +361,7 @@ def test_a_file_that_changes_between_checking_and_importing_leaves_the_import_un
 
 def test_what_a_check_finds_is_what_the_header_and_the_lines_say(opened: Opener, tmp_path: Path) -> None:
     old = opened(0)
-    count(old, some_uploads(9))
+    count(old, mixed_uploads(9))
     contents = restore.check(written(old, tmp_path / "backup"))
     assert (contents.header.app, contents.header.schema, contents.header.shards) == ("acme-notes", SCHEMA, 1)
     assert (contents.ids, contents.tallies) == (9, 4)
@@ -364,8 +369,8 @@ def test_what_a_check_finds_is_what_the_header_and_the_lines_say(opened: Opener,
 
 def test_expired_ids_are_not_brought_back(opened: Opener, tmp_path: Path) -> None:
     new = opened(1, purpose=Purpose.IMPORT)
-    RedisArchive(new).remember([Bucket(86_400, 172_800, (bytes(16) + b"\0",))])
-    assert list(RedisArchive(new).buckets(0)) == []
+    StoreFiller(new).remember([Bucket(86_400, 172_800, (bytes(16) + b"\0",))])
+    assert list(StoreReader(new).buckets(0)) == []
     assert tmp_path
 
 
@@ -373,7 +378,7 @@ def test_a_tally_of_one_metric_is_the_sum_of_all_shards(opened: Opener, tmp_path
     old = opened(0, shards=4)
     count(old, [upload(report("os", 2)) for _ in range(40)])
     path = written(old, tmp_path / "backup")
-    tallies = [line for line in restore.read_backup(path) if isinstance(line, Counts)]
+    tallies = [line for line in restore.read_backup(path) if isinstance(line, TallyLine)]
     assert [tally.counts for tally in tallies] == [{2: 40}]
 
 
@@ -395,7 +400,7 @@ def test_a_store_may_grow_from_one_server_to_a_cluster_and_go_back(
     old, back = opened(0), opened(1, purpose=Purpose.IMPORT)
     grown = RedisStore(cluster.url, ON_DISK, is_cluster=True)
     grown.prepare(Purpose.IMPORT)
-    sent = some_uploads(300)
+    sent = mixed_uploads(300)
     count(old, sent[:200])
     old.close(Window.parse("2026-11-19"))
     put(written(old, tmp_path / "backup"), grown)
@@ -420,15 +425,15 @@ def test_no_backup_is_taken_of_a_cluster_whose_slots_are_moving(cluster: Cluster
     giver.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", taker.id())
     try:
         with pytest.raises(ConfigError, match="slots of the cluster are moving"):
-            list(backup(RedisArchive(store), None, nothing))
+            list(backup(StoreReader(store), None, nothing))
     finally:
         giver.ask("CLUSTER", "SETSLOT", slot, "STABLE")
-    assert list(backup(RedisArchive(store), None, nothing))
+    assert list(backup(StoreReader(store), None, nothing))
     store.disconnect()
 
 
 def test_a_backup_during_which_a_server_was_replaced_has_no_end(opened: Opener) -> None:
-    class Replaced(RedisArchive):
+    class Replaced(StoreReader):
         def cut(self, shard: int, known: Mapping[bytes, BucketState]) -> ShardCut:
             self.servers = lambda: "another server"  # type: ignore[method-assign] # once
             return super().cut(shard, known)
@@ -449,7 +454,7 @@ def test_a_collector_that_counts_during_an_import_is_noticed(
     count(old, [upload(report("os", 1))] * 3)
     path, late = written(old, tmp_path / "backup"), upload(report(metric, 1))
 
-    class Served(RedisArchive):
+    class Served(StoreFiller):
         def remember(self, buckets: Iterable[Bucket]) -> None:
             if step == "remember":
                 new.count(judged(late))

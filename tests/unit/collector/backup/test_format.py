@@ -12,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collector.backup.fields import LineError
-from collector.backup.format import BackupLine, Bucket, ClosedWindows, Counts, End, Header, decode, encode
+from collector.backup.format import decode, encode
+from collector.backup.lines import BackupLine, Bucket, ClosedWindows, End, Header, TallyLine
 from tests.support.services.collecting import TODAY
 
 BUCKET = Bucket(86_400, 172_800, (bytes(16) + b"\x00", bytes(range(16)) + b"\x03\x01\x02\x05"))
-DENSE = Counts("os", "3fb1c02a77d9", TODAY, 3, {0: 1, 2: 2**63 - 1})
-SPARSE = Counts("os", "3fb1c02a77d9", "2026-W47", 1000, {999: 7})
+DENSE = TallyLine("os", "3fb1c02a77d9", TODAY, 3, {0: 1, 2: 2**63 - 1})
+SPARSE = TallyLine("os", "3fb1c02a77d9", "2026-W47", 1000, {999: 7})
 
 LINES: tuple[BackupLine, ...] = (
     Header(1, 64, 259_200, "acme-notes"),

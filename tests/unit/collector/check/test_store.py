@@ -1,4 +1,6 @@
-"""The results of `check`, one by one. Some are simulated, because a real store would have to be spoiled."""
+"""The results of `check`, one by one. Some are simulated, because a real store would have to be
+spoiled.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ import pytest
 import redis
 from click.testing import CliRunner, Result
 
-from collector.access import Access, Role
+from collector.access import Role
+from collector.access_file import parse_access
 from collector.commands.cli import cli
 from collector.durability import Durability
 
@@ -23,7 +24,7 @@ def test_a_key_is_made_for_every_role_by_the_name_that_the_access_file_has_for_i
     assert result.exit_code == 0
     reader = "" if role is Role.READ else f'[[key]]\nname = "reader"\nrole = "read"\nsha256 = "{"0" * 64}"\n'
     uploads = "" if role is Role.UPLOAD else 'uploads = "keys"\n'
-    assert Access.parse(uploads + result.stdout + reader).keys[0].role is role
+    assert parse_access(uploads + result.stdout + reader).keys[0].role is role
     assert ('uploads = "open"' in result.stderr) is (role is not Role.UPLOAD)
 
 

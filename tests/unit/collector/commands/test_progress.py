@@ -1,4 +1,4 @@
-"""How far long work has come: a bar on a terminal, nothing elsewhere."""
+"""Progress of long work: a bar on a terminal, nothing elsewhere."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def test_each_of_several_increments_must_be_whole(tmp_path: Path) -> None:
         Mark(tmp_path).require_kept()
 
 
-def test_an_increment_that_becomes_shorter_under_a_running_store_is_told(tmp_path: Path) -> None:
+def test_an_increment_that_becomes_shorter_under_a_running_store_is_reported(tmp_path: Path) -> None:
     write_files(tmp_path, n1=PING * 2)
     mark = noted(tmp_path)
     write_files(tmp_path, n1=PING)
@@ -64,7 +64,7 @@ def test_an_increment_that_becomes_shorter_under_a_running_store_is_told(tmp_pat
         mark.note(mark.sizes())
 
 
-def test_a_note_goes_on_where_the_last_collector_left_it(tmp_path: Path) -> None:
+def test_a_note_continues_where_the_last_collector_left_it(tmp_path: Path) -> None:
     write_files(tmp_path, n1=PING)
     noted(tmp_path)
     heir = Mark(tmp_path)

@@ -37,7 +37,7 @@ def test_a_directory_that_others_can_only_look_at_is_used(tmp_path: Path, mode: 
     assert check_data_dir(tmp_path).level is Level.OK
 
 
-def test_a_directory_that_is_made_is_its_users_alone(tmp_path: Path) -> None:
+def test_a_created_directory_belongs_to_its_user_alone(tmp_path: Path) -> None:
     os.close(locked(tmp_path / "a" / "b"))
     assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
 
@@ -67,7 +67,7 @@ def test_a_check_writes_where_the_store_would_and_leaves_nothing(tmp_path: Path)
     assert not (tmp_path / "not").exists()
 
 
-def test_a_directory_that_nobody_can_write_is_found_by_root_too() -> None:
+def test_even_root_reports_a_directory_that_nobody_can_write() -> None:
     result = check_data_dir(Path("/proc/hearsay-data"))
     assert result.level is Level.FAILED
     assert "cannot be written" in result.text
@@ -82,5 +82,6 @@ def test_a_disk_without_a_block_left_is_found(tmp_path: Path) -> None:
 
 def test_a_file_of_the_store_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "store.mark").touch()
-    monkeypatch.setattr(os, "access", lambda path, _: path.name != "store.mark")  # as where the user is not root
+    # as where the user is not root
+    monkeypatch.setattr(os, "access", lambda path, _: path.name != "store.mark")
     assert "store.mark cannot be written by this user" in check_data_dir(tmp_path).text

@@ -11,6 +11,7 @@ from flask.testing import FlaskClient
 from client_sdk.protocol import Registry, Window
 from collector import create_app
 from collector.access import Access
+from collector.access_file import parse_access
 from collector.live.state import Served
 from tests.support.services.collecting import (
     NOON,
@@ -26,7 +27,7 @@ from tests.support.services.conforming import conforming_client
 from tests.support.services.memory_store import MemoryStore
 
 UPLOAD, READ, NARROW, RELAY = "secret-upload", "secret-read", "secret-narrow", "secret-relay"
-ACCESS = Access.parse(
+ACCESS = parse_access(
     key_entry("app", "upload", UPLOAD)
     + key_entry("all", "read", READ, "preliminary = true")
     + key_entry("some", "read", NARROW, 'metrics = ["os"]')
@@ -81,9 +82,9 @@ def test_the_bearer_of_an_upload_key_reports(client: FlaskClient) -> None:
     assert answer.status_code == HTTPStatus.OK
 
 
-def test_a_key_that_has_used_up_its_day_is_told_when_to_come_again(store: MemoryStore) -> None:
+def test_a_key_with_a_used_up_quota_gets_the_time_to_retry(store: MemoryStore) -> None:
     now = [Window.parse(TODAY).ends_at - 600.0]
-    served = Served(REGISTRY, Access.parse(key_entry("app", "upload", UPLOAD, "quota = 3")))
+    served = Served(REGISTRY, parse_access(key_entry("app", "upload", UPLOAD, "quota = 3")))
     client = conforming_client(create_app(lambda: served, store, clock=lambda: now[0]))
     first, over = upload(report(), report("os", 9), report("os", 2)), upload(report(), report("os", 2))
     for sent, status in ((first, 200), (first, 200), (over, 429), (upload(), 200), (upload(), 429)):

@@ -10,11 +10,12 @@ from flask.testing import FlaskClient
 from client_sdk.protocol import MAX_UPLOAD_BYTES, Window
 from collector import create_app
 from collector.access import Access, Key, Role, digest_of
-from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS, encode_batch
+from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS
 from collector.live.state import Served
 from tests.support.services.collecting import NOON, REGISTRY, TODAY, report, tallies_of, upload
 from tests.support.services.conforming import conforming_client
 from tests.support.services.memory_store import MemoryStore
+from tests.support.services.relaying import encode_batch
 
 KEY = "let-me-hand-on"
 READ = {"Authorization": "Bearer read"}
@@ -140,7 +141,7 @@ def test_handing_on_needs_a_relay_key(client: FlaskClient, header: str, status: 
     assert KEY not in answer.text
 
 
-def test_where_there_is_no_relay_key_nobody_hands_on(store: MemoryStore) -> None:
+def test_without_a_relay_key_nobody_relays(store: MemoryStore) -> None:
     client = conforming_client(create_app(lambda: Served(REGISTRY, Access.of_token("read")), store))
     answer = client.post("/v1/uploads", data=encode_batch([upload()]), headers=BULK)
     assert answer.status_code == HTTPStatus.UNAUTHORIZED

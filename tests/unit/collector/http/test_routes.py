@@ -14,7 +14,7 @@ from collector.access import Access
 from collector.config import HOUR_S
 from collector.errors import StoreUnavailableError
 from collector.live.state import Served
-from collector.store.port import Tally
+from collector.store.port import StoredTally
 from tests.support.services.collecting import NOON, REGISTRY, TODAY, report, tallies_of, upload
 from tests.support.services.conforming import conforming_client
 from tests.support.services.memory_store import MemoryStore
@@ -99,14 +99,14 @@ def test_a_window_is_not_looked_at_so_late_that_its_closed_tally_would_show_what
     ],
     ids=["one", "two", "a smaller alphabet", "half of all", "none"],
 )
-def test_of_a_large_alphabet_only_what_was_reported_is_told(
+def test_of_a_large_alphabet_only_reported_symbols_are_listed(
     client: FlaskClient,
     store: MemoryStore,
     monkeypatch: pytest.MonkeyPatch,
     counts: list[int],
     shown: dict[str, list[int]],
 ) -> None:
-    tally = Tally("dark_mode", REGISTRY.metrics["dark_mode"].edition, TODAY, closed=True, counts=tuple(counts))
+    tally = StoredTally("dark_mode", REGISTRY.metrics["dark_mode"].edition, TODAY, closed=True, counts=tuple(counts))
     monkeypatch.setattr(store, "closed_tallies", lambda _: iter([tally]))
     line = json.loads(client.get("/v1/tallies", headers=READ).text)
     assert {name: line[name] for name in ("symbols", "counts") if name in line} == shown
@@ -212,8 +212,8 @@ def test_what_is_served_is_not_sniffed(client: FlaskClient) -> None:
 def test_a_store_that_dies_while_tallies_are_read_gives_an_error_and_not_a_shorter_answer(
     client: FlaskClient, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def breaks_off(_: frozenset[str]) -> Iterator[Tally]:
-        yield Tally("os", "0" * 12, TODAY, closed=True, counts=(1, 2, 3, 4))
+    def breaks_off(_: frozenset[str]) -> Iterator[StoredTally]:
+        yield StoredTally("os", "0" * 12, TODAY, closed=True, counts=(1, 2, 3, 4))
         raise StoreUnavailableError("killed")
 
     monkeypatch.setattr(store, "closed_tallies", breaks_off)
@@ -230,7 +230,7 @@ def test_the_registry_is_served_to_anyone_with_a_tag(client: FlaskClient) -> Non
     assert (unchanged.status_code, unchanged.text) == (HTTPStatus.NOT_MODIFIED, "")
 
 
-def test_a_store_that_is_down_gets_503_with_retry_after_and_health_goes_on(
+def test_a_store_that_is_down_gets_503_with_retry_after_and_health_still_answers(
     client: FlaskClient, store: MemoryStore
 ) -> None:
     store.is_down = True
@@ -256,7 +256,7 @@ def test_a_store_that_is_full_gets_503_for_uploads_alone(client: FlaskClient, st
     assert client.get("/v1/tallies", headers=READ).status_code == HTTPStatus.OK
 
 
-def test_nothing_may_be_kept_by_caches_but_the_registry_which_is_asked_for_anew(client: FlaskClient) -> None:
+def test_caches_may_keep_only_the_registry_and_must_revalidate_it(client: FlaskClient) -> None:
     assert client.get("/v1/registry").headers["Cache-Control"] == "no-cache"
     for path in ("/healthz", "/readyz", "/v1/tallies", "/nothing"):
         assert client.get(path).headers["Cache-Control"] == "no-store"

@@ -9,6 +9,7 @@ import pytest
 
 from client_sdk.protocol import Registry, RegistryError
 from collector.access import Access
+from collector.access_file import load_access, parse_access
 from collector.errors import ConfigError
 from collector.live import reload
 from collector.live.reload import Reloader, require_additive
@@ -36,7 +37,7 @@ class Files:
         self.registry.write_text(REGISTRY_TEXT)
         self.access.write_text(KEY)
         self.published: list[Served] = []
-        served = Served(REGISTRY, Access.load(self.access))
+        served = Served(REGISTRY, load_access(self.access))
         self.reloader = Reloader(served, self.registry, self.access, self.published.append)
 
     def look(self, *, requested: bool = False) -> None:
@@ -149,7 +150,7 @@ def test_the_last_key_for_uploads_may_go_where_the_file_keeps_them_closed(files:
 
 
 def test_open_uploads_stay_open_when_other_keys_change_and_may_be_closed(files: Files) -> None:
-    access = Access.parse(OPEN + READER)
+    access = parse_access(OPEN + READER)
     files.reloader = Reloader(Served(REGISTRY, access), files.registry, files.access, files.published.append)
     files.access.write_text(OPEN + READER + key_entry("edge", "relay", "relay-secret"))
     files.look()
@@ -159,7 +160,9 @@ def test_open_uploads_stay_open_when_other_keys_change_and_may_be_closed(files: 
     assert not files.reloader.served.access.uploads_are_open
 
 
-def test_what_could_not_be_told_is_told_the_next_time(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_could_not_be_published_are_published_the_next_time(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(_: Served) -> None:
         raise OSError("no space")
 

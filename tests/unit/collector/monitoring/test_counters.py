@@ -70,7 +70,7 @@ def test_a_request_is_counted_in_its_bucket(operation: str, sheet: Sheet) -> Non
     assert buckets == [*range(len(BUCKETS_S)), 1]
     assert sum_s == pytest.approx(60 + sum(place * bound for place, bound in enumerate(BUCKETS_S)))
     others = set(OPERATION_NAMES) - {operation}
-    assert all(Totals(sheet).latency(other) == ([0] * (len(BUCKETS_S) + 1), 0) for other in others)
+    assert all(Totals(sheet).latency(living) == ([0] * (len(BUCKETS_S) + 1), 0) for living in others)
     assert everything(Totals(sheet)) == {}
 
 
@@ -103,14 +103,14 @@ def _count_apart(sheet: Sheet, line: Connection) -> None:
 
 
 def test_processes_that_live_count_apart_and_one_that_was_killed_is_taken_over(sheet: Sheet) -> None:
-    one, other = Worker(sheet), Worker(sheet)
+    killed, living = Worker(sheet), Worker(sheet)
     assert len(list(sheet.rows())) == 2
-    one.process.kill()
-    one.process.join()
+    killed.process.kill()
+    killed.process.join()
     another = Worker(sheet)
     assert len(list(sheet.rows())) == 2
     assert Totals(sheet).of(STORE_ERRORS) == 3
-    for worker in (other, another):
+    for worker in (living, another):
         worker.end()
     WorkerCounters(sheet).add(STORE_ERRORS)
     assert (len(list(sheet.rows())), Totals(sheet).of(STORE_ERRORS)) == (2, 4)

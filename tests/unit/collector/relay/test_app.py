@@ -216,7 +216,7 @@ def unavailable(_: Upload) -> UploadVerdict:
     raise CollectorUnavailableError("down for the test")
 
 
-def test_while_the_collector_is_down_devices_are_asked_to_come_again() -> None:
+def test_while_the_collector_is_down_devices_are_asked_to_retry() -> None:
     answer = answer_of(relay(Collector(unavailable)), upload().encode())
     assert (answer.status, json.loads(answer.body)["code"]) == (503, "collector_unavailable")
     assert int(answer.headers["retry-after"]) > 0

@@ -109,7 +109,7 @@ def fail(_: bytes) -> bytes:
         lambda _: b"<html>Please log in</html>\n" * 2,
     ],
 )
-def test_an_answer_that_is_none_to_what_was_sent_is_guessed_for_nobody(answer: Callable[[bytes], bytes]) -> None:
+def test_an_answer_that_does_not_match_the_request_is_not_guessed(answer: Callable[[bytes], bytes]) -> None:
     answers = asyncio.run(deliver(mixing(Collector(answer)), upload(), upload()))
     assert [type(answer) for answer in answers] == [CollectorUnavailableError] * 2
 
@@ -128,7 +128,7 @@ def test_the_collectors_failing_is_logged_once_a_row_for_a_line_each_would_tell_
     ] * 2
 
 
-def test_a_device_is_told_to_come_again_before_it_gives_up_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_is_asked_to_retry_before_it_gives_up_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mixer, "ANSWER_DEADLINE_S", 0.01)
     end = threading.Event()
 
@@ -175,7 +175,7 @@ def test_uploads_that_nobody_waits_for_any_more_are_not_kept_for_a_collector_tha
 def test_a_device_that_went_away_does_not_keep_the_others_from_their_answers() -> None:
     staying, gone = upload(), upload()
 
-    async def lose_one() -> LineAnswer:
+    async def lose_answer() -> LineAnswer:
         def post(body: bytes) -> bytes:
             loop.call_soon_threadsafe(leaving.cancel)
             return accept(body)
@@ -186,4 +186,4 @@ def test_a_device_that_went_away_does_not_keep_the_others_from_their_answers() -
         leaving = asyncio.create_task(mixed.deliver(gone.id, gone.encode()))
         return await answer
 
-    assert asyncio.run(lose_one()) == answered(staying)
+    assert asyncio.run(lose_answer()) == answered(staying)

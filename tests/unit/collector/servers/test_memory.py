@@ -27,7 +27,7 @@ def test_memory_is_that_of_the_limit_or_else_of_the_machine() -> None:
     assert "its machine's memory" in str(Memory(1, 2, is_limited=False))
 
 
-def test_the_fullest_server_counts_and_is_told_of_once_until_there_is_room(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_fullest_server_counts_and_is_logged_once_until_there_is_room(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     parts = [NEARLY_FULL - 0.01, NEARLY_FULL, 0.99, (ROOM + NEARLY_FULL) / 2, ROOM - 0.01, 0.8]
     now = [0.0]
@@ -44,7 +44,7 @@ def test_the_fullest_server_counts_and_is_told_of_once_until_there_is_room(caplo
     assert "uploads get a 503" in caplog.records[0].getMessage()
 
 
-def test_what_was_seen_last_stands_while_a_store_does_not_answer() -> None:
+def test_the_last_observation_stays_while_a_store_does_not_answer() -> None:
     now, is_down = [0.0], [False]
 
     def look() -> list[Memory]:

@@ -12,7 +12,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.durability import ON_DISK
 from collector.errors import StoreUnavailableError
-from collector.servers.command import Request
+from collector.servers.command import PackedCommand
 from collector.servers.connection import Connection
 from collector.servers.connections import AVOIDED_S, Connections
 from collector.servers.router import ROUNDS, Router
@@ -86,8 +86,8 @@ def routed(servers: dict[Address, Answers], copies: int = 0) -> tuple[Router, Wi
     return router, wires
 
 
-def get(tag: str = "x") -> Request:
-    return Request.of(tag, "GET", tag)
+def get(tag: str = "x") -> PackedCommand:
+    return PackedCommand.of(tag, "GET", tag)
 
 
 def kinds(answers: list[Any]) -> list[Any]:
@@ -268,8 +268,8 @@ def replicated(
         commands.append(command)
         if command[0] == b"EVAL":
             return (refused or {}).get(command[3], b"OK")
-        told = {b"CLUSTER": seen, b"CONFIG": [command[-1], factor], b"WAITAOF": [1, copies_on_disk]}
-        return told.get(command[0], b"here")
+        answers = {b"CLUSTER": seen, b"CONFIG": [command[-1], factor], b"WAITAOF": [1, copies_on_disk]}
+        return answers.get(command[0], b"here")
 
     return answer
 
@@ -340,7 +340,7 @@ def test_a_shard_that_has_moved_meanwhile_is_not_the_one_to_write_to() -> None:
         reading.confirm()
 
 
-def test_a_server_that_was_connected_to_anew_cannot_confirm_what_another_may_have_answered() -> None:
+def test_a_reconnected_server_cannot_confirm_what_another_may_have_answered() -> None:
     commands: list[list[bytes]] = []
     ours, wires = routed({A: replicated(commands, copies_on_disk=1)})
     reading = Reading(ours)

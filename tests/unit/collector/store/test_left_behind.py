@@ -49,7 +49,7 @@ def honest(embedded_url: str) -> Iterator[float]:
 
 
 @pytest.mark.parametrize("kind", HOSTILE.values(), ids=HOSTILE)
-def test_no_upload_leaves_more_than_an_honest_one_and_a_byte_a_report_that_it_adds_to_a_tally(
+def test_no_upload_leaves_more_than_an_honest_one_and_a_byte_for_each_counted_report(
     client: Any, embedded_url: str, honest: float, kind: Kind
 ) -> None:
     store = RedisStore(embedded_url)
@@ -59,5 +59,5 @@ def test_no_upload_leaves_more_than_an_honest_one_and_a_byte_a_report_that_it_ad
     store.disconnect()
 
 
-def test_there_are_hostile_uploads_of_which_nothing_something_and_much_is_counted() -> None:
+def test_hostile_uploads_include_some_with_no_few_and_many_counted_reports() -> None:
     assert {0, 1, MAX_REPORTS // 2} <= {kind.counted for kind in HOSTILE.values()}

@@ -30,7 +30,7 @@ def test_an_upload_with_what_is_remembered_of_it_never_makes_a_bucket_a_large_se
     assert int(SETTINGS["zset-max-listpack-value"]) >= ID_BYTES + MOST_BYTES
 
 
-def test_an_upload_of_which_all_was_counted_takes_one_byte() -> None:
+def test_a_fully_counted_upload_takes_one_byte() -> None:
     assert [pack(reports, range(reports)) for reports in (1, 4, 256)] == [b"\0", b"\3", b"\xff"]
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from threading import Thread
 from typing import Any
 
@@ -12,10 +12,11 @@ import redis
 from client_sdk.protocol import Verdict, Window
 from collector.durability import IN_MEMORY, Durability, Promise
 from collector.errors import ConfigError, StoreUnavailableError
-from collector.judge import Judgement
+from collector.judgement import Judgement
 from collector.store import keys
 from collector.store.count_script import BUCKET_ENTRIES
 from collector.store.grace import agree_on_grace
+from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
 from collector.store.schema import SCHEMA
 from tests.support.services.cluster import Cluster
@@ -41,6 +42,13 @@ def store(embedded_url: str, client: Any) -> Iterator[RedisStore]:
 
 def with_id(judgement: Judgement, upload_id: str) -> Judgement:
     return judgement._replace(upload=upload_id)
+
+
+def count_batches(store: RedisStore, template: Judgement, ids: Sequence[str]) -> None:
+    """Count an upload with each id, in batches as a relay sends them: one sync to disk serves a batch."""
+    for first in range(0, len(ids), A_BATCH):
+        batch = [with_id(template, upload_id) for upload_id in ids[first : first + A_BATCH]]
+        assert {type(outcome) for outcome in store.count_all(batch)} == {CountedUpload}
 
 
 def bytes_of_ids(client: Any) -> int:
@@ -138,6 +146,8 @@ def test_a_tally_is_packed_counters_one_a_symbol(store: RedisStore, client: Any)
 
 MOST_ID_BYTES = 40
 
+A_BATCH = 500
+
 HOSTILE_IDS = {
     "drawn at random": lambda _: secrets.token_hex(16),
     "counted up": lambda number: f"{number:032x}",
@@ -153,15 +163,13 @@ def test_ids_fill_small_buckets_whatever_they_are_and_each_is_found_again(
 ) -> None:
     template = judged(upload())
     ids = [id_of(number) for number in range(3000)]
-    for upload_id in ids:
-        store.count(with_id(template, upload_id))
+    count_batches(store, template, ids)
     buckets = client.keys("{0}:seen:*")
     assert max(map(client.zcard, buckets)) <= BUCKET_ENTRIES
     assert {client.object("encoding", bucket) for bucket in buckets} == {b"listpack"}
     assert sum(map(client.zcard, buckets)) == len(ids)
     assert bytes_of_ids(client) / len(ids) <= MOST_ID_BYTES
-    for upload_id in ids:
-        store.count(with_id(template, upload_id))
+    count_batches(store, template, ids)
     assert [tally.counts for tally in store.open_snapshot(60, frozenset(), NOON)] == [(0, len(ids))]
 
 
@@ -170,8 +178,7 @@ def test_a_remembered_id_costs_at_most_40_bytes(store: RedisStore, client: Any) 
     number = 20_000
     store.count(with_id(template, secrets.token_hex(16)))
     before = bytes_of_ids(client)
-    for _ in range(number):
-        store.count(with_id(template, secrets.token_hex(16)))
+    count_batches(store, template, [secrets.token_hex(16) for _ in range(number)])
     after = bytes_of_ids(client)
     assert (after - before) / number <= MOST_ID_BYTES
 
@@ -197,7 +204,7 @@ def test_ids_expire_by_the_calendar_and_not_by_when_they_came(store: RedisStore,
     assert client.expiretime(bucket) == judgement.remember_until
 
 
-def test_nothing_is_counted_of_which_the_server_would_forget_the_id_at_once(store: RedisStore, client: Any) -> None:
+def test_no_upload_is_counted_whose_id_the_server_would_forget_at_once(store: RedisStore, client: Any) -> None:
     now_s = int(client.time()[0])
     late = judged(upload(report()))._replace(remember_until=now_s - 1)
     for _ in range(2):
@@ -300,7 +307,7 @@ def test_a_cluster_must_be_called_one(cluster: Cluster) -> None:
         RedisStore(cluster.url).prepare()
 
 
-def test_a_cluster_of_which_one_node_would_stop_all_is_refused(cluster: Cluster) -> None:
+def test_a_cluster_that_one_node_could_stop_is_refused(cluster: Cluster) -> None:
     cluster.nodes[-1].ask("CONFIG", "SET", "cluster-require-full-coverage", "yes")
     try:
         with pytest.raises(ConfigError, match=r"cluster-require-full-coverage no \(now yes\).*one lost node"):
@@ -404,7 +411,7 @@ def test_a_thread_that_ends_closes_its_connections(store: RedisStore) -> None:
     store.count(judged(upload()))
 
 
-def test_only_reading_tallies_leaves_a_mark_and_what_is_asked_for_every_second_tells_no_time(cluster: Cluster) -> None:
+def test_only_reading_tallies_leaves_a_mark_and_frequent_questions_reveal_no_time(cluster: Cluster) -> None:
     def marks() -> list[str]:
         return [key for node in cluster.nodes if node.is_master() for key in node.client.keys("{*}:read")]
 

@@ -21,7 +21,7 @@ NAMED = {"name": "mine", "named": "1"}
         (NAMED, ["mine", "mine"], []),
     ],
 )
-def test_shards_get_the_name_of_a_store_of_which_not_all_had_it(
+def test_shards_without_the_name_of_their_store_get_it(
     facts: Mapping[str, str], borne: list[str | None], to_name: list[int]
 ) -> None:
     assert shards_to_name(facts, borne) == to_name
@@ -68,7 +68,7 @@ def test_what_is_left_tells_the_name_of_the_store(
 
 
 @pytest.mark.parametrize(("facts", "borne"), [({}, ["its", "mine"]), (NAMED, ["its", None])])
-def test_parts_of_two_stores_are_not_made_one(facts: Mapping[str, str], borne: list[str | None]) -> None:
+def test_parts_of_two_stores_are_not_merged(facts: Mapping[str, str], borne: list[str | None]) -> None:
     with pytest.raises(ConfigError, match="several stores"):
         name_to_go_on_with(facts, borne)
 

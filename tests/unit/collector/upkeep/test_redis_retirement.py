@@ -55,7 +55,7 @@ def test_a_retired_tally_is_gone_from_every_shard_and_the_others_are_whole(store
     assert keys_with(store, ":tally:os:") == keys_with(store, "going") == []
 
 
-def test_an_open_window_is_left_alone_whoever_asks(store: RedisStore) -> None:
+def test_an_open_window_is_never_retired(store: RedisStore) -> None:
     RedisRetirement(store).retire([PLAN])
     store.close(Window.parse("2026-W47"))
     assert closed_metrics(store)["plan"] == 16

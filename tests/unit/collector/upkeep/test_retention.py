@@ -26,7 +26,7 @@ STILL_OPEN = TallyName("dark_mode", "an edition", "2026-11-19")
 
 
 class Shelf:
-    """Tallies, all closed but STILL_OPEN."""
+    """Tallies, all closed except STILL_OPEN."""
 
     def __init__(self) -> None:
         self.names = {KEPT_TWO_DAYS, ANOTHER_EDITION, KEPT_FOR_GOOD, NOBODY_KNOWS_IT, STILL_OPEN}
@@ -43,13 +43,13 @@ class Shelf:
         self.names -= set(names)
 
 
-def test_tallies_are_kept_for_so_many_days_after_the_clock_closed_their_window() -> None:
+def test_tallies_are_kept_for_their_retention_after_the_clock_closed_their_window() -> None:
     assert expired(Shelf(), REGISTRY, now_s=GOES_AT_S - 1, grace_s=GRACE_S) == []
     gone = expired(Shelf(), REGISTRY, now_s=GOES_AT_S, grace_s=GRACE_S)
     assert gone == sorted([KEPT_TWO_DAYS, ANOTHER_EDITION])
 
 
-def test_without_a_retention_nothing_goes_and_nobody_looks() -> None:
+def test_without_a_retention_nothing_is_removed_or_checked() -> None:
     shelf = Shelf()
     assert expired(shelf, Registry.parse(REGISTRY_TEXT), now_s=10 * GOES_AT_S, grace_s=GRACE_S) == []
     assert shelf.looks == 0

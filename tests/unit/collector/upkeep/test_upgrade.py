@@ -71,7 +71,7 @@ def test_steps_are_done_in_order_each_from_where_the_last_one_ended(store: Redis
     assert len(done) == 2
 
 
-def test_an_upgrade_that_broke_off_goes_on_with_the_step_that_broke(store: RedisStore) -> None:
+def test_an_interrupted_upgrade_continues_with_the_interrupted_step(store: RedisStore) -> None:
     done: list[str] = []
     failures = [StoreUnavailableError("for the test")]
 
@@ -159,7 +159,8 @@ def test_an_upgrade_of_ids_that_broke_off_loses_and_doubles_none(store: RedisSto
         kept = {key: client.dump(key) for key in client.keys("{0}:ids:*")}
         for key, dumped in kept.items():
             STEPS[1](store)
-            client.restore(key, EXPIRY * 1000, dumped, absttl=True)  # as if it had not been removed yet
+            # as if it had not been removed yet
+            client.restore(key, EXPIRY * 1000, dumped, absttl=True)
         STEPS[1](store)
         assert sum(map(client.zcard, client.keys("{0}:seen:*"))) == len(sent)
     assert {store.count(judged(each)) for each in sent} == {(Verdict(1), True)}

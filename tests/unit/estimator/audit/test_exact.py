@@ -1,4 +1,4 @@
-"""The command ``audit --exact``: its forms, what it refuses, and every way to use it wrongly."""
+"""The command ``audit --exact``: its forms, its refusals, and every wrong use."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_an_installed_mechanism_that_is_off_by_the_last_digit_is_refused(
 def test_an_installed_mechanism_of_more_than_was_asked_for_is_refused(
     registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It declares what it does, so that only the registry's own words show it."""
+    """The channel declares what it does, so only the registry's own definition shows the fault."""
     right = RandomizedResponse.within
     generous = type("Generous", (), {"odds": Fraction(4)})
     monkeypatch.setattr(RandomizedResponse, "within", lambda _: right(generous))  # type: ignore[arg-type] # has odds
@@ -223,10 +223,12 @@ def test_the_words_of_a_registry_are_what_is_asked_for() -> None:
         (metric_of(COUNT | {"max": 10**6, "statistic": "mean", "epsilon": 0.5}), [0, 10**6, 333333, 500000]),
     ],
 )
-def test_few_answers_are_all_walked_and_of_many_the_ends_and_some_between(metric: Metric, walked: list[object]) -> None:
-    found = answers_of(metric, inputs_of(metric.channel, all_inputs=False))
-    assert [answer.value for answer in found] == walked
-    assert all(sum(answer.inputs.values()) == 1 for answer in found)
+def test_few_answers_are_all_walked_and_of_many_the_ends_and_some_between_them(
+    metric: Metric, walked: list[object]
+) -> None:
+    answers = answers_of(metric, inputs_of(metric.channel, all_inputs=False))
+    assert [answer.value for answer in answers] == walked
+    assert all(sum(answer.inputs.values()) == 1 for answer in answers)
 
 
 def test_of_many_sets_those_of_each_size_are_walked() -> None:
@@ -256,7 +258,9 @@ def test_as_many_laws_are_walked_as_were_foretold(text: str) -> None:
 def test_an_input_that_no_sample_holds_is_refused_among_all_inputs(
     registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A device that tells the truth for one value of many: what a sample does not show, and all inputs do."""
+    """A device that tells the truth for one of many values: a sample misses it, and all inputs show
+    it.
+    """
     monkeypatch.setattr(answers, "MOST_PATHS", 1)
     values = [f"v{place}" for place in range(20)]
     registry.write_text(registry_text(m=CATEGORY | {"values": values, "mechanism": "k-ary-randomized-response"}))

@@ -1,4 +1,6 @@
-"""The audit plays the real SDK: a right one is not accused, and one that leaks anywhere on its way is."""
+"""The audit plays the real SDK: a right one is not accused, and one that leaks anywhere on its way
+is.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +20,7 @@ from estimator.audit import run
 from estimator.audit.answers import extremes
 from estimator.audit.attack import FALSE_ACCUSATION, LEAST_OBSERVATIONS, PrivacyClaim, attack, level_of
 from estimator.audit.black_box import INSTALLED, Life, MakeDevice, play, without_ceilings
+from estimator.audit.bounds import provable
 from estimator.audit.features import observe, tabulate
 from estimator.audit.games import APART, LEAST_REPORTS, MONTH, Contest, scenes
 from estimator.audit.run import Audit, audit, chosen, default_reports, windows_played
@@ -40,15 +43,28 @@ KINDS = Registry.parse(
         load=NUMBER | {"mechanism": "gaussian", "delta": 1e-3, "epsilon": 2, "window": "week"},
     )
 )
-ONE = chosen(KINDS, ("dark_mode",))
+BOOLEAN_ONLY = chosen(KINDS, ("dark_mode",))
 TWO = chosen(Registry.parse(registry_text(dark_mode=BOOLEAN, sound=BOOLEAN)), ())
 
-ENOUGH = 2 * MONTH * 100
-"""Reports of an answer, whose months prove on their second half that an event never happens."""
+
+def enough(registry: Registry) -> int:
+    """Return the reports of an answer of which the months prove a certain event that is never seen otherwise.
+
+    The second half of the months proves. Any number of reports makes the same contests.
+    """
+    (claim,) = {contest.claim for contest in contests(registry) if contest.by_window}
+    level, proving = level_of(len(contests(registry))), 1
+    while provable(proving, 0, proving, level) <= claim.epsilon:
+        proving += 1
+    return 2 * MONTH * proving
 
 
-def horizons_of(made: Audit) -> set[str]:
-    return {finding.contest.horizon for finding in made.accused}
+def contests(registry: Registry) -> list[Contest]:
+    return [contest for scene in scenes(registry, LEAST_REPORTS) for contest in scene.contests]
+
+
+def horizons_of(outcome: Audit) -> set[str]:
+    return {finding.contest.horizon for finding in outcome.accused}
 
 
 def test_the_extremes_of_every_kind_are_answers_of_its_domain() -> None:
@@ -81,12 +97,12 @@ def test_a_device_sends_one_report_a_metric_and_window_however_small_its_budget(
     assert len({report.window for upload in uploads for report in upload.reports}) == 2 * MONTH
 
 
-def test_a_metric_that_expired_is_played_all_the_same_and_means_the_same() -> None:
+def test_an_expired_metric_is_still_played_and_means_the_same() -> None:
     text = registry_text(dark_mode=BOOLEAN) + "expires = 2020-01-01\n"
     old = Registry.parse(text)
-    asked = chosen(old, ())
-    assert asked.metric("dark_mode").edition == old.metric("dark_mode").edition
-    ((body,),) = play(asked, Life(({"dark_mode": True},), asked.budget.window))
+    registry = chosen(old, ())
+    assert registry.metric("dark_mode").edition == old.metric("dark_mode").edition
+    ((body,),) = play(registry, Life(({"dark_mode": True},), registry.budget.window))
     assert len(Upload.decode(body).reports) == 1
 
 
@@ -104,55 +120,58 @@ def test_what_is_in_the_bytes_is_observed() -> None:
 
 
 def test_a_right_sdk_is_not_accused_at_any_horizon_of_any_kind() -> None:
-    made = audit(without_ceilings(KINDS), LEAST_REPORTS * 2, make_device=seeded(SEED))
-    assert not made.accused
-    assert len({finding.contest.horizon for finding in made.results}) == 5
-    assert {finding.contest.metric for finding in made.results} == {None, *KINDS.metrics}
-    (load,) = [each for each in made.results if (each.contest.metric, each.contest.by_window) == ("load", True)]
+    outcome = audit(without_ceilings(KINDS), LEAST_REPORTS * 2, make_device=seeded(SEED))
+    assert not outcome.accused
+    assert len({finding.contest.horizon for finding in outcome.results}) == 5
+    assert {finding.contest.metric for finding in outcome.results} == {None, *KINDS.metrics}
+    (load,) = [each for each in outcome.results if (each.contest.metric, each.contest.by_window) == ("load", True)]
     assert load.bound.claim.delta == pytest.approx(float(KINDS.metric("load").delta))
     assert load.bound.claim.delta > 0
 
 
 def test_what_was_played_is_what_was_planned() -> None:
     steps: list[int] = []
-    made = audit(TWO, LEAST_REPORTS, after_life=steps.append)
+    outcome = audit(TWO, LEAST_REPORTS, after_life=steps.append)
     assert sum(steps) == windows_played(TWO, LEAST_REPORTS)
-    assert len(made.results) == sum(len(scene.contests) for scene in scenes(TWO, LEAST_REPORTS))
-    assert all(finding.bound.observations >= LEAST_OBSERVATIONS for finding in made.results)
+    assert len(outcome.results) == sum(len(scene.contests) for scene in scenes(TWO, LEAST_REPORTS))
+    assert all(finding.bound.observations >= LEAST_OBSERVATIONS for finding in outcome.results)
 
 
 def test_the_default_takes_about_as_long_for_many_questions_as_for_few() -> None:
-    few, many = default_reports(ONE), default_reports(without_ceilings(KINDS))
+    few, many = default_reports(BOOLEAN_ONLY), default_reports(without_ceilings(KINDS))
     assert LEAST_REPORTS < many < few
-    assert windows_played(without_ceilings(KINDS), many) < 2 * windows_played(ONE, few) * 10
+    assert windows_played(without_ceilings(KINDS), many) < 2 * windows_played(BOOLEAN_ONLY, few) * 10
     crowd = Registry.parse(registry_text(**{f"m{number}": BOOLEAN for number in range(1000)}))
     assert default_reports(chosen(crowd, ())) == LEAST_REPORTS
 
 
 @pytest.mark.parametrize("name", LEAKS)
 def test_an_sdk_that_leaks_beside_its_channels_is_accused(name: str) -> None:
-    made = audit(ONE, 480, make_device=partial(LEAKS[name], coins=SeededCoins(SEED)))
-    assert "one report" in horizons_of(made)
+    outcome = audit(BOOLEAN_ONLY, 480, make_device=partial(LEAKS[name], coins=SeededCoins(SEED)))
+    assert "one report" in horizons_of(outcome)
 
 
-def test_coins_that_two_reports_of_a_window_share_are_seen_only_in_both_together() -> None:
+def test_coins_that_two_reports_of_a_window_share_are_seen_in_both_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    *_, windows = scenes(TWO, 2400)
+    assert {contest.horizon for contest in windows.contests} == {"a window, all differ", "a window, one differs"}
+    monkeypatch.setattr(run, "scenes", lambda *_: [windows])  # in the others a device reports one metric
     device: MakeDevice = partial(INSTALLED, coins=RepeatedCoins(SEED, 2 * 2))
-    made = audit(TWO, 2400, make_device=device)
-    assert "a window, one differs" in horizons_of(made)
+    outcome = audit(TWO, 2400, make_device=device)
+    assert "a window, one differs" in horizons_of(outcome)
 
 
 def test_coins_that_repeat_from_window_to_window_are_seen_only_in_a_month() -> None:
     device: MakeDevice = partial(INSTALLED, coins=RepeatedCoins(SEED, 2 * MONTH))
-    made = audit(ONE, ENOUGH, make_device=device)
-    assert horizons_of(made) == {f"{MONTH} windows, one differs"}
+    outcome = audit(BOOLEAN_ONLY, enough(BOOLEAN_ONLY), make_device=device)
+    assert horizons_of(outcome) == {f"{MONTH} windows, one differs"}
 
 
 def test_a_wrong_channel_within_the_sdk_is_accused() -> None:
-    metric = ONE.metric("dark_mode")
+    metric = BOOLEAN_ONLY.metric("dark_mode")
     assert isinstance(metric.channel, RandomizedResponse)
     wrong = replace(metric, channel=NeverNoised(metric.channel.keep_numerator))
-    made = audit(replace(ONE, metrics={"dark_mode": wrong}), 480, make_device=seeded(SEED))
-    assert "one report" in horizons_of(made)
+    outcome = audit(replace(BOOLEAN_ONLY, metrics={"dark_mode": wrong}), 480, make_device=seeded(SEED))
+    assert "one report" in horizons_of(outcome)
 
 
 def test_an_attack_that_sees_nothing_proves_nothing() -> None:
@@ -166,7 +185,7 @@ def test_the_level_is_shared_by_all_bounds() -> None:
 
 
 def test_the_halves_are_not_mixed_up() -> None:
-    """An event that is only in the first half must prove nothing."""
+    """An event that occurs only in the first half must prove nothing."""
     half = 2000
     generator = np.random.default_rng(SEED)
     same = {0: 1, 1: 1}
@@ -188,11 +207,11 @@ PERMANENT = chosen(
 
 def test_a_right_sdk_is_not_accused_of_its_permanent_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(create, "draw_secret", partial(np.random.default_rng(SEED).bytes, 32))
-    made = audit(PERMANENT, LEAST_REPORTS * 2, make_device=seeded(SEED))
-    assert not made.accused
+    outcome = audit(PERMANENT, LEAST_REPORTS * 2, make_device=seeded(SEED))
+    assert not outcome.accused
     claims = {
         (finding.contest.metric, finding.contest.horizon): finding.bound.claim.epsilon
-        for finding in made.results
+        for finding in outcome.results
         if finding.contest.horizon.startswith(f"{MONTH} windows")
     }
     each, permanent = PERMANENT.metric("theme").epsilon_nanos / 1e9, PERMANENT.metric("theme").permanent_nanos / 1e9
@@ -211,7 +230,7 @@ def test_a_right_sdk_is_not_accused_of_its_permanent_answers(monkeypatch: pytest
 
 def contests_of(metric: Metric) -> dict[str, Contest]:
     registry = replace(PERMANENT, metrics={"m": metric})
-    return {one.horizon: one for scene in scenes(registry, LEAST_REPORTS) for one in scene.contests}
+    return {contest.horizon: contest for scene in scenes(registry, LEAST_REPORTS) for contest in scene.contests}
 
 
 def answers_of(life: Life) -> list[object]:
@@ -222,9 +241,9 @@ def test_what_is_not_kept_together_changes_at_the_same_times_and_has_no_one_patt
     theme = metric_of(CATEGORY | {"permanent_epsilon": 1, "protects": "pattern", "max_values": 3})
     contest = contests_of(theme)[APART]
     assert contest.names == ("a, b, a, b", "a, b, c, b")
-    one, other = ([theme.domain.labels.index(answer) for answer in answers_of(life)] for life in contest.lives)
-    assert changes(one) == changes(other)
-    assert places(one, 3) != places(other, 3)
+    first, second = ([theme.domain.labels.index(answer) for answer in answers_of(life)] for life in contest.lives)
+    assert changes(first) == changes(second)
+    assert places(first, 3) != places(second, 3)
 
 
 def test_numbers_that_are_nearly_equal_are_not_kept_together_with_the_ends() -> None:
@@ -236,7 +255,7 @@ def test_numbers_that_are_nearly_equal_are_not_kept_together_with_the_ends() -> 
     assert contests_of(clicks)[APART].names == ("4, 5", "0, 9")
 
 
-def test_of_two_values_nothing_that_changes_at_the_same_times_is_told_apart() -> None:
+def test_histories_of_two_values_that_change_at_the_same_times_are_kept_together() -> None:
     assert APART not in contests_of(metric_of(BOOLEAN | {"permanent_epsilon": 1, "protects": "history"}))
 
 
@@ -252,6 +271,7 @@ def test_an_sdk_whose_permanent_answers_never_lie_is_accused_by_a_month(monkeypa
     metric = metric_of(BOOLEAN | {"permanent_epsilon": 1, "protects": "history"})
     registry = replace(PERMANENT, metrics={"m": metric})
     _, month = scenes(registry, 4000)
-    monkeypatch.setattr(run, "scenes", lambda *_: [replace(month, contests=month.contests[:1])])  # the others take long
-    made = audit(registry, 4000, make_device=seeded(SEED))
-    assert horizons_of(made) == {f"{MONTH} windows, all differ"}
+    # the others take long
+    monkeypatch.setattr(run, "scenes", lambda *_: [replace(month, contests=month.contests[:1])])
+    outcome = audit(registry, 4000, make_device=seeded(SEED))
+    assert horizons_of(outcome) == {f"{MONTH} windows, all differ"}

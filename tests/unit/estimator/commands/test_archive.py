@@ -1,4 +1,6 @@
-"""A folder a closed window: written once, whole, by one run at a time, whatever interrupts it."""
+"""A folder for each closed window: written once, whole, by one run at a time, whatever interrupts
+it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from estimator.archive.folder import OF_A_COLLECTOR, Archive
 from estimator.atomic_file import write_through
 from estimator.commands.cli import command
 from estimator.report.report import make_report
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, registry_text
 
@@ -76,7 +78,7 @@ def test_every_closed_window_gets_a_folder_in_every_form(out: Path) -> None:
     for window in folders(out):
         assert {path.name for path in (out / window).iterdir()} == FILES
         report = load_report(out / window / "report.json")
-        assert {one.window for one in report.metrics} == {window}
+        assert {metric.window for metric in report.metrics} == {window}
 
 
 def test_a_window_that_has_not_begun_is_not_written_so_that_it_can_be_once_it_is_over(out: Path) -> None:
@@ -98,7 +100,8 @@ def test_a_second_run_has_nothing_to_do_and_touches_nothing(out: Path) -> None:
 def test_a_later_run_adds_what_was_closed_since_and_rewrites_no_window(out: Path) -> None:
     _keep(out, FIRST)
     before = contents(out / "2026-11-19")
-    other = MORE.replace(line("dark_mode", "2026-11-19"), line("dark_mode", "2026-11-19", more=9))  # never happens
+    # never happens
+    other = MORE.replace(line("dark_mode", "2026-11-19"), line("dark_mode", "2026-11-19", more=9))
     later = _keep(out, other)
     assert (later.exit_code, later.stdout.count("wrote")) == (NEW, 3)
     assert contents(out / "2026-11-19") == before
@@ -108,7 +111,7 @@ def test_the_index_links_every_file_of_every_window_the_newest_first(out: Path) 
     _keep(out, MORE + UNFIT.replace("2026-11-18", "2026-11-19"))
     index = json.loads((out / "index.json").read_text())
     assert index["schema"] == 1
-    assert [one["window"] for one in index["windows"]] == ["2026-11", "2026-W47", "2026-11-20", "2026-11-19"]
+    assert [entry["window"] for entry in index["windows"]] == ["2026-11", "2026-W47", "2026-11-20", "2026-11-19"]
     first = index["windows"][-1]
     assert (first["kind"], first["metrics"], first["reports"], first["skipped"]) == ("day", 2, 61 + 93, 1)
     page = (out / "index.html").read_text()
@@ -118,7 +121,7 @@ def test_the_index_links_every_file_of_every_window_the_newest_first(out: Path) 
 
 
 @pytest.mark.parametrize("spoil", ["", "{", '{"schema": 1, "windows": [{}]}', '{"schema": 2}', "[]"])
-def test_an_index_that_is_lost_or_broken_is_made_anew(out: Path, spoil: str) -> None:
+def test_a_lost_or_broken_index_is_rebuilt(out: Path, spoil: str) -> None:
     _keep(out, MORE)
     whole = (out / "index.json").read_text()
     (out / "index.json").write_text(spoil)
@@ -134,7 +137,7 @@ def test_a_report_of_another_version_is_linked_nevertheless(out: Path) -> None:
     assert ">unknown<" in (out / "index.html").read_text()
 
 
-def test_a_window_of_which_nothing_fits_is_tried_again(out: Path) -> None:
+def test_a_window_without_a_fitting_tally_is_tried_again(out: Path) -> None:
     partly = _keep(out, FIRST + UNFIT)
     assert partly.exit_code == PARTLY
     assert "failed 2026-11-18: no tally of it can be estimated: os 000000000000: the registry defines" in partly.stderr
@@ -146,7 +149,7 @@ def test_a_window_of_which_nothing_fits_is_tried_again(out: Path) -> None:
 def test_one_window_that_cannot_be_estimated_does_not_cost_the_others(
     out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(registry: Registry, tallies: list[Tally], **request: Any) -> Report:
+    def fail(registry: Registry, tallies: list[Tally], **request: Any) -> EstimateReport:
         if tallies[0].window.text == "2026-11-19":
             raise ZeroDivisionError("by chance")
         return make_report(registry, tallies, **request)
@@ -169,7 +172,7 @@ def test_windows_are_chosen(out: Path) -> None:
 
 
 class Cut(BaseException):
-    """Ends a run as a kill does: nothing of the product catches it."""
+    """Ends a run as a kill does: the product does not catch it."""
 
 
 def test_a_run_that_is_cut_off_leaves_no_half_window_and_the_next_one_cleans_up(
@@ -180,7 +183,8 @@ def test_a_run_that_is_cut_off_leaves_no_half_window_and_the_next_one_cleans_up(
         raise Cut
 
     monkeypatch.setattr("estimator.archive.folder.write_through", cut)
-    monkeypatch.setattr("estimator.archive.folder.shutil.rmtree", lambda _: None)  # a kill cleans up nothing
+    # a kill cleans up nothing
+    monkeypatch.setattr("estimator.archive.folder.shutil.rmtree", lambda _: None)
     with pytest.raises(Cut):
         _keep(out, FIRST)
     (left,) = folders(out)
@@ -223,7 +227,7 @@ def test_two_runs_at_once_do_not_meet(out: Path) -> None:
     assert _keep(out, FIRST).exit_code == NEW
 
 
-def test_a_folder_that_is_none_of_ours_is_left_alone(out: Path) -> None:
+def test_a_folder_of_another_program_is_left_alone(out: Path) -> None:
     (out / "2026-11-19").mkdir(parents=True)
     (out / "2026-11-19" / "mine.txt").touch()
     (out / "notes").mkdir()
@@ -246,7 +250,7 @@ def test_a_target_that_cannot_be_looked_into_is_a_plain_error(out: Path) -> None
     assert (result.exit_code, "cannot be used: File name too long; name a folder" in result.stderr) == (FAILED, True)
 
 
-def test_a_system_without_locks_is_told_so(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_without_locks_gets_an_error_that_says_so(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("estimator.archive.folder", "estimator.archive.index", "estimator.archive.windows"):
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "fcntl", None)

@@ -1,4 +1,4 @@
-"""The command ``audit``: its forms, its exit codes, and every way to use it wrongly."""
+"""The command ``audit``: its forms, its exit codes, and every wrong use."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_json_is_what_programs_are_promised(registry: Path) -> None:
     assert list(document) == ["reports", "false_accusation", "accused", "findings"]
     assert (document["reports"], document["false_accusation"], document["accused"]) == (LEAST_REPORTS, 1e-6, False)
     first, *more = document["findings"]
-    assert {one["metric"] for one in document["findings"]} == {"dark_mode"}
+    assert {finding["metric"] for finding in document["findings"]} == {"dark_mode"}
     assert len(more) == 2
     assert (
         first.items()

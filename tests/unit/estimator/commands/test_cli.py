@@ -1,4 +1,4 @@
-"""The command: its three forms, and every way to use it wrongly."""
+"""The command: its three forms, and every wrong use."""
 
 from __future__ import annotations
 
@@ -64,15 +64,15 @@ def test_json_is_what_programs_are_promised(registry: Path, tallies: Path) -> No
     common = ["metric", "edition", "kind", "mechanism", "epsilon", "delta", "window", "closed", "reports"]
     assert list(boolean) == list(category) == [*common, "estimates"]
     assert list(number) == [*common, "mean", "mean_range", "sum"]
-    assert [one["value"] for one in boolean["estimates"]] == [False, True]
+    assert [entry["value"] for entry in boolean["estimates"]] == [False, True]
     figures = ["estimate", "standard_error", "low", "high", "maximum_likelihood"]
     assert list(boolean["estimates"][0]) == [*figures, "value"]
     for estimate in (number["mean"], number["sum"]):
         assert list(estimate) == figures
     assert number["sum"]["estimate"] == pytest.approx(1000 * number["mean"]["estimate"])
-    assert {one["delta"] for one in document["metrics"]} == {0}
+    assert {entry["delta"] for entry in document["metrics"]} == {0}
     assert (boolean["mechanism"], boolean["reports"], boolean["epsilon"]) == ("randomized-response", 1000, 1.098612289)
-    assert [one["window"] for one in document["skipped"]] == ["2026-11-21"]
+    assert [entry["window"] for entry in document["skipped"]] == ["2026-11-21"]
 
 
 def test_csv_is_flat_and_keeps_texts_as_they_are(registry: Path, tallies: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_report_is_written_to_a_file_as_it_would_be_printed(registry: Path, ta
 
 
 def test_a_report_of_a_file_waits_for_nothing_that_it_does_not_need(registry: Path, tallies: Path) -> None:
-    others = {"estimator.audit", "estimator.rehearsal.rehearsal", "http.client", "jinja2", "pandas", "pyarrow"}
+    others = {"estimator.audit", "estimator.rehearsal.rehearsal", "jinja2", "pandas", "pyarrow"}
     words = ["report", "--registry", str(registry), "--tallies", str(tallies), "--format", "json"]
     script = (
         "import sys; from estimator.commands.cli import command;"
@@ -136,7 +136,7 @@ def test_a_target_that_cannot_be_written_is_a_plain_error(registry: Path, tallie
 def test_windows_are_chosen(registry: Path, tallies: Path) -> None:
     chosen = ("--from", "2026-11-19", "--to", "2026-11-19", "--format", "json")
     document = _json(_run("--registry", registry, "--tallies", tallies, *chosen))
-    assert [one["window"] for one in document["metrics"]] == ["2026-11-19"]
+    assert [entry["window"] for entry in document["metrics"]] == ["2026-11-19"]
 
 
 OTHER = line("os", [1, 2, 3, 4], edition="0" * 12)
@@ -221,8 +221,8 @@ def test_a_token_that_no_header_can_carry_is_wrong_usage(registry: Path) -> None
 def test_a_missing_extra_is_named_with_the_line_that_installs_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], package: str
 ) -> None:
-    found = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == package else found(name))
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == package else find_spec(name))
     with pytest.raises(SystemExit) as caught:
         main()
     assert caught.value.code == 2

@@ -1,4 +1,6 @@
-"""Each kind of question in every form: the same numbers, with all reports, one and none; and both flags."""
+"""Each kind of question in every form: the same numbers, with all reports, one and none; and both
+flags.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ def run(folder: Path, content: bytes, *flags: str, registry: str = registry_text
     return CliRunner().invoke(command, ["report", *places, *flags])
 
 
-def one_metric(folder: Path, content: bytes, *flags: str) -> Any:
+def only_metric(folder: Path, content: bytes, *flags: str) -> Any:
     (metric,) = json.loads(run(folder, content, "--format", "json", *flags).stdout)["metrics"]
     return metric
 
@@ -70,7 +72,7 @@ def figures(metric: Any) -> list[float | None]:
 @pytest.mark.parametrize("reports", [0, 1, 10**4])
 def test_every_kind_has_the_same_numbers_in_every_form(tmp_path: Path, name: str, reports: int) -> None:
     content = tally(name, reports)
-    metric = one_metric(tmp_path, content)
+    metric = only_metric(tmp_path, content)
     rows = list(csv.DictReader(io.StringIO(run(tmp_path, content, "--format", "csv").stdout)))
     assert [float(row["estimate"]) if row["estimate"] else None for row in rows] == figures(metric)
     assert {float(row["delta"]) for row in rows} == {metric["delta"]}
@@ -81,54 +83,54 @@ def test_every_kind_has_the_same_numbers_in_every_form(tmp_path: Path, name: str
     if reports == 0:
         assert "no reports" in table
         return
-    for one in metric.get("estimates", ()):
-        assert f"{one['estimate']:.4f} ± {one['standard_error']:.4f}" in table
+    for entry in metric.get("estimates", ()):
+        assert f"{entry['estimate']:.4f} ± {entry['standard_error']:.4f}" in table
     if "mean" in metric:
         assert f"{metric['mean']['estimate']:.5g} ± {metric['mean']['standard_error']:.5g}" in table
 
 
 def test_a_range_stands_in_every_form(tmp_path: Path) -> None:
-    content, wanted = tally("spread", 10**4), ("--range", "spread", "3", "7.5", "--range", "spread", "0", "20")
-    (part, whole) = one_metric(tmp_path, content, *wanted)["distribution"]["ranges"]
+    content, ranges = tally("spread", 10**4), ("--range", "spread", "3", "7.5", "--range", "spread", "0", "20")
+    (part, whole) = only_metric(tmp_path, content, *ranges)["distribution"]["ranges"]
     assert [(share["from"], share["to"]) for share in (part, whole)] == [(3, 7.5), (0, 20)]
     assert [whole[name] for name in ("estimate", "high")] == pytest.approx([1, 1])
     assert 0 <= part["low"] < part["estimate"] < part["high"] < 1
-    rows = list(csv.DictReader(io.StringIO(run(tmp_path, content, "--format", "csv", *wanted).stdout)))
+    rows = list(csv.DictReader(io.StringIO(run(tmp_path, content, "--format", "csv", *ranges).stdout)))
     assert [(row["value"], float(row["low"])) for row in rows if row["statistic"] == "range"] == [
         ("3.0 to 7.5", part["low"]),
         ("0.0 to 20.0", whole["low"]),
     ]
-    table = run(tmp_path, content, *wanted).stdout
+    table = run(tmp_path, content, *ranges).stdout
     line = next(line for line in table.splitlines() if line.startswith("  from 3 to 7.5 "))
     assert f"{part['estimate']:.4f}   {part['low']:.4f} … {part['high']:.4f} " in line
 
 
 def test_the_mean_and_the_sum_follow_from_the_shares(tmp_path: Path) -> None:
-    shares = {name: one_metric(tmp_path, tally(name, 10**4)) for name in ("step", "tools", "visits")}
+    shares = {name: only_metric(tmp_path, tally(name, 10**4)) for name in ("step", "tools", "visits")}
     weights = {"step": (1, 2, 3), "tools": (1, 1, 1), "visits": tuple(range(7))}
     for name, metric in shares.items():
-        mean = sum(w * one["estimate"] for w, one in zip(weights[name], metric["estimates"], strict=True))
+        mean = sum(w * entry["estimate"] for w, entry in zip(weights[name], metric["estimates"], strict=True))
         assert metric["mean"]["estimate"] == pytest.approx(mean)
     assert shares["visits"]["sum"]["estimate"] == pytest.approx(10**4 * shares["visits"]["mean"]["estimate"])
 
 
 def test_two_questions_have_groups_differences_and_a_test(tmp_path: Path) -> None:
-    joint = one_metric(tmp_path, tally("both", 10**4))["joint"]
+    joint = only_metric(tmp_path, tally("both", 10**4))["joint"]
     assert [group["group"] for group in joint["groups"]] == [False, True]
     assert list(joint["independence"]) == ["statistic", "degrees_of_freedom", "p_value"]
     first, second = ([share["estimate"] for share in group["estimates"]] for group in joint["groups"])
     assert [entry["estimate"] for entry in joint["differences"]] == [a - b for a, b in zip(first, second, strict=True)]
     assert f"p = {joint['independence']['p_value']:.2g}" in run(tmp_path, tally("both", 10**4)).stdout
-    assert one_metric(tmp_path, tally("both", 1))["joint"]["independence"] is None
+    assert only_metric(tmp_path, tally("both", 1))["joint"]["independence"] is None
 
 
 @pytest.mark.parametrize("name", ["system", "step", "tools", "visits", "both"])
 def test_intervals_together_are_wider_and_labelled(tmp_path: Path, name: str) -> None:
     content = tally(name, 10**4)
-    alone, together = one_metric(tmp_path, content), one_metric(tmp_path, content, "--simultaneous")
-    for one, other in zip(alone["estimates"], together["estimates"], strict=True):
-        assert other["low"] <= one["low"] <= one["high"] <= other["high"]
-        assert other["estimate"] == one["estimate"]
+    alone, together = only_metric(tmp_path, content), only_metric(tmp_path, content, "--simultaneous")
+    for single, joint in zip(alone["estimates"], together["estimates"], strict=True):
+        assert joint["low"] <= single["low"] <= single["high"] <= joint["high"]
+        assert joint["estimate"] == single["estimate"]
     assert json.loads(run(tmp_path, content, "--format", "json", "--simultaneous").stdout)["simultaneous"] is True
     assert "hold together" in run(tmp_path, content, "--simultaneous").stdout
     assert "hold together" not in run(tmp_path, content).stdout
@@ -136,10 +138,10 @@ def test_intervals_together_are_wider_and_labelled(tmp_path: Path, name: str) ->
 
 def test_a_covariance_is_in_json_and_only_there(tmp_path: Path) -> None:
     content = tally("system", 10**4)
-    metric = one_metric(tmp_path, content, "--covariance")
+    metric = only_metric(tmp_path, content, "--covariance")
     variances = [row[place] for place, row in enumerate(metric["covariance"])]
-    assert variances == pytest.approx([one["standard_error"] ** 2 for one in metric["estimates"]], rel=0.01)
-    assert "covariance" not in one_metric(tmp_path, content)
+    assert variances == pytest.approx([entry["standard_error"] ** 2 for entry in metric["estimates"]], rel=0.01)
+    assert "covariance" not in only_metric(tmp_path, content)
     for form in ("table", "csv"):
         result = run(tmp_path, content, "--covariance", "--format", form)
         assert (result.exit_code, result.stdout) == (2, "")

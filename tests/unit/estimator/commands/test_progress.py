@@ -1,4 +1,4 @@
-"""How far long work has got: a bar on a terminal, and nothing in a log."""
+"""Progress of long work: a bar on a terminal, and nothing in a log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _Terminal(io.StringIO):
 
 
 def shown(sink: io.StringIO, steps: int, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return what is shown of some steps."""
+    """Return what is shown for a number of steps."""
     monkeypatch.setattr(sys, "stderr", sink)
     with progress("reporting", steps) as advance:
         for _ in range(steps):

@@ -1,4 +1,7 @@
-"""A report that is drawn anew: preliminary figures marked so, a collector that is down waited for, an end by Ctrl-C."""
+"""A report that is drawn again and again.
+
+Preliminary figures are marked, a collector that is down is waited for, and Ctrl-C ends it.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ class Enough(Exception):  # noqa: N818 it is no error
 
 
 def pictures(looks: list[Callable[[], str]]) -> list[str]:
-    """Return what is shown of some looks, a minute apart."""
+    """Return what is shown for a number of looks, a minute apart."""
     shown: list[str] = []
     waits: list[float] = []
     left = iter(looks)
@@ -85,10 +88,10 @@ def test_a_token_that_is_refused_ends_the_watch() -> None:
 class _Collector(BaseHTTPRequestHandler):
     """Answers once with an open window, and then not at all for a while."""
 
-    asked: list[str]
+    paths: list[str]
 
     def do_GET(self) -> None:
-        self.asked.append(self.path)
+        self.paths.append(self.path)
         known = self.headers["Authorization"] == f"Bearer {TOKEN}"
         body = line("dark_mode", [400, 600], closed=False) if known else b""
         self.send_response(200 if known else 401)
@@ -102,7 +105,7 @@ class _Collector(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def collector() -> Iterator[str]:
-    _Collector.asked = []
+    _Collector.paths = []
     with ThreadingHTTPServer(("127.0.0.1", 0), _Collector) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -144,7 +147,7 @@ def test_a_running_collection_is_watched_until_ctrl_c(collector: str, registry: 
     assert "*: preliminary" in shown
     assert "Traceback" not in shown
     assert "\x1b" not in shown
-    assert _Collector.asked == ["/v1/tallies?preliminary=1"]
+    assert _Collector.paths == ["/v1/tallies?preliminary=1"]
 
 
 def _watch(registry: Path, *more: str, token: str = TOKEN) -> Result:

@@ -1,4 +1,4 @@
-"""Every form of a report: its schema, and the way back to what it was made from."""
+"""Every form of a report: its schema, and reading it back."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from estimator.commands.cli import command
 from estimator.formats.to_json import document_of
 from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.report.report import make_report
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.results.row import COLUMNS, STATISTICS, TYPES, rows_of
-from estimator.tallies.tally import decode
+from estimator.tallies.read import decode
 from tests.support.estimates.every_kind import REGISTRY, REGISTRY_TEXT, tallies
 from tools.schema_page import PAGE, page, schema
 
-WANTED = {
+REQUESTS = {
     "plain": Request(),
     "covariance, pool and a range": Request(covariance=True, pool=True, ranges=(("steps", 10, 20),)),
     "central": Request(central_delta=1e-6),
@@ -44,22 +44,24 @@ SLOW_FOR = {
     "fakes": (b'"dark_mode"', b'"mood"'),
     "clusters": (b'"crashes"', b'"steps"', b'"both"'),
 }
-"""A central epsilon takes a tenth of a second, and so does a test of a tally: a few metrics are enough."""
+"""A central epsilon takes a tenth of a second, and so does a test of a tally: a few metrics are
+enough.
+"""
 
 CELLS: dict[type, Callable[[str], object]] = {str: str, bool: lambda cell: cell == "true", int: int, float: float}
 """How a field of CSV is read, by the type of its column."""
 
 
 @cache
-def made(wanted: str = "covariance, pool and a range", reports: int = 3000) -> Report:
+def report_of(requested: str = "covariance, pool and a range", reports: int = 3000) -> EstimateReport:
     lines = tallies(reports).splitlines(keepends=True)
-    chosen = [line for line in lines if wanted not in SLOW_FOR or any(name in line for name in SLOW_FOR[wanted])]
-    report = make_report(REGISTRY, decode(chosen), Selection(preliminary=True), WANTED[wanted])
-    return replace(report, snapshot_at=datetime(2026, 11, 21, 12, tzinfo=UTC)) if wanted != "plain" else report
+    chosen = [line for line in lines if requested not in SLOW_FOR or any(name in line for name in SLOW_FOR[requested])]
+    report = make_report(REGISTRY, decode(chosen), Selection(preliminary=True), REQUESTS[requested])
+    return replace(report, snapshot_at=datetime(2026, 11, 21, 12, tzinfo=UTC)) if requested != "plain" else report
 
 
 def rows() -> list[tuple[object, ...]]:
-    return [tuple(row) for row in rows_of(made())]
+    return [tuple(row) for row in rows_of(report_of())]
 
 
 @pytest.fixture
@@ -73,23 +75,25 @@ def test_the_schema_is_one() -> None:
     Draft202012Validator.check_schema(schema())
 
 
-@pytest.mark.parametrize("wanted", WANTED)
+@pytest.mark.parametrize("requested", REQUESTS)
 @pytest.mark.parametrize("reports", [0, 1, 3000])
-def test_the_json_of_every_kind_follows_the_schema(wanted: str, reports: int) -> None:
-    document = json.loads(FORMATS["json"](made(wanted, reports)))
+def test_the_json_of_every_kind_follows_the_schema(requested: str, reports: int) -> None:
+    document = json.loads(FORMATS["json"](report_of(requested, reports)))
     Draft202012Validator(schema()).validate(document)
 
 
 def test_the_json_has_a_line_for_each_metric_and_window() -> None:
-    lines = FORMATS["json"](made()).splitlines()
-    found = [line.removesuffix(",") for line in lines if line.lstrip().startswith('{"metric"') and '"closed"' in line]
-    assert [json.loads(line) for line in found] == json.loads("".join(lines))["metrics"]
+    lines = FORMATS["json"](report_of()).splitlines()
+    metric_lines = [
+        line.removesuffix(",") for line in lines if line.lstrip().startswith('{"metric"') and '"closed"' in line
+    ]
+    assert [json.loads(line) for line in metric_lines] == json.loads("".join(lines))["metrics"]
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_the_json_of_what_is_not_finite_is_refused(number: float) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
-        FORMATS["json"](replace(made(), confidence=number))
+        FORMATS["json"](replace(report_of(), confidence=number))
 
 
 def test_the_json_of_nothing_follows_the_schema() -> None:
@@ -109,14 +113,13 @@ def test_every_field_of_the_schema_occurs() -> None:
     """A field that nothing writes is a promise that nobody keeps."""
     promised = {
         (name, field)
-        for name, one in {"": schema(), **schema()["$defs"]}.items()
-        for field in one.get("properties", {})
+        for name, definition in {"": schema(), **schema()["$defs"]}.items()
+        for field in definition.get("properties", {})
     }
     rehearsed = {"truth", "holds", "seed", "coverage", "distribution_coverage", "band_holds"}
-    written = {field for wanted in WANTED for field in _fields(document_of(made(wanted)))}
-    assert {
-        field for name, field in promised if name not in ("Coverage", "DistributionCoverage")
-    } - rehearsed <= written
+    of_rehearsals = ("Coverage", "DistributionCoverage")
+    written = {field for requested in REQUESTS for field in _fields(document_of(report_of(requested)))}
+    assert {field for name, field in promised if name not in of_rehearsals} - rehearsed <= written
 
 
 def _fields(node: Any) -> list[str]:
@@ -126,27 +129,27 @@ def _fields(node: Any) -> list[str]:
 
 
 def test_a_table_of_windows_together_says_how_easily_a_change_is_chance() -> None:
-    report = made()
+    report = report_of()
     text = FORMATS["table"](report)
-    for one in report.changes:
-        assert f"from {one.first} to {one.last}: p = {one.p_value_corrected:.2g}, corrected" in text
+    for change in report.changes:
+        assert f"from {change.first} to {change.last}: p = {change.p_value_corrected:.2g}, corrected" in text
     assert report.changes
 
 
 def test_a_table_says_when_open_windows_were_looked_at() -> None:
     said = "Open windows are shown as they were at 2026-11-21 12:00:00 UTC.\n"
-    assert FORMATS["table"](made("central")).endswith(said)
-    assert "as they were" not in FORMATS["table"](made("plain"))
+    assert FORMATS["table"](report_of("central")).endswith(said)
+    assert "as they were" not in FORMATS["table"](report_of("plain"))
 
 
 def test_the_page_on_the_schema_is_made_from_it() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run python -m tools.schema_page"
 
 
-@pytest.mark.parametrize("wanted", WANTED)
+@pytest.mark.parametrize("requested", REQUESTS)
 @pytest.mark.parametrize("reports", [0, 1, 3000])
-def test_json_is_read_back_as_it_was(wanted: str, reports: int, tmp_path: Path) -> None:
-    report = made(wanted, reports)
+def test_json_is_read_back_as_it_was(requested: str, reports: int, tmp_path: Path) -> None:
+    report = report_of(requested, reports)
     path = tmp_path / "report.json"
     path.write_text(FORMATS["json"](report), encoding="utf-8")
     assert estimator.load_report(path) == estimator.load_report(str(path)) == replace(report, highlights=())
@@ -158,10 +161,10 @@ def test_the_job_for_programs_says_what_the_command_says(folder: Path) -> None:
     options = ("--preliminary", "--pool", "--from", "2026-11-20", "--range", "steps", "10", "20", "--format", "json")
     places = ("--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "tallies.ndjson"))
     printed = CliRunner().invoke(command, ["report", *places, *options]).stdout
-    wanted: dict[str, Any] = {"first": "2026-11-20", "preliminary": True, "pool": True, "ranges": [("steps", 10, 20)]}
-    found = estimator.estimate(REGISTRY, folder / "tallies.ndjson", **wanted)
-    assert estimator.load_report(io.StringIO(printed)) == found
-    assert {one.window for one in found.metrics} == {"2026-11-20", "2026-11-21"}
+    asked: dict[str, Any] = {"first": "2026-11-20", "preliminary": True, "pool": True, "ranges": [("steps", 10, 20)]}
+    report = estimator.estimate(REGISTRY, folder / "tallies.ndjson", **asked)
+    assert estimator.load_report(io.StringIO(printed)) == report
+    assert {metric.window for metric in report.metrics} == {"2026-11-20", "2026-11-21"}
 
 
 @pytest.mark.parametrize("part", [{"central_delta": 0.0}, {"central_delta": float("nan")}, {"fakes": 1.0}])
@@ -176,7 +179,7 @@ def test_a_range_that_cannot_be_had_is_refused() -> None:
 
 
 def test_csv_holds_the_rows() -> None:
-    header, *lines = csv.reader(io.StringIO(FORMATS["csv"](made())))
+    header, *lines = csv.reader(io.StringIO(FORMATS["csv"](report_of())))
     assert tuple(header) == COLUMNS
     read = [
         tuple(CELLS[TYPES[name]](cell) if cell else None for name, cell in zip(COLUMNS, line, strict=True))
@@ -186,7 +189,7 @@ def test_csv_holds_the_rows() -> None:
 
 
 def test_parquet_holds_the_rows_and_their_types() -> None:
-    table = pq.read_table(io.BytesIO(BINARY_FORMATS["parquet"](made())))
+    table = pq.read_table(io.BytesIO(BINARY_FORMATS["parquet"](report_of())))
     assert table.schema.metadata[b"hearsay.schema"] == b"4"
     assert [tuple(row.values()) for row in table.to_pylist()] == rows()
     assert [str(table.schema.field(name).type) for name in ("metric", "closed", "reports", "low")] == [
@@ -195,7 +198,7 @@ def test_parquet_holds_the_rows_and_their_types() -> None:
 
 
 def test_a_frame_of_polars_holds_the_rows() -> None:
-    frame = estimator.to_polars(made())
+    frame = estimator.to_polars(report_of())
     assert frame.rows() == rows()
     assert [frame.schema[name] for name in ("metric", "closed", "reports", "low")] == [
         *(pl.String, pl.Boolean, pl.Int64, pl.Float64)
@@ -203,7 +206,7 @@ def test_a_frame_of_polars_holds_the_rows() -> None:
 
 
 def test_a_frame_of_pandas_holds_the_rows() -> None:
-    frame = estimator.to_pandas(made())
+    frame = estimator.to_pandas(report_of())
     assert tuple(frame.columns) == COLUMNS
     cells = [tuple(None if pd.isna(cell) else cell for cell in row) for row in frame.itertuples(index=False)]
     assert cells == rows()
@@ -217,11 +220,11 @@ def test_every_statistic_is_explained_and_occurs() -> None:
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, library: str, folder: Path) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    found = make_report(REGISTRY, [])
+    report = make_report(REGISTRY, [])
     ways = {"pandas": estimator.to_pandas, "polars": estimator.to_polars}
     if library in ways:
         with pytest.raises(estimator.MissingLibraryError, match=f"needs {library}, .*: pip install {library}"):
-            ways[library](found)
+            ways[library](report)
         return
     result = _report(folder, "--format", "parquet", "--output", str(folder / "report.parquet"))
     assert (result.exit_code, (folder / "report.parquet").exists()) == (1, False)
@@ -247,7 +250,7 @@ def test_parquet_is_written_to_a_file(folder: Path) -> None:
 
 def changed(place: str, value: object) -> str:
     """Return a report's JSON with one place changed; a place is where an error would name it."""
-    document = json.loads(FORMATS["json"](made("central")))
+    document = json.loads(FORMATS["json"](report_of("central")))
     parts = place.replace("[", ".").replace("]", "").split(".")
     names = [int(part) if part.isdigit() else part for part in parts]
     node = document

@@ -1,4 +1,4 @@
-"""Reports of older schemas are read: every figure is where this schema has it."""
+"""Reports of older schemas are read: every figure is in its present place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ import estimator
 from estimator.formats.to_json import document_of
 
 OLD: dict[str, Any] = json.loads((Path(__file__).parent / "report_of_schema_2.json").read_text(encoding="utf-8"))
-"""What the last version of schema 2 wrote of every kind of question, with everything that could be requested."""
+"""What the last version of schema 2 wrote for every kind of question, with everything that could be
+requested.
+"""
 
 RENAMED = {
     "share": "estimate",
@@ -30,14 +32,14 @@ JOINT = ("groups", "differences", "independence")
 
 
 def loaded(document: dict[str, Any]) -> dict[str, Any]:
-    """Return what is written of a report that was read."""
+    """Return the document of a report that was read."""
     written = document_of(estimator.load_report(io.StringIO(json.dumps(document))))
     decoded: dict[str, Any] = json.loads(json.dumps(written))
     return decoded
 
 
 def same(old: dict[str, Any], new: dict[str, Any], *but: str) -> None:
-    """Assert that each field of an old figure stands in the new one; one that is null may be left out."""
+    """Assert that each field of an old figure is in the new one; a null may be left out."""
     for name, value in old.items():
         if name not in but:
             assert new.get(RENAMED.get(name, name)) == value, name
@@ -75,10 +77,10 @@ def test_every_figure_of_schema_2_is_read() -> None:
 
 
 def pairs(field: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Return the old metrics that have a field, each with what is written of it now."""
-    found = [both for both in zip(OLD["metrics"], loaded(OLD)["metrics"], strict=True) if field in both[0]]
-    assert found
-    return found
+    """Return the old metrics that have a field, each with its present document."""
+    both_versions = [both for both in zip(OLD["metrics"], loaded(OLD)["metrics"], strict=True) if field in both[0]]
+    assert both_versions
+    return both_versions
 
 
 def test_distributions_of_schema_2_are_read() -> None:

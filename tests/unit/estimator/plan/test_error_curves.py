@@ -1,4 +1,6 @@
-"""What a plan expects is what the report finds: standard errors, means, and the smallest share that is seen."""
+"""A plan expects what the report then shows: standard errors, means, and the smallest visible
+share.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,12 @@ from tests.support.laws.sampling import RATE
 TODAY = date(2026, 11, 21)
 
 DEVICES = 10**15
-"""So many that a measured standard error is the expected one, but for a part in a few hundred at most."""
+"""Reports enough for a measured standard error to differ from the expected one by a part in a few
+hundred at most.
+"""
 
 EFFECT = 0.03
-"""By which part a standard error would be wrong that the comparison must tell from the right one."""
+"""The relative error of a standard error that the comparison must detect."""
 
 TENTH = [str(value) for value in range(10)]
 MANY = [str(value) for value in range(90)]
@@ -66,10 +70,12 @@ MEANS: dict[str, dict[str, Field]] = {
 
 
 def _tolerance(metric: Metric, variance: float) -> float:
-    """Return by which part a measured standard error may differ: beyond it one in a thousand million does.
+    """Return by which part a measured standard error may differ; one in a thousand million differs
+    by more.
 
-    The mean of what reports add has a standard error of at most half their span / sqrt(n), their mean square one of
-    half the squared span / sqrt(n); the variance is made of the two, and its root moves by half as large a part.
+    The mean of what reports add has a standard error of at most half their span / sqrt(n), their
+    mean square one of half the squared span / sqrt(n). The variance is made of the two, and its
+    root moves by half as large a part.
     """
     decoder = decoder_of(metric.channel)
     if decoder is not None:
@@ -117,8 +123,8 @@ def test_the_worst_error_of_a_mean_is_what_a_rehearsal_of_the_two_ends_measures(
 
 
 def test_of_a_larger_set_the_error_is_that_of_one_place_times_the_places() -> None:
-    one, two = (metric_of(CATEGORY | {"kind": "set", "max_items": items}) for items in (1, 2))
-    assert unit_variance(two) == 4 * unit_variance(one)
+    single, double = (metric_of(CATEGORY | {"kind": "set", "max_items": items}) for items in (1, 2))
+    assert unit_variance(double) == 4 * unit_variance(single)
 
 
 @pytest.mark.parametrize(
@@ -154,14 +160,14 @@ def test_the_error_of_permanent_answers_is_that_of_the_unbiased_estimate_from_th
 
 def test_the_smallest_mean_square_of_a_permanent_scale_counts_in_its_mean() -> None:
     fields = CATEGORY | {"kind": "ordinal"}
-    plain, permanent = (mean_variance(metric_of(one)) for one in (fields, fields | PERMANENT))
+    plain, permanent = (mean_variance(metric_of(definition)) for definition in (fields, fields | PERMANENT))
     assert plain is not None
     assert permanent is not None
     assert permanent > plain
 
 
 def _chance(count: int, reports: int, probability: Fraction) -> float:
-    """Return how often a binomial count is at least so large, by its exact sum."""
+    """Return the probability that a binomial count is at least this large, by its exact sum."""
     p = float(probability)
     terms = (
         math.lgamma(reports + 1)
@@ -182,7 +188,7 @@ def test_the_smallest_share_is_seen_with_the_stated_power_and_a_smaller_one_is_n
     squares = squares_of(metric_of(fields | {"epsilon": 2}).channel)
     assert squares is not None
     assert squares.support is not None
-    own, other = (Fraction(one) for one in squares.support)
+    own, other = (Fraction(square) for square in squares.support)
     share, count = smallest_share(squares, reports), least_count(float(other), reports)
     assert share is not None
     assert count is not None
@@ -202,14 +208,14 @@ def test_where_intervals_are_of_scores_the_smallest_share_falls_with_more_report
     assert shares[-1] == pytest.approx((NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(POWER)) * error, rel=0.01)
 
 
-def test_nothing_is_seen_of_nobody_nor_by_too_few() -> None:
+def test_no_share_is_visible_without_devices_or_with_too_few() -> None:
     squares = squares_of(metric_of(BOOLEAN | {"epsilon": 0.1}).channel)
     assert squares is not None
     assert smallest_share(squares, 0) is None
     assert smallest_share(squares, 10) is None
 
 
-def test_so_many_reports_as_are_needed_have_the_wanted_error_and_one_less_has_not() -> None:
+def test_the_needed_reports_reach_the_wanted_error_and_one_fewer_do_not() -> None:
     variance = unit_variance(metric_of(BOOLEAN))
     needed = reports_needed(variance, 0.013)
     assert math.sqrt(variance / needed) <= 0.013 < math.sqrt(variance / (needed - 1))

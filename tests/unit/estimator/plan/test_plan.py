@@ -1,4 +1,4 @@
-"""The command ``plan``: its forms, its exit codes, and every way to use it wrongly."""
+"""The command ``plan``: its forms, its exit codes, and every wrong use."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_json_is_what_programs_are_promised(registry: Path) -> None:
     assert list(category["share"]) == ["standard_error_uniform", "standard_error_worst", "smallest_seen"]
     assert number["share"] is None
     assert number["wanted_error"] == 50
-    assert [one["within"] for one in document["device"]] == ["window", "month", "year", "life"]
+    assert [entry["within"] for entry in document["device"]] == ["window", "month", "year", "life"]
     life = document["device"][-1]
     assert life["any_two_histories"] == 60
     assert life["any_two_histories_at_delta"] < 60
@@ -90,7 +90,7 @@ def test_no_form_of_a_plan_speaks_of_times_of_change(tmp_path: Path, form: str) 
     shown = " ".join(_run(path, "--population", 100, "--format", form).stdout.split()).lower()
     assert "times of change" not in shown
     assert "times_of_change" not in shown
-    assert ("change at the same times is not enough" in shown) == (form == "table")
+    assert ("changing at the same times is not enough" in shown) == (form == "table")
 
 
 def test_a_boolean_of_two_coins_has_the_error_of_the_formula(registry: Path) -> None:
@@ -120,7 +120,7 @@ def test_an_expired_metric_is_expected_to_get_nothing(tmp_path: Path) -> None:
     expired, _ = _json(_run(path, "--population", 100, "--format", "json"))["metrics"]
     assert (expired["reports"], expired["share"]) == (0, None)
     allocated = _json(_run(path, "--population", 100, "--format", "json", "--allocate", 2))
-    assert [one["metric"] for one in allocated["metrics"]] == ["b"]
+    assert [entry["metric"] for entry in allocated["metrics"]] == ["b"]
     assert "reports expected" in _run(path, "--population", 100).stdout
 
 
@@ -134,7 +134,7 @@ def test_the_patch_of_an_allocation_applies(registry: Path) -> None:
     after = Registry.load(registry)
     before = Registry.parse(REGISTRY_TEXT)
     assert after != before
-    assert [one["before"]["epsilon"] for one in document["metrics"]] == [
+    assert [entry["before"]["epsilon"] for entry in document["metrics"]] == [
         pytest.approx(metric.epsilon_nanos / 1e9, rel=2**-50) for metric in after.metrics.values()
     ]
     assert document["largest"]["after"] <= document["largest"]["before"]
@@ -220,9 +220,9 @@ def test_the_tally_of_a_window_reveals_less_the_more_report_and_the_fewer_are_dr
         lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in budget.items())
         text = registry_text(m=BOOLEAN, n=BOOLEAN).replace("delta = 0.5\n", f"delta = 0.5\n{lines}")
         plan = make_plan(Registry.parse(text), PlanRequest(population, date(2026, 11, 20)))
-        found = plan.metrics[0].central
-        assert found is not None
-        return found.epsilon
+        bound = plan.metrics[0].central
+        assert bound is not None
+        return bound.epsilon
 
     assert central(10**4) == shuffled_epsilon(10**4, 1.0, DELTA)
     assert central(10**6) < central(10**4)

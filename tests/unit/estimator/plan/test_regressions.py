@@ -1,4 +1,4 @@
-"""The gate: one line for every change after which a device may give away more."""
+"""The gate: one line for every change that lets a device reveal more."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def test_expired_metrics_and_those_without_an_owner_are_named() -> None:
     text = registry_text(a=BOOLEAN | {"expires": Toml("2026-11-20")}, b=BOOLEAN | {"owner": "me"})
     registry = Registry.parse(text.replace('owner = "owner@example.com"\n', "", 1))
     expired, ownerless = warnings(registry, TODAY)
-    assert expired.startswith("metric.a: expired on 2026-11-20")
-    assert ownerless.startswith("metric.a: has no owner")
+    assert expired.startswith("metric.a expired on 2026-11-20")
+    assert ownerless.startswith("metric.a has no owner")
 
 
-def test_a_number_of_which_a_pattern_keeps_nothing_is_named() -> None:
+def test_a_number_that_a_pattern_does_not_protect_is_named() -> None:
     once: dict[str, Field] = {"permanent_epsilon": 1, "protects": "pattern", "max_values": 2}
     (warning,) = warnings(_registry(a=NUMBER | once, b=BOOLEAN | once, c=NUMBER | once | {"max_values": 1}), TODAY)
     assert warning.startswith('metric.a: protects = "pattern" keeps nothing of a number that changes')
@@ -139,9 +139,9 @@ GAUSSIAN: dict[str, Field] = NUMBER | {"mechanism": "gaussian", "delta": Toml("1
 def test_every_change_of_a_metric_that_costs_is_named(
     before: dict[str, Field], after: dict[str, Field], starts: list[str]
 ) -> None:
-    found = regressions(_registry(a=before), _registry(a=after))
-    assert len(found) == len(starts)
-    for line, start in zip(found, starts, strict=True):
+    lines = regressions(_registry(a=before), _registry(a=after))
+    assert len(lines) == len(starts)
+    for line, start in zip(lines, starts, strict=True):
         assert line.startswith(f"metric.a: {start}")
         assert "\n" not in line
 

@@ -1,4 +1,4 @@
-"""What a report says of central epsilons: of closed tallies only, with the assumption beside each."""
+"""Central epsilons in a report: of closed tallies only, each with its assumption."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from estimator.privacy.amplification import composed, shuffled_epsilon
 from estimator.privacy.central import together
 from estimator.render import FORMATS
 from estimator.report.report import make_report
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
-from estimator.tallies.tally import decode
+from estimator.tallies.read import decode
 from tests.support.estimates.tallies import REGISTRY, line
 
 DELTA = 1e-6
@@ -30,21 +30,21 @@ TALLIES = (
 EPSILONS = {name: as_float(metric.epsilon_nanos) for name, metric in REGISTRY.metrics.items()}
 
 
-def _report(central_delta: float | None = DELTA) -> Report:
+def _report(central_delta: float | None = DELTA) -> EstimateReport:
     tallies = decode(TALLIES.splitlines(keepends=True))
     return make_report(REGISTRY, tallies, Selection(preliminary=True), Request(central_delta=central_delta))
 
 
-def _json(report: Report) -> dict[str, Any]:
+def _json(report: EstimateReport) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(FORMATS["json"](report))
     return document
 
 
 def test_json_has_it_of_closed_tallies_with_reports_only() -> None:
-    found = {(one["metric"], one["window"]): one.get("central") for one in _json(_report())["metrics"]}
-    assert found["dark_mode", "2026-11-21"] is None
-    assert found["os", "2026-11-19"] is None
-    assert found["os", "2026-11-20"] == {
+    central_of = {(entry["metric"], entry["window"]): entry.get("central") for entry in _json(_report())["metrics"]}
+    assert central_of["dark_mode", "2026-11-21"] is None
+    assert central_of["os", "2026-11-19"] is None
+    assert central_of["os", "2026-11-20"] == {
         "delta": DELTA,
         "epsilon": shuffled_epsilon(10_000, EPSILONS["os"], DELTA),
         "assumes": "shuffled tally of honest reports",
@@ -52,11 +52,11 @@ def test_json_has_it_of_closed_tallies_with_reports_only() -> None:
 
 
 def test_the_tallies_of_a_window_are_composed() -> None:
-    (one,) = _json(_report())["composed"]
+    (entry,) = _json(_report())["composed"]
     tallies = [(10_000, EPSILONS["dark_mode"]), (10_000, EPSILONS["os"]), (1000, EPSILONS["startup_ms"])]
-    assert (one["window"], one["tallies"]) == ("2026-11-20", 3)
-    assert one["central"]["epsilon"] == pytest.approx(composed(tallies, DELTA), rel=2**-39)
-    assert one["central"]["epsilon"] >= composed(tallies, DELTA)
+    assert (entry["window"], entry["tallies"]) == ("2026-11-20", 3)
+    assert entry["central"]["epsilon"] == pytest.approx(composed(tallies, DELTA), rel=2**-39)
+    assert entry["central"]["epsilon"] >= composed(tallies, DELTA)
 
 
 def test_a_table_says_it_rounded_up_on_a_line_with_what_is_assumed() -> None:
@@ -69,7 +69,7 @@ def test_a_table_says_it_rounded_up_on_a_line_with_what_is_assumed() -> None:
 
 
 @pytest.mark.parametrize("form", ["table", "json"])
-def test_nothing_is_said_where_it_is_not_wanted(form: str) -> None:
+def test_nothing_is_shown_unless_it_is_requested(form: str) -> None:
     text = FORMATS[form](_report(None))
     assert "central" not in text
     assert "composed" not in text
@@ -113,11 +113,11 @@ def test_a_channel_with_a_delta_of_its_own_is_not_amplified_but_counts() -> None
     assert together([(load, 0), (dark_mode, 0)], 0.1) is None
 
 
-def test_a_tally_of_such_a_channel_has_no_line_of_its_own() -> None:
+def test_a_tally_of_a_gaussian_channel_has_no_separate_line() -> None:
     load = GAUSSIAN.metric("load")
     counts = [1] * load.channel.symbols
     tallies = decode([line("os", counts, metric="load", edition=load.edition)])
-    made = make_report(GAUSSIAN, tallies, request=Request(central_delta=1e-9))
-    assert [one.central for one in made.metrics] == [None]
-    assert "nothing holds at this delta" in FORMATS["table"](made)
-    assert _json(made)["composed"][0]["central"] is None
+    report = make_report(GAUSSIAN, tallies, request=Request(central_delta=1e-9))
+    assert [metric.central for metric in report.metrics] == [None]
+    assert "nothing holds at this delta" in FORMATS["table"](report)
+    assert _json(report)["composed"][0]["central"] is None

@@ -1,4 +1,6 @@
-"""What a device reveals at most: counts of windows by the calendar, sums within ceilings, permanent answers."""
+"""What a device reveals at most: counts of windows by the calendar, sums within ceilings, permanent
+answers.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ def _registry(budget: Mapping[str, object], **metrics: dict[str, Field]) -> Regi
 
 
 def _by_horizon(registry: Registry, delta: float = 1e-6) -> dict[Horizon, Exposure]:
-    return {one.horizon: one for one in exposures(registry, TODAY, delta)}
+    return {exposure.horizon: exposure for exposure in exposures(registry, TODAY, delta)}
 
 
 def _windows(kind: WindowKind, until: int) -> Iterator[Window]:
@@ -45,7 +47,7 @@ def _days(window: Window) -> tuple[date, date]:
 
 
 def test_no_month_year_or_window_touches_more_windows_than_are_counted() -> None:
-    """All four hundred years after which the calendar repeats; of days, which have less to tell, a few."""
+    """All four hundred years after which the calendar repeats; for days, a few years are enough."""
     for kind, until in ((WindowKind.DAY, 2005), (WindowKind.WEEK, 2400), (WindowKind.MONTH, 2400)):
         ends = [_days(window) for window in _windows(kind, until)]
         months = Counter(month for days in ends for month in {(day.year, day.month) for day in days})
@@ -84,30 +86,30 @@ def test_a_metric_is_asked_in_every_window_that_begins_by_its_last_day(kind: str
 
 def test_plain_sums_are_bounded_by_every_ceiling() -> None:
     budget = {"per_window": 4, "per_month": 50, "lifetime": 300}
-    found = _by_horizon(_registry(budget, a=BOOLEAN, b=BOOLEAN | {"epsilon": 2}))
-    assert [found[horizon].any_nanos for horizon in Horizon] == [3 * NANOS, 50 * NANOS, 300 * NANOS, 300 * NANOS]
+    daily = _by_horizon(_registry(budget, a=BOOLEAN, b=BOOLEAN | {"epsilon": 2}))
+    assert [daily[horizon].any_nanos for horizon in Horizon] == [3 * NANOS, 50 * NANOS, 300 * NANOS, 300 * NANOS]
     low = _by_horizon(_registry(budget | {"per_window": 2.5}, a=BOOLEAN, b=BOOLEAN | {"epsilon": 2}))
     assert low[Horizon.WINDOW].any_nanos == 5 * NANOS // 2
-    some = _by_horizon(_registry({"per_window": 2, "lifetime": 4000}, a=BOOLEAN | {"window": "week"}))
-    assert [some[horizon].any_nanos for horizon in Horizon] == [NANOS, 6 * NANOS, 54 * NANOS, 4000 * NANOS]
+    weekly = _by_horizon(_registry({"per_window": 2, "lifetime": 4000}, a=BOOLEAN | {"window": "week"}))
+    assert [weekly[horizon].any_nanos for horizon in Horizon] == [NANOS, 6 * NANOS, 54 * NANOS, 4000 * NANOS]
 
 
 def test_a_question_that_expires_is_asked_no_longer() -> None:
     registry = _registry({"per_window": 2, "lifetime": 4000}, a=BOOLEAN | {"expires": Toml("2026-11-23")})
-    assert {one.any_nanos for one in exposures(registry, TODAY, 1e-6)} == {NANOS, 3 * NANOS}
+    assert {exposure.any_nanos for exposure in exposures(registry, TODAY, 1e-6)} == {NANOS, 3 * NANOS}
 
 
 def test_tight_figures_are_the_composition_and_never_above_the_sum() -> None:
-    found = _by_horizon(_registry({"per_window": 1, "lifetime": 200}, a=BOOLEAN))
+    by_horizon = _by_horizon(_registry({"per_window": 1, "lifetime": 200}, a=BOOLEAN))
     loss = PrivacyLoss.worst(1.0)
     for horizon, reports in ((Horizon.MONTH, 31), (Horizon.YEAR, 200), (Horizon.LIFE, 200)):
-        assert found[horizon].tight == pytest.approx(composed_epsilon({loss: reports}, 1e-6), rel=2**-30)
-    assert found[Horizon.WINDOW].tight == pytest.approx(composed_epsilon({loss: 1}, 1e-6), rel=2**-30)
+        assert by_horizon[horizon].tight == pytest.approx(composed_epsilon({loss: reports}, 1e-6), rel=2**-30)
+    assert by_horizon[Horizon.WINDOW].tight == pytest.approx(composed_epsilon({loss: 1}, 1e-6), rel=2**-30)
     mixed = _by_horizon(_registry({"per_window": 4, "lifetime": 60}, a=BOOLEAN, b=CATEGORY, c=NUMBER))
-    for one in [*found.values(), *mixed.values()]:
-        assert one.tight is not None
-        assert one.any_nanos is not None
-        assert one.tight <= one.any_nanos / NANOS
+    for exposure in [*by_horizon.values(), *mixed.values()]:
+        assert exposure.tight is not None
+        assert exposure.any_nanos is not None
+        assert exposure.tight <= exposure.any_nanos / NANOS
     assert mixed[Horizon.LIFE].tight < 60  # type: ignore[operator] # it is no none, as was just held
 
 
@@ -129,17 +131,21 @@ def test_what_is_charged_once_has_two_figures() -> None:
 @pytest.mark.parametrize("budget", [{}, {"strategy": "sample", "answers": 1}])
 def test_where_every_report_is_charged_nothing_is_claimed_of_patterns(budget: dict[str, object]) -> None:
     history = BOOLEAN | PERMANENT | {"protects": "history"}
-    found = _by_horizon(_registry({"per_window": 2, "lifetime": 40} | budget, a=history, b=BOOLEAN | {"epsilon": 0.5}))
-    assert found[Horizon.LIFE].any_nanos == 40 * NANOS
-    assert {one.pattern_nanos for one in found.values()} == {None}
+    by_horizon = _by_horizon(
+        _registry({"per_window": 2, "lifetime": 40} | budget, a=history, b=BOOLEAN | {"epsilon": 0.5})
+    )
+    assert by_horizon[Horizon.LIFE].any_nanos == 40 * NANOS
+    assert {exposure.pattern_nanos for exposure in by_horizon.values()} == {None}
 
 
 def test_of_a_number_nothing_is_claimed_but_of_any_two_histories() -> None:
-    """Beside a question that keeps patterns a number reveals what its reports add up to: 366 of 0.5."""
+    """Beside a question that keeps patterns, a number reveals the sum of its reports: 366 of
+    0.5.
+    """
     once = PERMANENT | {"protects": "pattern", "max_values": 2}
     budget = {"per_window": 4, "lifetime": 40}
     alone = _by_horizon(_registry(budget, a=NUMBER | once))
-    assert {one.pattern_nanos for one in alone.values()} == {None}
+    assert {exposure.pattern_nanos for exposure in alone.values()} == {None}
     both = _by_horizon(_registry(budget, a=NUMBER | once, b=BOOLEAN | once))
     assert both[Horizon.YEAR].pattern_nanos == 183 * NANOS + 2 * NANOS
     assert both[Horizon.LIFE].pattern_nanos is None
@@ -148,16 +154,16 @@ def test_of_a_number_nothing_is_claimed_but_of_any_two_histories() -> None:
 def test_other_questions_may_have_any_histories_beside_those_of_one_pattern() -> None:
     once = PERMANENT | {"protects": "pattern", "max_values": 2}
     history = BOOLEAN | PERMANENT | {"protects": "history"}
-    found = _by_horizon(_registry({"per_window": 4, "lifetime": 40}, a=history, b=BOOLEAN | once))
-    assert found[Horizon.MONTH].pattern_nanos == 31 * NANOS // 2 + 2 * NANOS
-    assert found[Horizon.LIFE].pattern_nanos == 40 * NANOS
+    by_horizon = _by_horizon(_registry({"per_window": 4, "lifetime": 40}, a=history, b=BOOLEAN | once))
+    assert by_horizon[Horizon.MONTH].pattern_nanos == 31 * NANOS // 2 + 2 * NANOS
+    assert by_horizon[Horizon.LIFE].pattern_nanos == 40 * NANOS
 
 
 def test_where_one_permanent_answer_speaks_for_all_it_bounds_any_two_histories() -> None:
     first = CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 1}
-    found = _by_horizon(_registry({"per_window": 2, "lifetime": 40}, a=first))
-    assert [found[horizon].any_nanos for horizon in Horizon] == [NANOS // 2, *[NANOS] * 3]
-    assert [found[horizon].tight for horizon in Horizon] == [0.5, 1, 1, 1]
+    by_horizon = _by_horizon(_registry({"per_window": 2, "lifetime": 40}, a=first))
+    assert [by_horizon[horizon].any_nanos for horizon in Horizon] == [NANOS // 2, *[NANOS] * 3]
+    assert [by_horizon[horizon].tight for horizon in Horizon] == [0.5, 1, 1, 1]
     beside = _by_horizon(_registry({"per_window": 2, "lifetime": 40}, a=first, b=BOOLEAN))
     alone = _by_horizon(_registry({"per_window": 2, "lifetime": 40}, b=BOOLEAN))
     year, without = beside[Horizon.YEAR].tight, alone[Horizon.YEAR].tight
@@ -173,11 +179,13 @@ def test_of_drawn_questions_the_dearest_stand_for_all() -> None:
     assert answering(registry, TODAY) == Fraction(2, 3)
     expired = BOOLEAN | {"expires": Toml("2026-01-01")}
     assert answering(_registry(budget, a=BOOLEAN, b=BOOLEAN, c=BOOLEAN, d=expired), TODAY) == Fraction(2, 3)
-    assert [one.reports for one in make_plan(registry, PlanRequest(3000, TODAY)).metrics] == [2000] * 3
+    assert [metric.reports for metric in make_plan(registry, PlanRequest(3000, TODAY)).metrics] == [2000] * 3
 
 
 def test_of_drawn_questions_one_that_tells_more_at_a_smaller_epsilon_is_allowed_for() -> None:
-    """Of a thousand values a report of epsilon 1 seldom tells; of two values one of epsilon .9 does."""
+    """Among a thousand values a report of epsilon 1 rarely tells; among two values one of epsilon
+    .9 does.
+    """
     budget = {"per_window": 1, "lifetime": 4000, "strategy": "sample", "answers": 1}
     many = CATEGORY | {"values": [str(value) for value in range(1000)], "mechanism": "k-ary-randomized-response"}
     year = _by_horizon(_registry(budget, a=many, b=BOOLEAN | {"epsilon": 0.9}))[Horizon.YEAR].tight
@@ -189,21 +197,21 @@ def test_who_paces_answers_in_as_many_windows_as_last_until_the_end() -> None:
     expiring = BOOLEAN | {"expires": Toml("2026-11-30")}
     registry = _registry({"per_window": 2, "lifetime": 5, "strategy": "pace"}, a=expiring, b=expiring)
     assert answering(registry, TODAY) == Fraction(5, 2 * 10)
-    (one, _) = make_plan(registry, PlanRequest(1000, TODAY)).metrics
-    assert one.reports == 250
-    assert one.needed_devices == 4 * one.needed_reports
+    (metric, _) = make_plan(registry, PlanRequest(1000, TODAY)).metrics
+    assert metric.reports == 250
+    assert metric.needed_devices == 4 * metric.needed_reports
 
 
 def test_a_delta_of_reports_counts_against_that_of_the_figures() -> None:
     budget = {"per_window": 2, "lifetime": 90, "delta": 1e-6}
     gaussian = NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-8"), "epsilon": 1}
-    found = _by_horizon(_registry(budget, a=gaussian), delta=5e-7)
+    by_horizon = _by_horizon(_registry(budget, a=gaussian), delta=5e-7)
     plain = _by_horizon(_registry(budget, a=BOOLEAN), delta=5e-7)
-    month, without = found[Horizon.MONTH].tight, plain[Horizon.MONTH].tight
+    month, without = by_horizon[Horizon.MONTH].tight, plain[Horizon.MONTH].tight
     assert month is not None
     assert without is not None
     assert month > without
-    assert found[Horizon.YEAR].tight == found[Horizon.YEAR].any_nanos / NANOS  # type: ignore[operator] # within a ceiling
+    assert by_horizon[Horizon.YEAR].tight == by_horizon[Horizon.YEAR].any_nanos / NANOS  # type: ignore[operator] # within a ceiling
 
 
 def test_notes_say_what_the_ceilings_do_not_allow() -> None:

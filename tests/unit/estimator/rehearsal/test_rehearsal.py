@@ -1,4 +1,6 @@
-"""Rehearsals: the same answers under every form, by seed, and every way to give answers wrongly."""
+"""Rehearsals: the same answers in every form, reproducible by seed, and every wrong way to give
+answers.
+"""
 
 from __future__ import annotations
 
@@ -68,34 +70,34 @@ def test_json_is_the_reports_with_the_truth_beside_each_estimate(registry: Path,
     document = _json("--registry", registry, "--csv", answers, "--seed", 7)
     assert document["seed"] == 7
     boolean, category, number = document["metrics"]
-    assert [one["reports"] for one in document["metrics"]] == [3, 4, 3]
-    assert [one["truth"] for one in boolean["estimates"]] == [pytest.approx(1 / 3), pytest.approx(2 / 3)]
-    assert [one["truth"] for one in category["estimates"]] == [0.75, 0.25, 0]
+    assert [entry["reports"] for entry in document["metrics"]] == [3, 4, 3]
+    assert [entry["truth"] for entry in boolean["estimates"]] == [pytest.approx(1 / 3), pytest.approx(2 / 3)]
+    assert [entry["truth"] for entry in category["estimates"]] == [0.75, 0.25, 0]
     assert number["mean"]["truth"] == 4.5
-    assert {one["window"] for one in document["metrics"]} == {None}
-    assert {one["coverage"] for one in document["metrics"]} == {None}
-    for one in (*boolean["estimates"], *category["estimates"], number["mean"]):
-        assert one["holds"] == (one["low"] <= one["truth"] <= one["high"])
+    assert {entry["window"] for entry in document["metrics"]} == {None}
+    assert {entry["coverage"] for entry in document["metrics"]} == {None}
+    for entry in (*boolean["estimates"], *category["estimates"], number["mean"]):
+        assert entry["holds"] == (entry["low"] <= entry["truth"] <= entry["high"])
 
 
 def test_every_form_shows_the_same_figures(registry: Path, answers: Path) -> None:
     options = ("--registry", registry, "--csv", answers, "--seed", 7, "--repeat", 1000)
     document = _json(*options)
     rows = list(csv.DictReader(io.StringIO(_run(*options, "--format", "csv").stdout)))
-    shown = [one for metric in document["metrics"] for one in metric.get("estimates", [metric.get("mean")])]
+    shown = [entry for metric in document["metrics"] for entry in metric.get("estimates", [metric.get("mean")])]
     assert [row["statistic"] for row in rows] == [*["share"] * 5, "mean", "sum"]
     assert (rows[-1]["truth"], rows.pop()["holds"]) == ("", "")
-    assert [float(row["truth"]) for row in rows] == [one["truth"] for one in shown]
-    assert [row["holds"] for row in rows] == [str(one["holds"]).lower() for one in shown]
+    assert [float(row["truth"]) for row in rows] == [entry["truth"] for entry in shown]
+    assert [row["holds"] for row in rows] == [str(entry["holds"]).lower() for entry in shown]
     assert {(row["window"], row["seed"]) for row in rows} == {("", "7")}
     table = _run(*options).stdout
     assert table.startswith("seed 7\n")
     assert max(map(len, table.splitlines())) <= 80
-    for one in shown:
-        assert f"{one['truth']:.4f}" in table or f"{one['truth']:.5g}" in table
+    for entry in shown:
+        assert f"{entry['truth']:.4f}" in table or f"{entry['truth']:.5g}" in table
 
 
-def test_a_seed_decides_everything_and_a_fresh_one_is_told(registry: Path, answers: Path) -> None:
+def test_a_seed_decides_everything_and_a_fresh_seed_is_shown(registry: Path, answers: Path) -> None:
     options = ("--registry", registry, "--csv", answers, "--repeat", 10**6)
     fresh = _run(*options, "--rounds", 3)
     seed = fresh.stdout.splitlines()[0].removeprefix("seed ")
@@ -106,9 +108,9 @@ def test_a_seed_decides_everything_and_a_fresh_one_is_told(registry: Path, answe
 def test_measuring_coverage_changes_no_estimate(registry: Path, answers: Path) -> None:
     options = ("--registry", registry, "--csv", answers, "--seed", 7)
     without, measured = _json(*options), _json(*options, "--rounds", 2)
-    for one in measured["metrics"]:
-        assert one["coverage"]["rounds"] == 2
-        one["coverage"] = None
+    for entry in measured["metrics"]:
+        assert entry["coverage"]["rounds"] == 2
+        entry["coverage"] = None
     assert measured == without
 
 
@@ -125,7 +127,7 @@ def test_a_miss_is_marked(registry: Path, answers: Path) -> None:
     options = ("--registry", registry, "--csv", answers, "--repeat", 1000)
     for seed in range(100):
         document = _json(*options, "--seed", seed)
-        if missed := [one for one in document["metrics"][1]["estimates"] if not one["holds"]]:
+        if missed := [entry for entry in document["metrics"][1]["estimates"] if not entry["holds"]]:
             break
     marked = [line for line in _run(*options, "--seed", seed).stdout.splitlines() if line.endswith(" *")]
     assert len(marked) >= len(missed) > 0
@@ -137,8 +139,8 @@ def test_a_metric_without_a_column_is_named_and_skipped(registry: Path, answers:
     assert "ignored columns, which are no metrics: 'colour', 'os2'" in result.stderr
     assert "skipped dark_mode: no column has its name" in result.stderr
     document = json.loads(result.stdout)
-    assert [one["metric"] for one in document["metrics"]] == ["os"]
-    assert [(one["metric"], one["window"]) for one in document["skipped"]] == [
+    assert [entry["metric"] for entry in document["metrics"]] == ["os"]
+    assert [(entry["metric"], entry["window"]) for entry in document["skipped"]] == [
         ("dark_mode", None),
         ("startup_ms", None),
     ]
@@ -156,7 +158,7 @@ def test_a_column_of_empty_cells_has_no_truth(registry: Path, answers: Path) -> 
 def test_texts_that_state_one_answer_are_one(answers: Path) -> None:
     answers.write_text("startup_ms,dark_mode\n1,yes\n1.0,TRUE\n 1e0 ,1\n+1,No\n")
     boolean, number = read_csv(answers, Registry.parse(REGISTRY)).crowds
-    assert [(one.value, one.law) for one in number.answers] == [(1, ((0, 8 / 9), (1, 1 / 9)))]
+    assert [(answer.value, answer.law) for answer in number.answers] == [(1, ((0, 8 / 9), (1, 1 / 9)))]
     assert number.devices == 4
     assert boolean.truths(boolean.shares) == (0.25, 0.75)
 
@@ -244,12 +246,12 @@ def test_a_population_has_the_given_shares_and_is_uniform_where_none_are_given(
 ) -> None:
     (tmp_path / name).write_text(content)
     given = _json("--registry", registry, "--population", 50, "--shares", tmp_path / name)["metrics"]
-    assert [one["truth"] for one in given[0]["estimates"]] == [0.5, 0.5]
-    assert [one["truth"] for one in given[1]["estimates"]] == [0.5, 0, 0.5]
+    assert [entry["truth"] for entry in given[0]["estimates"]] == [0.5, 0.5]
+    assert [entry["truth"] for entry in given[1]["estimates"]] == [0.5, 0, 0.5]
     assert given[2]["mean"]["truth"] == 6
-    assert {one["reports"] for one in given} == {50}
+    assert {entry["reports"] for entry in given} == {50}
     uniform = _json("--registry", registry, "--population", 50)["metrics"]
-    assert [one["truth"] for one in uniform[1]["estimates"]] == [pytest.approx(1 / 3)] * 3
+    assert [entry["truth"] for entry in uniform[1]["estimates"]] == [pytest.approx(1 / 3)] * 3
     # the sum of 1,024 shares and answers is rounded a few times
     assert uniform[2]["mean"]["truth"] == pytest.approx(4.5)
 
@@ -290,12 +292,14 @@ def test_a_population_is_drawn_by_its_shares() -> None:
 
 
 def test_coverage_is_what_intervals_promise_and_more_for_the_noise_alone() -> None:
-    """At epsilon 4 and a share of one half, who reports is most of the chance: 93 % of the variance is not noise."""
+    """At epsilon 4 and a share of one half, who reports is most of the randomness: 93 % of the
+    variance is not noise.
+    """
     fields = BOOLEAN | {"epsilon": 4}
     source = from_shares(Registry.parse(registry_text(dark_mode=fields)), 10**4)
     decided = decision(0.95, 0.90)
-    (made,) = rehearse(source, seed=3, rounds=decided.draws).metrics
-    coverage = made.coverages[FigureKind.SHARES_AND_MEAN]
+    (rehearsed,) = rehearse(source, seed=3, rounds=decided.draws).metrics
+    coverage = rehearsed.coverages[FigureKind.SHARES_AND_MEAN]
     assert accepts(decided, 0.95, round(coverage.population * decided.draws))
     assert coverage.noise_alone == 1
 
@@ -308,7 +312,7 @@ KINDS = ["variance", "quantiles", "band_points", "band", "bins", "ranges"]
 
 
 @pytest.mark.parametrize("rounds", [0, 2])
-def test_a_distribution_stands_beside_its_truth_in_every_form(registry: Path, answers: Path, rounds: int) -> None:
+def test_every_form_shows_a_distribution_beside_its_truth(registry: Path, answers: Path, rounds: int) -> None:
     registry.write_text(WAVE)
     answers.write_text("x\n2\n2\n6\n6.5\n")
     ranges = ("--range", "x", 2, 6, "--range", "x", 0, 1.5)
@@ -328,7 +332,7 @@ def test_a_distribution_stands_beside_its_truth_in_every_form(registry: Path, an
     in_json = [metric["mean"], distribution["variance"], *distribution["quantiles"], *distribution["band"]]
     in_json += [*distribution["bins"], *distribution["ranges"]]
     assert rows.pop()["statistic"] == "sum"
-    assert [float(row["truth"]) for row in rows] == [one["truth"] for one in in_json]
+    assert [float(row["truth"]) for row in rows] == [entry["truth"] for entry in in_json]
     table = _run(*options).stdout
     assert "  from 2 to 6         0.7500" in table
     missed = sum(not entry["holds"] for entry in distribution["band"])
@@ -360,7 +364,7 @@ def test_real_answers_of_the_health_example_are_rehearsed() -> None:
     assert "'person', 'year', 'age', 'sex'" in result.stderr
     with (HEALTH / "health.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    by_name = {one["metric"]: one for one in json.loads(result.stdout)["metrics"]}
+    by_name = {entry["metric"]: entry for entry in json.loads(result.stdout)["metrics"]}
     limited = [row["physical_limitation"] for row in rows if row["physical_limitation"]]
     assert by_name["physical_limitation"]["reports"] == len(limited)
     assert by_name["physical_limitation"]["estimates"][1]["truth"] == limited.count("yes") / len(limited)
@@ -368,6 +372,6 @@ def test_real_answers_of_the_health_example_are_rehearsed() -> None:
     # both are sums of floats with a few roundings
     assert by_name["doctor_visits"]["mean"]["truth"] == pytest.approx(sum(visits) / len(visits))
     # farther off than 6.2 standard errors is one in 10**9
-    for one in by_name.values():
-        for entry in one.get("estimates", [one.get("mean")]):
+    for metric in by_name.values():
+        for entry in metric.get("estimates", [metric.get("mean")]):
             assert abs(entry["estimate"] - entry["truth"]) < 6.2 * entry["standard_error"]

@@ -1,4 +1,6 @@
-"""Rehearsals of every kind: answers from a table and from shares, and every bad cell named and not repeated."""
+"""Rehearsals of every kind: answers from a table and from shares; every bad cell is named and not
+repeated.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +39,11 @@ def truths(result: Result) -> dict[str, Any]:
     assert result.exit_code == 0, result.output
     metrics = json.loads(result.stdout)["metrics"]
     return {
-        one["metric"]: (
-            [entry["truth"] for entry in one["estimates"]],
-            one["mean"]["truth"] if "mean" in one else None,
+        metric["metric"]: (
+            [entry["truth"] for entry in metric["estimates"]],
+            metric["mean"]["truth"] if "mean" in metric else None,
         )
-        for one in metrics
+        for metric in metrics
     }
 
 
@@ -63,17 +65,17 @@ def test_answers_of_every_kind_are_read_from_shares(tmp_path: Path) -> None:
     shares = '[tools]\n"|" = 0.5\n"a|b" = 0.5\n[visits]\n2 = 1\n[both]\n"yes|a" = 0.25\n"no|c" = 0.75\n[step]\nb = 1\n'
     options = ("--population", "1000", "--shares", str(tmp_path / "shares.toml"), "--seed", "1", "--format", "json")
     (tmp_path / "shares.toml").write_text(shares)
-    found = truths(run(tmp_path, *options))
-    assert found["tools"] == ([0.5, 0.5, 0], 1)
-    assert found["visits"] == ([0, 0, 1, 0, 0, 0, 0], 2)
-    assert found["both"] == ([0, 0, 0.75, 0.25, 0, 0], None)
-    assert found["step"] == ([0, 1, 0], 2)
+    truth_of = truths(run(tmp_path, *options))
+    assert truth_of["tools"] == ([0.5, 0.5, 0], 1)
+    assert truth_of["visits"] == ([0, 0, 1, 0, 0, 0, 0], 2)
+    assert truth_of["both"] == ([0, 0, 0.75, 0.25, 0, 0], None)
+    assert truth_of["step"] == ([0, 1, 0], 2)
 
 
 def test_a_uniform_population_of_every_kind_is_drawn(tmp_path: Path) -> None:
-    found = truths(run(tmp_path, "--population", "1000", "--seed", "1", "--format", "json"))
-    assert found["tools"] == ([0.25] * 3, 0.75)
-    assert found["visits"][1] == pytest.approx(3, abs=0.01)
+    truth_of = truths(run(tmp_path, "--population", "1000", "--seed", "1", "--format", "json"))
+    assert truth_of["tools"] == ([0.25] * 3, 0.75)
+    assert truth_of["visits"][1] == pytest.approx(3, abs=0.01)
 
 
 @pytest.mark.parametrize("column", ["step", "tools", "visits"])

@@ -1,4 +1,4 @@
-"""What becomes of an answer before the channel: rounded, or a member drawn, by the law of the device."""
+"""An answer before the channel: rounded, or a member drawn, by the law of the device."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ STARTUP = metric_of(NUMBER, low=-1, high=5, mechanism="one-bit")
 def test_an_answer_is_rounded_by_the_law_of_the_device(cell: str) -> None:
     answer = read_answer(STARTUP, cell)
     law = exact_law(lambda coins: STARTUP.domain.encode(answer.value, STARTUP.channel.inputs, coins))
-    # the upper point's chance is a float, one rounding of the exact numerator; the lower one's is what it leaves
+    # the upper point's chance is a float, one rounding of the exact numerator; the lower one's is
+    # the rest
     *lower, (point, chance) = answer.law
     assert chance == float(law[point])
     assert {point for point, chance in answer.law if chance} == set(law)
@@ -45,19 +46,19 @@ def test_a_member_of_a_set_is_drawn_by_the_law_of_the_device(cell: str) -> None:
     answer = read_answer(SETS, cell)
     law = exact_law(lambda coins: SETS.domain.encode(answer.value, SETS.channel.inputs, coins))
     assert {point: chance for point, chance in answer.law if chance} == {
-        point: float(one) for point, one in law.items()
+        point: float(chance) for point, chance in law.items()
     }
 
 
 def test_devices_of_sets_of_different_sizes_draw_each_its_own_member() -> None:
-    """Of laws of unequal length, the shorter ones filled up with a chance of nothing."""
+    """Laws of unequal length: the shorter ones are filled up with probability 0."""
     answers: dict[TrueAnswer, int] = {read_answer(SETS, cell): 1 for cell in ("|", "b", "a|c")}
     crowd = Crowd.counted(SETS, answers)
     law = exact_law_of_rows(lambda generator: crowd.inputs(np.ones(3, dtype=np.int64), generator))
     half = Fraction(1, 2)
     expected: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
-    for of_one in (1, 3):
-        for of_two in (0, 2):
-            drawn = tuple(sum(given == one for one in (3, of_one, of_two)) for given in range(4))
+    for first_device in (1, 3):
+        for second_device in (0, 2):
+            drawn = tuple(sum(given == answer for answer in (3, first_device, second_device)) for given in range(4))
             expected[drawn] += half * half
     assert law == expected

@@ -1,4 +1,6 @@
-"""What a report says of made-up reports: how far each estimate could have been moved, and a test of each tally."""
+"""Made-up reports in a report: how far each estimate could have been moved, and a test of each
+tally.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +15,21 @@ from estimator.commands.cli import command
 from estimator.estimates.channel_range import DRAWN_AT_MOST
 from estimator.render import FORMATS
 from estimator.report.report import make_report
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
-from estimator.tallies.tally import decode
+from estimator.tallies.read import decode
 from tests.support.estimates.tallies import REGISTRY, line
 
 TALLIES = line("dark_mode", [4000, 6000]) + line("os", [5000, 0, 0, 0]) + line("os", [0, 0, 0, 0], window="2026-11-19")
 
 
-def _report(fakes: float | None = 0.02) -> Report:
+def _report(fakes: float | None = 0.02) -> EstimateReport:
     return make_report(REGISTRY, decode(TALLIES.splitlines(keepends=True)), Selection(), Request(fakes=fakes))
 
 
-def _json(report: Report) -> dict[tuple[str, str], Any]:
+def _json(report: EstimateReport) -> dict[tuple[str, str], Any]:
     document: dict[str, Any] = json.loads(FORMATS["json"](report))
-    return {(one["metric"], one["window"]): one for one in document["metrics"]}
+    return {(entry["metric"], entry["window"]): entry for entry in document["metrics"]}
 
 
 def test_json_has_each_move_and_the_test() -> None:
@@ -48,10 +50,10 @@ def test_json_has_each_move_and_the_test() -> None:
 
 
 def test_a_tally_that_no_population_makes_is_flagged_and_one_without_reports_is_not_tested() -> None:
-    found = _json(_report())
-    assert found["os", "2026-11-20"]["fakes"]["test"]["impossible"] is True
-    assert found["os", "2026-11-20"]["fakes"]["test"]["p_value"] == 1 / (DRAWN_AT_MOST + 1)
-    assert "fakes" not in found["os", "2026-11-19"]
+    metrics = _json(_report())
+    assert metrics["os", "2026-11-20"]["fakes"]["test"]["impossible"] is True
+    assert metrics["os", "2026-11-20"]["fakes"]["test"]["p_value"] == 1 / (DRAWN_AT_MOST + 1)
+    assert "fakes" not in metrics["os", "2026-11-19"]
 
 
 def test_a_table_says_it_in_words_and_that_a_pass_proves_nothing() -> None:
@@ -65,7 +67,7 @@ def test_a_table_says_it_in_words_and_that_a_pass_proves_nothing() -> None:
 
 
 @pytest.mark.parametrize("form", ["table", "json"])
-def test_nothing_is_said_where_it_is_not_wanted(form: str) -> None:
+def test_nothing_is_shown_unless_it_is_requested(form: str) -> None:
     text = FORMATS[form](_report(None))
     assert "fakes" not in text
     assert "made" not in text

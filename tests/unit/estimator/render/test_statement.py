@@ -1,4 +1,6 @@
-"""The page for users: plain words, nothing that Markdown or HTML would take for a mark, odds that are never too low."""
+"""The page for users: plain words, no Markdown or HTML markup from purposes, and odds that are
+never too low.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,10 @@ TEXT = registry_text(**METRICS)
 class _Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.tags: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append(f"{tag} {attrs}")
+        self.tags.append(f"{tag} {attrs}")
 
 
 def _page(text: str = TEXT) -> str:
@@ -57,7 +59,7 @@ def test_the_page_holds_no_html_and_no_link_of_a_purpose() -> None:
     page = _page()
     tags = _Tags()
     tags.feed(page)
-    assert tags.found == []
+    assert tags.tags == []
     assert re.search(r"(?<!\\)[\[\]]", page) is None
     assert re.search(r"(?<![\\*])\*bold", page) is None
 
@@ -89,7 +91,7 @@ def test_every_question_says_what_why_who_until_when_and_how_often() -> None:
 
 
 def _yearly(fields: dict[str, Field]) -> list[str]:
-    """Return what the page says of a year of a question, and of what is not protected."""
+    """Return what the page says about a year of a question, and about what is not protected."""
     _, block = _page(registry_text(m=fields)).split("\n## ")[:2]
     return [line for line in block.splitlines() if "A year of answers" in line or "protected" in line]
 
@@ -125,7 +127,7 @@ def test_where_one_permanent_answer_speaks_for_all_its_odds_hold_whatever_the_an
 
 
 def test_the_page_never_speaks_of_when_answers_change() -> None:
-    """Histories that change at the same times were promised too much."""
+    """Histories that change at the same times were once promised too much."""
     assert "change at" not in _page()
     assert "they change" not in _page()
 

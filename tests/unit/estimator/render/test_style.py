@@ -1,4 +1,4 @@
-"""A table fits where it is shown: its width, its signs, and colours only where they are wanted."""
+"""A table fits where it is shown: its width, its characters, and colours only on request."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from estimator.render.text.report import as_table
 from estimator.render.text.style import EIGHTHS, PLAIN, Style
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
-from estimator.results.report import Report
+from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
-from estimator.tallies.tally import decode
+from estimator.tallies.read import decode
 from tests.support.estimates.every_kind import REGISTRY, tallies
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -35,7 +35,7 @@ class _Stream(io.StringIO):
 
 
 @pytest.fixture(scope="module")
-def made() -> Report:
+def report() -> EstimateReport:
     read = decode(tallies().splitlines(keepends=True))
     return make_report(REGISTRY, read, Selection(preliminary=True), Request(pool=True, fakes=0.01))
 
@@ -45,8 +45,8 @@ def lengths(text: str) -> list[int]:
 
 
 @pytest.mark.parametrize("style", [PLAIN, Style(is_ascii=True), Style(is_coloured=True), Style(91), Style(160)])
-def test_every_kind_fits_the_width(made: Report, style: Style) -> None:
-    assert max(lengths(as_table(made, style))) <= style.width
+def test_every_kind_fits_the_width(report: EstimateReport, style: Style) -> None:
+    assert max(lengths(as_table(report, style))) <= style.width
 
 
 @pytest.mark.parametrize("reports", [0, 1])
@@ -57,14 +57,14 @@ def test_hardly_any_report_of_every_kind_makes_a_table(reports: int) -> None:
     assert "nan" not in text
 
 
-def test_a_distribution_has_no_mark_and_its_clusters_say_what_was_resampled(made: Report) -> None:
+def test_a_distribution_has_no_mark_and_its_clusters_say_what_was_resampled(report: EstimateReport) -> None:
     read = list(decode([line for line in tallies().splitlines(keepends=True) if b'"steps"' in line]))
     text = as_table(make_report(REGISTRY, read, Selection(preliminary=True), Request(clusters=True)))
     assert "~" not in text
     assert "Their intervals hold for every population" in text
     assert "how stable, is found by resampling tallies" in text
-    assert re.search(r"^  \d+ clusters?, 2026-11-20: as many in \d+% of resampled tallies$", text, re.MULTILINE)
-    assert "resampl" not in as_table(made)
+    assert re.search(r"^  \d+ clusters?, 2026-11-20: this number in \d+% of resampled tallies$", text, re.MULTILINE)
+    assert "resampl" not in as_table(report)
 
 
 def test_long_figures_cost_the_bar_and_not_the_width() -> None:
@@ -73,15 +73,15 @@ def test_long_figures_cost_the_bar_and_not_the_width() -> None:
     assert "█" in PLAIN.row("m", "", Estimate(0.5, 0.1, 0.3, 0.7, None), ".4f", (0.0, 1.0))
 
 
-def test_a_table_in_ascii_holds_nothing_else(made: Report) -> None:
-    text = as_table(made, Style(is_ascii=True))
+def test_a_table_in_ascii_holds_nothing_else(report: EstimateReport) -> None:
+    text = as_table(report, Style(is_ascii=True))
     assert text.isascii()
     assert "0.5007 +- 0.0197  0.4620 .. 0.5394   #####" in text
 
 
-def test_wider_terminals_show_the_likeliest_and_more_of_a_value(made: Report) -> None:
-    assert "likeliest" not in as_table(made, Style(90))
-    assert "likeliest" in as_table(made, Style(91))
+def test_wider_terminals_show_the_likeliest_and_more_of_a_value(report: EstimateReport) -> None:
+    assert "likeliest" not in as_table(report, Style(90))
+    assert "likeliest" in as_table(report, Style(91))
     assert Style(160).cut("x" * 40) == "x" * 40
 
 
@@ -135,8 +135,10 @@ def test_both_parts_of_a_pair_can_be_read_and_a_label_without_a_window_has_its_r
     cut = ["a system wi…, yes", "a system wit…, no", "x, an answer of …"]
     assert [Style().cut(pair) for pair in pairs] == cut
     assert Style().cut(("a" * 20, "b" * 20)) == "aaaaaaa…, bbbbbb…"
-    one = Estimate(None, None, 0.0, 1.0, None)
-    with_window, without = (Style().row(pairs[0], window, one, ".4f", unknown="none") for window in ("2026-11-20", ""))
+    estimate = Estimate(None, None, 0.0, 1.0, None)
+    with_window, without = (
+        Style().row(pairs[0], window, estimate, ".4f", unknown="none") for window in ("2026-11-20", "")
+    )
     assert with_window.startswith(f"  {cut[0]} 2026-11-20")
     assert without.startswith("  a system with a long na…, yes ")
     assert with_window.index("none") == without.index("none")

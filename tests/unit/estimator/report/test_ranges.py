@@ -22,14 +22,14 @@ REGISTRY = Registry.parse(
 
 
 @pytest.mark.parametrize(
-    "wanted", [("startup_ms", 2.0, 10.0), ("startup_ms", -5.0, -4.5), ("steps", 3.0, 3.0), ("steps", 0.0, 40.0)]
+    "requested", [("startup_ms", 2.0, 10.0), ("startup_ms", -5.0, -4.5), ("steps", 3.0, 3.0), ("steps", 0.0, 40.0)]
 )
-def test_a_range_within_the_answers_of_a_distribution_can_be_had(wanted: tuple[str, float, float]) -> None:
-    check_ranges(REGISTRY, [wanted])
+def test_a_range_within_the_answers_of_a_distribution_can_be_had(requested: tuple[str, float, float]) -> None:
+    check_ranges(REGISTRY, [requested])
 
 
 @pytest.mark.parametrize(
-    ("wanted", "problem"),
+    ("requested", "problem"),
     [
         (("dark_mode", 0, 1), 'cannot be estimated; only numbers and counts of statistic = "distribution" can'),
         (("mean_ms", 2, 3), 'cannot be estimated; only numbers and counts of statistic = "distribution" can'),
@@ -44,9 +44,9 @@ def test_a_range_within_the_answers_of_a_distribution_can_be_had(wanted: tuple[s
         (("steps", 0, float("inf")), "leaves its answers"),
     ],
 )
-def test_any_other_range_is_refused(wanted: tuple[str, float, float], problem: str) -> None:
+def test_any_other_range_is_refused(requested: tuple[str, float, float], problem: str) -> None:
     with pytest.raises(RequestError) as caught:
-        check_ranges(REGISTRY, [("startup_ms", 2, 10), wanted])
+        check_ranges(REGISTRY, [("startup_ms", 2, 10), requested])
     assert problem in str(caught.value)
 
 

@@ -18,7 +18,7 @@ from estimator.results.estimate import Estimate
 from estimator.results.request import Request, Selection
 from estimator.statistics.binomial_intervals import binomial_interval
 from estimator.statistics.confidence import EXACT_BELOW
-from estimator.tallies.tally import decode
+from estimator.tallies.read import decode
 from tests.support.estimates import every_kind
 from tests.support.estimates.inverses import PRECISION
 from tests.support.estimates.tallies import REGISTRY, line

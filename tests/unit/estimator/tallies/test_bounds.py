@@ -1,4 +1,4 @@
-"""What is read of a collector is bounded, and whatever lies beyond is refused in a sentence."""
+"""Input from a collector is bounded; anything beyond is refused in a sentence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from estimator.report.report import make_report
 from estimator.results.request import Request
 from estimator.tallies import bounds
 from estimator.tallies.bounds import LEAST_LINE_BYTES, MOST_REPORTS, Bounds
-from estimator.tallies.tally import decode, read
+from estimator.tallies.read import decode, read
 from tests.support.devices.definitions import CATEGORY, registry_text
 from tests.support.estimates.tallies import REGISTRY, REGISTRY_TEXT, line
 
@@ -41,7 +41,7 @@ def test_pieces_of_any_size_make_up_the_same_lines(text: bytes) -> None:
     for _ in range(50):
         ends = sorted(seeded.randrange(len(text) + 1) for _ in range(4))
         pieces = [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
-        assert [*Bounds().lines(pieces)] == [found.removesuffix(b"\n") for found in text.splitlines(keepends=True)]
+        assert [*Bounds().lines(pieces)] == [line.removesuffix(b"\n") for line in text.splitlines(keepends=True)]
 
 
 @pytest.mark.parametrize("pieces", [[b"abc\n", b"de", b"f", b"g"], [b"abc\ndefg\nh"], [b"abc", b"\ndefg"]])
@@ -69,7 +69,7 @@ def test_a_line_may_be_as_long_as_the_largest_alphabet_of_the_registry_asks_for(
     ("bound", "most", "sentence"),
     [("MOST_TALLIES", 2, "more than 2 tallies; read fewer"), ("MOST_COUNTS", 5, "more than 5 counts; read fewer")],
 )
-def test_more_than_is_bounded_is_refused_unless_fewer_windows_are_wanted(
+def test_too_many_tallies_are_refused_unless_fewer_windows_are_selected(
     bound: str, most: int, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bounds, bound, most)
@@ -79,7 +79,7 @@ def test_more_than_is_bounded_is_refused_unless_fewer_windows_are_wanted(
     assert [tally.window for tally in decode(days(3), Bounds(spans=last.__eq__))] == [last]
 
 
-def test_a_tally_that_is_not_wanted_is_checked_all_the_same() -> None:
+def test_an_excluded_tally_is_still_checked() -> None:
     with pytest.raises(TalliesError, match="line 2 is not a tally"):
         decode([*days(1), b"{}"], Bounds(spans=lambda _: False))
 
@@ -123,9 +123,9 @@ def test_a_page_of_windows_that_lie_far_apart_is_refused(tmp_path: Path) -> None
 def test_windows_that_lie_far_apart_are_no_more_work_than_others_in_forms_without_a_calendar(
     tmp_path: Path, form: str
 ) -> None:
-    told = report(tmp_path, FAR_APART, "--format", form, "--pool")
-    assert told.exit_code == 0
-    assert len(told.stdout) < 10_000
+    result = report(tmp_path, FAR_APART, "--format", form, "--pool")
+    assert result.exit_code == 0
+    assert len(result.stdout) < 10_000
 
 
 def test_too_many_estimates_are_an_error_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

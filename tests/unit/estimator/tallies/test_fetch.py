@@ -1,4 +1,4 @@
-"""Tallies over HTTP: what a collector, something else, or nothing at all may answer."""
+"""Tallies over HTTP: answers of a collector, of something else, and no answer at all."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_an_instant_that_is_none_is_not_known(text: str | None) -> None:
     assert _instant(text) is None
 
 
-def test_a_wrong_token_is_said_to_be_one_and_not_shown(collector: str) -> None:
+def test_a_wrong_token_is_reported_and_not_shown(collector: str) -> None:
     with pytest.raises(TalliesError, match="does not know the read token; set HEARSAY_READ_TOKEN") as caught:
         fetch(collector, "mellon", preliminary=False)
     assert "mellon" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""Domains: what may be answered, and that nothing else gets through or is shown."""
+"""Domains: what may be answered; nothing else is accepted or shown."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_number_asks_one_coin_of_its_place_in_the_range_cut_down(answer: float
     coins = ScriptedCoins([numerator == COIN_SCALE])
     assert VISITS.encode(answer, 2, coins) == int(numerator == COIN_SCALE)
     coins.finish()
-    assert coins.asked == [("bernoulli", numerator)]
+    assert coins.requests == [("bernoulli", numerator)]
 
 
 @pytest.mark.parametrize("text", ["0.1", "0.2", "0.3", "0.7", "1.1", "2.3", "1e22", "1e23", "123456.789"])

@@ -42,7 +42,7 @@ def test_what_is_no_int_within_a_count_is_refused_at_once(answer: object) -> Non
         assert caught.value.args == ()
 
 
-def test_the_greatest_count_is_told_from_the_one_before_it() -> None:
+def test_the_greatest_count_is_distinguished_from_the_one_before_it() -> None:
     count = Count.up_to(MAX_COUNT, "mean")
     with ScriptedCoins([True]) as coins:
         assert count.encode(MAX_COUNT, 2, coins) == 1

@@ -35,7 +35,7 @@ from client_sdk.protocol.mechanisms.randomized_response import RandomizedRespons
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from tests.support.devices.definitions import CATEGORY, registry_text
 
-ONE = RequestedEpsilon.parse(Decimal(1))
+EPSILON_1 = RequestedEpsilon.parse(Decimal(1))
 HALF = RequestedEpsilon.parse(Decimal("0.5"))
 DELTA = Fraction(1, 10**6)
 UTILITY = [[Fraction(int(row == column)) for column in range(3)] for row in range(3)]
@@ -106,7 +106,7 @@ def test_every_mechanism_of_the_schema_is_built_for_some_kind() -> None:
 
 @pytest.mark.parametrize("kind", DOMAINS)
 def test_auto_takes_a_mechanism_that_is_built_for_the_kind(kind: str) -> None:
-    for epsilon in (HALF, ONE, RequestedEpsilon.parse(8)):
+    for epsilon in (HALF, EPSILON_1, RequestedEpsilon.parse(8)):
         channel = channel_for(DOMAINS[kind], epsilon)
         assert type(channel) is BUILT[kind][channel.name]
 
@@ -140,7 +140,7 @@ def test_a_count_that_is_asked_for_by_shares_must_not_be_too_large() -> None:
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match="'magic' is no mechanism; the mechanisms are: auto, randomized-response"):
-        channel_for(Boolean(), ONE, "magic")
+        channel_for(Boolean(), EPSILON_1, "magic")
 
 
 def test_a_channel_that_would_carry_nothing_is_refused() -> None:
@@ -181,5 +181,5 @@ def test_a_registry_names_the_metric_whose_mechanism_has_no_design() -> None:
 
 
 def test_channels_are_equal_by_their_law() -> None:
-    assert channel_for(Boolean(), ONE, AUTO) == RandomizedResponse.within(ONE)
-    assert len({channel_for(DOMAINS["category"], ONE, AUTO), KAryRandomizedResponse.within(ONE, 3)}) == 1
+    assert channel_for(Boolean(), EPSILON_1, AUTO) == RandomizedResponse.within(EPSILON_1)
+    assert len({channel_for(DOMAINS["category"], EPSILON_1, AUTO), KAryRandomizedResponse.within(EPSILON_1, 3)}) == 1

@@ -39,7 +39,7 @@ def test_delta_and_utility_reach_the_channel() -> None:
     "delta", ["0", "-1e-6", "0.9999e-10", "0.0101", "1", "nan", "inf", '"1e-6"', "true", "1e-999999999"]
 )
 def test_delta_is_from_1e_10_to_a_hundredth(delta: str) -> None:
-    """It may be said, besides, that the mechanism then lacks its delta."""
+    """The error may also say that the mechanism then lacks its delta."""
     reported = mistakes(m=GAUSSIAN | {"delta": Toml(delta)})
     assert set(reported) - {"metric.m.mechanism"} == {"metric.m.delta"}
     assert reported["metric.m.delta"].startswith("must be ")
@@ -103,7 +103,7 @@ WRONG_UTILITIES = {
 def test_a_utility_of_another_shape_or_of_other_than_moderate_numbers_is_named(
     base: dict[str, Field], name: str
 ) -> None:
-    """It may be said, besides, that the mechanism then lacks its utility."""
+    """The error may also say that the mechanism then lacks its utility."""
     reported = mistakes(m=base | {"utility": Toml(WRONG_UTILITIES[name])})
     assert set(reported) - {"metric.m.mechanism"} == {"metric.m.utility"}
     assert reported["metric.m.utility"] == "must be 3 rows, one per true value, of 3 numbers, one per reported value"

@@ -84,7 +84,7 @@ def test_a_key_of_another_kind_is_an_unknown_key(fields: dict[str, Field], key: 
     assert reported == {f"metric.m.{key}": "is an unknown key; remove it or correct its spelling"}
 
 
-def test_an_unknown_kind_is_one_mistake_whatever_keys_stand_beside_it() -> None:
+def test_an_unknown_kind_is_one_mistake_whatever_other_keys_there_are() -> None:
     fields = COUNT | SET | {"kind": "cross", "low": 0, "high": 1}
     assert list(mistakes(m=fields)) == ["metric.m.kind"]
 
@@ -107,7 +107,7 @@ def test_what_a_cross_names_must_be_two_different_metrics_that_it_can_compare(cr
     assert said in reported["metric.m.cross"]
 
 
-def test_a_cross_has_at_most_so_many_pairs() -> None:
+def test_a_cross_has_a_bounded_number_of_pairs() -> None:
     def values(size: int) -> dict[str, Field]:
         return CATEGORY | {"values": [f"v{index}" for index in range(size)]}
 

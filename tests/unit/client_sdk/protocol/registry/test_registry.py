@@ -41,7 +41,7 @@ RIGHT_TYPES = {
     "high": {"a number"},
     "statistic": set(),
 }
-"""Which of the wrong types are right for a key."""
+"""Those of the wrong types that are right for a key."""
 
 
 def places(text: str) -> list[str]:

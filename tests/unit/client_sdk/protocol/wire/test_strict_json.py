@@ -67,7 +67,7 @@ def test_every_text_is_read_as_with_each_member_looked_at(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\ufeff{}", "{} {}", '{"a":1}x'])
-def test_nothing_stands_before_or_after_the_one_document(text: str) -> None:
+def test_nothing_precedes_or_follows_the_document(text: str) -> None:
     assert quickly(text) is MalformedError
 
 

@@ -1,4 +1,4 @@
-"""Tallies are read strictly, and whatever is wrong is named by its line."""
+"""Tallies are read strictly, and every problem is named by its line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from estimator.errors import TalliesError, UnfitTallyError
 from estimator.tallies.bounds import MOST_REPORTS
-from estimator.tallies.tally import decode, read_file
+from estimator.tallies.read import decode, read_file
 from tests.support.estimates.tallies import line
 
 SOUND = line("dark_mode", [3, 4])

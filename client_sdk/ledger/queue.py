@@ -1,0 +1,95 @@
+"""Reports that wait and were never sent, in the ledger's file.
+
+Each function is one step of a transaction that the caller has begun. A report that is held back
+until its window has ended waits here, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from client_sdk.ledger import history
+from client_sdk.protocol.window import GRACE_S, Window
+from client_sdk.protocol.wire.report import Report
+
+if TYPE_CHECKING:
+    import sqlite3
+
+MAX_WAITING = 1000
+"""The most reports in the queue. Ten daily metrics fill it in a hundred days, and after three days
+offline their windows are closed anyway. More mean that something is wrong, and the host's disk must
+not pay for it. Reports held back until their window has ended have as much room of their own:
+recorded reports must not push out filled-in ones."""
+
+
+def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0) -> None:
+    """Put a report into the queue.
+
+    Above the queue's bound, the reports whose windows close first are dropped and counted.
+
+    Args:
+        connection: within a write transaction.
+        report: the report.
+        release_s: the Unix seconds before which it does not leave.
+
+    """
+    connection.execute(
+        "INSERT INTO queue (metric, edition, window, symbol, deadline, release) VALUES (?, ?, ?, ?, ?, ?)",
+        (report.metric, report.edition, report.window, report.symbol, deadline(report), release_s),
+    )
+    dropped = connection.execute(
+        "DELETE FROM queue WHERE id IN (SELECT id FROM queue WHERE (release > 0) = ?2"
+        " ORDER BY deadline DESC, id DESC LIMIT -1 OFFSET ?1)",
+        (MAX_WAITING, release_s > 0),
+    ).rowcount
+    history.count_dropped(connection, history.QUEUE_FULL, dropped)
+
+
+def has_news(connection: sqlite3.Connection, now_s: float) -> bool:
+    """Whether reports wait that were never sent and may leave."""
+    return connection.execute("SELECT 1 FROM queue WHERE release <= ?", (now_s,)).fetchone() is not None
+
+
+def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:
+    """Return when the next held-back report may leave: a list of one instant, or empty."""
+    earliest = connection.execute("SELECT MIN(release) FROM queue WHERE release > ?", (now_s,)).fetchone()[0]
+    return [] if earliest is None else [int(earliest)]
+
+
+def replace_symbol(connection: sqlite3.Connection, report: Report) -> bool:
+    """Give a report that waits, and has never left, another symbol; return whether there is one.
+
+    A report that has left keeps its symbol when it comes back into the queue. Otherwise two
+    reports of one window would leave, and only one would be paid for.
+    """
+    changed = connection.execute(
+        "UPDATE queue SET symbol = ?4 WHERE metric = ?1 AND edition = ?2 AND window = ?3"
+        " AND NOT EXISTS (SELECT 1 FROM history WHERE metric = ?1 AND edition = ?2 AND window = ?3)",
+        (report.metric, report.edition, report.window, report.symbol),
+    )
+    return changed.rowcount > 0
+
+
+def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str], bool]) -> None:
+    """Drop and count held-back reports whose metric is no longer asked in their window."""
+    latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
+    for metric, edition, window in connection.execute(latest).fetchall():
+        if not is_asked(metric, edition, window):
+            # what is asked in a window was asked in all before it
+            _drop_held_of(connection, metric, edition, is_asked)
+
+
+def _drop_held_of(
+    connection: sqlite3.Connection, metric: str, edition: str, is_asked: Callable[[str, str, str], bool]
+) -> None:
+    held = "SELECT id, window FROM queue WHERE release > 0 AND metric = ? AND edition = ?"
+    rows = connection.execute(held, (metric, edition)).fetchall()
+    dropped = [(row_id,) for row_id, window in rows if not is_asked(metric, edition, window)]
+    connection.executemany("DELETE FROM queue WHERE id = ?", dropped)
+    history.count_dropped(connection, history.NO_LONGER_ASKED, len(dropped))
+
+
+def deadline(report: Report) -> int:
+    """Return the Unix seconds after which no collector accepts a report."""
+    return Window.parse(report.window).ends_at + GRACE_S

@@ -1,0 +1,61 @@
+"""What is spent and left of the budget, for the host and its users."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from client_sdk.ledger.charges import Periods, spent_nanos
+from client_sdk.protocol.budget import Budget
+from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.errors import WindowError
+from client_sdk.protocol.window import Window
+from client_sdk.results import BudgetStatus
+
+if TYPE_CHECKING:
+    import sqlite3
+
+
+def read_status(connection: sqlite3.Connection, budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
+    """Return what is spent and left of all ceilings.
+
+    Args:
+        connection: within a transaction.
+        budget: the ceilings.
+        periods: the present periods.
+        window_nanos: the cost of all questions of one period, which tells how long the rest lasts.
+
+    """
+    return status_of(spent_nanos(connection, periods), budget, periods, window_nanos)
+
+
+def status_of(spent: tuple[int, int, int], budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
+    """Return the status for given sums; a ceiling below what is spent leaves 0."""
+    in_window, in_month, in_life = spent
+    month_ceiling = budget.per_month_nanos
+    left = max(0, budget.lifetime_nanos - in_life)
+    windows_left = left // window_nanos if window_nanos else None
+    return BudgetStatus(
+        window=periods.budget_window.text,
+        window_spent=as_float(in_window),
+        window_left=_float_floor(max(0, budget.per_window_nanos - in_window)),
+        window_ceiling=_float_floor(budget.per_window_nanos),
+        lifetime_spent=as_float(in_life),
+        lifetime_left=_float_floor(left),
+        lifetime_ceiling=_float_floor(budget.lifetime_nanos),
+        month=periods.month.text,
+        month_spent=as_float(in_month),
+        month_ceiling=None if month_ceiling is None else _float_floor(month_ceiling),
+        windows_left=windows_left,
+        ends=None if windows_left is None else _ends(periods.budget_window, windows_left + (in_window > 0)),
+    )
+
+
+def _ends(budget_window: Window, windows: int) -> str | None:
+    try:
+        return budget_window.later(windows).text
+    except WindowError:
+        return None
+
+
+def _float_floor(nanos: int) -> float:
+    return abs(as_float(-nanos))

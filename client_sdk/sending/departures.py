@@ -1,0 +1,138 @@
+"""When uploads leave: the instants at which the uploader acts.
+
+New reports leave at a random instant soon after they may. An upload that was sent before leaves at
+a time of its own, which `client_sdk.ledger.retries` keeps. The two are independent: no answer to
+one upload decides when another leaves, or what it holds.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from client_sdk.ledger.backoff import Uniform, next_delay_s
+from client_sdk.ledger.retries import Retry
+
+SPREAD_S = 60.0
+"""A report leaves at a random instant within a minute, so that its arrival does not reveal when the
+user did something."""
+
+APART_S = 900.0
+"""An upload that was sent before leaves within a quarter of an hour after another upload, or after
+its own time if that is later. A device that resends then looks like any other that sends in that
+time."""
+
+LONGEST_REST_S = 3600.0
+"""The longest time between looks at the calendar, because the clock that waits stops while a
+computer sleeps."""
+
+
+class Wake(NamedTuple):
+    """When an upload is sent again: a monotonic instant. Without an upload, look at the ledger."""
+
+    at_s: float
+    retry: Retry | None
+
+
+class Departures:
+    """The instants of the next look for new reports and of the next retry.
+
+    Instants are seconds of a monotonic clock; each method is told the present one as ``now_s``.
+    Threads that share the object must lock it.
+
+    Attributes:
+        uniform: the source of jitter.
+        news_s: when to look for new reports; None if there is no reason to.
+        rests: whether that look only waits for the calendar.
+        wake: when to send an upload again; None if none waits.
+
+    """
+
+    def __init__(self, uniform: Uniform) -> None:
+        """Start with nothing to send."""
+        self.uniform = uniform
+        self.news_s: float | None = None
+        self.rests = False
+        self.wake: Wake | None = None
+        self._apart_s = 0.0
+        self._latest: str | None = None
+        self._failures = 0
+
+    @property
+    def next_s(self) -> float:
+        """The instant of the next attempt to send what already waits; infinite without one."""
+        news_s = math.inf if self.news_s is None or self.rests else self.news_s
+        return news_s if self.wake is None else min(news_s, self.wake.at_s)
+
+    @property
+    def next_look_s(self) -> float:
+        """The instant of the next attempt, also one that only waits for the calendar."""
+        return min(self.next_s, math.inf if self.news_s is None else self.news_s)
+
+    def notify(self, now_s: float) -> None:
+        """Look for new reports within `SPREAD_S`, unless a look for them is planned already."""
+        if self.news_s is None or self.rests:
+            self.look(now_s + self.uniform(0.0, SPREAD_S))
+
+    def look(self, at_s: float) -> None:
+        """Look for new reports at an instant."""
+        self.news_s, self.rests = at_s, False
+
+    def take(self, now_s: float) -> tuple[bool, Retry | None]:
+        """Begin an attempt: return whether it looks for new reports, and the retry that was planned."""
+        news, wake = self.news_s is not None and self.news_s <= now_s, self.wake
+        if news:
+            self.news_s, self.rests = None, False
+        self.wake = None
+        return news, None if wake is None else wake.retry
+
+    def part(self, upload: str, now_s: float) -> None:
+        """Keep the next retry of another upload apart from the upload that has just been sent."""
+        self._latest = upload
+        self._apart_s = now_s + self.uniform(0.0, APART_S)
+
+    def plan(self, pending: list[Retry], clock_s: float, now_s: float, *, hurried: bool = False) -> None:
+        """Choose the next retry and its time; of several due at once, the least recently tried."""
+        wakes = []
+        for retry in pending:
+            wait_s = retry.wait_s(clock_s, hurried=hurried)
+            at_s = now_s + min(wait_s, LONGEST_REST_S)
+            if retry.upload != self._latest:
+                at_s = max(at_s, self._apart_s)
+            wakes.append(Wake(at_s, retry if wait_s <= LONGEST_REST_S else None))
+        self.wake = min(wakes, key=lambda wake: wake.at_s, default=None)
+
+    def rest(self, now_s: float, due_in_s: float | None, *, keeps_news: bool) -> None:
+        """Wait for what is due by the calendar, after a look that found nothing to send.
+
+        Args:
+            now_s: the present instant.
+            due_in_s: seconds until something is due by the calendar; None if nothing will be.
+            keeps_news: whether new reports wait because an old upload takes their turn.
+
+        """
+        if self.news_s is not None:  # a report was queued meanwhile
+            return
+        self.rests = not keeps_news
+        if keeps_news:
+            self.news_s = now_s + self.uniform(0.0, APART_S)
+        elif due_in_s is not None:
+            self.news_s = now_s + min(due_in_s + self.uniform(0.0, SPREAD_S), LONGEST_REST_S)
+
+    def go_on(self, now_s: float, *, news: bool, hurried: bool, flushing: bool) -> None:
+        """Look for more new reports after sending new ones; leave them their time after a retry.
+
+        New reports that became due during the exchange get another instant: theirs would follow
+        directly upon the end of the exchange.
+        """
+        if news or (self.news_s is not None and self.news_s <= now_s and not hurried):
+            self.look(now_s + (0.0 if flushing else self.uniform(0.0, SPREAD_S)))
+
+    def succeed(self) -> None:
+        """Note that the ledger could be used."""
+        self._failures = 0
+
+    def back_off(self, now_s: float) -> None:
+        """Look at the ledger later, because it could not be used."""
+        self.look(now_s + next_delay_s(self._failures, 0.0, self.uniform))
+        self._failures += 1

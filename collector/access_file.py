@@ -1,0 +1,130 @@
+"""The access file, read strictly: all mistakes are named at once."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from client_sdk.protocol.registry.table import TomlTable
+from collector.access import NAME, NAME_RULE, Access, Key, Role
+from collector.errors import ConfigError
+
+MAX_QUOTA = 10**12
+"""Reports per key and day: a thousand for each device of a large population."""
+
+DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class Uploads(StrEnum):
+    """Who may report: anybody, or only holders of an upload key."""
+
+    OPEN = "open"
+    KEYS = "keys"
+
+
+UPLOADS_RULE = (
+    'is missing, and no key is for uploads: write uploads = "open" above the first [[key]] to let anybody report, or '
+    'uploads = "keys" to let nobody report but through a relay'
+)
+"""The absence of a key opens nothing: an operator who removes the last key may not mean to open
+uploads."""
+
+
+def load_access(path: Path) -> Access:
+    """Read an access file.
+
+    Raises:
+        ConfigError: naming every mistake, or saying why the file cannot be read.
+
+    """
+    try:
+        return parse_access(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}; name a readable file with --access") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8 text; save it as UTF-8") from error
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def parse_access(text: str) -> Access:
+    """Read the text of an access file.
+
+    Raises:
+        ConfigError: naming every mistake.
+
+    """
+    try:
+        document = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"is not TOML: {error}") from error
+    mistakes: list[tuple[str, str]] = []
+    top = TomlTable(document, "", mistakes)
+    uploads = top.choice("uploads", Uploads, required=False)
+    raw = top.take("key", required=True)
+    top.nothing_else()
+    if raw is not None and not isinstance(raw, list):
+        top.mistake("key", "must be one or more tables: [[key]]")
+    tables = raw if isinstance(raw, list) else []
+    keys = [_read_key(TomlTable(table, f"key[{number}]", mistakes)) for number, table in enumerate(tables, 1)]
+    digests = [key.digest for key in keys]
+    if not mistakes and len(set(digests)) < len(digests):
+        top.mistake("key", "two keys have the same digest; make a secret for each with: hearsay-collector key NAME")
+    if not mistakes:
+        _require_clear(top, uploads, keys)
+    if mistakes:
+        raise ConfigError("\n".join(f"{place}: {problem}" for place, problem in mistakes))
+    return Access(tuple(keys), uploads is Uploads.OPEN)
+
+
+def _require_clear(top: TomlTable, uploads: Uploads | None, keys: list[Key]) -> None:
+    """Note a mistake if the file does not say who may report, or contradicts itself."""
+    has_upload_key = any(key.role is Role.UPLOAD for key in keys)
+    if uploads is None and not has_upload_key:
+        top.mistake("uploads", UPLOADS_RULE)
+    if uploads is Uploads.OPEN and has_upload_key:
+        top.mistake("uploads", 'is "open", and a key is for uploads: remove that key, or write uploads = "keys"')
+
+
+def _read_key(table: TomlTable) -> Key:
+    """Read one key.
+
+    Mistakes are noted in the table, and placeholders are returned for the wrong values.
+    """
+    name = table.text("name", required=True)
+    if name and not NAME.fullmatch(name):
+        table.mistake("name", NAME_RULE)
+    role = table.choice("role", Role, required=True)
+    digest = table.text("sha256", required=True)
+    if digest and not DIGEST.fullmatch(digest):
+        table.mistake("sha256", "must be 64 lower-case hex digits, as hearsay-collector key NAME prints them")
+        digest = ""
+    scope: dict[str, Any] = {}
+    if role is Role.READ:
+        scope = {"metrics": _read_metrics(table), "preliminary": table.flag("preliminary")}
+    elif role is not None:
+        scope = {"quota": _read_quota(table)}
+    if role is not None:
+        table.nothing_else()
+    return Key(name, role or Role.READ, bytes.fromhex(digest), **scope)
+
+
+def _read_quota(table: TomlTable) -> int | None:
+    quota = table.take("quota")
+    if quota is not None and (type(quota) is not int or not 1 <= quota <= MAX_QUOTA):
+        table.mistake("quota", f"must be a whole number of reports from 1 to {MAX_QUOTA}")
+        return None
+    return quota
+
+
+def _read_metrics(table: TomlTable) -> frozenset[str] | None:
+    raw = table.take("metrics")
+    if raw is None:
+        return None
+    if not isinstance(raw, list) or not raw or not all(isinstance(name, str) for name in raw):
+        table.mistake("metrics", 'must be a list of names, such as ["os", "dark_mode"]; without it the key reads all')
+        return None
+    return frozenset(raw)

@@ -1,0 +1,137 @@
+"""Fills a store from a backup, on Redis or Valkey."""
+
+from __future__ import annotations
+
+import struct
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+
+from collector.backup.lines import Bucket, TallyLine
+from collector.backup.redis_scripts import PUT, REMEMBER
+from collector.backup.store_reader import StoreReader
+from collector.errors import ConfigError
+from collector.store import keys
+from collector.store.count_script import ID_BYTES
+from collector.store.packed_verdict import pack, unpack
+from collector.store.redis_store import RedisStore
+from collector.store.schema import GRACE_FIELD, IMPORTED, IMPORTING
+
+COUNTED_MEANWHILE = (
+    "a collector counts in the store: stop every collector on it, empty the store, and import the backup again"
+)
+
+IDS_A_SCRIPT = 1000
+"""A script puts this many ids in a few milliseconds."""
+
+
+class StoreFiller:
+    """Fills a store.
+
+    Every step can be repeated, and then changes nothing. Every method raises StoreUnavailableError
+    if the store does not answer.
+    """
+
+    def __init__(self, store: RedisStore) -> None:
+        """Take the store, which must be prepared."""
+        self._store = store.handle
+        self._reader = StoreReader(store)
+
+    def begin(self, digest: str) -> bool:
+        """Begin or continue the import of a backup.
+
+        Returns False if the store holds all of it already.
+
+        Until the import is finished, the store refuses to be served.
+
+        Raises:
+            ConfigError: if the store holds anything else.
+
+        """
+        facts = self._store.facts()
+        if IMPORTING not in facts and facts.get(IMPORTED) == digest:
+            return False
+        if facts.get(IMPORTING, digest) != digest:
+            raise ConfigError(
+                "the import of another backup into the store was begun and not finished: import that one again, "
+                "or empty the store"
+            )
+        if IMPORTING not in facts:
+            if not self._is_empty():
+                raise ConfigError("the store is in use already: a backup can only be imported into an empty store")
+            self._store.run_on_facts("HSET", keys.STORE, IMPORTING, digest)
+        return True
+
+    def remember(self, buckets: Iterable[Bucket]) -> None:
+        """Remember uploads, each in its shard, unless they are remembered already.
+
+        Schema 1 remembered ids of uploads of which nothing was counted; they are left out.
+        """
+        waiting: dict[tuple[int, int, int], list[bytes]] = defaultdict(list)
+        for bucket in buckets:
+            for member in bucket.members:
+                upload_id = member[:ID_BYTES]
+                reports, counted = unpack(member[ID_BYTES:])
+                if counted:
+                    place = keys.shard_of(upload_id.hex(), self._store.shards), bucket.latest_end, bucket.expires_at
+                    waiting[place].append(upload_id + pack(reports, sorted(counted)))
+        for (shard, latest_end, expires_at), members in waiting.items():
+            base = f"{keys.of_shard(shard, keys.IDS)}:{latest_end}:"
+            members.sort()  # so that the ids of one script share their buckets
+            for start in range(0, len(members), IDS_A_SCRIPT):
+                part = members[start : start + IDS_A_SCRIPT]
+                self._store.run(shard, "EVAL", REMEMBER, 1, base, self._store.layout.name, expires_at, *part)
+
+    def close_all(self, windows: Iterable[str]) -> None:
+        """Close windows in every shard."""
+        names = list(windows)
+        for shard in range(self._store.shards if names else 0):
+            self._store.run(shard, "SADD", keys.of_shard(shard, keys.CLOSED), *names)
+
+    def put(self, tally: TallyLine) -> None:
+        """Store a tally. A tally is a sum over shards, so one shard can hold all of it.
+
+        Raises:
+            ConfigError: if there is another tally with that name: a collector counts in the store.
+
+        """
+        packed = _packed(tally.counts, tally.symbols)
+        written = (keys.tally(0, tally.name), keys.of_shard(0, keys.TALLIES), keys.of_shard(0, keys.WINDOWS))
+        if not self._store.run(0, "EVAL", PUT, len(written), *written, packed, tally.name, tally.symbols, tally.window):
+            raise ConfigError(COUNTED_MEANWHILE)
+
+    def finish(self, digest: str, grace_s: int | None, tallies: Collection[str]) -> None:
+        """End the import: the store may be served.
+
+        Raises:
+            ConfigError: if the store holds other tallies than the given ones. Then a collector has
+                counted meanwhile, perhaps uploads of the backup that were not remembered yet.
+
+        """
+        elsewhere = (
+            self._store.run(shard, "EXISTS", keys.of_shard(shard, keys.TALLIES))
+            for shard in range(1, self._store.shards)
+        )
+        if not set(self._store.index()).issubset(tallies) or any(elsewhere):
+            raise ConfigError(COUNTED_MEANWHILE)
+        grace = () if grace_s is None else (GRACE_FIELD, grace_s)
+        self._store.run_on_facts("HSET", keys.STORE, IMPORTED, digest, *grace)
+        self._store.run_on_facts("HDEL", keys.STORE, IMPORTING)
+
+    def _is_empty(self) -> bool:
+        names = (keys.TALLIES, keys.WINDOWS, keys.CLOSED)
+        return not any(
+            any(self._store.run(shard, "EXISTS", keys.of_shard(shard, name)) for name in names)
+            or next(self._reader.buckets(shard), None)
+            for shard in range(self._store.shards)
+        )
+
+
+def _packed(counts: Mapping[int, int], symbols: int) -> bytes:
+    """Return the counters up to the last reported symbol, and one more.
+
+    A collector never counts that one more, so its tallies differ from restored ones.
+    """
+    packed = bytearray(8 * min(max(counts, default=-1) + 2, symbols))
+    for symbol, count in counts.items():
+        struct.pack_into(">q", packed, 8 * symbol, count)
+    return bytes(packed)

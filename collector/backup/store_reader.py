@@ -1,0 +1,121 @@
+"""Reads a store for a backup, on Redis or Valkey."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from collector.backup.cut import BucketState, ShardCut, StoredBucket, StoreProperties
+from collector.backup.lines import Bucket
+from collector.backup.redis_scripts import CUT, READ_BUCKETS
+from collector.errors import ConfigError
+from collector.servers.connection import Connection
+from collector.servers.server import ask, info
+from collector.store import keys
+from collector.store.redis_store import RedisStore
+from collector.store.schema import GRACE_FIELD, SCHEMA_FIELD, SHARDS_FIELD
+
+
+class StoreReader:
+    """Reads a store, which may be counting.
+
+    Every method raises StoreUnavailableError if the store does not answer.
+    """
+
+    def __init__(self, store: RedisStore) -> None:
+        """Take the store, which must be prepared."""
+        self._store = store.handle
+
+    def properties(self) -> StoreProperties:
+        """Return the properties of the store."""
+        self._store.require_own()
+        facts = self._store.facts()
+        grace = facts.get(GRACE_FIELD)
+        return StoreProperties(
+            schema=int(facts[SCHEMA_FIELD]),
+            shards=int(facts[SHARDS_FIELD]),
+            grace_s=None if grace is None else int(grace),
+        )
+
+    def servers(self) -> str:
+        """Return a text that changes if a server restarts or another takes its place.
+
+        Such a server may have lost uploads.
+
+        Raises:
+            ConfigError: if slots are moving from one server to another.
+
+        """
+        servers = sorted(filter(None, self._store.ask_servers(_server)))
+        self._store.require_own()
+        if "[" in "".join(servers):  # a slot on its way is written [SLOT->-NODE] or [SLOT-<-NODE]
+            raise ConfigError("slots of the cluster are moving: take the backup when they have moved")
+        return "; ".join(servers)
+
+    def buckets(self, shard: int, ids: str = keys.IDS) -> Iterator[StoredBucket]:
+        """Yield the buckets of a shard, each as it is when it is read.
+
+        Uploads may be counted meanwhile.
+
+        Args:
+            shard: the shard's number.
+            ids: the prefix of the buckets' keys.
+
+        """
+        cursor = b"0"
+        while True:
+            cursor, page = self._store.run(shard, "EVAL", READ_BUCKETS, 1, keys.prefix(shard), cursor, ids)
+            yield from map(_stored_bucket, page)
+            if cursor == b"0":
+                return
+
+    def cut(self, shard: int, known: Mapping[bytes, BucketState]) -> ShardCut:
+        """Return a shard at one instant, without the buckets whose state is known.
+
+        This is one step on the server, which counts nothing meanwhile. So buckets that were read
+        before are left out.
+        """
+        lines = b"".join(b"%b %d %d\n" % (key, *state) for key, state in known.items())
+        changed, closed, index, open_parts = self._store.run(shard, "EVAL", CUT, 1, keys.prefix(shard), lines)
+        names = [name.decode() for name in index[::2]]
+        symbols_by_name = dict(zip(names, map(int, index[1::2]), strict=True))
+        return ShardCut(
+            changed=tuple(map(_stored_bucket, changed)),
+            closed=frozenset(window.decode() for window in closed),
+            index=symbols_by_name,
+            open_counts={
+                name.decode(): _unpacked(packed, symbols_by_name[name.decode()]) for name, packed in open_parts
+            },
+        )
+
+    def counts(self, shard: int, name: str, symbols: int) -> tuple[int, ...]:
+        """Return a shard's part of a tally: one count for each symbol."""
+        return _unpacked(self._store.run(shard, "GET", keys.tally(shard, name)) or b"", symbols)
+
+    def is_indexed(self, name: str) -> bool:
+        """Whether a tally exists, so that a read just before was complete."""
+        return self._store.is_indexed(name)
+
+
+def _server(connection: Connection) -> str:
+    """Return a text that changes if a master restarts, takes over or gets slots.
+
+    It is empty for a replica.
+    """
+    facts = info(connection, "replication") | info(connection, "server") | info(connection, "cluster")
+    if facts["role"] != "master":
+        return ""
+    nodes = ask(connection, "CLUSTER", "NODES").decode() if facts.get("cluster_enabled") == "1" else ""
+    slots = [slot for line in nodes.splitlines() if "myself" in line for slot in line.split()[8:]]
+    return " ".join((facts["run_id"], *slots))
+
+
+def _stored_bucket(raw: list[Any]) -> StoredBucket:
+    key, expires_at, members = raw
+    return StoredBucket(key, Bucket(int(key.split(b":")[2]), expires_at, tuple(members)))
+
+
+def _unpacked(packed: bytes, symbols: int) -> tuple[int, ...]:
+    """Return the counters of all symbols; the store keeps none after the last reported symbol."""
+    return struct.unpack(f">{symbols}q", packed.ljust(8 * symbols, b"\0"))
