@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from estimator.api import estimate
-    from estimator.errors import MissingLibraryError, ReportError, TalliesError
+    from estimator.errors import MissingLibraryError, ReportError, RequestError, TalliesError
     from estimator.formats.frames import to_pandas, to_polars
     from estimator.formats.from_json import load_report
     from estimator.results.changes import Changes
@@ -39,6 +39,7 @@ __all__ = [
     "MissingLibraryError",
     "Pooled",
     "ReportError",
+    "RequestError",
     "TalliesError",
     "estimate",
     "load_report",
@@ -54,6 +55,7 @@ _HOMES = {
     "MissingLibraryError": "errors",
     "Pooled": "results.pooled",
     "ReportError": "errors",
+    "RequestError": "errors",
     "TalliesError": "errors",
     "estimate": "api",
     "load_report": "formats.from_json",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -29,6 +29,7 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     central_delta: float | None = None,
     fakes: float | None = None,
     clusters: bool = False,
+    ranges: Sequence[tuple[str, float, float]] = (),
 ) -> EstimateReport:
     """Estimate everything that tallies allow, as ``hearsay-estimator report`` does.
 
@@ -46,9 +47,13 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
             None.
         fakes: the assumed fraction of made-up reports, above 0 and below 1; or None.
         clusters: also clusters of numbers, scales and pairs.
+        ranges: also the share of answers between two numbers, both included: the metric, the start
+            and the end of each.
 
     Raises:
+        RequestError: if a range cannot be had of its metric.
         TalliesError: if the tallies cannot be read, or are too many to estimate at once.
+        UnknownMetricError: if a range is of a metric that the registry does not define.
         ValueError: if ``central_delta`` or ``fakes`` is not between 0 and 1.
         WindowError: if ``first`` or ``last`` is not a window.
 
@@ -66,6 +71,7 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
         pool=pool,
         fakes=fakes,
         clusters=clusters,
+        ranges=tuple(ranges),
         highlights=False,
     )
     return make_report(registry, read, selection, request)

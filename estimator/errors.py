@@ -21,6 +21,10 @@ class UnfitTallyError(HearsayError):
     """A tally does not fit its metric. The message says why, and what would help."""
 
 
+class RequestError(HearsayError):
+    """A figure that was asked for cannot be had of a metric. The message says why, and what to do."""
+
+
 class ReportError(HearsayError):
     """A report's JSON cannot be read. The message says where it is wrong, and what to do."""
 

@@ -14,6 +14,7 @@ from typing import Any, Final, get_type_hints
 
 import msgspec
 
+from estimator.render.text.rehearsal import OF_DISTRIBUTIONS
 from estimator.results import central, changes, clusters, distribution, estimate, joint, metric, poisoning, pooled, row
 from estimator.results import report as whole
 from estimator.results.report import SCHEMA, EstimateReport
@@ -33,7 +34,12 @@ OF_A_REHEARSAL: Final[dict[str, Any]] = {
     "truth": {"type": ["number", "null"], "description": "of a rehearsal: what is true; null without any device"},
     "holds": {"type": ["boolean", "null"], "description": "of a rehearsal: whether the interval holds the truth"},
 }
-COVERAGES: Final = ("coverage", "resampled_coverage")
+BAND_HOLDS: Final[dict[str, Any]] = {
+    "band_holds": {
+        "type": ["boolean", "null"],
+        "description": "of a rehearsal: whether the band holds the truth at all its points",
+    }
+}
 COVERAGE: Final[dict[str, Any]] = {
     "title": "Coverage",
     "description": "How often intervals held the truth in a rehearsal.",
@@ -47,16 +53,26 @@ COVERAGE: Final[dict[str, Any]] = {
     "additionalProperties": False,
 }
 
+DISTRIBUTION_COVERAGE: Final[dict[str, Any]] = {
+    "title": "DistributionCoverage",
+    "description": "How often each kind of interval of a distribution held the truth in a rehearsal.",
+    "type": "object",
+    "required": list(OF_DISTRIBUTIONS.values()),
+    "additionalProperties": False,
+}
+
 HEAD: Final = f"""\
 # What a report holds
 
 Schema {SCHEMA}. A field that is added, removed or changes its meaning makes another number; readers refuse numbers and
-fields that they do not know. `estimator.load_report` also reads the two schemas before it. This page and
+fields that they do not know. `estimator.load_report` also reads the two schemas before it, in which the intervals of
+distributions and clusters were found by resampling and often missed the truth. This page and
 [`report.schema.json`](../estimator/formats/report.schema.json), a JSON Schema that every report is tested against, are
 made from the code's own records: `python -m tools.schema_page`.
 
-Every figure has the same names: `estimate` is unbiased, `standard_error` is its own, `low` and `high` are the ends of
-its interval, `maximum_likelihood` is the likeliest value among those that are possible.
+Every figure has the same names: `estimate` is unbiased (of a distribution: smoothed, within its interval),
+`standard_error` is its own, `low` and `high` are the ends of its interval, `maximum_likelihood` is the likeliest value
+among those that are possible.
 
 ## JSON
 
@@ -106,15 +122,18 @@ def schema() -> dict[str, Any]:
 
 
 def _with_rehearsals(definitions: dict[str, Any]) -> dict[str, Any]:
-    for name in ("Estimate", "Share", "Resampled", "Quantile", "Bin"):
+    for name in ("Estimate", "Share", "Figure", "Quantile", "AtMost", "Bin", "Range"):
         definitions[name]["properties"] |= OF_A_REHEARSAL
     for name in ("MetricEstimate", "Skipped"):
         definitions[name]["properties"]["window"]["type"] = ["string", "null"]
         definitions[name]["properties"]["window"]["description"] += " Null in a rehearsal, which has none."
     described = {"description": "of a rehearsal with rounds: how often intervals held the truth; else null"}
     coverage = {"anyOf": [{"$ref": "#/$defs/Coverage"}, {"type": "null"}]} | described
-    definitions["MetricEstimate"]["properties"] |= dict.fromkeys(COVERAGES, coverage)
-    return definitions | {"Coverage": COVERAGE}
+    of_distributions = {"$ref": "#/$defs/DistributionCoverage"} | {"description": "of a rehearsal: the same, by kind"}
+    definitions["MetricEstimate"]["properties"] |= {"coverage": coverage, "distribution_coverage": of_distributions}
+    definitions["Distribution"]["properties"] |= BAND_HOLDS
+    by_kind = {name: coverage | {"description": str(kind)} for kind, name in OF_DISTRIBUTIONS.items()}
+    return definitions | {"Coverage": COVERAGE, "DistributionCoverage": DISTRIBUTION_COVERAGE | {"properties": by_kind}}
 
 
 def _record(name: str) -> type:

@@ -12,7 +12,7 @@ from typing import Final
 import click
 
 from client_sdk.protocol.errors import HearsayError, RegistryError, UnknownMetricError
-from estimator.errors import AnswersError, AuditError, PlanError
+from estimator.errors import AnswersError, AuditError, PlanError, RequestError
 
 COMMANDS: Final = {
     "audit": "estimator.commands.audit:audit_command",
@@ -27,6 +27,7 @@ USAGE_ERRORS: Final[dict[type[HearsayError], str]] = {
     AuditError: "",
     PlanError: "",
     RegistryError: "the registry cannot be used:\n",
+    RequestError: "",
     UnknownMetricError: "",
 }
 """Errors in what the command line names, with the words before their message. Any other error is a

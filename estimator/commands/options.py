@@ -30,6 +30,22 @@ class WindowType(click.ParamType[Window]):
             self.fail(f"{value!r}: {error}", param, ctx)
 
 
+class FiniteNumber(click.ParamType[float]):
+    """A number that is neither infinite nor NaN."""
+
+    name = "number"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number. Any other text is a usage error."""
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            self.fail(f"must be a number, not {value!r}", param, ctx)
+        return number
+
+
 class NumberRange(click.FloatRange):
     """A number within bounds.
 
@@ -45,3 +61,13 @@ class NumberRange(click.FloatRange):
 
 
 BETWEEN_0_AND_1 = NumberRange(0, 1, min_open=True, max_open=True)
+
+RANGES = click.option(
+    "--range",
+    "ranges",
+    metavar="METRIC FROM TO",
+    multiple=True,
+    type=(str, FiniteNumber(), FiniteNumber()),
+    help="Also the share of answers from FROM to TO, both included, of a number's distribution; repeatable.",
+)
+"""Of `report` and `rehearse`."""

@@ -9,12 +9,13 @@ from secrets import randbits
 import click
 
 from client_sdk.protocol.registry.registry import Registry
-from estimator.commands.options import REGISTRY
+from estimator.commands.options import RANGES, REGISTRY
 from estimator.commands.printing import put
 from estimator.commands.progress import progress
 from estimator.rehearsal import rehearsal
 from estimator.rehearsal.ground_truth import MAX_DEVICES, GroundTruth, from_shares, read_csv
 from estimator.render.text.rehearsal import FORMATS
+from estimator.report.ranges import check_ranges
 
 DEVICES = click.IntRange(1, MAX_DEVICES)
 
@@ -42,6 +43,7 @@ SEED_BITS = 32
 @click.option(
     "--rounds", metavar="N", type=click.IntRange(0), default=0, help="Repeat the draw N times to measure coverage."
 )
+@RANGES
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True)
 def rehearse(  # noqa: PLR0913 one argument an option
     *,
@@ -52,17 +54,20 @@ def rehearse(  # noqa: PLR0913 one argument an option
     shares: Path | None,
     seed: int | None,
     rounds: int,
+    ranges: tuple[tuple[str, float, float], ...],
     form: str,
 ) -> None:
     """Run known answers through the real mechanisms and print truth beside estimate."""
-    truth = _ground_truth(Registry.load(registry), table, repeat, population, shares)
+    definitions = Registry.load(registry)
+    check_ranges(definitions, ranges)
+    truth = _ground_truth(definitions, table, repeat, population, shares)
     if truth.ignored:
         click.echo(f"ignored columns, which are no metrics: {', '.join(map(repr, truth.ignored))}", err=True)
     for metric in truth.missing:
         click.echo(f"skipped {metric.name}: {rehearsal.NO_COLUMN}", err=True)
     seed = randbits(SEED_BITS) if seed is None else seed
     with progress("rehearsing", rounds * len(truth.crowds)) as advance:
-        outcome = rehearsal.rehearse(truth, seed=seed, rounds=rounds, after_round=partial(advance, 1))
+        outcome = rehearsal.rehearse(truth, seed=seed, rounds=rounds, ranges=ranges, after_round=partial(advance, 1))
     put(FORMATS, form, outcome)
 
 

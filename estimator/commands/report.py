@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from client_sdk.protocol.registry.registry import Registry
 from estimator.atomic_file import write_whole
 from estimator.commands.archive import Kept, keep
-from estimator.commands.options import BETWEEN_0_AND_1, REGISTRY, WindowType
+from estimator.commands.options import BETWEEN_0_AND_1, RANGES, REGISTRY, WindowType
 from estimator.commands.printing import put
 from estimator.commands.progress import progress
 from estimator.commands.report_options import ReportOptions
@@ -21,6 +21,7 @@ from estimator.commands.watch import watch_collector
 from estimator.commands.watch_loop import GREATEST_S, LEAST_S, USUAL_S
 from estimator.estimates.covariance import MOST_VALUES
 from estimator.render import BINARY_FORMATS, FORMATS
+from estimator.report.ranges import check_ranges
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Selection
@@ -58,6 +59,7 @@ MEGABYTE = 10**6
     type=BETWEEN_0_AND_1,
     help="How far this fraction of made-up reports could move each share, and a test of each tally; not for rows.",
 )
+@RANGES
 @click.option(
     "--format",
     "form",
@@ -95,6 +97,7 @@ def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the na
             raise click.UsageError(sentence)
     registry = Registry.load(options.registry)
     selection, request = options.selection, options.request
+    check_ranges(registry, request.ranges)
     if options.watch_s is not None:
         collector = options.collector or ""
         watch_collector(registry, collector, selection=selection, request=request, every_s=options.watch_s)

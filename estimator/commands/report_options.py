@@ -33,6 +33,7 @@ class ReportOptions:
     pool: bool
     clusters: bool
     fakes: float | None
+    ranges: tuple[tuple[str, float, float], ...]
     form: str | None
     html: Path | None
     output: Path | None
@@ -58,6 +59,7 @@ class ReportOptions:
             pool=self.pool,
             fakes=self.fakes,
             clusters=self.clusters,
+            ranges=self.ranges,
             highlights=self.html is not None or self.printed == "table",
         )
 

@@ -18,7 +18,10 @@ from estimator.results.report import SCHEMA, EstimateReport
 
 
 def load_report(source: str | PathLike[str] | IO[str] | IO[bytes]) -> EstimateReport:
-    """Read the JSON of a report. The two older schemas are accepted as well.
+    """Read the JSON of a report. The two schemas before this one are accepted as well.
+
+    Their intervals of distributions and clusters were found by resampling, and often missed the
+    truth. They are read as they were written.
 
     Args:
         source: a path, or an open file.

@@ -1,8 +1,8 @@
 """Upgrades reports of older schemas, one schema at a time.
 
-Schema 1 had no p-values for differences between groups. Schema 2 had three names for one figure.
-Schema 3 has one name for each figure, nests distributions and joint tables, and leaves out absent
-fields.
+Schema 2 had three names for one figure. Schema 3 has one name for each figure, nests distributions
+and joint tables, and leaves out absent fields. In both, the intervals of distributions and clusters
+were found by resampling. Schema 4 has intervals that hold for every population, and the band.
 """
 
 from __future__ import annotations
@@ -13,22 +13,26 @@ from typing import Any, Final
 Document = dict[str, Any]
 
 
-def _from_1(document: Document) -> Document:
-    for metric in document["metrics"]:
-        for difference in metric.get("differences", ()):
-            difference |= {"p_value": None, "p_value_corrected": None}
-    return document
-
-
 def _from_2(document: Document) -> Document:
     return document | {
-        "metrics": [_metric(metric) for metric in document["metrics"]],
+        "metrics": [_nested(metric) for metric in document["metrics"]],
         "pooled": [_renamed_all(_renamed_all(pooled, "estimates"), "changes") for pooled in document.get("pooled", ())],
         "changes": [_changes(changes) for changes in document.get("changes", ())],
     }
 
 
-def _metric(metric: Document) -> Document:
+def _from_3(document: Document) -> Document:
+    return document | {"metrics": [_without_resampling(metric) for metric in document["metrics"]]}
+
+
+def _without_resampling(metric: Document) -> Document:
+    upgraded = {name: _without_interval(metric[name]) for name in ("distribution", "clusters") if name in metric}
+    if "distribution" in upgraded:
+        upgraded["distribution"]["band"] = []
+    return metric | upgraded
+
+
+def _nested(metric: Document) -> Document:
     metric = _renamed_all(_renamed_all(metric, "estimates"), "answered")
     for name in ("mean", "sum"):
         if name in metric:
@@ -37,8 +41,8 @@ def _metric(metric: Document) -> Document:
         parts = {name: metric.pop(name) for name in ("variance", "quantiles", "bins")}
         metric["distribution"] = {
             "interval": "resampled",
-            "variance": _resampled(parts["variance"]),
-            "quantiles": [_resampled(quantile) for quantile in parts["quantiles"]],
+            "variance": _without_interval(parts["variance"]),
+            "quantiles": [_without_interval(quantile) for quantile in parts["quantiles"]],
             "bins": [_bin(share) for share in parts["bins"]],
         }
     if "groups" in metric:
@@ -69,7 +73,7 @@ def _bin(share: Document) -> Document:
 
 def _clusters(clusters: Document) -> Document:
     members = [
-        cluster | {name: _resampled(cluster[name]) for name in ("share", "mean") if name in cluster}
+        cluster | {name: _without_interval(cluster[name]) for name in ("share", "mean") if name in cluster}
         for cluster in clusters["clusters"]
     ]
     return {
@@ -79,7 +83,7 @@ def _clusters(clusters: Document) -> Document:
     }
 
 
-def _resampled(figure: Document) -> Document:
+def _without_interval(figure: Document) -> Document:
     return {name: value for name, value in figure.items() if name != "interval"}
 
 
@@ -99,5 +103,5 @@ _NAMES: Final = {
     "share_shrunk": "shrunken",
 }
 
-UPGRADES: Final[dict[int, Callable[[Document], Document]]] = {1: _from_1, 2: _from_2}
+UPGRADES: Final[dict[int, Callable[[Document], Document]]] = {2: _from_2, 3: _from_3}
 """For each older schema, a function that turns a report of it into one of the next schema."""

@@ -15,6 +15,7 @@ from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.metric import Metric
 from estimator.inverse.decoders import decoder_of
 from estimator.rehearsal.true_answers import TrueAnswer, Value, as_float, parts
+from estimator.rehearsal.weighted_numbers import WeightedNumbers
 from estimator.statistics.arrays import Counts, Floats
 
 
@@ -92,32 +93,9 @@ class Crowd:
             return (*shares, math.fsum(position * share for position, share in enumerate(shares, start=1)))
         return shares
 
-    def distribution(
-        self, weights: Floats | Counts, bins: Sequence[tuple[float, float]], probabilities: Sequence[float]
-    ) -> tuple[float, ...]:
-        """Return the truth of the distribution of weighted numbers.
-
-        Args:
-            weights: of the answers, shape (len(answers),).
-            bins: the two ends of each bin, rising.
-            probabilities: of the quantiles.
-
-        Returns:
-            The variance, then each quantile (the least answer that such a part of the devices does
-            not exceed), then the share of each bin. A bin holds its lower end; the last bin also
-            holds its upper end.
-
-        """
-        values = np.array([as_float(answer.value) for answer in self.answers])
-        total = math.fsum(weights.tolist())
-        (mean,) = self.truths(weights)
-        variance = math.fsum((weights * (values - mean) ** 2).tolist()) / total
-        rising = np.argsort(values)
-        reached = np.searchsorted(np.cumsum(weights[rising]), np.array(probabilities) * total)
-        quantiles = values[rising[np.minimum(reached, values.size - 1)]]
-        lows = np.array([low for low, _ in bins])
-        in_bins = np.bincount(np.searchsorted(lows, values, side="right") - 1, weights, lows.size)
-        return variance, *quantiles.tolist(), *(in_bins / total).tolist()
+    def numbers(self, weights: Floats | Counts) -> WeightedNumbers:
+        """Return the answers, which are numbers, with their weights of shape (len(answers),)."""
+        return WeightedNumbers.of([as_float(answer.value) for answer in self.answers], weights)
 
 
 def _shares(labels: Sequence[Label], pairs: Sequence[tuple[Value, float]]) -> tuple[float, ...]:

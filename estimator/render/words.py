@@ -6,6 +6,7 @@ from decimal import ROUND_CEILING, Context
 from typing import Final
 
 from estimator.results.clusters import Cluster
+from estimator.results.distribution import Range
 from estimator.results.question import Question
 from estimator.text import word
 
@@ -32,6 +33,11 @@ def cluster_words(cluster: Cluster) -> str:
     if cluster.start is not None:
         return f"{cluster.start:.5g} … {cluster.end:.5g}"
     return "; ".join(map(word, cluster.values))
+
+
+def range_words(share: Range) -> str:
+    """Return the ends of a range, as they were asked for."""
+    return f"from {share.start:.12g} to {share.end:.12g}"
 
 
 def p_words(p_value: float) -> str:

@@ -16,6 +16,7 @@ from estimator.report.changes import changes_of
 from estimator.report.group_differences import corrected_differences
 from estimator.report.highlights import highlights_of
 from estimator.report.pooling import pooled
+from estimator.report.ranges import check_ranges
 from estimator.results.central import Composed
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport, Skipped
@@ -49,9 +50,12 @@ def make_report(
         advance: called with the number of tallies that are done.
 
     Raises:
+        RequestError: if a requested range cannot be had.
         TalliesError: if there are too many to estimate at once.
+        UnknownMetricError: if a range is requested of a metric that the registry does not define.
 
     """
+    check_ranges(registry, request.ranges)
     of_metrics, skipped = _sorted_out(registry, tallies, selection, advance)
     _check_numbers(registry, of_metrics, request)
     estimated: list[MetricEstimate] = []

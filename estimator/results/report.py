@@ -12,7 +12,7 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
 from estimator.results.record import Record
 
-SCHEMA: Final = 3
+SCHEMA: Final = 4
 """The number of the schema that JSON, CSV and Parquet follow.
 
 Adding or removing a field, or changing its meaning, takes a new number: readers refuse unknown

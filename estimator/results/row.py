@@ -29,9 +29,13 @@ class Row(NamedTuple):
     delta: Annotated[float, "of one report"]
     reports: Annotated[int, "the number of reports"]
     statistic: Annotated[str, "the estimated statistic (below)"]
-    value: Annotated[str | None, "the value, quantile, bin or pair of groups; empty for a mean"]
-    estimate: Annotated[float | None, "unbiased, never clipped (`resampled_` ones: smoothed); empty without reports"]
-    standard_error: Annotated[float | None, "of the estimate; empty without reports and for `resampled_` ones"]
+    value: Annotated[str | None, "the value, quantile, answer, bin, range or pair of groups; empty for a mean"]
+    estimate: Annotated[
+        float | None, "unbiased, never clipped; of a distribution smoothed, within its interval; empty without reports"
+    ]
+    standard_error: Annotated[
+        float | None, "of the estimate; empty without reports and for the figures of a distribution"
+    ]
     low: Annotated[float, "the lower end of the interval, within the possible range"]
     high: Annotated[float, "the upper end of the interval"]
     maximum_likelihood: Annotated[float | None, "the likeliest possible estimate, or empty"]
@@ -65,9 +69,11 @@ STATISTICS: Final = {
     "share_of_answered": "the share with the value among the people who answered",
     "share_within": "the share with the value within a group: `group, value`",
     "difference": "the difference of two groups' shares: `value: first group less second group`",
-    "resampled_variance": "the variance of the answers, from the smoothed histogram",
-    "resampled_quantile": "the answer that this fraction of the people do not exceed",
-    "resampled_bin": "the share of people between two answers",
+    "variance": "the variance of a number's answers",
+    "quantile": "the answer that this fraction of the people do not exceed",
+    "at_most": "the share of people with this answer or a lower one; these intervals hold together",
+    "bin": "the share of people between two answers; the bins cover the whole range",
+    "range": "the share of people between two answers, on request",
     "pooled_share": "as `share`, over all windows together",
     "pooled_mean": "as the mean, over all windows together",
     "change": "the last window minus the first",
@@ -152,12 +158,11 @@ def _figures_of(estimated: MetricEstimate) -> Iterator[RowFigure]:
 
 
 def _distribution_figures(distribution: Distribution) -> Iterator[RowFigure]:
-    """Yield the smoothed figures. Their names say that the intervals are by resampling."""
-    yield RowFigure("resampled_variance", None, distribution.variance)
-    yield from (
-        RowFigure("resampled_quantile", str(quantile.quantile), quantile) for quantile in distribution.quantiles
-    )
-    yield from (RowFigure("resampled_bin", f"{bin_.start} to {bin_.end}", bin_) for bin_ in distribution.bins)
+    yield RowFigure("variance", None, distribution.variance)
+    yield from (RowFigure("quantile", str(quantile.quantile), quantile) for quantile in distribution.quantiles)
+    yield from (RowFigure("at_most", str(point.at), point) for point in distribution.band)
+    for statistic, shares in (("bin", distribution.bins), ("range", distribution.ranges)):
+        yield from (RowFigure(statistic, f"{share.start} to {share.end}", share) for share in shares)
 
 
 def _joint_figures(joint: Joint) -> Iterator[RowFigure]:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from estimator.commands.cli import command
 from estimator.render.html.document import as_html
 from estimator.report.report import make_report
 from estimator.tallies.read import decode
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, CROSS, registry_text
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, Field, registry_text
+from tests.support.devices.definitions import NUMBER as BOUNDED
 from tests.support.estimates import every_kind
 from tests.support.estimates.pages import DAYS, MISSING_DAY, OPEN_DAY, POOR_DAY, day, tallies
 from tests.support.services.browser import DESKTOP, PHONE, Scheme, chromium, opened
@@ -112,7 +114,7 @@ def test_every_chart_is_drawn_without_an_error_a_request_or_a_sideways_scroll(
         drawn = {name: article(view.page, name).locator("svg.chart").count() for name in every_kind.REGISTRY.metrics}
         assert drawn == {
             "dark_mode": 2, "os": 2, "mood": 2, "languages": 2, "startup_ms": 1,
-            "steps": 3, "crashes": 2, "seen": 3, "constant": 2, "both": 3,
+            "steps": 4, "crashes": 2, "seen": 3, "constant": 2, "both": 3,
         }  # fmt: skip
         assert view.page.evaluate("document.documentElement.scrollWidth") <= size[0]
         named = view.page.locator("svg.chart[role=img][aria-label]").count()
@@ -134,7 +136,8 @@ def test_the_dots_and_the_table_show_the_numbers_of_the_json(whole: Page, writte
         for text, number in zip((estimate, low, high), ("estimate", "low", "high"), strict=True):
             tolerance = half_a_digit(text) + percent * (figure["high"] - figure["low"]) / 100
             assert abs(text_number(text) - percent * figure[number]) <= tolerance, (name, text, figure)
-    dots = shown.locator(".charts > div:first-child [data-label=dot] circle").all()
+    charts = shown.locator(".charts > div:first-child svg.chart:not([aria-label^='Distribution'])")
+    dots = charts.locator("[data-label=dot] circle").all()
     labels = [dot.get_attribute("data-label") or "" for dot in dots]
     labelled = [re.findall(NUMBER, label.rpartition(": ")[2]) for label in labels]
     expected = [re.findall(NUMBER, " ".join(row.locator("td").all_inner_texts()[:2])) for row in rows]
@@ -198,6 +201,112 @@ def test_the_histogram_has_the_bins_of_the_json(whole: Page, written: Written) -
     for share, entry in zip(shares, bins, strict=True):
         assert abs(share - entry["estimate"]) <= (entry["high"] - entry["low"]) / 100
     assert shown.locator("svg.chart[aria-label^=Histogram]").count() == 1
+
+
+@pytest.fixture(scope="module")
+def of_numbers(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """A page of a number and a count with distributions, with ranges."""
+    fields: dict[str, Field] = {"statistic": "distribution", "epsilon": 2}
+    registry = registry_text(startup_ms=BOUNDED | fields, steps=COUNT | fields | {"max": 40})
+    options = ("--range", "startup_ms", "2", "9", "--range", "startup_ms", "0", "2")
+    return write(tmp_path_factory.mktemp("numbers"), registry, tallies(Registry.parse(registry)), *options)
+
+
+@pytest.fixture(scope="module")
+def numbers(browser: Browser, of_numbers: Written) -> Iterator[Page]:
+    """That page with everything drawn and unfolded, to be read only."""
+    with opened(browser, of_numbers.file) as view:
+        view.show_everything()
+        yield view.page
+        assert view.complaints == []
+
+
+def fold(shown: Locator, summary: str) -> Locator:
+    return shown.locator("details.made").filter(has_text=summary)
+
+
+@pytest.mark.parametrize("name", ["startup_ms", "steps"])
+def test_the_band_and_its_table_have_the_distribution_function_of_the_json(
+    numbers: Page, of_numbers: Written, name: str
+) -> None:
+    band = of_numbers.metric(name)["distribution"]["band"]
+    shown = article(numbers, name)
+    chart = shown.locator("svg.chart[role=img][aria-label^='Distribution function']")
+    assert "the numbers are in the table below" in (chart.get_attribute("aria-label") or "")
+    rows = fold(shown, "Numbers of the distribution function").locator("tbody tr").all()
+    assert len(rows) == len(band)
+    for row, entry in zip(rows, band, strict=True):
+        assert float(row.locator("th").inner_text()) == entry["at"]
+        numbers_shown = re.findall(NUMBER, " ".join(row.locator("td").all_inner_texts()))
+        for text, key in zip(numbers_shown, ("estimate", "low", "high"), strict=True):
+            tolerance = half_a_digit(text) + entry["high"] - entry["low"]
+            assert abs(text_number(text) - 100 * entry[key]) <= tolerance
+
+
+@pytest.mark.parametrize("name", ["startup_ms", "steps"])
+def test_the_band_is_drawn_from_the_lower_end_before_to_the_upper_end_after(
+    numbers: Page, of_numbers: Written, name: str
+) -> None:
+    band = of_numbers.metric(name)["distribution"]["band"]
+    chart = article(numbers, name).locator("svg.chart[aria-label^='Distribution function']")
+    heights = [float(dot.get_attribute("cy") or "nan") for dot in chart.locator("[data-label=dot] circle").all()]
+    assert len(heights) == len(band)
+    first, last = float(band[0]["estimate"]), float(band[-1]["estimate"])
+
+    def height(share: float) -> float:
+        return heights[0] + (heights[-1] - heights[0]) * (share - first) / (last - first)
+
+    path = chart.locator(".band path").get_attribute("d") or ""
+    drawn = [float(pair.split(",")[1]) for pair in re.split("[MLZ]", path) if pair]
+    pairs = list(pairwise(band))
+    is_point = name == "steps"
+    highs = [height((before if is_point else after)["high"]) for before, after in pairs for _ in range(2)]
+    lows = [height(before["low"]) for before, _ in pairs for _ in range(2)]
+    assert drawn == pytest.approx([*highs, *lows[::-1]], abs=0.2)
+
+
+def test_a_bin_of_rounded_answers_is_shown_without_a_lower_limit(numbers: Page, of_numbers: Written) -> None:
+    number, count = article(numbers, "startup_ms"), article(numbers, "steps")
+    assert {entry["low"] for entry in of_numbers.metric("startup_ms")["distribution"]["bins"]} == {0}
+    assert fold(number, "Numbers of the histogram").locator("thead th").all_inner_texts() == ["Bin", "Share", "At most"]
+    assert fold(count, "Numbers of the histogram").locator("thead th").all_inner_texts() == ["Bin", "Share", "Interval"]
+    sentence = "They have no intervals here: rounded answers cannot show that any lies within one bin."
+    assert sentence in number.inner_text()
+    assert sentence not in count.inner_text()
+
+
+def test_ranges_are_figures_of_their_own(numbers: Page, of_numbers: Written) -> None:
+    rows = article(numbers, "startup_ms").locator(".numbers tbody[data-group='2'] tr").all_inner_texts()
+    ranges = of_numbers.metric("startup_ms")["distribution"]["ranges"]
+    assert rows[0] == "Share of people within a range"
+    assert [row.split("\t")[0] for row in rows[1:]] == ["from 2 to 9", "from 0 to 2"]
+    for row, entry in zip(rows[1:], ranges, strict=True):
+        estimate = re.findall(NUMBER, row.split("\t")[1])[0]
+        assert (
+            abs(text_number(estimate) - 100 * entry["estimate"])
+            <= half_a_digit(estimate) + entry["high"] - entry["low"]
+        )
+
+
+def test_the_keyboard_unfolds_the_numbers_of_the_band(browser: Browser, of_numbers: Written) -> None:
+    with opened(browser, of_numbers.file) as view:
+        shown = article(view.page, "startup_ms")
+        shown.scroll_into_view_if_needed()
+        folded = fold(shown, "Numbers of the distribution function")
+        folded.locator("summary").focus()
+        view.page.keyboard.press("Enter")
+        expect(folded.locator("tbody tr").first).to_be_visible()
+        view.page.keyboard.press("Tab")
+        assert view.page.evaluate("document.activeElement.getAttribute('aria-label')").startswith(
+            "Numbers of the distribution function"
+        )
+
+
+def test_an_accessibility_checker_finds_nothing_in_distributions(browser: Browser, of_numbers: Written) -> None:
+    with opened(browser, of_numbers.file) as view:
+        view.show_everything()
+        results = Axe().run(view.page)
+        assert results.violations_count == 0, results.generate_report()
 
 
 def test_the_heat_map_and_its_table_have_the_shares_within_groups(whole: Page, written: Written) -> None:

@@ -173,13 +173,14 @@ def test_reporting_from_python_works_as_the_readme_says(
 
 
 def test_rehearsing_works_as_the_readme_says(folder: Path, address: str) -> None:
-    table, population = (line for line in commands() if "rehearse" in line.split())
+    table, population, checked = (line for line in commands() if "rehearse" in line.split())
     shell = Shell(folder, address)
     shown = shell.run(table)
     assert "seed 7" in shown
     assert "reports: 15,000" in shown
     assert shell.run(table) == shown
     assert shell.run(population).count("coverage over 20 rounds") == len(Registry.load(folder / "metrics.toml").metrics)
+    assert shell.run(checked).count("coverage over 200 rounds") == shown.count("reports: ")
 
 
 def test_auditing_works_as_the_readme_says(folder: Path, address: str) -> None:

@@ -11,6 +11,7 @@ from estimator.render.html.figures import SHARES, groups_of, label_of, mean_titl
 from estimator.render.html.numbers import PERCENT
 from estimator.render.html.sentences import leader
 from estimator.render.html.tracks import KnownEstimate, tracks
+from estimator.results.distribution import Figure
 from estimator.results.estimate import Share
 from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
@@ -52,7 +53,7 @@ def data_of(
     }
     if pooled is not None:
         data["pooled"] = pooled.reports
-    return data | _bins(with_reports) | _joint(with_reports)
+    return data | _distribution(with_reports) | _joint(with_reports)
 
 
 def _lead(shown: MetricEstimate, positions: Sequence[int]) -> int:
@@ -88,17 +89,29 @@ def _pooled_groups(pooled: Pooled, positions: Sequence[int]) -> Mapping[str, tup
     return groups
 
 
-def _bins(with_reports: WithReports) -> dict[str, Any]:
-    """Return the histogram of each window, or nothing for a question without histograms."""
+def _distribution(with_reports: WithReports) -> dict[str, Any]:
+    """Return the histogram and the distribution function of each window.
+
+    Nothing for a question without them. A report of an older schema has no distribution function.
+    """
     distributions = [None if estimated is None else estimated.distribution for estimated in with_reports]
     first = next((distribution for distribution in distributions if distribution is not None), None)
     if first is None:
         return {}
-    rows: list[list[KnownEstimate]] = [
-        [None if distribution is None else plain_estimate(distribution.bins[place]) for distribution in distributions]
-        for place in range(len(first.bins))
-    ]
-    return {"bins": {"edges": [(share.start, share.end) for share in first.bins], **tracks(rows)}}
+    bins = tracks(_rows([None if each is None else each.bins for each in distributions]))
+    if not any(share.low for each in distributions if each is not None for share in each.bins):
+        del bins["d"]  # every lower limit is 0
+    data: dict[str, Any] = {"bins": {"edges": [(share.start, share.end) for share in first.bins], **bins}}
+    if first.band:
+        band = tracks(_rows([None if each is None else each.band for each in distributions]))
+        data["band"] = {"at": [point.at for point in first.band], **band}
+    return data
+
+
+def _rows(by_window: Sequence[Sequence[Figure] | None]) -> list[list[KnownEstimate]]:
+    """Return a row for each figure, with an estimate for each window."""
+    figures = len(next(each for each in by_window if each is not None))
+    return [[None if each is None else plain_estimate(each[place]) for each in by_window] for place in range(figures)]
 
 
 def _joint(with_reports: WithReports) -> dict[str, Any]:

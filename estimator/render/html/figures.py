@@ -8,6 +8,7 @@ from typing import Final
 
 from client_sdk.protocol.domain.label import Label
 from estimator.render.html.numbers import PERCENT, PLAIN, UNBROKEN, Unit
+from estimator.render.words import range_words
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate, Share
 from estimator.results.metric import MetricEstimate
@@ -17,6 +18,9 @@ LONGEST_LABEL = 80
 """How many characters of a value are shown. JSON and CSV have all of them."""
 
 SHARES: Final = "Share of people"
+
+QUANTILES: Final = "Quantiles"
+"""The histogram marks the figures of this group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,10 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[F
             (f"{100 * quantile.quantile:g}{UNBROKEN}% are at most", plain_estimate(quantile))
             for quantile in estimated.distribution.quantiles
         )
-        yield FigureGroup("Quantiles, interval by resampling", PLAIN, quantiles)
+        yield FigureGroup(QUANTILES, PLAIN, quantiles)
+        ranges = tuple((range_words(share), plain_estimate(share)) for share in estimated.distribution.ranges)
+        if ranges:
+            yield FigureGroup("Share of people within a range", PERCENT, ranges)
 
 
 def mean_title(kind: str) -> str:
@@ -85,6 +92,6 @@ def short(text: str, most: int = LONGEST_LABEL) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def plain_estimate(resampled: Figure) -> Estimate:
-    """Return a resampled figure as an estimate without a standard error."""
-    return Estimate(resampled.estimate, None, resampled.low, resampled.high)
+def plain_estimate(figure: Figure) -> Estimate:
+    """Return a figure of a distribution as an estimate without a standard error."""
+    return Estimate(figure.estimate, None, figure.low, figure.high)

@@ -102,6 +102,11 @@ class Page:
         return any(question.joint for question in self.questions)
 
     @property
+    def has_distributions(self) -> bool:
+        """Whether any question has a distribution function."""
+        return any("band" in question.data for question in self.questions if question.data)
+
+    @property
     def data(self) -> dict[str, Any]:
         """The data of the charts."""
         return {

@@ -29,6 +29,8 @@ def step_of(estimates: Iterable[KnownEstimate]) -> float:
 def tracks(rows: Sequence[Sequence[KnownEstimate]]) -> dict[str, Any]:
     """Return rows of estimates in the form that the page's script reads.
 
+    Where every interval begins at 0, ``d`` may be left out.
+
     ``e`` is the estimate, ``d`` how far the interval reaches below it, ``u`` how far above, and
     ``m`` the likeliest value less the estimate. All are in steps, and null where there is no
     estimate.

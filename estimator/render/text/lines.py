@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from estimator.render.text import poisoning
 from estimator.render.text.style import Style
-from estimator.render.words import cluster_words, p_equals
+from estimator.render.words import cluster_words, p_equals, range_words
 from estimator.report.conclusions import Conclusion, clearest_first, conclusion
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
@@ -48,7 +48,7 @@ class FigureLine(NamedTuple):
 
 
 def lines_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[FigureLine]:
-    """Yield every figure that has a line of its own. The bins of a histogram have none.
+    """Yield every figure that has a line of its own. Bins and points of the band have none.
 
     Args:
         estimated: the figures of one window.
@@ -62,10 +62,11 @@ def lines_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[Fi
     if estimated.mean is not None:
         yield FigureLine(mean_word(estimated.kind), estimated.mean, NUMBER_DIGITS, estimated.mean_range)
     if estimated.distribution is not None:
-        yield FigureLine("variance ~", estimated.distribution.variance, NUMBER_DIGITS, None)
+        yield FigureLine("variance", estimated.distribution.variance, NUMBER_DIGITS, None)
         for quantile in estimated.distribution.quantiles:
-            label = f"{quantile.quantile:.0%} are at most ~"
-            yield FigureLine(label, quantile, NUMBER_DIGITS, estimated.mean_range)
+            yield FigureLine(f"{quantile.quantile:.0%} are at most", quantile, NUMBER_DIGITS, estimated.mean_range)
+        for asked in estimated.distribution.ranges:
+            yield FigureLine(range_words(asked), asked, SHARE_DIGITS, SHARES)
 
 
 def answered_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
@@ -101,7 +102,7 @@ def cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
     number = len(clusters.clusters)
     counted = "1 cluster" if number == 1 else f"{number} clusters"
     how_often = f"{clusters.numbers[number - 1]:.0%} of resampled tallies"
-    yield f"  {counted} ~, {window_of(estimated)}: this number in {how_often}"
+    yield f"  {counted}, {window_of(estimated)}: this number in {how_often}"
     for cluster in clusters.clusters if number > 1 else ():
         stable = f"stable {cluster.stability:.2f}"
         yield style.row(cluster_words(cluster), stable, cluster.share, SHARE_DIGITS, SHARES)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from estimator.formats.to_csv import csv_text
 from estimator.formats.to_json import document_of, json_text
-from estimator.rehearsal.rehearsal import Coverage, Rehearsal, Rehearsed, compared, holds
+from estimator.rehearsal.compared import Coverage, FigureKind, figures_of, holds, pairs_of
+from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed
 from estimator.render.text.lines import lines_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
 from estimator.render.words import mechanism_words
@@ -17,13 +18,24 @@ from estimator.results.estimate import Estimate
 from estimator.results.row import COLUMNS, metric_rows
 from estimator.statistics.confidence import CONFIDENCE
 
+OF_DISTRIBUTIONS: Final = {
+    FigureKind.VARIANCE: "variance",
+    FigureKind.QUANTILES: "quantiles",
+    FigureKind.BAND_POINTS: "band_points",
+    FigureKind.BAND: "band",
+    FigureKind.BINS: "bins",
+    FigureKind.RANGES: "ranges",
+}
+"""The names in JSON of the coverages of a distribution's figures."""
+
 CSV_COLUMNS: Final = (*COLUMNS, "truth", "holds", "seed")
 
 FOOTNOTES: Final = """\
 error: estimate minus truth. *: the interval misses the truth.
-Estimates are unbiased and never clipped. Intervals treat the devices as a
-random sample of a population. Coverage is how often they hold its truth when
-devices are drawn again, and (noise alone) that of the same devices each time.
+Estimates are unbiased and never clipped; of a distribution they are smoothed.
+Intervals treat the devices as a random sample of a population. Coverage is how
+often they hold its truth when devices are drawn again, and (of the noise alone)
+that of the same devices each time.
 """
 
 
@@ -33,15 +45,15 @@ def rehearsal_as_json(rehearsal: Rehearsal) -> str:
     for entry in (*document["metrics"], *document["skipped"]):
         entry["window"] = None
     for metric, rehearsed in zip(document["metrics"], rehearsal.metrics, strict=True):
-        entries = [*metric.get("estimates", ()), *([metric["mean"]] if "mean" in metric else [])]
-        distribution = metric.get("distribution")
-        if distribution is not None:
-            entries += [distribution["variance"], *distribution["quantiles"], *distribution["bins"]]
-        for entry, estimate, truth in zip(entries, compared(rehearsed.estimated), rehearsed.truths, strict=True):
-            entry |= {"truth": truth, "holds": None if truth is None else holds(estimate, truth)}
-        metric["coverage"] = _coverage(rehearsed.coverage)
-        if distribution is not None:
-            metric["distribution_coverage"] = _coverage(rehearsed.distribution_coverage)
+        pairs = pairs_of(figures_of(rehearsed.estimated), rehearsed.truths)
+        for entry, (figure, truth) in zip(_entries(metric), pairs, strict=True):
+            entry |= {"truth": truth, "holds": None if truth is None else holds(figure, truth)}
+        metric["coverage"] = _coverage(rehearsed.coverages.get(FigureKind.SHARES_AND_MEAN))
+        if "distribution" in metric:
+            metric["distribution"]["band_holds"] = rehearsed.is_band_held
+            metric["distribution_coverage"] = {
+                name: _coverage(rehearsed.coverages.get(kind)) for kind, name in OF_DISTRIBUTIONS.items()
+            }
     return json_text({"seed": rehearsal.seed} | document)
 
 
@@ -49,11 +61,11 @@ def rehearsal_as_csv(rehearsal: Rehearsal) -> str:
     """Return the report's rows, each with the truth, whether the interval holds it, and the seed."""
     rows: list[list[object]] = []
     for rehearsed in rehearsal.metrics:
-        pairs = zip(compared(rehearsed.estimated), rehearsed.truths, strict=True)
+        pairs = pairs_of(figures_of(rehearsed.estimated), rehearsed.truths)
         for row in metric_rows(rehearsed.estimated, CONFIDENCE):
             # a sum follows from the mean and has no truth of its own
-            estimate, truth = next(pairs, (None, None))
-            is_held = None if estimate is None or truth is None else holds(estimate, truth)
+            figure, truth = next(pairs, (None, None))
+            is_held = None if figure is None or truth is None else holds(figure, truth)
             rows.append([*row._replace(window=None), truth, is_held, rehearsal.seed])
     return csv_text([CSV_COLUMNS, *rows])
 
@@ -72,6 +84,18 @@ FORMATS: Final[dict[str, Callable[..., str]]] = {
 """The values of ``--format``. Every form ends with a line break."""
 
 
+def _entries(metric: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the JSON of each figure that has a truth, in the order of the report's rows."""
+    yield from metric.get("estimates", ())
+    if "mean" in metric:
+        yield metric["mean"]
+    distribution = metric.get("distribution")
+    if distribution is not None:
+        yield distribution["variance"]
+        for name in ("quantiles", "band", "bins", "ranges"):
+            yield from distribution.get(name, ())
+
+
 def _coverage(coverage: Coverage | None) -> dict[str, float] | None:
     if coverage is None:
         return None
@@ -81,23 +105,31 @@ def _coverage(coverage: Coverage | None) -> dict[str, float] | None:
 def _block(rehearsed: Rehearsed, style: Style) -> str:
     estimated = rehearsed.estimated
     positions, not_shown = shown_values(estimated), left_out(estimated)
-    values = 0 if estimated.estimates is None else len(estimated.estimates)
-    truths = [*(rehearsed.truths[position] for position in positions), *rehearsed.truths[values:]]
-    # a table leaves out bins, which come last
-    shown = zip(lines_of(estimated, positions), truths, strict=False)
     lines = [
         f"{estimated.metric}: {estimated.kind}",
         f"  {mechanism_words(estimated)}, reports: {estimated.reports:,}",
         _heading(style),
         *(
             f"  {style.cut(line.label, VALUE_WIDTH):{VALUE_WIDTH}} {_numbers(line.figure, truth, line.digits, style)}"
-            for line, truth in shown
+            for line, truth in zip(lines_of(estimated, positions), _shown_truths(rehearsed, positions), strict=True)
         ),
         *([f"  … and {not_shown:,} more values; --format json and csv have all"] if not_shown else []),
-        *_coverage_line("coverage", rehearsed.coverage),
-        *_coverage_line("coverage of variance and quantiles", rehearsed.distribution_coverage),
+        *_band_line(rehearsed),
+        *_coverage_lines(rehearsed.coverages),
     ]
     return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _shown_truths(rehearsed: Rehearsed, positions: Sequence[int]) -> Iterator[float | None]:
+    """Yield the truth of each of the ``lines_of`` the estimates."""
+    figures = figures_of(rehearsed.estimated)
+    truths = {kind: rehearsed.truths.get(kind, (None,) * len(of_kind)) for kind, of_kind in figures.items()}
+    shares_and_mean = truths.pop(FigureKind.SHARES_AND_MEAN)
+    values = 0 if rehearsed.estimated.estimates is None else len(rehearsed.estimated.estimates)
+    yield from (shares_and_mean[position] for position in positions)
+    yield from shares_and_mean[values:]
+    for kind in (FigureKind.VARIANCE, FigureKind.QUANTILES, FigureKind.RANGES):
+        yield from truths.get(kind, ())
 
 
 def _heading(style: Style) -> str:
@@ -105,11 +137,23 @@ def _heading(style: Style) -> str:
     return f"  {'':{VALUE_WIDTH}} {'truth':>8}  {estimate:>18}  {'error':>8}  {interval:^17}"
 
 
-def _coverage_line(title: str, coverage: Coverage | None) -> list[str]:
-    if coverage is None:
+def _band_line(rehearsed: Rehearsed) -> list[str]:
+    """Return whether the band holds, of which a table shows no point."""
+    if rehearsed.is_band_held is None or rehearsed.estimated.distribution is None:
         return []
-    rounds = f"{title} over {coverage.rounds:,} rounds"
-    return [f"  {rounds}: {coverage.population:.1%} (noise alone: {coverage.noise_alone:.1%})"]
+    points = rehearsed.estimated.distribution.band
+    missed = len(points) - sum(map(holds, points, rehearsed.truths[FigureKind.BAND_POINTS]))
+    outcome = f"misses the truth at {missed} of" if missed else "holds the truth at all"
+    return [f"  the band of the distribution function {outcome} {len(points)} points"]
+
+
+def _coverage_lines(coverages: Mapping[FigureKind, Coverage]) -> list[str]:
+    if not coverages:
+        return []
+    rounds = next(iter(coverages.values())).rounds
+    return [f"  coverage over {rounds:,} rounds (of the noise alone)"] + [
+        f"    {kind:30} {coverage.population:6.1%} ({coverage.noise_alone:.1%})" for kind, coverage in coverages.items()
+    ]
 
 
 def _numbers(figure: Estimate | Figure, truth: float | None, digits: str, style: Style) -> str:

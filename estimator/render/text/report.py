@@ -57,14 +57,21 @@ An interval of one point: the tally lies beyond what the mechanism produces on
 average at any truth; the end that is shown is the nearest, not a certainty.
 """
 
-SMOOTHED_FOOTNOTE = """\
-~: from the histogram (--format json has it), smoothed, a little biased where it
-bends; the interval is by resampling, and its coverage is measured, not proved.
+DISTRIBUTION_FOOTNOTE = """\
+Variance, quantiles, ranges: estimates come from a smoothed histogram, and are a
+little biased where it bends. Their intervals hold for every population, and an
+estimate outside its interval is moved to the nearer end. --format json has the
+histogram and the distribution function.
+"""
+
+CLUSTERS_FOOTNOTE = """\
+Clusters: how many there are, and how stable, is found by resampling tallies.
+Shares are of the answers that are named; each interval holds by itself.
 """
 
 TOGETHER_FOOTNOTE = """\
 All intervals of a question in a window hold together with the confidence above
-them; but those marked ~ are only widened for it, and promise less.
+them.
 """
 
 POOLED_FOOTNOTE = """\
@@ -88,7 +95,6 @@ def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
     ]
     preliminary = any(not estimated.closed for estimated in report.metrics)
     point = any(_has_a_point(estimated) for estimated in report.metrics)
-    smoothed = any(estimated.distribution is not None or estimated.clusters is not None for estimated in report.metrics)
     notes = {
         FOOTNOTES: True,
         LIKELIEST_FOOTNOTE: style.has_likeliest,
@@ -96,7 +102,8 @@ def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
         BAR_FOOTNOTE: any(estimated.reports for estimated in report.metrics),
         TOGETHER_FOOTNOTE: report.simultaneous,
         POINT_FOOTNOTE: point,
-        SMOOTHED_FOOTNOTE: smoothed,
+        DISTRIBUTION_FOOTNOTE: any(estimated.distribution is not None for estimated in report.metrics),
+        CLUSTERS_FOOTNOTE: any(estimated.clusters is not None for estimated in report.metrics),
         central.FOOTNOTE: bool(report.composed),
         poisoning.FOOTNOTE: any(estimated.fakes is not None for estimated in report.metrics),
         POOLED_FOOTNOTE: bool(report.pooled),

@@ -100,17 +100,25 @@ function overTime(question, group, row, width) {
   );
 }
 
+const isPoints = (question) => question.bins.edges[0][0] === question.bins.edges[0][1]; // counts, each with a bin
+const BINS_ALONE =
+  "They have no intervals here: rounded answers cannot show that any lies within one bin. The distribution function shows how sure the shape is.";
+
 function histogram(question, slot, width, where) {
   const { edges } = question.bins;
   const bins = edges.map(([from, to], row) => ({ from, to, middle: (from + to) / 2, ...figure(question.bins, row, slot) }));
   if (!("value" in bins[0])) return null;
-  const group = question.groups.find((candidate) => candidate.title.startsWith("Quantiles"));
+  const group = question.groups.find((candidate) => candidate.title === "Quantiles");
   const quantiles = group ? figures(group, slot) : [];
-  const points = edges[0][0] === edges[0][1];
-  const title = (bin) => sentence(points ? plain(bin.from, 0) : `${bin.from} to ${bin.to}`, bin, true);
+  const points = isPoints(question);
+  const title = (bin) =>
+    points ? sentence(plain(bin.from, 0), bin, true) : `${bin.from} to ${bin.to}: ${words(bin, true).estimate} (at most ${words(bin, true).high})`;
   const bars = points
-    ? Plot.ruleX(bins, { x: "middle", y1: 0, y2: "value", stroke: "var(--accent)", strokeWidth: 3, ariaLabel: title })
-    : Plot.rect(bins, { x1: "from", x2: "to", y1: 0, y2: "value", fill: "var(--accent)", fillOpacity: 0.5, ariaLabel: title });
+    ? [
+        Plot.ruleX(bins, { x: "middle", y1: "low", y2: "high", stroke: "var(--likeliest)", strokeWidth: 7, strokeOpacity: 0.3 }),
+        Plot.ruleX(bins, { x: "middle", y1: 0, y2: "value", stroke: "var(--accent)", strokeWidth: 3, ariaLabel: title }),
+      ]
+    : [Plot.rect(bins, { x1: "from", x2: "to", y1: 0, y2: "value", fill: "var(--accent)", fillOpacity: 0.5, ariaLabel: title })];
   return captioned(
     `Histogram, ${where}`,
     svg(`Histogram of ${bins.length} bins, ${where}; the numbers are in the table below.`, width, {
@@ -120,14 +128,42 @@ function histogram(question, slot, width, where) {
       x: { label: null },
       y: axis(true, { grid: true }),
       marks: [
-        bars,
-        Plot.areaY(bins, { x: "middle", y1: "low", y2: "high", fill: "var(--likeliest)", fillOpacity: 0.25 }),
+        ...bars,
         Plot.ruleX(quantiles, { x: "value", stroke: "var(--text)", strokeDasharray: "4 3" }),
         Plot.text(quantiles, { x: "value", text: (estimate) => estimate.label.split(" are ")[0], frameAnchor: "top", dy: -14 }),
         Plot.tip(bins, Plot.pointerX({ x: "middle", y: "value", title })),
       ],
     }),
-    legend("Bars: smoothed shares of the bins. Band: interval by resampling. Dashed: the stated share of answers is at most this value."),
+    legend(`Bars: smoothed shares. ${points ? "Wide bars: intervals." : BINS_ALONE} Dashed: the stated share of answers is at most this value.`),
+  );
+}
+
+// The distribution function. Between two answers it lies between the lower end at the first and the upper end at the second.
+function distributionFunction(question, slot, width, where) {
+  const points = question.band.at.map((at, row) => ({ at, ...figure(question.band, row, slot) }));
+  if (!("value" in points[0])) return null;
+  const stepped = isPoints(question);
+  const corners = points.slice(1).flatMap((to, before) => {
+    const from = points[before];
+    const low = from.low, high = stepped && to.at - from.at <= 1 ? from.high : to.high;
+    return [{ at: from.at, low, high }, { at: to.at, low, high }];
+  });
+  const title = (point) => sentence(`at most ${point.at}`, point, true);
+  return captioned(
+    `Distribution function, ${where}`,
+    svg(`Distribution function at ${points.length} answers, ${where}; the numbers are in the table below.`, width, {
+      height: 240,
+      marginLeft: 60,
+      x: { label: null },
+      y: axis(true, { grid: true, domain: [0, 1] }),
+      marks: [
+        Plot.areaY(corners, { x: "at", y1: "low", y2: "high", fill: "var(--accent)", fillOpacity: 0.25, className: "band" }),
+        Plot.lineY(points, { x: "at", y: "value", curve: stepped ? "step-after" : "linear", stroke: "var(--accent)", strokeWidth: 2 }),
+        Plot.dot(points, { x: "at", y: "value", r: 2, fill: "var(--accent)", ariaLabel: title }),
+        Plot.tip(points, Plot.pointerX({ x: "at", y: "value", title })),
+      ],
+    }),
+    legend("Line: estimated share of people with an answer up to there. Band: it holds the whole function with the confidence of the intervals."),
   );
 }
 

@@ -19,6 +19,7 @@ const words = (estimate, percent) => {
   const text = (value) => plain(value * factor, digits);
   return {
     estimate: text(estimate.value) + suffix,
+    high: text(estimate.high) + suffix,
     interval: `${text(estimate.low)} to ${text(estimate.high)}${suffix}`,
     likeliest: estimate.likeliest === null ? "" : text(estimate.likeliest) + suffix,
   };
@@ -38,7 +39,7 @@ const figure = (track, row, slot) => {
   return {
     row,
     value: number(estimate),
-    low: number(estimate - track.d[row][slot]),
+    low: track.d ? number(estimate - track.d[row][slot]) : 0,
     high: number(estimate + track.u[row][slot]),
     likeliest: likeliest === null || likeliest === undefined ? null : number(estimate + likeliest),
   };

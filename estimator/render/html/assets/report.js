@@ -35,6 +35,11 @@ function start(article, question) {
       single.append(bars);
       single.append(folded("Numbers of the histogram", article, () => binTable(question, state.slot)));
     }
+    const curve = question.band && distributionFunction(question, state.slot, width, where());
+    if (curve) {
+      one.append(curve);
+      one.append(folded("Numbers of the distribution function", article, () => bandTable(question, state.slot)));
+    }
     const map = question.joint && heat(question, state.slot, width, where());
     if (question.joint) article.querySelector(".heat").replaceChildren(...(map ? [map] : []));
   };

@@ -29,12 +29,21 @@ function timeTable(question, group, row) {
   return table(["Window", "Reports", "Estimate", "Interval"], rows);
 }
 function binTable(question, slot) {
+  const points = isPoints(question);
   const rows = question.bins.edges.map(([from, to], row) => {
     const estimate = figure(question.bins, row, slot);
     const text = words(estimate, true);
-    return [from === to ? String(from) : `${from} to ${to}`, valued(text.estimate, estimate.value), text.interval];
+    return [points ? String(from) : `${from} to ${to}`, valued(text.estimate, estimate.value), points ? text.interval : text.high];
   });
-  return table(["Bin", "Share", "Interval by resampling"], rows);
+  return table(["Bin", "Share", points ? "Interval" : "At most"], rows);
+}
+function bandTable(question, slot) {
+  const rows = question.band.at.map((at, row) => {
+    const estimate = figure(question.band, row, slot);
+    const text = words(estimate, true);
+    return [String(at), valued(text.estimate, estimate.value), text.interval];
+  });
+  return table(["Answer", "Share of people up to there", "Interval, all together"], rows);
 }
 function fill(row, estimate, percent) {
   const text = estimate === null ? { estimate: "no estimate", interval: "", likeliest: "" } : words(estimate, percent);

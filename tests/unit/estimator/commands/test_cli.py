@@ -57,7 +57,7 @@ def _json(result: Result) -> Any:
 
 def test_json_is_what_programs_are_promised(registry: Path, tallies: Path) -> None:
     document = _json(_run("--registry", registry, "--tallies", tallies, "--format", "json"))
-    assert document["schema"] == 3
+    assert document["schema"] == 4
     assert list(document) == ["schema", "population", "confidence", "metrics", "skipped", "simultaneous"]
     assert (document["confidence"], document["simultaneous"], document["population"]) == (0.95, False, "sampled")
     boolean, category, _, number = document["metrics"]
@@ -169,6 +169,12 @@ def test_nothing_to_report_is_said_and_is_an_exit_status(
         (("--collector", "http://127.0.0.1:9"), "set HEARSAY_READ_TOKEN"),
         (("--tallies", "a", "--central-delta", "1"), "is not in the range 0<x<1"),
         (("--tallies", "a", "--central-delta", "1e-6", "--format", "csv"), "take --format table or json"),
+        (("--tallies", "a", "--range", "startup_ms", "2", "x"), "'--range': must be a number, not 'x'"),
+        (("--tallies", "a", "--range", "startup_ms", "nan", "3"), "'--range': must be a number, not 'nan'"),
+        (("--tallies", "a", "--range", "startup_ms", "-inf", "3"), "'--range': must be a number, not '-inf'"),
+        (("--tallies", "a", "--range", "startup_ms", "2"), "Option '--range' requires 3 arguments"),
+        (("--tallies", "a", "--range", "gone", "2", "3"), "the registry defines no metric 'gone'"),
+        (("--tallies", "a", "--range", "startup_ms", "2", "3"), "the range of startup_ms from 2 to 3 cannot be"),
     ],
 )
 def test_wrong_usage_is_explained(registry: Path, arguments: tuple[str, ...], problem: str) -> None:

@@ -59,7 +59,8 @@ def figures(metric: Any) -> list[float | None]:
     entries = [*metric.get("estimates", ())]
     entries += [metric["mean"]] if "mean" in metric else []
     if distribution := metric.get("distribution"):
-        entries += [distribution["variance"], *distribution["quantiles"], *distribution["bins"]]
+        entries += [distribution["variance"], *distribution["quantiles"]]
+        entries += [*distribution["band"], *distribution["bins"], *distribution.get("ranges", ())]
     entries += [metric["sum"]] if "sum" in metric else []
     if joint := metric.get("joint"):
         entries += [share for group in joint["groups"] for share in group["estimates"]]
@@ -86,6 +87,22 @@ def test_every_kind_has_the_same_numbers_in_every_form(tmp_path: Path, name: str
         assert f"{entry['estimate']:.4f} ± {entry['standard_error']:.4f}" in table
     if "mean" in metric:
         assert f"{metric['mean']['estimate']:.5g} ± {metric['mean']['standard_error']:.5g}" in table
+
+
+def test_a_range_stands_in_every_form(tmp_path: Path) -> None:
+    content, ranges = tally("spread", 10**4), ("--range", "spread", "3", "7.5", "--range", "spread", "0", "20")
+    (part, whole) = only_metric(tmp_path, content, *ranges)["distribution"]["ranges"]
+    assert [(share["from"], share["to"]) for share in (part, whole)] == [(3, 7.5), (0, 20)]
+    assert [whole[name] for name in ("estimate", "high")] == pytest.approx([1, 1])
+    assert 0 <= part["low"] < part["estimate"] < part["high"] < 1
+    rows = list(csv.DictReader(io.StringIO(run(tmp_path, content, "--format", "csv", *ranges).stdout)))
+    assert [(row["value"], float(row["low"])) for row in rows if row["statistic"] == "range"] == [
+        ("3.0 to 7.5", part["low"]),
+        ("0.0 to 20.0", whole["low"]),
+    ]
+    table = run(tmp_path, content, *ranges).stdout
+    line = next(line for line in table.splitlines() if line.startswith("  from 3 to 7.5 "))
+    assert f"{part['estimate']:.4f}   {part['low']:.4f} … {part['high']:.4f} " in line
 
 
 def test_the_mean_and_the_sum_follow_from_the_shares(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from tools.schema_page import PAGE, page, schema
 
 REQUESTS = {
     "plain": Request(),
-    "covariance and pool": Request(covariance=True, pool=True),
+    "covariance, pool and a range": Request(covariance=True, pool=True, ranges=(("steps", 10, 20),)),
     "central": Request(central_delta=1e-6),
     "fakes": Request(fakes=0.01),
     "clusters": Request(clusters=True),
@@ -53,7 +53,7 @@ CELLS: dict[type, Callable[[str], object]] = {str: str, bool: lambda cell: cell 
 
 
 @cache
-def report_of(requested: str = "covariance and pool", reports: int = 3000) -> EstimateReport:
+def report_of(requested: str = "covariance, pool and a range", reports: int = 3000) -> EstimateReport:
     lines = tallies(reports).splitlines(keepends=True)
     chosen = [line for line in lines if requested not in SLOW_FOR or any(name in line for name in SLOW_FOR[requested])]
     report = make_report(REGISTRY, decode(chosen), Selection(preliminary=True), REQUESTS[requested])
@@ -116,9 +116,10 @@ def test_every_field_of_the_schema_occurs() -> None:
         for name, definition in {"": schema(), **schema()["$defs"]}.items()
         for field in definition.get("properties", {})
     }
-    rehearsed = {"truth", "holds", "seed", "coverage", "resampled_coverage"}
+    rehearsed = {"truth", "holds", "seed", "coverage", "distribution_coverage", "band_holds"}
+    of_rehearsals = ("Coverage", "DistributionCoverage")
     written = {field for requested in REQUESTS for field in _fields(document_of(report_of(requested)))}
-    assert {field for name, field in promised if name != "Coverage"} - rehearsed <= written
+    assert {field for name, field in promised if name not in of_rehearsals} - rehearsed <= written
 
 
 def _fields(node: Any) -> list[str]:
@@ -157,10 +158,11 @@ def test_json_is_read_back_as_it_was(requested: str, reports: int, tmp_path: Pat
 
 
 def test_the_job_for_programs_says_what_the_command_says(folder: Path) -> None:
-    options = ("--preliminary", "--pool", "--from", "2026-11-20", "--format", "json")
+    options = ("--preliminary", "--pool", "--from", "2026-11-20", "--range", "steps", "10", "20", "--format", "json")
     places = ("--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "tallies.ndjson"))
     printed = CliRunner().invoke(command, ["report", *places, *options]).stdout
-    report = estimator.estimate(REGISTRY, folder / "tallies.ndjson", first="2026-11-20", preliminary=True, pool=True)
+    asked: dict[str, Any] = {"first": "2026-11-20", "preliminary": True, "pool": True, "ranges": [("steps", 10, 20)]}
+    report = estimator.estimate(REGISTRY, folder / "tallies.ndjson", **asked)
     assert estimator.load_report(io.StringIO(printed)) == report
     assert {metric.window for metric in report.metrics} == {"2026-11-20", "2026-11-21"}
 
@@ -169,6 +171,11 @@ def test_the_job_for_programs_says_what_the_command_says(folder: Path) -> None:
 def test_a_part_that_is_none_is_refused(part: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(part))} must be above 0 and below 1"):
         estimator.estimate(REGISTRY, [], **part)
+
+
+def test_a_range_that_cannot_be_had_is_refused() -> None:
+    with pytest.raises(estimator.RequestError, match="from 20 to 10 ends before it begins"):
+        estimator.estimate(REGISTRY, [], ranges=[("steps", 20, 10)])
 
 
 def test_csv_holds_the_rows() -> None:
@@ -183,7 +190,7 @@ def test_csv_holds_the_rows() -> None:
 
 def test_parquet_holds_the_rows_and_their_types() -> None:
     table = pq.read_table(io.BytesIO(BINARY_FORMATS["parquet"](report_of())))
-    assert table.schema.metadata[b"hearsay.schema"] == b"3"
+    assert table.schema.metadata[b"hearsay.schema"] == b"4"
     assert [tuple(row.values()) for row in table.to_pylist()] == rows()
     assert [str(table.schema.field(name).type) for name in ("metric", "closed", "reports", "low")] == [
         *("string", "bool", "int64", "double")
@@ -256,7 +263,7 @@ def changed(place: str, value: object) -> str:
 @pytest.mark.parametrize(
     ("place", "value", "problem"),
     [
-        ("schema", 4, "its schema is not one of those known here, 1, 2, 3; use the version that made it"),
+        ("schema", 5, "its schema is not one of those known here, 2, 3, 4; use the version that made it"),
         ("schema", True, "its schema is not one of those known here"),
         ("new", 1, "it: object contains unknown field `new`"),
         ("population", "all", "population: invalid value 'all'"),

@@ -47,7 +47,7 @@ def same(old: dict[str, Any], new: dict[str, Any], *but: str) -> None:
 
 def test_every_figure_of_schema_2_is_read() -> None:
     new = loaded(OLD)
-    assert new["schema"] == 3
+    assert new["schema"] == 4
     assert (new["confidence"], new["skipped"], new["snapshot_at"]) == (
         OLD["confidence"],
         OLD["skipped"],
@@ -86,6 +86,8 @@ def pairs(field: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
 def test_distributions_of_schema_2_are_read() -> None:
     for old_metric, metric in pairs("bins"):
         distribution = metric["distribution"]
+        assert "interval" not in distribution
+        assert distribution["band"] == []
         same(old_metric["variance"], distribution["variance"], "interval")
         for old, quantile in zip(old_metric["quantiles"], distribution["quantiles"], strict=True):
             same(old, quantile, "interval")
@@ -111,6 +113,7 @@ def test_joint_tables_of_schema_2_are_read() -> None:
 def test_clusters_of_schema_2_are_read() -> None:
     for old_metric, metric in pairs("clusters"):
         clusters = metric["clusters"]
+        assert "interval" not in clusters
         assert clusters["numbers"] == [number["found"] for number in old_metric["clusters"]["numbers"]]
         for old, cluster in zip(old_metric["clusters"]["clusters"], clusters["clusters"], strict=True):
             same(old, cluster, "share", "mean", "values")
@@ -131,14 +134,26 @@ def test_windows_together_of_schema_2_are_read() -> None:
             same(old.get("mean", {}), together.get("mean", {}))
 
 
-def test_differences_of_schema_1_have_no_p_values() -> None:
-    older = copy.deepcopy(OLD) | {"schema": 1}
+def of_schema_3(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document of this schema as schema 3 wrote it: tagged as resampled, without bands and ranges."""
+    older = copy.deepcopy(document) | {"schema": 3}
     for metric in older["metrics"]:
-        for difference in metric.get("differences", ()):
-            del difference["p_value"], difference["p_value_corrected"]
-    joints = [metric["joint"] for metric in loaded(older)["metrics"] if "joint" in metric]
-    assert joints
-    assert {each["p_value"] for joint in joints for each in joint["differences"]} == {None}
+        for name in ("distribution", "clusters"):
+            if name in metric:
+                metric[name]["interval"] = "resampled"
+        metric.get("distribution", {}).pop("band", None)
+    return older
+
+
+def test_every_figure_of_schema_3_is_read() -> None:
+    new = loaded(OLD)
+    assert any("distribution" in metric for metric in new["metrics"])
+    assert loaded(of_schema_3(new)) == new
+
+
+def test_a_schema_before_those_is_refused() -> None:
+    with pytest.raises(estimator.ReportError, match="its schema is not one of those known here, 2, 3, 4"):
+        loaded(OLD | {"schema": 1})
 
 
 @pytest.mark.parametrize("broken", [{"metrics": 1}, {"metrics": [{"mean": 3}]}, {"pooled": [3]}, {"changes": {"a": 1}}])

@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 
 from client_sdk.protocol import Registry
 from estimator.commands.cli import command
+from estimator.rehearsal.compared import FigureKind
 from estimator.rehearsal.ground_truth import SHOWN_MISTAKES, from_shares, read_csv
 from estimator.rehearsal.rehearsal import rehearse
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, registry_text
@@ -298,42 +299,54 @@ def test_coverage_is_what_intervals_promise_and_more_for_the_noise_alone() -> No
     source = from_shares(Registry.parse(registry_text(dark_mode=fields)), 10**4)
     decided = decision(0.95, 0.90)
     (rehearsed,) = rehearse(source, seed=3, rounds=decided.draws).metrics
-    assert rehearsed.coverage is not None
-    assert accepts(decided, 0.95, round(rehearsed.coverage.population * decided.draws))
-    assert rehearsed.coverage.noise_alone == 1
+    coverage = rehearsed.coverages[FigureKind.SHARES_AND_MEAN]
+    assert accepts(decided, 0.95, round(coverage.population * decided.draws))
+    assert coverage.noise_alone == 1
 
 
 WAVE = registry_text(x=NUMBER | {"high": 8, "statistic": "distribution", "epsilon": 2})
 
 
-def test_the_truth_of_a_distribution_is_that_of_its_answers(answers: Path) -> None:
-    answers.write_text("x\n0\n1\n1\n3\n8\n8\n8\n8\n8\n8\n")
-    (crowd,) = read_csv(answers, Registry.parse(WAVE), repeat=10).crowds
-    assert crowd.at_hand is not None
-    variance, *rest = crowd.distribution(crowd.at_hand, [(0, 1), (1, 4), (4, 8)], [0.05, 0.1, 0.25, 0.5, 1])
-    squares = (0 + 1 + 1 + 9 + 6 * 64) / 10
-    assert variance == pytest.approx(squares - 5.3**2)
-    assert rest == [0, 0, 1, 8, 8, 0.1, 0.3, 0.6]
+KINDS = ["variance", "quantiles", "band_points", "band", "bins", "ranges"]
+"""Of the figures of a distribution."""
 
 
 @pytest.mark.parametrize("rounds", [0, 2])
 def test_every_form_shows_a_distribution_beside_its_truth(registry: Path, answers: Path, rounds: int) -> None:
     registry.write_text(WAVE)
     answers.write_text("x\n2\n2\n6\n6.5\n")
-    options = ("--registry", registry, "--csv", answers, "--seed", 7, "--repeat", 10**6, "--rounds", rounds)
+    ranges = ("--range", "x", 2, 6, "--range", "x", 0, 1.5)
+    options = ("--registry", registry, "--csv", answers, "--seed", 7, "--repeat", 1000, "--rounds", rounds, *ranges)
     (metric,) = _json(*options)["metrics"]
     assert metric["mean"]["truth"] == 4.125
     distribution = metric["distribution"]
     assert [entry["truth"] for entry in distribution["quantiles"]] == [2, 2, 2, 6, 6.5]
+    assert [entry["truth"] for entry in distribution["band"]] == [
+        sum(answer <= entry["at"] for answer in (2, 2, 6, 6.5)) / 4 for entry in distribution["band"]
+    ]
+    assert distribution["band_holds"] == all(entry["holds"] for entry in distribution["band"])
     assert sum(entry["truth"] for entry in distribution["bins"]) == 1
-    assert (metric["resampled_coverage"] is None) == (rounds == 0)
+    assert [entry["truth"] for entry in distribution["ranges"]] == [0.75, 0]
+    assert [kind for kind in KINDS if metric["distribution_coverage"][kind]] == (KINDS if rounds else [])
     rows = list(csv.DictReader(io.StringIO(_run(*options, "--format", "csv").stdout)))
-    in_json = [metric["mean"], distribution["variance"], *distribution["quantiles"], *distribution["bins"]]
+    in_json = [metric["mean"], distribution["variance"], *distribution["quantiles"], *distribution["band"]]
+    in_json += [*distribution["bins"], *distribution["ranges"]]
     assert rows.pop()["statistic"] == "sum"
     assert [float(row["truth"]) for row in rows] == [entry["truth"] for entry in in_json]
     table = _run(*options).stdout
-    assert ("coverage of variance and quantiles over 2 rounds" in table) == (rounds == 2)
+    assert "  from 2 to 6         0.7500" in table
+    missed = sum(not entry["holds"] for entry in distribution["band"])
+    outcome = f"misses the truth at {missed} of" if missed else "holds the truth at all"
+    assert f"  the band of the distribution function {outcome} {len(distribution['band'])} points\n" in table
+    assert [kind for kind in FigureKind if f"\n    {kind} " in table] == (list(FigureKind) if rounds else [])
     assert max(map(len, table.splitlines())) <= 80
+
+
+def test_a_range_that_cannot_be_had_is_refused(registry: Path, answers: Path) -> None:
+    registry.write_text(WAVE)
+    result = _run("--registry", registry, "--csv", answers, "--range", "x", 2, 9)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "the range of x from 2 to 9 leaves its answers, which go from 0 to 8" in " ".join(result.stderr.split())
 
 
 def test_a_distribution_without_reports_has_no_truth(registry: Path, answers: Path) -> None:

@@ -44,7 +44,17 @@ from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.tallies.read import decode
 from estimator.tallies.tally import Tally
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, CROSS, NUMBER, ORDINAL, SET, Field, registry_text
+from tests.support.devices.definitions import (
+    BOOLEAN,
+    CATEGORY,
+    COUNT,
+    CROSS,
+    NUMBER,
+    ORDINAL,
+    SET,
+    Field,
+    registry_text,
+)
 from tests.support.estimates import every_kind, pages
 
 PAIRS = CROSS | {"mechanism": "k-ary-randomized-response"}
@@ -183,6 +193,49 @@ def test_tracks_are_as_exact_as_a_hundredth_of_the_narrowest_interval() -> None:
             assert (steps["e"] - steps["d"]) * tracked["step"] == pytest.approx(share.low, abs=tracked["step"])
             assert (steps["e"] + steps["u"]) * tracked["step"] == pytest.approx(share.high, abs=tracked["step"])
     assert "m" not in tracks([[Estimate(0.5, 0.1, 0.4, 0.6, None)]])
+
+
+def test_the_data_of_a_distribution_are_its_bins_and_its_band() -> None:
+    wave: dict[str, Field] = {"statistic": "distribution", "epsilon": 2}
+    registry = registry_of(startup_ms=NUMBER | wave, steps=COUNT | wave | {"max": 40})
+    report = make_report(registry, decode(pages.tallies(registry, range(2)).splitlines()))
+    questions = page_of(report, registry).data["questions"]
+    first = {estimated.metric: estimated.distribution for estimated in reversed(report.metrics)}
+    for name, data in questions.items():
+        distribution, band = first[name], data["band"]
+        assert distribution is not None
+        assert band["at"] == [point.at for point in distribution.band]
+        for place, point in enumerate(distribution.band):
+            steps = [band[letter][place][0] for letter in "edu"]
+            shown = [steps[0], steps[0] - steps[1], steps[0] + steps[2]]
+            assert [step * band["step"] for step in shown] == pytest.approx(
+                [point.estimate, point.low, point.high], abs=band["step"]
+            )
+    assert "d" not in questions["startup_ms"]["bins"], "all its lower limits are 0"
+
+
+def test_bins_have_lower_limits_where_any_is_above_0() -> None:
+    registry = registry_of(steps=COUNT | {"statistic": "distribution", "max": 40, "mechanism": "square-wave"})
+    report = make_report(registry, decode(pages.tallies(registry, range(1)).splitlines()))
+    (estimated,) = report.metrics
+    assert estimated.distribution is not None
+    first, *others = estimated.distribution.bins
+    raised = replace(estimated.distribution, bins=(replace(first, low=first.estimate), *others))
+    report = replace(report, metrics=(replace(estimated, distribution=raised),))
+    report = replace(report, highlights=highlights_of(report.metrics, registry.metrics))
+    assert page_of(report, registry).data["questions"]["steps"]["bins"]["d"][0] == [0]
+
+
+def test_a_distribution_of_an_older_schema_has_no_band_to_draw() -> None:
+    registry = registry_of(startup_ms=NUMBER | {"statistic": "distribution", "epsilon": 2})
+    report = make_report(registry, decode(pages.tallies(registry, range(1)).splitlines()))
+    (estimated,) = report.metrics
+    assert estimated.distribution is not None
+    older = replace(report, metrics=(replace(estimated, distribution=replace(estimated.distribution, band=())),))
+    older = replace(older, highlights=highlights_of(older.metrics, registry.metrics))
+    assert "<strong>Distribution function</strong>" in as_html(report, registry)
+    assert "<strong>Distribution function</strong>" not in as_html(older, registry)
+    assert "band" not in page_of(older, registry).data["questions"]["startup_ms"]
 
 
 def test_a_spark_is_broken_where_there_is_nothing() -> None:

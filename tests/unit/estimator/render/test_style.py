@@ -57,6 +57,16 @@ def test_hardly_any_report_of_every_kind_makes_a_table(reports: int) -> None:
     assert "nan" not in text
 
 
+def test_a_distribution_has_no_mark_and_its_clusters_say_what_was_resampled(report: EstimateReport) -> None:
+    read = list(decode([line for line in tallies().splitlines(keepends=True) if b'"steps"' in line]))
+    text = as_table(make_report(REGISTRY, read, Selection(preliminary=True), Request(clusters=True)))
+    assert "~" not in text
+    assert "Their intervals hold for every population" in text
+    assert "how stable, is found by resampling tallies" in text
+    assert re.search(r"^  \d+ clusters?, 2026-11-20: this number in \d+% of resampled tallies$", text, re.MULTILINE)
+    assert "resampl" not in as_table(report)
+
+
 def test_long_figures_cost_the_bar_and_not_the_width() -> None:
     line = PLAIN.row("m" * 99, "2026-11-21*", BIG, ".5g", (-1e8, 1e8))
     assert len(line.rstrip()) <= PLAIN.width

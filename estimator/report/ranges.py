@@ -1,0 +1,45 @@
+"""Which ranges of answers a report can have the share of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from client_sdk.protocol.domain.number import Count, Number
+from client_sdk.protocol.registry.registry import Registry
+from estimator.errors import RequestError
+from estimator.inverse.decoders import decoder_of
+
+
+def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]]) -> None:
+    """Check that each metric has a distribution and each range lies within its answers.
+
+    Args:
+        registry: the definitions.
+        ranges: the metric, the start and the end of each.
+
+    Raises:
+        UnknownMetricError: if the registry defines no such metric.
+        RequestError: saying which range cannot be had, and what to do.
+
+    """
+    for name, start, end in ranges:
+        metric = registry.metric(name)
+        domain = metric.domain
+        requested = f"the range of {name} from {start:.12g} to {end:.12g}"
+        if not isinstance(domain, Number) or domain.statistic == "mean":
+            raise RequestError(
+                f'{requested} cannot be estimated; only numbers and counts of statistic = "distribution" can'
+            )
+        if decoder_of(metric.channel) is None:
+            raise RequestError(
+                f"{requested} needs no estimate of its own: the report has the share of each count; add them"
+            )
+        low, high = float(domain.low), float(domain.high)
+        if not low <= start <= high or not low <= end <= high:
+            raise RequestError(
+                f"{requested} leaves its answers, which go from {low:.12g} to {high:.12g}; choose other ends"
+            )
+        if start > end:
+            raise RequestError(f"{requested} ends before it begins; exchange its ends")
+        if start == end and not isinstance(domain, Count):
+            raise RequestError(f"{requested} is a single number, which has no share of its own; make it longer")
