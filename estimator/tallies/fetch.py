@@ -90,10 +90,7 @@ def fetch(
     try:
         return answer.result(LIMIT_S)
     except TimeoutError:
-        raise CollectorDownError(
-            f"{collector} has not sent all tallies within {LIMIT_S / 60:g} minutes; try again, or see whether it, or "
-            "a proxy before it, is overloaded"
-        ) from None
+        raise _too_slow(collector) from None
 
 
 def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, timeout_s: float) -> Fetched:
@@ -119,19 +116,28 @@ def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, t
 
 def _read(response: HTTPResponse, collector: str, bounds: Bounds) -> list[Tally]:
     try:
-        return read(_pieces(response, time.monotonic() + LIMIT_S), bounds)
+        return read(_pieces(response, collector, time.monotonic() + LIMIT_S), bounds)
+    except CollectorDownError:
+        raise
     except TalliesError as error:
         raise TalliesError(f"{collector} did not answer with tallies: {error}") from None
 
 
-def _pieces(response: HTTPResponse, until: float) -> Iterator[bytes]:
+def _pieces(response: HTTPResponse, collector: str, until: float) -> Iterator[bytes]:
     """Yield a body in pieces as they arrive, until ``until`` on the monotonic clock."""
     while piece := response.read1(PIECE_BYTES):
         if time.monotonic() > until:
-            raise TimeoutError
+            raise _too_slow(collector)
         yield piece
     if response.length:  # http.client takes a broken connection for the end
         raise IncompleteRead(b"", response.length)
+
+
+def _too_slow(collector: str) -> CollectorDownError:
+    return CollectorDownError(
+        f"{collector} has not sent all tallies within {LIMIT_S / 60:g} minutes; try again, or see whether it, or "
+        "a proxy before it, is overloaded"
+    )
 
 
 def _instant(text: str | None) -> datetime | None:
