@@ -37,8 +37,8 @@ function start(article, question) {
     }
     const curve = question.band && distributionFunction(question, state.slot, width, where());
     if (curve) {
-      one.append(curve);
-      one.append(folded("Numbers of the distribution function", article, () => bandTable(question, state.slot)));
+      single.append(curve);
+      single.append(folded("Numbers of the distribution function", article, () => bandTable(question, state.slot)));
     }
     const map = question.joint && heat(question, state.slot, width, where());
     if (question.joint) article.querySelector(".heat").replaceChildren(...(map ? [map] : []));
