@@ -222,7 +222,7 @@ def numbers(browser: Browser, of_numbers: Written) -> Iterator[Page]:
 
 
 def fold(shown: Locator, summary: str) -> Locator:
-    return shown.locator("details.made").filter(has_text=summary)
+    return shown.locator("details.lazy").filter(has_text=summary)
 
 
 @pytest.mark.parametrize("name", ["startup_ms", "steps"])

@@ -53,7 +53,7 @@ def _clusters_table(clusters: Clusters) -> Extra:
     how_many = f"{number} clusters" if number > 1 else "no clusters that can be told apart"
     return Extra(
         title="Clusters of answers",
-        note=f"{how_many}; as many in {how_often}{PERCENT.suffix} of resampled tallies."
+        note=f"{how_many}; this number in {how_often}{PERCENT.suffix} of resampled tallies."
         + (" Found again: how much of a cluster they have in common, on average." if number > 1 else ""),
         head=("Answers", "Share of people", "Interval", "Found again"),
         rows=tuple(map(_cluster_row, clusters.clusters)) if number > 1 else (),
