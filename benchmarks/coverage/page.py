@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from benchmarks.coverage import groups, single, windows
+from benchmarks.coverage import distributions, groups, single, windows
 from benchmarks.coverage.cells import Cell, Figure
 from benchmarks.results import table, verdict
 
-FIGURES: Final = (*single.FIGURES, *groups.FIGURES, *windows.FIGURES)
+FIGURES: Final = (*single.FIGURES, *distributions.FIGURES, *groups.FIGURES, *windows.FIGURES)
 """One more figure is one more line, with a function that yields its cells."""
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "intervals.md"

@@ -43,8 +43,7 @@ def distribution_of(
     if fit is None:
         return _unknown(histogram, ranges)
     tally = TallyStretches.of(histogram, counts, fit.smoothed)
-    # the band holds as a whole and counts once
-    family = 2 + len(QUANTILES) + histogram.bins + len(ranges) if simultaneous else 1
+    family = family_of(histogram, len(ranges)) if simultaneous else 1
     return Distribution(
         variance=_figure(float(histogram.variance(fit.smoothed)), variance_interval(tally, family)),
         quantiles=_quantiles(tally, fit, family),
@@ -52,6 +51,11 @@ def distribution_of(
         bins=_bins(tally, fit, family),
         ranges=_ranges(tally, fit, ranges, family),
     )
+
+
+def family_of(histogram: Histogram, ranges: int) -> int:
+    """Return the number of intervals: the mean's, the variance's, the band's as a whole, and more."""
+    return 3 + len(QUANTILES) + histogram.bins + ranges
 
 
 def mean_of(histogram: Histogram, fit: Fit | None) -> float | None:
@@ -98,7 +102,8 @@ def _ranges(tally: TallyStretches, fit: Fit, ranges: Sequence[Ends], family: int
         within = int(np.searchsorted(points, start)), int(np.searchsorted(points, end, side="right")) - 1
         around = within
         if not histogram.is_of_points:
-            around = int(np.searchsorted(points, start, side="right")) - 1, int(np.searchsorted(points, end))
+            first = min(int(np.searchsorted(points, start, side="right")) - 1, points.size - 2)
+            around = first, max(first + 1, int(np.searchsorted(points, end)))
         _, high = _share(tally, around, family)
         low, _ = _share(tally, within, family)
         estimate = float(histogram.share_between(fit.smoothed, start, end))

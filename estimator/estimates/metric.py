@@ -22,7 +22,7 @@ from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.metric import Metric
 from estimator.estimates.clusters import clusters_of_histogram, clusters_of_values
 from estimator.estimates.covariance import MOST_VALUES, Sample
-from estimator.estimates.distribution import distribution_of, mean_of
+from estimator.estimates.distribution import distribution_of, family_of, mean_of
 from estimator.estimates.joint import intervals_of, joint_of
 from estimator.estimates.mean_scale import positions_of
 from estimator.estimates.poisoning import fakes_of
@@ -76,7 +76,7 @@ def estimates(metric: Metric, tallies: Sequence[Tally], request: Request = PLAIN
 
 
 def _without_histograms(metric: Metric, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-    family = _family(metric) if request.simultaneous else 1
+    family = _family(metric, request) if request.simultaneous else 1
     at_once = max(1, AT_ONCE // metric.channel.symbols)
     for first in range(0, len(tallies), at_once):
         batch = tallies[first : first + at_once]
@@ -108,7 +108,7 @@ def _with_histogram(
     estimated: MetricEstimate, histogram: Histogram, counts: Counts, fit: Fit | None, request: Request
 ) -> MetricEstimate:
     assert estimated.mean is not None  # noqa: S101 numbers on a grid have one
-    ranges = [(start, end) for metric, start, end in request.ranges if metric == estimated.metric]
+    ranges = _ranges_of(estimated.metric, request)
     estimated = replace(
         estimated,
         mean=replace(estimated.mean, maximum_likelihood=mean_of(histogram, fit)),
@@ -117,6 +117,10 @@ def _with_histogram(
     if request.clusters and fit:
         return replace(estimated, clusters=clusters_of_histogram(histogram, counts, fit))
     return estimated
+
+
+def _ranges_of(name: str, request: Request) -> list[tuple[float, float]]:
+    return [(start, end) for metric, start, end in request.ranges if metric == name]
 
 
 def mean_range_of(metric: Metric) -> tuple[float, float]:
@@ -142,8 +146,10 @@ def _adds_up(metric: Metric) -> bool:
     return isinstance(metric.domain, Number)
 
 
-def _family(metric: Metric) -> int:
-    """Return the number of intervals of one tally, without those of a histogram."""
+def _family(metric: Metric, request: Request) -> int:
+    """Return the number of intervals of one tally."""
+    if (histogram := _histogram_of(metric)) is not None:
+        return family_of(histogram, len(_ranges_of(metric.name, request)))
     domain, size = metric.domain, metric.channel.inputs
     if not has_shares(metric):
         return 1
@@ -178,7 +184,7 @@ def _with_more_of_shares(
     is_joint, is_filled = isinstance(domain, Cross) and request.joint, isinstance(domain, Filled)
     if metric.channel.inputs > MOST_VALUES or not (request.covariance or is_joint or is_filled):
         return estimated
-    family = _family(metric) if request.simultaneous else 1
+    family = _family(metric, request) if request.simultaneous else 1
     sample = Sample.of(inverse, counts)
     covariance = sample.covariance(inverse)
     if isinstance(domain, Cross) and request.joint:

@@ -19,7 +19,7 @@ widen the band, fewer would make its steps coarse."""
 
 def band_places(points: int) -> Places:
     """Return the points at which a band is given."""
-    step = max(1, (points - 1) // BAND_CELLS)
+    step = -(-(points - 1) // BAND_CELLS)
     return np.unique(np.append(np.arange(0, points, step), points - 1))
 
 
@@ -38,6 +38,7 @@ def band(tally: TallyStretches, places: Places, family: int = 1) -> tuple[Floats
     lows, _ = before.limits((before.fitted - z * before.errors).argmax(axis=0), together)
     high = np.minimum.accumulate(highs[places][::-1])[::-1]
     low = np.maximum.accumulate(lows[places])
-    low[places == after.fitted.shape[1] - 1] = 1.0  # every answer is within the range
+    is_last = places == after.fitted.shape[1] - 1
+    low[is_last] = high[is_last] = 1.0  # every answer is within the range
     high = np.clip(high, 0.0, 1.0)
     return np.minimum(np.clip(low, 0.0, 1.0), high), high

@@ -205,3 +205,13 @@ def test_nobody_is_beyond_the_ends_of_the_range() -> None:
     low, high = shares_of_ranges(tally, np.array([0]), np.array([POINTS - 1]))
     assert low[0] > 0.9
     assert high[0] == 1
+    of_band = band(tally, band_places(POINTS))
+    assert [end[-1] for end in of_band] == [1, 1]
+
+
+@pytest.mark.parametrize("points", [2, 3, 32, 33, 34, 63, 64, 257])
+def test_a_band_has_few_points_and_both_ends(points: int) -> None:
+    places = band_places(points)
+    assert (places[0], places[-1]) == (0, points - 1)
+    assert len(places) == min(points, len(places)) <= 33
+    assert (np.diff(places) > 0).all()

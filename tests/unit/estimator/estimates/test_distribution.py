@@ -23,7 +23,7 @@ from estimator.report.report import make_report
 from estimator.results.request import Request
 from estimator.statistics.arrays import Floats
 from estimator.tallies.tally import Tally
-from tests.support.devices.definitions import NUMBER, registry_text
+from tests.support.devices.definitions import COUNT, NUMBER, registry_text
 
 REPORTS = 100_000
 BINS = 256
@@ -213,3 +213,38 @@ def test_shares_of_ranges_are_those_that_were_asked_for() -> None:
     nobody = estimate(metric, tally_of([0] * len(counts)), request)
     assert nobody.distribution is not None
     assert [(share.estimate, share.low, share.high) for share in nobody.distribution.ranges] == [(None, 0, 1)] * 3
+
+
+def test_the_share_of_a_single_count_on_a_coarser_grid_is_at_most_that_of_the_cell_around_it() -> None:
+    registry = Registry.parse(registry_text(m=COUNT | {"statistic": "distribution", "max": 5120, "epsilon": 2}))
+    metric = registry.metric("m")
+    histogram = Histogram.of(metric.channel, metric.domain)
+    assert not histogram.is_of_points
+    alike = np.eye(histogram.bins + 1)[10]
+    law = histogram.law.symbol_law(alike)
+    counts = tuple(np.rint(20_000 * law).astype(np.int64).tolist())
+    window = Window.parse("2026-11-20")
+    tally = Tally("m", metric.edition, window, closed=True, reports=sum(counts), counts=counts)
+    answer = float(histogram.points[10])
+    estimated = estimate(metric, tally, Request(ranges=(("m", answer, answer),)))
+    assert estimated.distribution is not None
+    (share,) = estimated.distribution.ranges
+    assert share.low == 0
+    assert share.high > 0.95
+
+
+def test_intervals_that_hold_together_are_wider_and_the_mean_is_one_of_them() -> None:
+    counts = np.random.default_rng(6).multinomial(REPORTS, law_of_beta(wave("4"))).tolist()
+    metric = Registry.parse(METRIC).metric("m")
+    alone, together = (estimate(metric, tally_of(counts), Request(simultaneous=flag)) for flag in (False, True))
+    assert alone.mean is not None
+    assert together.mean is not None
+    assert alone.distribution is not None
+    assert together.distribution is not None
+    assert together.mean.high - together.mean.low > alone.mean.high - alone.mean.low
+    figures = zip(
+        (alone.distribution.variance, *alone.distribution.quantiles),
+        (together.distribution.variance, *together.distribution.quantiles),
+        strict=True,
+    )
+    assert all(wide.high - wide.low > narrow.high - narrow.low for narrow, wide in figures)

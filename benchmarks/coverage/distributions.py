@@ -1,0 +1,159 @@
+"""Figures of a number's distribution: quantiles, the band, shares of ranges, bins, variance, means within a range."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from functools import partial
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from benchmarks.coverage.cells import Cell, Figure, Held, holds, tallies
+from client_sdk.protocol import Channel
+from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.estimates.distribution import QUANTILES
+from estimator.likelihood.expectation_maximisation import shares_of
+from estimator.likelihood.histogram import Histogram
+from estimator.statistics.arrays import Floats
+from estimator.stretches.band import band, band_places
+from estimator.stretches.moments import mean_within, variance_interval
+from estimator.stretches.quantiles import quantile_interval
+from estimator.stretches.ranges import shares_of_ranges
+from estimator.stretches.stretches import Places, TallyStretches
+from tests.support.estimates.inverses import requested
+from tests.support.estimates.populations import POPULATIONS, Population
+
+SETTINGS: Final[Mapping[str, tuple[Channel, int]]] = {
+    f"{kind.name} at {epsilon}": (kind.within(requested(epsilon)), reports)
+    for kind, epsilon, reports in (
+        (SquareWave, "0.5", 100_000),
+        (SquareWave, "1", 10_000),
+        (SquareWave, "2", 50),
+        (SquareWave, "4", 1000),
+        (SquareWave, "8", 60),
+        (Laplace, "4", 1000),
+    )
+}
+
+ZERO, ONE = Fraction(0), Fraction(1)
+
+
+class Truth(NamedTuple):
+    """What is true of a population on a grid.
+
+    Attributes:
+        at_most: the share of answers up to each point, shape (points,).
+        below: the share of answers below each point.
+        people: the population.
+
+    """
+
+    at_most: Floats
+    below: Floats
+    people: Population
+
+    @classmethod
+    def of(cls, people: Population, points: Floats) -> Truth:
+        """Return the truth at the points of a grid from 0 to 1."""
+        at_most = np.array([people.at_most(point) for point in points.tolist()])
+        alike = np.array([people.shares[people.answers == point].sum() for point in points.tolist()])
+        return cls(at_most, at_most - alike, people)
+
+    def within(self, firsts: Places, lasts: Places) -> Floats:
+        """Return the shares of ranges between two points, both included."""
+        shares: Floats = self.at_most[lasts] - self.below[firsts]
+        return shares
+
+
+Compared = Callable[[TallyStretches, Truth], Held]
+
+
+def quantiles(tally: TallyStretches, truth: Truth) -> Held:
+    """Whether the intervals of the five quantiles hold."""
+    lows, highs = np.array([quantile_interval(tally, probability) for probability in QUANTILES]).T
+    return holds(lows, highs, np.array([truth.people.quantile(probability) for probability in QUANTILES]))
+
+
+def whole_band(tally: TallyStretches, truth: Truth) -> Held:
+    """Whether the band holds the distribution function at all its points."""
+    places = band_places(truth.at_most.size)
+    return np.array([holds(*band(tally, places), truth.at_most[places]).all()])
+
+
+def ranges(tally: TallyStretches, truth: Truth) -> Held:
+    """Whether the intervals of the shares of four ranges hold."""
+    last = truth.at_most.size - 1
+    firsts, lasts = (
+        np.array([0, last // 4, last // 2, last // 6]),
+        np.array([last // 4, last // 3, last, 5 * last // 6]),
+    )
+    return holds(*shares_of_ranges(tally, firsts, lasts), truth.within(firsts, lasts))
+
+
+def bins(tally: TallyStretches, truth: Truth, family: int = 1) -> Held:
+    """Whether the intervals of the bins hold."""
+    firsts = np.arange(truth.at_most.size - 1)
+    return holds(*shares_of_ranges(tally, firsts, firsts + 1, family), truth.within(firsts, firsts + 1))
+
+
+def all_bins(tally: TallyStretches, truth: Truth) -> Held:
+    """Whether the simultaneous intervals of all bins hold together."""
+    return np.array([bins(tally, truth, truth.at_most.size - 1).all()])
+
+
+def variance(tally: TallyStretches, truth: Truth) -> Held:
+    """Whether the interval of the variance holds."""
+    low, high = variance_interval(tally)
+    return holds(np.array([low]), np.array([high]), truth.people.variance)
+
+
+def mean_of_range(tally: TallyStretches, truth: Truth) -> Held:
+    """Whether the interval of the mean of the answers in the middle of the range holds, if there are any."""
+    last = truth.at_most.size - 1
+    first, last = last // 4, 3 * last // 4
+    points, people = tally.stretches.points, truth.people
+    is_within = (people.answers >= points[first]) & (people.answers <= points[last])
+    shares = people.shares[is_within]
+    if not shares.any():
+        return np.array([True])
+    low, high = mean_within(tally, first, last)
+    return holds(np.array([low]), np.array([high]), float(people.answers[is_within] @ shares / shares.sum()))
+
+
+def _cells(compared: Compared) -> Iterator[Cell]:
+    for name, (channel, reports) in SETTINGS.items():
+        histogram = Histogram.of(channel, Number(ZERO, ONE, "distribution"))
+        for population, make in POPULATIONS.items():
+            truth = Truth.of(make(reports), histogram.points)
+            held = partial(_held, compared, histogram, truth, reports)
+            yield Cell(f"{name}, {reports:,} reports", population, held)
+
+
+def _held(  # noqa: PLR0917 what is drawn, and from what
+    compared: Compared, histogram: Histogram, truth: Truth, reports: int, draws: int, generator: np.random.Generator
+) -> Held:
+    law = histogram.law.symbol_law(truth.people.on_grid(histogram.points.size))
+    drawn = tallies(law, reports, draws, generator)
+    smoothed = shares_of(histogram, drawn / reports, smooth=True)
+    stretches = (TallyStretches.of(histogram, *pair) for pair in zip(drawn, smoothed, strict=True))
+    return np.array([compared(tally, truth) for tally in stretches])
+
+
+METHOD: Final = "means over stretches of the range"
+BASIS: Final = "expectation: proved; Bernstein below some hundred reports: proved; else measured"
+
+FIGURES: Final = tuple(
+    Figure(name, method, BASIS, partial(_cells, compared), 100)
+    for name, method, compared in (
+        ("a quantile", f"{METHOD}, tested point by point (Wiens 2003)", quantiles),
+        ("the band of the distribution function", f"{METHOD}, by Bonferroni", whole_band),
+        ("the share of a range", METHOD, ranges),
+        ("a bin", METHOD, bins),
+        ("all bins together", f"{METHOD}, by Bonferroni", all_bins),
+        ("the variance", "mean square about the estimated mean, less what that may be off", variance),
+        ("the mean within a range (a cluster's centre)", f"{METHOD}, inverted", mean_of_range),
+    )
+)
