@@ -23,10 +23,10 @@ from benchmarks.collector import REGISTRY
 from benchmarks.results import table, verdict
 from client_sdk.protocol import GRACE_S, Registry, Report, Upload, Window
 from collector.api.batch import MAX_BULK_UPLOADS
-from collector.durability import IN_MEMORY
 from collector.embedded.store import EmbeddedStore
 from collector.judge import judge
 from collector.judgement import Judgement
+from collector.required_settings import IN_MEMORY
 from collector.store.redis_store import RedisStore
 
 IDS = (100_000, 1_000_000)

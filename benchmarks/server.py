@@ -13,7 +13,7 @@ from collector import service
 from collector.__main__ import main
 from collector.config import CollectorConfig
 from collector.live.shared_state import Board
-from collector.monitoring.sheet import Sheet
+from collector.monitoring.shared_rows import Sheet
 from collector.store.port import TallyStore
 
 worker_app = service.worker_app

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from client_sdk.protocol.errors import HearsayError, OutsideDomainError, RegistryError, UnknownMetricError
     from client_sdk.protocol.registry.registry import Registry
     from client_sdk.results import BudgetStatus, HistoryEntry, LedgerError, Recorded
-    from client_sdk.sending.retry import Reply
+    from client_sdk.sending.responses import Reply
     from client_sdk.telemetry import Telemetry
 
 __all__ = [

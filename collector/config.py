@@ -8,9 +8,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from client_sdk.protocol.window import GRACE_S
-from collector.durability import Durability, Promise, promised
 from collector.errors import ConfigError, require
 from collector.log import LogFormat
+from collector.required_settings import Durability, Promise, promised
 
 TOKEN = re.compile(r"[!-~]+")
 """What a header carries safely: printable ASCII without blanks."""

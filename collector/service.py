@@ -26,14 +26,14 @@ from collector.live.shared_state import Board
 from collector.live.state import Served
 from collector.log import Event, configure
 from collector.monitoring.counters import WorkerCounters, new_sheet
-from collector.monitoring.sheet import Sheet
+from collector.monitoring.shared_rows import Sheet
 from collector.servers.machine_memory import embedded_limit_bytes
 from collector.servers.memory import MemoryWatch
 from collector.servers.server import memory_of
 from collector.store.app_name import agree_on_app
-from collector.store.grace import agree_on_grace
 from collector.store.port import TallyStore
 from collector.store.redis_store import RedisStore
+from collector.store.stored_grace import agree_on_grace
 from collector.text import plural
 from collector.upkeep.maintenance import Maintenance, ServerState
 from collector.upkeep.redis_retirement import RedisRetirement

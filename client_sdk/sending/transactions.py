@@ -14,7 +14,7 @@ from client_sdk.ledger import outbox, queue, retries
 from client_sdk.ledger.backoff import Uniform
 from client_sdk.ledger.retries import Retry
 from client_sdk.results import ClockError, warn
-from client_sdk.sending.retry import Acknowledged, AttemptOutcome, Rejected, Transient
+from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Transient
 
 if TYPE_CHECKING:
     import sqlite3

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from client_sdk.host import forks
 from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
 from client_sdk.sending.deadline import ExchangeDeadline
-from client_sdk.sending.retry import Reply
+from client_sdk.sending.responses import Reply
 
 if TYPE_CHECKING:
     import requests

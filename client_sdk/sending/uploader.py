@@ -22,8 +22,8 @@ from client_sdk.ledger.retries import Retry
 from client_sdk.ledger.thread import BARE, LedgerThread
 from client_sdk.results import LedgerBusyError, LedgerError, warn
 from client_sdk.sending import transactions
-from client_sdk.sending.departures import Departures
-from client_sdk.sending.retry import Reply, Transient, explain, judge
+from client_sdk.sending.responses import Reply, Transient, explain, judge
+from client_sdk.sending.send_times import Departures
 from client_sdk.sending.transactions import Look
 from client_sdk.sending.transport import Transport
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from client_sdk.protocol.errors import RegistryError
 from client_sdk.protocol.registry.registry import Registry
 from collector.check.result import CheckResult, Level
-from collector.durability import Durability, Promise
 from collector.embedded.lock import require_trusted, require_writable
 from collector.errors import ConfigError, StoreUnavailableError
+from collector.required_settings import Durability, Promise
 from collector.servers.connection import Connection
 from collector.servers.memory import FULL, GIB, NEARLY_FULL, Memory
 from collector.servers.server import info, memory_of, setting

@@ -19,8 +19,8 @@ from collector.backup.summary import Summary
 from collector.commands.open_store import embedded_url
 from collector.commands.options import cluster_option, data_dir_option, redis_option
 from collector.commands.progress import progress
-from collector.durability import IN_MEMORY
 from collector.embedded.store import EmbeddedStore
+from collector.required_settings import IN_MEMORY
 from collector.store.app_name import agree_on_app, app_of
 from collector.store.redis_store import RedisStore
 from collector.store.schema import Purpose

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from collector.durability import Durability, promised
 from collector.embedded.address import running_store_url
 from collector.embedded.aof import STORE_DIR
 from collector.embedded.store import EmbeddedStore
 from collector.errors import ConfigError
+from collector.required_settings import Durability, promised
 from collector.store.redis_store import RedisStore
 
 

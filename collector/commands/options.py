@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from collector.commands.secret import read_secret
-from collector.durability import Durability
 from collector.errors import ConfigError
 from collector.log import LogFormat
+from collector.required_settings import Durability
 
 
 def member_option(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:

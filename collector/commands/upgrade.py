@@ -9,8 +9,8 @@ import click
 
 from collector.commands.open_store import require_embedded
 from collector.commands.options import cluster_option, data_dir_option, redis_option
-from collector.durability import IN_MEMORY
 from collector.embedded.store import EmbeddedStore
+from collector.required_settings import IN_MEMORY
 from collector.store.redis_store import RedisStore
 from collector.store.schema import Purpose
 from collector.upkeep.upgrade import upgrade

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from client_sdk.protocol.wire.refusal import Refusal
 from collector.api.operations import OPERATIONS
 from collector.api.problem import Problem
-from collector.monitoring.sheet import Sheet
+from collector.monitoring.shared_rows import Sheet
 from collector.store.port import CountedUpload
 
 _log = logging.getLogger(__name__)

@@ -31,7 +31,7 @@ from collector.monitoring.counters import (
     Totals,
 )
 from collector.monitoring.health import Health
-from collector.monitoring.sheet import Sheet
+from collector.monitoring.shared_rows import Sheet
 
 _COUNTERS = (
     (UPLOADS, "hearsay_uploads", "Uploads with a verdict: counted, or a duplicate of a counted one.", "outcome"),

@@ -19,8 +19,8 @@ from redis.exceptions import AskError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from collector.durability import Durability, Promise
 from collector.errors import ConfigError
+from collector.required_settings import Durability, Promise
 from collector.servers import server
 from collector.servers.connection import Connection
 from collector.servers.server import Address, Replicas

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from redis.exceptions import RedisError
 
-from collector.durability import IN_MEMORY
+from collector.required_settings import IN_MEMORY
 from collector.servers.connections import Connections
 from collector.servers.server import ask
 

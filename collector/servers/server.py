@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
-from collector.durability import SETTINGS, Promise, require_promise
 from collector.errors import ConfigError
+from collector.required_settings import SETTINGS, Promise, require_promise
 from collector.servers.command import PackedCommand
 from collector.servers.connection import Connection
 from collector.servers.memory import Memory

@@ -12,9 +12,9 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 
 from client_sdk.protocol.window import Window
-from collector.durability import ON_DISK, Promise
 from collector.errors import QuotaExceededError, StoreUnavailableError
 from collector.judgement import Judgement
+from collector.required_settings import ON_DISK, Promise
 from collector.servers.command import PackedCommand, even_when_full
 from collector.store import keys
 from collector.store.count_script import count_command, read_answer

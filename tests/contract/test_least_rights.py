@@ -19,13 +19,13 @@ from collector.backup.store_filler import StoreFiller
 from collector.backup.store_reader import StoreReader
 from collector.check.result import Level
 from collector.check.store import check_store
-from collector.durability import IN_MEMORY, ON_DISK, Durability, Promise
 from collector.errors import QuotaExceededError
 from collector.judgement import Allowance
+from collector.required_settings import IN_MEMORY, ON_DISK, Durability, Promise
 from collector.store.app_name import agree_on_app
-from collector.store.grace import agree_on_grace
 from collector.store.redis_store import RedisStore
 from collector.store.schema import SCHEMA, Purpose
+from collector.store.stored_grace import agree_on_grace
 from collector.upkeep.redis_retirement import RedisRetirement
 from collector.upkeep.retention import TallyName
 from collector.upkeep.upgrade import upgrade

@@ -20,8 +20,8 @@ from collector.backup.store_filler import StoreFiller
 from collector.backup.store_reader import StoreReader
 from collector.check.result import CheckResult, Level
 from collector.check.store import check_store
-from collector.durability import ON_DISK
 from collector.errors import ConfigError, StoreUnavailableError
+from collector.required_settings import ON_DISK
 from collector.store import keys
 from collector.store.count_script import NOT_THE_STORE
 from collector.store.lost_shards import accept_lost_shards

@@ -16,10 +16,10 @@ import pytest
 import redis
 
 from client_sdk.protocol import GRACE_S, Refusal, Verdict, Window
-from collector.durability import ON_DISK, Durability, Promise
 from collector.errors import QuotaExceededError
 from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S
 from collector.judgement import Allowance
+from collector.required_settings import ON_DISK, Durability, Promise
 from collector.store import keys
 from collector.store.count_script import COUNTABLE_NOW
 from collector.store.port import CountedUpload, TallyStore

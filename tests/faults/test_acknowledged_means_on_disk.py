@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from collector.durability import Durability, Promise
 from collector.embedded.store import EmbeddedStore
+from collector.required_settings import Durability, Promise
 from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
 from tests.support.services.cluster import Cluster

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from client_sdk.protocol import Verdict, Window, WindowKind
-from collector.durability import Durability, Promise
 from collector.errors import StoreUnavailableError
+from collector.required_settings import Durability, Promise
 from collector.store import keys
 from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore

@@ -21,9 +21,9 @@ import pytest
 
 from client_sdk.protocol import Verdict, Window, WindowKind
 from collector.config import DAY_S
-from collector.durability import ON_DISK, Durability, Promise
 from collector.errors import StoreUnavailableError
 from collector.judge import judge
+from collector.required_settings import ON_DISK, Durability, Promise
 from collector.servers import pipeline
 from collector.store import keys
 from collector.store.port import CountedUpload

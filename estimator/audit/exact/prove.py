@@ -21,10 +21,10 @@ from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.audit.exact.answers import EncodedAnswer, WalkPlan, answers_of, coins_of_encoding, inputs_of
+from estimator.audit.exact.compare import Walk
 from estimator.audit.exact.proof import ExactAudit, Proof
 from estimator.audit.exact.request import RequestedLosses
 from estimator.audit.exact.settling import settling
-from estimator.audit.exact.walk import Walk
 from estimator.errors import AuditError
 
 AfterLaw = Callable[[int], object]

@@ -19,9 +19,9 @@ from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
 from estimator.audit.exact.answers import EncodedAnswer
+from estimator.audit.exact.compare import Walk, integer
 from estimator.audit.exact.ideal import IdealFunction
 from estimator.audit.exact.paths import Chances, law_of
-from estimator.audit.exact.walk import Walk, integer
 
 MOST_SETTLED = 2**10
 """Up to this many inputs, two different answers are settled together: a million paths, some ten

@@ -19,7 +19,7 @@ from client_sdk import Recorded, Registry, Telemetry
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.ledger.thread import READ
 from client_sdk.protocol import Refusal, Upload, Verdict
-from client_sdk.sending.retry import Reply
+from client_sdk.sending.responses import Reply
 from tests.support.services.processes import wait_until
 
 COLLECTOR = "https://collector.invalid"

@@ -16,7 +16,7 @@ from typing import Final
 from client_sdk import Recorded, Telemetry, recorder
 from client_sdk.ledger import create
 from client_sdk.protocol import Upload
-from client_sdk.sending.retry import Reply
+from client_sdk.sending.responses import Reply
 from tests.support.devices.clients import DAY_S, NOON, SetClock, accept, ask, telemetry
 
 STEP: Final = 5

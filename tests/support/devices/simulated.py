@@ -20,8 +20,8 @@ from client_sdk.ledger import history, queue
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Report, Upload
-from client_sdk.sending import departures, uploader
-from client_sdk.sending.retry import Reply
+from client_sdk.sending import send_times, uploader
+from client_sdk.sending.responses import Reply
 from client_sdk.sending.uploader import Uploader
 from tests.support.devices.clients import NOON, Answer, many
 
@@ -135,10 +135,10 @@ class SimulatedDevice:
         return next_s if due_s is None else min(next_s, due_s)
 
     def _uniform(self, low: float, high: float) -> float:
-        kind = high if high in (departures.SPREAD_S, departures.APART_S) else math.inf
+        kind = high if high in (send_times.SPREAD_S, send_times.APART_S) else math.inf
         stream = self._streams.setdefault(kind, random.Random(f"{self._seed} {kind}"))  # noqa: S311 a simulation, not a device
         wait_s = stream.uniform(low, high)
-        if high == departures.APART_S:
+        if high == send_times.APART_S:
             self._apart_s = wait_s
         return wait_s
 

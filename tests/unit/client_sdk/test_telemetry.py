@@ -21,7 +21,7 @@ from client_sdk.ledger import charges
 from client_sdk.ledger.create import BUSY_TIMEOUT_S
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Refusal, Report, Upload
-from client_sdk.sending.retry import Reply
+from client_sdk.sending.responses import Reply
 from tests.support.devices.clients import (
     DAY_S,
     NOON,

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from collector.config import CollectorConfig, parse_bind
-from collector.durability import ON_DISK, Durability, Promise
 from collector.errors import ConfigError
+from collector.required_settings import ON_DISK, Durability, Promise
 
 SOUND: dict[str, Any] = {
     "registry": Path("metrics.toml"),

@@ -10,7 +10,7 @@ import pytest
 from client_sdk import Recorded
 from client_sdk.cli import main as forget_all
 from client_sdk.protocol import Upload, Window, WindowKind
-from client_sdk.sending.departures import LONGEST_REST_S, SPREAD_S
+from client_sdk.sending.send_times import LONGEST_REST_S, SPREAD_S
 from tests.support.devices.clients import (
     DAY_S,
     FILLED,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from client_sdk.sending import transport
-from client_sdk.sending.retry import Reply
+from client_sdk.sending.responses import Reply
 from client_sdk.sending.transport import MAX_REPLY_BYTES, HttpTransport
 from tests.support.devices.answering import AnsweringServer, answering_server
 from tests.support.devices.dripping import BEGINNINGS, dripping_server

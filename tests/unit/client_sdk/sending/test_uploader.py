@@ -18,8 +18,8 @@ from client_sdk.ledger.backoff import BACKOFF_BASE_S, Uniform
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Refusal, Report, Upload
-from client_sdk.sending.departures import APART_S, SPREAD_S
-from client_sdk.sending.retry import Reply
+from client_sdk.sending.responses import Reply
+from client_sdk.sending.send_times import APART_S, SPREAD_S
 from client_sdk.sending.uploader import Uploader, jitter
 from tests.support.devices.clients import (
     DAY_S,

@@ -17,14 +17,14 @@ from collector.backup.export import backup
 from collector.backup.lines import BackupError, Bucket, TallyLine
 from collector.backup.store_filler import StoreFiller
 from collector.backup.store_reader import StoreReader
-from collector.durability import ON_DISK
 from collector.errors import ConfigError, StoreUnavailableError
+from collector.required_settings import ON_DISK
 from collector.store import keys
-from collector.store.grace import agree_on_grace
 from collector.store.handle import StoreHandle
 from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
 from collector.store.schema import SCHEMA, Purpose
+from collector.store.stored_grace import agree_on_grace
 from collector.upkeep.redis_retirement import RedisRetirement
 from collector.upkeep.retention import TallyName
 from tests.support.services.cluster import Cluster

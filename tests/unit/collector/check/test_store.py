@@ -16,7 +16,7 @@ from client_sdk.protocol import Registry
 from collector.check import store as check
 from collector.check.result import CheckResult, Level
 from collector.check.store import check_disk, check_registry, check_store
-from collector.durability import IN_MEMORY, ON_DISK
+from collector.required_settings import IN_MEMORY, ON_DISK
 from collector.servers.memory import GIB, Memory
 from collector.store import keys
 from collector.store.redis_store import RedisStore

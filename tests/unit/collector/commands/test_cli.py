@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from collector.access import Role
 from collector.access_file import parse_access
 from collector.commands.cli import cli
-from collector.durability import Durability
+from collector.required_settings import Durability
 
 
 def run(*words: str | Path) -> Result:

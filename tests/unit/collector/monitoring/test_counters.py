@@ -22,7 +22,7 @@ from collector.monitoring.counters import (
     WorkerCounters,
     new_sheet,
 )
-from collector.monitoring.sheet import Sheet
+from collector.monitoring.shared_rows import Sheet
 from collector.store.port import CountedUpload
 from tests.support.services.processes import START_DEADLINE_S
 

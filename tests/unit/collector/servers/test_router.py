@@ -10,8 +10,8 @@ from redis.exceptions import AskError, ClusterDownError, MovedError, ResponseErr
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from collector.durability import ON_DISK
 from collector.errors import StoreUnavailableError
+from collector.required_settings import ON_DISK
 from collector.servers.command import PackedCommand
 from collector.servers.connection import Connection
 from collector.servers.connections import AVOIDED_S, Connections

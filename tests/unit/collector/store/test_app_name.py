@@ -10,9 +10,9 @@ import redis
 from client_sdk.protocol import Registry, RegistryError
 from collector.check.result import Level
 from collector.check.store import check_store
-from collector.durability import ON_DISK
 from collector.errors import ConfigError
 from collector.live.reload import require_additive
+from collector.required_settings import ON_DISK
 from collector.store import keys
 from collector.store.app_name import agree_on_app, app_of
 from collector.store.redis_store import RedisStore

@@ -10,15 +10,15 @@ import pytest
 import redis
 
 from client_sdk.protocol import Verdict, Window
-from collector.durability import IN_MEMORY, Durability, Promise
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.judgement import Judgement
+from collector.required_settings import IN_MEMORY, Durability, Promise
 from collector.store import keys
 from collector.store.count_script import BUCKET_ENTRIES
-from collector.store.grace import agree_on_grace
 from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
 from collector.store.schema import SCHEMA
+from collector.store.stored_grace import agree_on_grace
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import NOON, TODAY, judged, report, upload
 from tests.support.services.processes import free_port, wait_until

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from client_sdk.protocol import Refusal, Verdict
-from client_sdk.sending.retry import (
+from client_sdk.sending.responses import (
     PERMANENT_STATUSES,
     RETRY_AFTER_CEILING_S,
     Acknowledged,

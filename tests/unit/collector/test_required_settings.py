@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from collector.durability import (
+from collector.errors import ConfigError
+from collector.required_settings import (
     IN_MEMORY,
     NO_EVICTION,
     ON_DISK,
@@ -12,7 +13,6 @@ from collector.durability import (
     Promise,
     require_promise,
 )
-from collector.errors import ConfigError
 
 SOUND = NO_EVICTION | WRITE_THROUGH
 

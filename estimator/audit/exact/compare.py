@@ -1,4 +1,4 @@
-"""Walks the laws of one step and compares each with its declaration."""
+"""Compares the laws of one step, found by a walk over all coins, with their declaration."""
 
 from __future__ import annotations
 
