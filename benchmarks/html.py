@@ -83,7 +83,7 @@ def measure_html() -> str:
             [[name, f"{sizes[name]:.2f}", spread(paints[name], 2)] for name in pages],
         )
         + f"\nThe usual kinds are those of `benchmarks/many_windows.py`. To find the histogram of a number takes"
-        f" **{alone:.2f} s** where a tally stands alone; windows of one question are fitted together, on all cores."
+        f" **{alone:.2f} s** where a tally stands alone; windows of one question are fitted together."
         f" {many_windows.HISTOGRAMS} such questions in {many_windows.WINDOWS} windows, JSON and HTML at once, take"
         f" {waves_s:.0f} s, {waves_used_s:.0f} s of the processor; the page of every kind, in which a tenth of the"
         f" questions are such, {mixed_s:.0f} s, {mixed_used_s:.0f} s of the processor, of which {written:.2f} s are to"
