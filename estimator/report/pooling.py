@@ -8,6 +8,10 @@ do not shrink with the number of windows. The combined error is never below the 
 (Minkowski's inequality), except for the error of estimating it. Both parts are stretched as far as
 the interval of their window is wider than that of a normal estimate.
 
+If the same people answered in every window, their noise averages out, but a few of them at an end
+of the range remain a few. Where the noise that is left is too small for a normal interval (see
+`LEAST_NOISE`), all of the error is taken to be the same in every window.
+
 A difference between two windows treats them as independent. If the same people answered in both,
 the result is conservative.
 """
@@ -16,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -28,6 +32,7 @@ from estimator.estimates.mean_scale import scale_of
 from estimator.estimates.means import Contrast
 from estimator.estimates.question_fields import question_fields
 from estimator.inverse import inverse_of
+from estimator.inverse.decoder import LEAST_NOISE
 from estimator.inverse.decoders import decoder_of
 from estimator.report.changes import difference, reaches
 from estimator.results.estimate import Estimate, Share
@@ -170,6 +175,9 @@ def _together(parts: Sequence[_Part], least: float, most: float) -> Estimate:
     error = _error(parts, [1.0] * len(parts))
     if reports < EXACT_BELOW:
         return Estimate(estimate, error, least, most, None)
+    noise = math.fsum((part.reports * part.fresh) ** 2 for part in parts) / ((most - least) * len(parts)) ** 2
+    if noise < LEAST_NOISE:
+        parts = [replace(part, fresh=0.0, lasting=math.hypot(part.fresh, part.lasting)) for part in parts]
     down, up = (Z * _error(parts, stretches) for stretches in zip(*(part.stretch for part in parts), strict=True))
     low, high = (min(most, max(least, end)) for end in (estimate - down, estimate + up))
     return Estimate(estimate, error, low, high, None)
