@@ -46,7 +46,7 @@ _HOMES = {
     "Recorded": "results",
     "Registry": "protocol.registry.registry",
     "RegistryError": "protocol.errors",
-    "Reply": "sending.retry",
+    "Reply": "sending.responses",
     "Telemetry": "telemetry",
     "UnknownMetricError": "protocol.errors",
 }
