@@ -75,7 +75,7 @@ def _quantiles(tally: TallyStretches, fit: Fit, family: int) -> tuple[Quantile, 
 def _band(tally: TallyStretches, fit: Fit, family: int) -> tuple[AtMost, ...]:
     points = tally.stretches.points
     places = band_places(points.size)
-    estimates = np.clip(tally.stretches.histogram.at_most(fit.smoothed, points[places]), 0.0, 1.0)
+    estimates = tally.stretches.histogram.at_most(fit.smoothed, points[places])
     lows, highs = band(tally, places, family)
     return tuple(
         AtMost(*_within(estimate, (low, high)), at=at)
