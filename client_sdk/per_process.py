@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,8 @@ from client_sdk.answers.budget_alerts import BudgetWatch
 from client_sdk.answers.schedule import Schedule
 from client_sdk.host import forks
 from client_sdk.ledger import file as ledger_file
-from client_sdk.ledger.thread import LedgerThread
+from client_sdk.ledger.losses import Losses
+from client_sdk.ledger.thread import WRITE, LedgerThread
 from client_sdk.results import LedgerError
 from client_sdk.sending.transport import Transport
 from client_sdk.sending.uploader import Uploader
@@ -20,12 +22,22 @@ if TYPE_CHECKING:
     import sqlite3
 
 
+REQUEST_DEADLINE_S = 0.3
+"""How long a program that ends waits for a request that is under way; it waits for no jitter. A
+request that takes longer is sent again by the next program, with the same id."""
+
+LEDGER_DEADLINE_S = 1.0
+"""How long it waits, in addition, for the ledger to take the answers that still wait in memory, and
+to close. Only a hanging disk takes so long."""
+
+
 @dataclass(frozen=True, slots=True)
 class Process:
     """The ledger thread and the uploader of one process; they start with their first work."""
 
     ledger_thread: LedgerThread
     uploader: Uploader
+    losses: Losses
 
 
 class Processes:
@@ -73,6 +85,18 @@ class Processes:
             process.uploader.stop()
             process.ledger_thread.stop()
 
+    def finish(self) -> None:
+        """End this process's threads; wait a moment for an answer or a request that is under way."""
+        process = self._by_process.get(forks.this_process())
+        if process is None:
+            return
+        process.uploader.stop()
+        process.uploader.join(REQUEST_DEADLINE_S)
+        if process.losses:
+            with contextlib.suppress(LedgerError):
+                process.ledger_thread.prepare(process.losses.store, begin=WRITE)
+        process.ledger_thread.close(LEDGER_DEADLINE_S)
+
     def _new(self) -> Process:
         ledger_thread = LedgerThread(self._path, self._open)
         uploader = Uploader(
@@ -83,7 +107,7 @@ class Processes:
             allowed=lambda: self.consent,
             watch=self._watch,
         )
-        return Process(ledger_thread, uploader)
+        return Process(ledger_thread, uploader, Losses())
 
     def _open(self) -> sqlite3.Connection:
         """Open the ledger, in the ledger thread's thread."""

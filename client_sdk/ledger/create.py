@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x48727361
 """SQLite's mark for the application that owns a file: "Hrsa"."""
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 BUSY_TIMEOUT_S = 0.05
 """How long one statement waits for another process: less than `record` has, more than a commit's
@@ -47,6 +47,10 @@ CHARGES = (
 
 QUEUED_ONCE = "CREATE UNIQUE INDEX queued_once ON queue (metric, edition, window)"
 """A report waits at most once, whichever version of the SDK another process runs."""
+
+LEAVES = "leaves REAL NOT NULL DEFAULT 0"
+"""The column of the Unix seconds at which a waiting report may leave. Any process that runs after
+them sends it at once. Reports of earlier versions may leave at once."""
 
 RETRIES = """
 CREATE TABLE retries (
@@ -74,7 +78,7 @@ CREATE TABLE counts (
 ) WITHOUT ROWID;
 CREATE TABLE queue (
     id INTEGER PRIMARY KEY, metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL,
-    symbol INTEGER NOT NULL, deadline INTEGER NOT NULL, release INTEGER NOT NULL
+    symbol INTEGER NOT NULL, deadline INTEGER NOT NULL, release INTEGER NOT NULL, {LEAVES}
 );
 {QUEUED_ONCE};
 CREATE TABLE uploads (

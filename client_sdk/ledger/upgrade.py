@@ -21,6 +21,9 @@ OLDEST_VERSION = 2
 """The oldest schema that can be upgraded. Version 1 did not keep the time, so that days could be
 spent again."""
 
+DATED_VERSION = 3
+"""The first schema whose charges have their days. It did not keep when a report may leave."""
+
 OVER = ""
 """Version 2's name for a period that was over when its user opted out."""
 
@@ -31,13 +34,16 @@ def upgrade(connection: sqlite3.Connection) -> None:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if _version(connection) < create.SCHEMA_VERSION:  # else another process did it meanwhile
+        version = _version(connection)  # another process may have done it meanwhile
+        if version < DATED_VERSION:
             _date_charges(connection)
             connection.execute(create.QUEUED_ONCE)
             connection.execute(create.RETRIES)
             for evidence in ("birth", "file_system"):
                 # parts of the file's origin, noted when they are known
                 connection.execute(f"ALTER TABLE device ADD COLUMN {evidence} TEXT")
+        if version < create.SCHEMA_VERSION:
+            connection.execute(f"ALTER TABLE queue ADD COLUMN {create.LEAVES}")
             connection.execute(f"PRAGMA user_version = {create.SCHEMA_VERSION}")
         connection.execute("COMMIT")
     except BaseException:

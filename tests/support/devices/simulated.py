@@ -82,12 +82,13 @@ class SimulatedDevice:
             uniform=self._uniform,
         )
         self._uploader._thread = threading.current_thread()
-        self._uploader.notify()
+        self._uploader.start()
 
     def record(self, report: Report) -> None:
         """Queue a report."""
-        self.ledger_thread.run(partial(queue.enqueue, report=report), LONG_S)
-        self._uploader.notify()
+        leaves_in_s = self._uploader.departure_in_s()
+        self.ledger_thread.run(partial(queue.enqueue, report=report, leaves_s=self.now_s + leaves_in_s), LONG_S)
+        self._uploader.notify(leaves_in_s)
 
     def flush(self) -> None:
         """Request a flush, without waiting."""
@@ -135,7 +136,7 @@ class SimulatedDevice:
         return next_s if due_s is None else min(next_s, due_s)
 
     def _uniform(self, low: float, high: float) -> float:
-        kind = high if high in (send_times.SPREAD_S, send_times.APART_S) else math.inf
+        kind = high if high in (queue.SPREAD_S, send_times.APART_S) else math.inf
         stream = self._streams.setdefault(kind, random.Random(f"{self._seed} {kind}"))  # noqa: S311 a simulation, not a device
         wait_s = stream.uniform(low, high)
         if high == send_times.APART_S:

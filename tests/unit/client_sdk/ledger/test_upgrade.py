@@ -159,7 +159,7 @@ def test_what_waits_in_a_ledger_of_an_earlier_version_is_sent_and_can_be_forgott
         earlier.execute("INSERT INTO history VALUES (?, ?, ?, ?, 'no answer yet')", report)
     with telemetry(tmp_path, registry=registry) as device:
         assert [entry.outcome for entry in device.history()] == ["sent"]
-        assert device.flush(60) is True
+        assert device.flush(60)
         assert [entry.outcome for entry in device.history()] == ["accepted"]
     assert main(["forget", "--data-dir", str(tmp_path)]) == 0
     assert rows(tmp_path, "SELECT * FROM history") == []
