@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from client_sdk.answers import participation
 from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
@@ -38,6 +38,7 @@ from client_sdk.results import (
     Recorded,
     warn,
 )
+from client_sdk.sending.helper import HEAD_START_S, Helper
 from client_sdk.sending.transport import HttpTransport, Transport
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class Telemetry:
         transport: Transport | None = None,
         on_budget: OnBudget | None = None,
         warn_at: Sequence[float] = WARN_AT,
+        sender: Literal["thread", "process"] = "thread",
     ) -> None:
         """Start; reports left over from an earlier run are sent in the background.
 
@@ -104,12 +106,16 @@ class Telemetry:
                 soon after the report that spent it. What it raises is logged. Nothing is sent while
                 it runs.
             warn_at: those fractions.
+            sender: who sends what waits when the program exits. ``"thread"``: nobody; the next
+                program does when it starts. ``"process"``: a detached helper process, which ends
+                within a few minutes and works by HTTP only. It suits commands that run for a second.
 
         Raises:
             ValueError: if ``collector`` is no http or https URL, or has a query, a fragment, blanks
                 or a user name; if it is an http URL of another machine and ``allow_plain_http`` is
-                not given; if ``upload_key`` is not printable ASCII without blanks; or if a fraction
-                is not above 0, or is above 1.
+                not given; if ``upload_key`` is not printable ASCII without blanks; if a fraction
+                is not above 0, or is above 1; or if ``sender`` is neither of the two, or is a
+                process without a ``data_dir`` or with a ``transport``.
             TypeError: if ``consent`` is no bool.
 
         """
@@ -122,17 +128,29 @@ class Telemetry:
         self._closed = False
         self._schedule = Schedule(registry, coins)
         watch = None if on_budget is None else BudgetWatch(registry, on_budget, warn_at)
+        helper = None
+        if sender == "process" and self._path is not None and transport is None:
+            helper = Helper(self._path, registry.app, collector, upload_key, allow_plain_http)
+        elif sender != "thread":
+            raise ValueError('sender must be "thread", or "process" with a data_dir and without a transport')
         self._processes = Processes(
-            self._path, registry.app, self._transport, clock, self._schedule, consent=consent, watch=watch
+            self._path,
+            registry.app,
+            self._transport,
+            clock,
+            self._schedule,
+            consent=consent,
+            watch=watch,
+            helper=helper,
         )
         self._recorder = Recorder(registry, self._processes, self._schedule, clock)
         weakref.finalize(self, self._processes.end).atexit = False
-        exits.finish_at_exit(self._processes)
+        exits.register(self._processes)
         if consent and (self._path is not None or self._schedule.looks_ahead):
             with contextlib.suppress(LedgerError):  # `problem` says it
                 self._recorder.prepare()
         if consent and self._path is not None:
-            self._processes.current.uploader.start()
+            self._processes.current.uploader.start(HEAD_START_S if helper else 0.0)
         elif consent and self._schedule.looks_ahead:
             self._processes.current.uploader.expect()
 

@@ -7,22 +7,22 @@ from typing import Protocol
 from weakref import WeakSet
 
 
-class Finishing(Protocol):
-    """An object that has something to finish before the interpreter exits."""
+class Exiting(Protocol):
+    """An object that has something to do before the interpreter exits."""
 
-    def finish(self) -> None:
-        """Finish, within a moment."""
-
-
-_finishing: WeakSet[Finishing] = WeakSet()
+    def exit(self) -> None:
+        """Do it, within a moment."""
 
 
-def finish_at_exit(thing: Finishing) -> None:
-    """Let a thing finish when the interpreter exits, unless it was dropped before."""
-    _finishing.add(thing)
+_exiting: WeakSet[Exiting] = WeakSet()
+
+
+def register(thing: Exiting) -> None:
+    """Let a thing know when the interpreter exits, unless it was dropped before."""
+    _exiting.add(thing)
 
 
 @atexit.register
-def _finish_all() -> None:
-    for thing in tuple(_finishing):
-        thing.finish()
+def _exit_all() -> None:
+    for thing in tuple(_exiting):
+        thing.exit()

@@ -57,6 +57,7 @@ class Departures:
         self.news_s: float | None = None
         self.rests = False
         self.wake: Wake | None = None
+        self._departs_s = -math.inf
         self._apart_s = 0.0
         self._latest: str | None = None
         self._failures = 0
@@ -74,18 +75,23 @@ class Departures:
 
     def departure_s(self, now_s: float) -> float:
         """Return when a report that is recorded now leaves: with those that wait, or at an instant of its own."""
-        if self.news_s is None or self.rests or not now_s < self.news_s <= now_s + SPREAD_S:
-            return now_s + self.uniform(0.0, SPREAD_S)
-        return self.news_s
+        if self._departs_s > now_s:
+            return self._departs_s
+        return now_s + self.uniform(0.0, SPREAD_S)
 
     def notify(self, at_s: float) -> None:
-        """Look for new reports at an instant, unless a look for them is planned already."""
+        """Look for new reports at the instant of one, unless a look for them is planned already."""
+        self._departs_s = at_s
         if self.news_s is None or self.rests:
             self.look(at_s)
 
     def look(self, at_s: float) -> None:
         """Look for new reports at an instant."""
         self.news_s, self.rests = at_s, False
+
+    def look_later(self, at_s: float) -> None:
+        """Look for new reports at an instant, or when the first new one leaves."""
+        self.news_s, self.rests = at_s, True
 
     def take(self, now_s: float) -> tuple[bool, Retry | None]:
         """Begin an attempt: return whether it looks for new reports, and the retry that was planned."""
@@ -123,11 +129,11 @@ class Departures:
         """
         if self.news_s is not None:  # a report was queued meanwhile
             return
-        self.rests = not keeps_news and leaves_in_s is None
+        self.rests = not keeps_news
         if keeps_news:
             self.news_s = now_s + self.uniform(0.0, APART_S)
         elif leaves_in_s is not None:
-            self.news_s = now_s + leaves_in_s
+            self.notify(now_s + leaves_in_s)
         elif due_in_s is not None:
             self.news_s = now_s + min(due_in_s + self.uniform(0.0, SPREAD_S), LONGEST_REST_S)
 

@@ -12,12 +12,11 @@ import time
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
-from os import urandom
 
 from client_sdk.answers.budget_alerts import BudgetWatch
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import file as ledger_file
-from client_sdk.ledger.backoff import Uniform
+from client_sdk.ledger.backoff import Uniform, jitter
 from client_sdk.ledger.retries import Retry
 from client_sdk.ledger.thread import BARE, LedgerThread
 from client_sdk.results import Flushed, FlushOutcome, LedgerBusyError, LedgerError, warn
@@ -36,11 +35,6 @@ class _State(Enum):
     PENDING = "something waits for its time"
     EMPTY = "nothing waits"
     BROKEN = "the ledger cannot be used"
-
-
-def jitter(low: float, high: float) -> float:
-    """Return a random float from low to high, from the operating system."""
-    return low + (high - low) * int.from_bytes(urandom(6), "big") / 2**48
 
 
 class Uploader:
@@ -92,9 +86,12 @@ class Uploader:
         self._stopped = False
         self._thread: threading.Thread | None = None
 
-    def start(self, after_s: float = 0.0) -> None:
-        """Send what is due, left over from an earlier process, after some seconds."""
-        self.notify(after_s)
+    def start(self, later_s: float = 0.0) -> None:
+        """Send what is due and left over from an earlier process: at once, or some seconds later."""
+        with self._changed:
+            look = self._departures.look_later if later_s else self._departures.look
+            look(time.monotonic() + later_s)
+            self._wake()
 
     def departure_in_s(self) -> float:
         """Return in how many seconds a report that is recorded now leaves: a minute at most."""

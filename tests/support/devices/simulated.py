@@ -131,6 +131,11 @@ class SimulatedDevice:
 
         return self.ledger_thread.run(work, LONG_S, begin=READ)
 
+    def leaving(self) -> list[float]:
+        """Return the instants of the reports in the queue."""
+        query = "SELECT leaves FROM queue"
+        return self.ledger_thread.run(lambda c: [row[0] for row in c.execute(query)], LONG_S, begin=READ)
+
     def _next_s(self) -> float:
         due_s, next_s = self._uploader._departures.news_s, self._uploader._departures.next_s
         return next_s if due_s is None else min(next_s, due_s)

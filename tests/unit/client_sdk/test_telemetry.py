@@ -15,11 +15,21 @@ from typing import Any
 
 import pytest
 
-from client_sdk import HistoryEntry, LedgerError, OutsideDomainError, Recorded, Telemetry, UnknownMetricError, recorder
+from client_sdk import (
+    FlushOutcome,
+    HistoryEntry,
+    LedgerError,
+    OutsideDomainError,
+    Recorded,
+    Telemetry,
+    UnknownMetricError,
+    recorder,
+)
 from client_sdk import telemetry as telemetry_module
 from client_sdk.ledger import charges
 from client_sdk.ledger.create import BUSY_TIMEOUT_S
 from client_sdk.ledger.file import FILE_NAME
+from client_sdk.ledger.thread import MAX_LEFT
 from client_sdk.protocol import Refusal, Report, Upload
 from client_sdk.sending.responses import Reply
 from tests.support.devices.clients import (
@@ -142,20 +152,23 @@ def test_a_closed_one_records_nothing(data_dir: Path | None) -> None:
 
 
 @pytest.mark.parametrize("stopped", [False, True], ids=["running", "stopped"])
-def test_while_another_process_holds_the_ledger_the_answer_is_busy(
+def test_while_another_process_holds_the_ledger_the_answer_waits(
     tmp_path: Path, real_deadline: float, *, stopped: bool
 ) -> None:
     assert BUSY_TIMEOUT_S < real_deadline < 0.1
     with telemetry(tmp_path) as device:
         assert device.record("dark_mode", value=True) is Recorded.QUEUED
-        with write_lock_held(tmp_path, stopped=stopped):
-            assert device.record("sound", value=True) is Recorded.BUSY
+        with write_lock_held(tmp_path, stopped=stopped), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(recorder, "RECORD_DEADLINE_S", real_deadline)
+            assert device.record("sound", value=True) is Recorded.WAITING
             assert device.budget().lifetime_spent > 0
+        wait_until(lambda: not device._processes.current.ledger_thread.has_left, what="the answer")
         assert device.problem is None
-        assert device.record("sound", value=True) is Recorded.QUEUED
+        assert device.record("sound", value=True) is Recorded.ALREADY_RECORDED
+        assert device.dropped() == {}
 
 
-def test_while_the_disk_hangs_the_answer_is_busy_and_nothing_is_charged(
+def test_while_the_disk_hangs_the_answer_waits_and_is_recorded_afterwards(
     data_dir: Path | None, real_deadline: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release = threading.Event()
@@ -169,10 +182,11 @@ def test_while_the_disk_hangs_the_answer_is_busy_and_nothing_is_charged(
         device.budget()
         monkeypatch.setattr(recorder, "RECORD_DEADLINE_S", real_deadline)
         monkeypatch.setattr(charges, "charge", hang)
-        assert device.record("dark_mode", value=True) is Recorded.BUSY
-        assert device.record("sound", value=True) is Recorded.BUSY
+        assert device.record("dark_mode", value=True) is Recorded.WAITING
+        assert device.record("sound", value=True) is Recorded.WAITING
         release.set()
-        assert device.budget().lifetime_spent == 0.0
+        assert device.budget().lifetime_spent > 2
+        assert device.dropped() == {}
 
 
 @pytest.mark.parametrize("now_s", [-1e9, 1e12, 1e300, float("inf"), float("nan")])
@@ -227,6 +241,14 @@ def while_the_ledger_thread_hangs(device: Telemetry) -> Recorded:
         return device.record("dark_mode", value=True)
 
 
+def while_too_many_wait(device: Telemetry) -> Recorded:
+    with busy_ledger(device), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recorder, "RECORD_DEADLINE_S", 0.0)
+        for _ in range(MAX_LEFT):
+            assert device.record("dark_mode", value=True) is Recorded.WAITING
+        return device.record("dark_mode", value=True)
+
+
 def with_no_ledger(device: Telemetry) -> Recorded:
     device._processes.current.ledger_thread._open_ledger = lambda: 1 // 0  # type: ignore[assignment,return-value]
     return device.record("dark_mode", value=True)
@@ -254,7 +276,8 @@ OCCASIONS: dict[Recorded, Callable[[Telemetry], Recorded]] = {
     Recorded.OUT_OF_BUDGET: out_of_budget,
     Recorded.NO_CONSENT: after_forgetting,
     Recorded.EXPIRED: lambda device: device.record("old", value=True),
-    Recorded.BUSY: while_the_ledger_thread_hangs,
+    Recorded.WAITING: while_the_ledger_thread_hangs,
+    Recorded.BUSY: while_too_many_wait,
     Recorded.UNAVAILABLE: with_no_ledger,
     Recorded.CLOSED: after_closing,
 }
@@ -335,7 +358,7 @@ def test_history_tells_what_left_and_what_became_of_it(data_dir: Path | None) ->
 def test_drops_are_counted(data_dir: Path | None) -> None:
     with telemetry(data_dir, transport=ScriptedTransport(refuse(Refusal.WINDOW_CLOSED))) as device:
         device.record("dark_mode", value=True)
-        assert device.flush(timeout_s=60)
+        assert device.flush(timeout_s=60).outcome is FlushOutcome.REFUSED
         assert device.dropped() == {"window_closed": 1}
         assert device.history()[0].outcome == "window_closed"
 
@@ -505,11 +528,13 @@ def test_a_path_that_cannot_be_is_no_exception_for_the_host(tmp_path: Path, *, c
                 ask()
 
 
-def test_an_answer_that_may_have_been_queued_is_sent() -> None:
+def test_an_answer_that_waited_in_memory_is_sent() -> None:
     with telemetry(None) as device:
         assert device._processes.current.uploader._departures.news_s is None
-        assert while_the_ledger_thread_hangs(device) is Recorded.BUSY
-        assert device._processes.current.uploader._departures.news_s is not None
+        assert while_the_ledger_thread_hangs(device) is Recorded.WAITING
+        wait_until(lambda: device._processes.current.uploader._departures.news_s is not None, what="its instant")
+        assert device.flush(timeout_s=60)
+        assert [entry.metric for entry in device.history()] == ["dark_mode"]
 
 
 @pytest.mark.parametrize("data_dir", ["file"], indirect=True)

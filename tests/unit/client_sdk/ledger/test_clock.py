@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk import Recorded
+from client_sdk import FlushOutcome, Recorded
 from client_sdk.protocol import Refusal, Window, WindowKind
 from tests.support.devices.clients import DAY_S, NOON, ScriptedTransport, SetClock, accept, ask, refuse, rows, telemetry
 
@@ -57,7 +57,7 @@ def test_what_a_clock_that_was_years_behind_recorded_is_refused_by_name_and_coun
     with telemetry(tmp_path, registry=ONCE, clock=clock, transport=transport) as device:
         assert device.record("m", value=True) is Recorded.QUEUED
         clock.now_s = NOON
-        assert device.flush(timeout_s=60)
+        assert device.flush(timeout_s=60).outcome is FlushOutcome.REFUSED
         assert device.record("m", value=True) is Recorded.QUEUED
         assert device.flush(timeout_s=60)
         assert device.dropped() == {"window_closed": 1}

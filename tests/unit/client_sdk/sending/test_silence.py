@@ -104,7 +104,7 @@ def test_a_report_of_another_question_does_not_wait_for_the_calendar(monkeypatch
         assert device.flush(timeout_s=60)
         monkeypatch.setattr(device._processes.current.uploader._departures, "uniform", at_once)
         assert device.record("plain", value=True) is Recorded.QUEUED
-        assert ranges == [(0.0, SPREAD_S)]
+        assert ranges[0] == (0.0, SPREAD_S)
 
 
 def test_a_report_that_comes_after_a_flush_does_not_put_it_off(monkeypatch: pytest.MonkeyPatch) -> None:

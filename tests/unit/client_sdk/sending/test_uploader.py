@@ -10,18 +10,18 @@ from functools import partial
 
 import pytest
 
-from client_sdk import Flushed, LedgerError
+from client_sdk import Flushed, FlushOutcome, LedgerError
 from client_sdk.answers.coins import SystemCoins
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import history, outbox, queue
-from client_sdk.ledger.backoff import BACKOFF_BASE_S, Uniform
+from client_sdk.ledger.backoff import BACKOFF_BASE_S, Uniform, jitter
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.queue import SPREAD_S
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Refusal, Report, Upload
 from client_sdk.sending.responses import Reply
 from client_sdk.sending.send_times import APART_S
-from client_sdk.sending.uploader import Uploader, jitter
+from client_sdk.sending.uploader import Uploader
 from tests.support.devices.clients import (
     DAY_S,
     NOON,
@@ -140,7 +140,8 @@ def test_an_unanswered_upload_is_sent_again_apart_from_others() -> None:
         before_s = time.monotonic()
         assert not phone.uploader.flush(0.0)
         wait_until(lambda: len(phone.transport.bodies) == 4, what="the other upload")
-        assert phone.uploader.flush(LONG_S)
+        assert not phone.uploader.flush(0.0)
+        wait_until(lambda: phone.waiting() == 0, what="the first one")
         assert time.monotonic() - before_s >= spread[APART_S]
         assert [upload.reports for upload in phone.transport.uploads[2:]] == [(REPORT,), (OTHER,), (REPORT,)]
 
@@ -202,7 +203,7 @@ def test_no_flush_hurries_what_was_refused_for_now() -> None:
 def test_refused_for_good_is_not_sent_again(caplog: pytest.LogCaptureFixture) -> None:
     with device(refuse(Refusal.WINDOW_CLOSED)) as phone:
         phone.queue()
-        assert phone.uploader.flush(LONG_S)
+        assert phone.uploader.flush(LONG_S).outcome is FlushOutcome.REFUSED
         assert len(phone.transport.bodies) == 1
         assert phone.dropped() == {"window_closed": 1}
     assert Refusal.WINDOW_CLOSED.sentence in caplog.text
@@ -212,7 +213,7 @@ def test_refused_for_good_is_not_sent_again(caplog: pytest.LogCaptureFixture) ->
 def test_a_rejected_upload_is_given_up_and_the_next_one_sent(code: int) -> None:
     with device(problem(code), accept) as phone:
         phone.queue()
-        assert phone.uploader.flush(LONG_S)
+        assert phone.uploader.flush(LONG_S).outcome is FlushOutcome.REFUSED
         phone.queue(OTHER)
         assert phone.uploader.flush(LONG_S)
         assert [upload.reports for upload in phone.transport.uploads] == [(REPORT,), (OTHER,)]
@@ -401,7 +402,7 @@ def test_a_host_whose_logging_raises_does_not_end_the_thread() -> None:
     with device(refuse(Refusal.WINDOW_CLOSED), problem(400), accept) as phone:
         for number in range(3):
             phone.queue(Report(f"m{number}", REPORT.edition, REPORT.window, 1))
-            assert phone.uploader.flush(LONG_S)
+            assert bool(phone.uploader.flush(LONG_S)) is (number == 2)
         assert phone.dropped() == {"rejected": 1, "window_closed": 1}
 
 
