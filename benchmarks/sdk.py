@@ -130,7 +130,7 @@ def record_times() -> list[float]:
 
 def first_times() -> tuple[list[float], list[float], list[float]]:
     """Return milliseconds of first records on new and on known devices, and of flushes offline."""
-    new_ms, known_ms, offline_ms = [], [], []
+    new_ms, known_ms, offline_ms = list[float](), list[float](), list[float]()
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder:
         for number in range(ROUNDS):
             for times_ms in (new_ms, known_ms):
