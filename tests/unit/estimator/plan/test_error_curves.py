@@ -122,6 +122,19 @@ def test_the_worst_error_of_a_mean_is_what_a_rehearsal_of_the_two_ends_measures(
     assert tolerance < EFFECT
 
 
+def test_the_mean_of_a_tree_is_planned_for_a_population_that_is_hardly_worse_than_its_two_ends(tmp_path: Path) -> None:
+    """Not all of its nodes have the same noise, so the worst answers need not be the ends."""
+    registry = Registry.parse(registry_text(tree=NUMBER | {"statistic": "quantiles", "epsilon": 2}))
+    shares = tmp_path / "shares.toml"
+    shares.write_text('[tree]\n"0" = 0.5\n"9" = 0.5\n')
+    (rehearsed,) = rehearse(from_shares(registry, DEVICES, shares), seed=7).metrics
+    (planned,) = make_plan(registry, PlanRequest(DEVICES, TODAY)).metrics
+    assert planned.mean is not None
+    assert rehearsed.estimated.mean is not None
+    assert rehearsed.estimated.mean.standard_error is not None
+    assert 0.99 * planned.mean < rehearsed.estimated.mean.standard_error < planned.mean
+
+
 def test_of_a_larger_set_the_error_is_that_of_one_place_times_the_places() -> None:
     single, double = (metric_of(CATEGORY | {"kind": "set", "max_items": items}) for items in (1, 2))
     assert unit_variance(double) == 4 * unit_variance(single)
