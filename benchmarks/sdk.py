@@ -42,8 +42,11 @@ import os, sys, time
 from client_sdk import Registry, Telemetry
 registry = Registry.parse({REGISTRY!r})
 began_s = time.perf_counter()
-device = Telemetry(registry, collector="http://127.0.0.1:9", data_dir=sys.argv[1], consent=True)
-device.record("dark_mode", value=True)
+device = Telemetry(
+    registry, collector="http://127.0.0.1:9", data_dir=sys.argv[1], consent=True,
+    clock=lambda: time.time() + float(sys.argv[2]),
+)
+assert device.record("dark_mode", value=True) == "queued"
 print((time.perf_counter() - began_s) * 1000)
 began_s = time.perf_counter()
 device.flush(5)
@@ -133,8 +136,8 @@ def first_times() -> tuple[list[float], list[float], list[float]]:
     new_ms, known_ms, offline_ms = list[float](), list[float](), list[float]()
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder:
         for number in range(ROUNDS):
-            for times_ms in (new_ms, known_ms):
-                command = [sys.executable, "-c", _FIRST, str(Path(folder) / str(number))]
+            for later_s, times_ms in ((0, new_ms), (DAY_S, known_ms)):
+                command = [sys.executable, "-c", _FIRST, str(Path(folder) / str(number)), str(later_s)]
                 said = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
                 times_ms.append(float(said[0]))
                 offline_ms.append(float(said[1]))

@@ -129,8 +129,9 @@ def test_slots_that_the_calendar_charges_are_announced_too(tmp_path: Path) -> No
 
 def test_without_consent_nothing_is_announced(tmp_path: Path) -> None:
     host = Host()
-    with telemetry(tmp_path, registry=TEN, on_budget=host, warn_at=(0.1,)) as device:
+    with telemetry(tmp_path, registry=TEN) as device:
         device.record("m", value=True)
+    with telemetry(tmp_path, registry=TEN, on_budget=host, warn_at=(0.1,), consent=False) as device:
         device.forget()
         assert device.flush(timeout_s=LONG_S)
     assert host.calls == []
