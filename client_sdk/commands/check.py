@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 from client_sdk.commands.outcome import Outcome
-from client_sdk.protocol.errors import RegistryError, RegistryWarning
+from client_sdk.protocol.errors import RegistryError
 from client_sdk.protocol.registry.registry import Registry
 
 
@@ -25,9 +24,7 @@ def check(path: Path) -> Outcome:
 
 def read(path: Path) -> tuple[Registry | None, tuple[str, ...]]:
     """Return the registry of a file, or its mistakes, a line each."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RegistryWarning)  # a command says it in its own words
-        try:
-            return Registry.load(path), ()
-        except RegistryError as error:
-            return None, tuple(str(error).splitlines())
+    try:
+        return Registry.read(path), ()
+    except RegistryError as error:
+        return None, tuple(str(error).splitlines())

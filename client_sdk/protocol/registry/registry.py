@@ -99,6 +99,19 @@ class Registry:
                 cannot be read.
 
         """
+        registry = cls.read(path)
+        for sentence in registry.shortages():
+            warnings.warn(f"{path}: {sentence}", RegistryWarning, stacklevel=2)
+        return registry
+
+    @classmethod
+    def read(cls, path: str | Path) -> Registry:
+        """Read a registry from its file as `load` does, but do not warn.
+
+        Raises:
+            RegistryError: as `load` does.
+
+        """
         try:
             text = Path(path).read_text(encoding="utf-8")
         except OSError as error:
@@ -106,12 +119,9 @@ class Registry:
         except UnicodeDecodeError as error:
             raise RegistryError(str(path), "is not UTF-8 text; save it as UTF-8") from error
         try:
-            registry = cls.parse(text)
+            return cls.parse(text)
         except RegistryError as error:
             raise _located(error, str(path), text) from None
-        for sentence in registry.shortages():
-            warnings.warn(f"{path}: {sentence}", RegistryWarning, stacklevel=2)
-        return registry
 
     @classmethod
     def parse(cls, text: str) -> Registry:

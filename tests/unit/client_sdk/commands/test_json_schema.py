@@ -83,7 +83,7 @@ def as_json(value: Any) -> Any:
 
 
 def is_accepted(text: str) -> bool:
-    return VALIDATOR.is_valid(as_json(tomllib.loads(text)))
+    return bool(VALIDATOR.is_valid(as_json(tomllib.loads(text))))
 
 
 def is_read(text: str) -> bool:
@@ -103,7 +103,7 @@ def cases() -> Iterator[tuple[str, str]]:
                 yield f"{kind}, {key} = {str(value)[:20]}", registry_text(m=fields | {key: value})
         for key in fields:
             yield f"{kind} without {key}", registry_text(m={k: v for k, v in fields.items() if k != key})
-    permanent = {"permanent_epsilon": 2, "protects": "pattern", "max_values": 2}
+    permanent: dict[str, Field] = {"permanent_epsilon": 2, "protects": "pattern", "max_values": 2}
     for left in permanent:
         yield f"permanent without {left}", registry_text(m=BOOLEAN | {k: v for k, v in permanent.items() if k != left})
     yield "permanent", registry_text(m=BOOLEAN | permanent)
