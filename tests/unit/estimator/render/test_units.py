@@ -44,7 +44,7 @@ def test_the_terminal_names_the_unit_of_every_number() -> None:
     assert "startup_ms: number, ms\n" in shown
     assert "  mean, ms " in shown
     assert "steps: count, steps\n" in shown
-    assert "  variance " in shown
+    assert "  variance, steps\N{SUPERSCRIPT TWO}" in shown
     assert "  50% are at most" in shown
 
 
