@@ -1,4 +1,4 @@
-"""``hearsay-client``: shows users what left their device, and opts out."""
+"""``hearsay-client``: shows users what left their device, opts out, and looks after registries."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from client_sdk.commands import registry_commands
+from client_sdk.commands.outcome import Outcome
 from client_sdk.ledger import charges, erase, history, outbox
 from client_sdk.ledger import file as ledger_file
 from client_sdk.protocol.epsilon import as_float
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 1 if there is no sound ledger or no output."""
     arguments = _parser().parse_args(argv)
+    if "work" in arguments:
+        return _end(arguments.work(arguments))
     path = Path(arguments.data_dir).absolute() / ledger_file.FILE_NAME
     try:
         with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
@@ -29,6 +33,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 any problem with the file becomes one sentence
         return _fail(str(ledger_file.explain(error, path)))
     return _print(text)
+
+
+def _end(outcome: Outcome) -> int:
+    """Print what a command about a registry has to say."""
+    sys.stderr.writelines(f"{problem}\n" for problem in outcome.problems)
+    return _print(outcome.text) or (1 if outcome.problems else 0)
 
 
 def _print(text: str) -> int:
@@ -60,7 +70,9 @@ class _Version(argparse.Action):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="hearsay-client", description="What left this device, and opting out.")
+    parser = argparse.ArgumentParser(
+        prog="hearsay-client", description="What left this device, opting out, and registries."
+    )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command, purpose in (
@@ -70,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
         subparser = commands.add_parser(name, help=purpose, description=purpose)
         subparser.add_argument("--data-dir", required=True, metavar="DIR", help="the app's data directory")
         subparser.set_defaults(command=command)
+    registry_commands.add_to(commands)
     return parser
 
 

@@ -59,6 +59,18 @@ def exposures(registry: Registry, today: date, delta: float) -> tuple[Exposure, 
     return tuple(_exposure(registry, horizon, today, delta) for horizon in Horizon)
 
 
+def year_nanos(registry: Registry, today: date) -> int | None:
+    """Return what any two histories of a year reveal at most, in billionths; None without a bound."""
+    return _whole(_any_nanos(registry, Horizon.YEAR, today))
+
+
+def _any_nanos(registry: Registry, horizon: Horizon, today: date) -> float:
+    possible = [MetricReports(each, most_reports(registry, each, horizon, today)) for each in registry.metrics.values()]
+    together, _ = _by_charge(dearest_reports(registry, horizon, today))
+    charged = min(ceiling(registry, horizon, today), sum(question.any_nanos for question in together))
+    return charged + sum(question.any_nanos for question in _by_charge(possible)[1])
+
+
 def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -> Exposure:
     most = ceiling(registry, horizon, today)
     possible = [
@@ -67,7 +79,7 @@ def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -
     charged, free = _by_charge(possible)
     together, _ = _by_charge(dearest_reports(registry, horizon, today))
     free_nanos = sum(question.any_nanos for question in free)
-    any_nanos = min(most, sum(question.any_nanos for question in together)) + free_nanos
+    any_nanos = _any_nanos(registry, horizon, today)
     left = delta - _deltas(registry, charged)
     tight = math.inf if left <= 0 or math.isinf(free_nanos) else _tight(charged, together, free, most, left)
     least = min(tight, math.inf if math.isinf(any_nanos) else as_float(int(any_nanos)))

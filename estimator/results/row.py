@@ -50,6 +50,9 @@ class Row(NamedTuple):
     population: Annotated[
         str, f"`{POPULATION}`: intervals describe a population of which the devices are a random sample"
     ]
+    unit: Annotated[
+        str | None, "of the metric's numbers, such as ms; the square of it for a variance; empty for shares"
+    ]
 
 
 COLUMNS: Final = Row._fields
@@ -79,6 +82,9 @@ STATISTICS: Final = {
     "change": "the last window minus the first",
 }
 """The statistics, with their descriptions."""
+
+IN_UNITS: Final = frozenset({"mean", "sum", "variance", "quantile", "pooled_mean"})
+"""The statistics that are numbers in the metric's unit or its square; so is the change of a mean."""
 
 
 class RowFigure(NamedTuple):
@@ -118,6 +124,7 @@ def _row(  # noqa: PLR0913 what one row is made of
     figure = row_figure.figure
     unbiased = figure if isinstance(figure, Estimate) else None
     change = figure if isinstance(figure, Change) else None
+    is_change_of_mean = row_figure.statistic == "change" and row_figure.value == mean_word(about.kind)
     return Row(
         metric=about.metric,
         edition=about.edition,
@@ -140,6 +147,7 @@ def _row(  # noqa: PLR0913 what one row is made of
         p_value_corrected=None if change is None else change.p_value_corrected,
         confidence=confidence,
         population=POPULATION,
+        unit=(about.unit or None) if row_figure.statistic in IN_UNITS or is_change_of_mean else None,
     )
 
 

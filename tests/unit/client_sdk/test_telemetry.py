@@ -22,6 +22,8 @@ from client_sdk import (
     LedgerError,
     OutsideDomainError,
     Recorded,
+    RegistryError,
+    RegistryWarning,
     Telemetry,
     UnknownMetricError,
     recorder,
@@ -37,6 +39,7 @@ from tests.support.devices.clients import (
     DAY_S,
     NOON,
     RARE,
+    REGISTRY,
     ScriptedTransport,
     SetClock,
     all_bytes,
@@ -44,6 +47,7 @@ from tests.support.devices.clients import (
     busy_ledger,
     many,
     nothing,
+    patient,
     refuse,
     registry,
     rows,
@@ -595,3 +599,21 @@ def test_the_file_has_the_documented_name(tmp_path: Path) -> None:
         device.record("dark_mode", value=True)
         assert (tmp_path / FILE_NAME).exists()
     assert FILE_NAME == "hearsay.sqlite3"
+
+
+@pytest.mark.parametrize("kind", [Path, str])
+def test_a_registry_may_be_named_by_its_path(kind: type[Path | str], tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(REGISTRY, encoding="utf-8")
+    with pytest.warns(RegistryWarning, match="budget[.](per_window|lifetime): the first day of a device"):
+        device = telemetry(tmp_path / "data", registry=kind(path))
+    with device:
+        assert patient(device, "dark_mode") is Recorded.QUEUED
+
+
+def test_a_registry_with_mistakes_is_refused_by_its_path_before_anything_is_made(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(REGISTRY.replace("epsilon", "epsilom", 1), encoding="utf-8")
+    with pytest.raises(RegistryError, match=f'{path}:[0-9]+: metric.dark_mode.epsilom: .*did you mean "epsilon"'):
+        telemetry(tmp_path / "data", registry=path)
+    assert not (tmp_path / "data").exists()
