@@ -12,10 +12,11 @@ unexport PYTHONDONTWRITEBYTECODE
 
 setup: $(READY)
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml client_sdk/pyproject.toml hatch_build.py constraints.txt
 	@echo "setting up $(VENV); this takes a minute or some"
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[collector,estimator,parquet,dev]'
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
+		--editable ./client_sdk --editable '.[collector,estimator,parquet,dev]'
 	touch $(READY)
 
 demo: setup

@@ -56,7 +56,7 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from importlib.metadata import version  # noqa: PLC0415 as the class says
 
-        parser.exit(_print(f"{parser.prog}, version {version('hearsay-ldp')}\n"))
+        parser.exit(_print(f"{parser.prog}, version {version('hearsay-ldp-client')}\n"))
 
 
 def _parser() -> argparse.ArgumentParser:

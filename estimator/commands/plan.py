@@ -13,7 +13,9 @@ from pathlib import Path
 import click
 
 from client_sdk.protocol.epsilon import NANOS
+from client_sdk.protocol.horizon import windows_left
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.statement import statement
 from estimator.commands.options import REGISTRY, NumberRange
 from estimator.commands.printing import put, put_document
 from estimator.plan.allocation import allocate
@@ -21,9 +23,7 @@ from estimator.plan.plan import DELTA, PlanRequest, make_plan
 from estimator.plan.registry_patch import diff
 from estimator.plan.regressions import regressions, remarks, warnings
 from estimator.plan.target_error import usual_error
-from estimator.privacy.horizon import windows_left
 from estimator.rehearsal.ground_truth import MAX_DEVICES
-from estimator.render.statement import statement
 from estimator.render.text.plan import ALLOCATION_FORMATS, PLAN_FORMATS
 
 LEAST_DELTA = 1e-9

@@ -22,6 +22,7 @@ import numpy as np
 
 from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.epsilon import GREATEST_EPSILON, LEAST_EPSILON, NANOS, as_float
+from client_sdk.protocol.horizon import IN_WINDOW
 from client_sdk.protocol.metric import Metric, Protects
 from client_sdk.protocol.registry.registry import Registry
 from estimator.errors import PlanError
@@ -30,7 +31,6 @@ from estimator.plan.recalibration import Candidates
 from estimator.plan.registry_patch import rewritten, written
 from estimator.plan.target_error import usual_variance
 from estimator.plan.variance import mean_range, share_factor
-from estimator.privacy.horizon import IN_WINDOW
 from estimator.statistics.arrays import Floats
 
 ROUNDS: Final = 8

@@ -1,0 +1,100 @@
+"""Builds the wheel for devices: all of the code, without what only its maintainers read.
+
+Comments and docstrings are a third of a wheel that travels to every device. So the wheel keeps the docstrings of the
+modules that hold public names, and leaves out the others. Blank lines stand in their place: a line of a traceback has
+the same number as in the repository. The sdist holds everything. This module is in no wheel.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tempfile
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+PACKAGE: Final = "client_sdk"
+
+PUBLIC: Final = frozenset(
+    {
+        "__init__.py",
+        "protocol/errors.py",
+        "protocol/registry/registry.py",
+        "results.py",
+        "sending/responses.py",
+        "telemetry.py",
+        "testing.py",
+    }
+)
+"""The modules that define public names: their docstrings are what an editor shows to an app's developer."""
+
+HAVE_TEXTS: Final = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class CustomBuildHook(BuildHookInterface[Any]):
+    """Puts every module into the wheel, lean unless it is public."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Add the files, unless an editable install wants none."""
+        if version == "editable":
+            return
+        self._lean = tempfile.TemporaryDirectory()
+        for name, text in lean_files(Path(self.root)):
+            file = Path(self._lean.name, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8", newline="\n")
+            build_data["force_include"][str(file)] = f"{PACKAGE}/{name}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 its interface
+        """Delete the temporary copies."""
+        if version != "editable":
+            self._lean.cleanup()
+
+
+def lean_files(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield the name within the package and the text of every file that the wheel holds."""
+    yield "py.typed", (root / "py.typed").read_text(encoding="utf-8")
+    for path in sorted(root.rglob("*.py")):
+        name = path.relative_to(root).as_posix()
+        if path.name != Path(__file__).name:
+            text = path.read_text(encoding="utf-8")
+            yield name, without_comments(text if name in PUBLIC else without_docstrings(text))
+
+
+def without_docstrings(source: str) -> str:
+    """Return a source whose texts that stand for themselves are blank lines."""
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        body = node.body if isinstance(node, HAVE_TEXTS) else []
+        for text in filter(_is_text, body):
+            for line in range(text.lineno - 1, text.end_lineno or text.lineno):
+                lines[line] = ""
+            if len(body) == 1:
+                lines[text.lineno - 1] = " " * text.col_offset + "..."
+    return _joined(lines)
+
+
+def without_comments(source: str) -> str:
+    """Return a source without its comments."""
+    lines = source.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            line, column = token.start
+            lines[line - 1] = lines[line - 1][:column].rstrip()
+    return _joined(lines)
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
+
+
+def _joined(lines: list[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
