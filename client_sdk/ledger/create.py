@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x48727361
 """SQLite's mark for the application that owns a file: "Hrsa"."""
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 BUSY_TIMEOUT_S = 0.05
 """How long one statement waits for another process: less than `record` has, more than a commit's
@@ -56,6 +56,12 @@ CREATE TABLE retries (
 """
 """The statement that makes the table of retries. An upload without a row there is due."""
 
+NOTES = (
+    "CREATE TABLE registries (turn INTEGER PRIMARY KEY, digest TEXT NOT NULL, source BLOB NOT NULL)",
+    "CREATE TABLE problems (about TEXT PRIMARY KEY, sentence TEXT NOT NULL, at_s INTEGER NOT NULL) WITHOUT ROWID",
+)
+"""The statements that make the tables for people who look at the ledger."""
+
 _SCHEMA = f"""
 BEGIN;
 CREATE TABLE device (
@@ -82,6 +88,7 @@ CREATE TABLE uploads (
     turn INTEGER NOT NULL, late_attempts INTEGER NOT NULL
 ) WITHOUT ROWID;
 {RETRIES.strip()};
+{";".join(NOTES)};
 CREATE TABLE history (
     metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL, symbol INTEGER NOT NULL,
     outcome TEXT NOT NULL, PRIMARY KEY (metric, edition, window)

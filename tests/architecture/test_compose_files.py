@@ -134,7 +134,7 @@ def test_an_image_is_of_one_version_and_needs_no_shell(file: Path) -> None:
         if part.name in ("RUN", "CMD", "ENTRYPOINT"):
             assert part.words
     version = re.search(
-        r'^version = "(.*)"$', (ROOT / "client_sdk" / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE
+        r'^version = "([^"]*)"', (ROOT / "client_sdk" / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE
     )
     assert version is not None
     labels = next(part.text for part in parts if part.name == "LABEL")
