@@ -255,8 +255,9 @@ class Telemetry:
             LedgerError: if the ledger cannot be read, or this is closed.
 
         """
+        nothing: tuple[list[HistoryEntry], list[bytes]] = [], []
         entries, packed = self._ask(
-            lambda connection: (history.entries(connection), registries.kept(connection)), empty=([], [])
+            lambda connection: (history.entries(connection), registries.kept(connection)), empty=nothing
         )
         return Labels(packed, self._registry).label(entries)
 
