@@ -33,8 +33,11 @@ style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
+# The SDK also as on the systems that no test runs on.
 types:
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 client_sdk
+	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin client_sdk
 
 layers:
 	$(BIN)/lint-imports

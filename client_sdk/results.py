@@ -146,7 +146,7 @@ class PendingReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class LatestProblem:
     """What went wrong at the latest upload or with the clock, whichever process met it.
 
     Attributes:

@@ -20,7 +20,7 @@ from client_sdk.ledger.pending import pending
 from client_sdk.ledger.status import read_status
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.results import BudgetStatus, HistoryEntry, PendingReport, Problem
+from client_sdk.results import BudgetStatus, HistoryEntry, LatestProblem, PendingReport
 
 if TYPE_CHECKING:
     import sqlite3
@@ -50,7 +50,7 @@ class LedgerView:
     spent: float
     budget: BudgetStatus | None
     dropped: dict[str, int]
-    problem: Problem | None
+    problem: LatestProblem | None
 
 
 def look(connection: sqlite3.Connection, now_s: float) -> LedgerView:

@@ -166,13 +166,13 @@ def _locked(directory: Path) -> Iterator[None]:
     """Hold a lock that ends with this process. Windows needs none: its rename replaces no file."""
     if sys.platform == "win32":
         yield
-        return
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+    else:
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
 
 
 def _sync_directory(directory: Path) -> None:

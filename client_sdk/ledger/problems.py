@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from client_sdk.results import Problem
+from client_sdk.results import LatestProblem
 
 if TYPE_CHECKING:
     import sqlite3
@@ -23,7 +23,7 @@ def note_problem(connection: sqlite3.Connection, about: str, sentence: str | Non
         connection.execute("INSERT INTO problems SELECT ?, ?, latest_s FROM device", (about, sentence))
 
 
-def latest_problem(connection: sqlite3.Connection) -> Problem | None:
+def latest_problem(connection: sqlite3.Connection) -> LatestProblem | None:
     """Return the latest problem; None if there is none."""
     row = connection.execute("SELECT sentence, at_s FROM problems ORDER BY at_s DESC").fetchone()
-    return None if row is None else Problem(*row)
+    return None if row is None else LatestProblem(*row)
