@@ -24,7 +24,6 @@ from functools import wraps
 from inspect import signature
 from unittest import mock
 
-from client_sdk import telemetry
 from client_sdk.answers.coins import PrfCoins
 from client_sdk.protocol.wire.report import Report, Upload, Verdict
 from client_sdk.results import Recorded
@@ -146,16 +145,29 @@ def answers() -> Iterator[Answers]:
     """
     recorded = Answers()
 
-    def keep(*arguments: str | None, **options: bool) -> KeptUploads:
-        HttpTransport(*arguments, **options)  # type: ignore[arg-type] # raises for a wrong address, as always
-        return recorded.uploads
-
     with (
-        mock.patch.object(telemetry, "HttpTransport", keep),
+        mock.patch.object(Telemetry, "__init__", _keeping(Telemetry.__init__, recorded)),
         mock.patch.object(Telemetry, "record", _collecting(Telemetry.record, recorded)),
         mock.patch.object(Telemetry, "count", _collecting(Telemetry.count, recorded)),
     ):
         yield recorded
+
+
+def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., None]:
+    """Return the constructor of `Telemetry`, which keeps uploads unless it is given a transport."""
+
+    @wraps(original)
+    def keeping(*arguments: object, **options: object) -> None:
+        call = signature(original).bind(*arguments, **options)
+        call.apply_defaults()
+        given = call.arguments
+        if given["transport"] is None:
+            # raises for a wrong address, as always
+            HttpTransport(given["collector"], given["upload_key"], allow_plain_http=given["allow_plain_http"])
+            given["transport"] = recorded.uploads
+        original(*call.args, **call.kwargs)
+
+    return keeping
 
 
 def _collecting(original: Callable[..., Recorded], recorded: Answers) -> Callable[..., Recorded]:
