@@ -1,11 +1,10 @@
 """Hearsay's SDK: telemetry by local differential privacy, embedded in an application.
 
 ```python
-from client_sdk import Registry, Telemetry
+from client_sdk import Telemetry
 
-registry = Registry.load("metrics.toml")
 collector = "https://telemetry.example.com"
-telemetry = Telemetry(registry, collector=collector, data_dir=app_data_dir, consent=user_said_yes)
+telemetry = Telemetry("metrics.toml", collector=collector, data_dir=app_data_dir, consent=user_said_yes)
 telemetry.record("dark_mode", True)
 ```
 
@@ -17,7 +16,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.errors import HearsayError, OutsideDomainError, RegistryError, UnknownMetricError
+    from client_sdk.protocol.errors import (
+        HearsayError,
+        OutsideDomainError,
+        RegistryError,
+        RegistryWarning,
+        UnknownMetricError,
+    )
     from client_sdk.protocol.registry.registry import Registry
     from client_sdk.results import BudgetStatus, HistoryEntry, LedgerError, Recorded
     from client_sdk.sending.responses import Reply
@@ -32,6 +37,7 @@ __all__ = [
     "Recorded",
     "Registry",
     "RegistryError",
+    "RegistryWarning",
     "Reply",
     "Telemetry",
     "UnknownMetricError",
@@ -46,6 +52,7 @@ _HOMES = {
     "Recorded": "results",
     "Registry": "protocol.registry.registry",
     "RegistryError": "protocol.errors",
+    "RegistryWarning": "protocol.errors",
     "Reply": "sending.responses",
     "Telemetry": "telemetry",
     "UnknownMetricError": "protocol.errors",

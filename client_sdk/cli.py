@@ -1,4 +1,4 @@
-"""``hearsay-client``: shows users what left their device, and opts out."""
+"""``hearsay-client``: shows users what left their device, opts out, and looks after registries."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from time import time
 from typing import TYPE_CHECKING
 
 from client_sdk import show
+from client_sdk.commands import registry_commands
+from client_sdk.commands.outcome import Outcome
 from client_sdk.ledger import erase
 from client_sdk.ledger import file as ledger_file
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 1 if there is no sound ledger or no output."""
     arguments = _parser().parse_args(argv)
+    if "work" in arguments:
+        return _end(arguments.work(arguments))
     path = Path(arguments.data_dir).absolute() / ledger_file.FILE_NAME
     try:
         with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
@@ -31,6 +35,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except Exception as error:  # noqa: BLE001 any problem with the file becomes one sentence
         return _fail(str(ledger_file.explain(error, path)))
+
+
+def _end(outcome: Outcome) -> int:
+    """Print what a command about a registry has to say."""
+    sys.stderr.writelines(f"{problem}\n" for problem in outcome.problems)
+    return _print(outcome.text.splitlines()) or (1 if outcome.problems else 0)
 
 
 def _print(lines: Iterable[str]) -> int:
@@ -64,7 +74,9 @@ class _Version(argparse.Action):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="hearsay-client", description="What left this device, and opting out.")
+    parser = argparse.ArgumentParser(
+        prog="hearsay-client", description="What left this device, opting out, and registries."
+    )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command, purpose in (
@@ -78,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     showing.add_argument("--pending", action="store_true", help="show only what waits: why, and until when")
     showing.add_argument("--json", action="store_true", help="print an object of JSON, for programs")
     showing.add_argument("--follow", action="store_true", help="go on, and show what changes, until it is interrupted")
+    registry_commands.add_to(commands)
     return parser
 
 

@@ -1,8 +1,8 @@
 """Builds the wheel for devices: all of the code, without what only its maintainers read.
 
 Comments and docstrings are a third of a wheel that travels to every device. So the wheel keeps the docstrings of the
-modules that hold public names, and leaves out the others. Blank lines stand in their place: a line of a traceback has
-the same number as in the repository. The sdist holds everything. This module is in no wheel.
+modules that an app's developer calls, and leaves out the others. Blank lines stand in their place: a line of a
+traceback has the same number as in the repository. The sdist holds everything. This module is in no wheel.
 """
 
 from __future__ import annotations
@@ -19,18 +19,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGE: Final = "client_sdk"
 
-PUBLIC: Final = frozenset(
-    {
-        "__init__.py",
-        "protocol/errors.py",
-        "protocol/registry/registry.py",
-        "results.py",
-        "sending/responses.py",
-        "telemetry.py",
-        "testing.py",
-    }
-)
-"""The modules that define public names: their docstrings are what an editor shows to an app's developer."""
+PUBLIC: Final = frozenset({"__init__.py", "telemetry.py", "testing.py"})
+"""The modules that an app's developer calls: their docstrings are what an editor shows."""
 
 HAVE_TEXTS: Final = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -57,7 +47,8 @@ class CustomBuildHook(BuildHookInterface[Any]):
 
 def lean_files(root: Path) -> Iterator[tuple[str, str]]:
     """Yield the name within the package and the text of every file that the wheel holds."""
-    yield "py.typed", (root / "py.typed").read_text(encoding="utf-8")
+    for path in (root / "py.typed", *sorted(root.rglob("*/*.toml"))):
+        yield path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
     for path in sorted(root.rglob("*.py")):
         name = path.relative_to(root).as_posix()
         if path.name != Path(__file__).name:

@@ -63,7 +63,7 @@ class Telemetry:
 
     def __init__(  # noqa: PLR0913 what varies between hosts, named by the caller
         self,
-        registry: Registry,
+        registry: Registry | str | Path,
         *,
         collector: str,
         data_dir: str | Path | None,
@@ -79,7 +79,8 @@ class Telemetry:
         """Start; reports left over from an earlier run are sent in the background.
 
         Args:
-            registry: the app's questions and ceilings.
+            registry: the app's questions and ceilings, or the path of their file, such as
+                ``metrics.toml``.
             collector: the collector's URL.
             data_dir: a directory that only this app uses, on a local file system. It holds the
                 ledger's file and is made if it is missing. None keeps everything in memory: the
@@ -102,6 +103,7 @@ class Telemetry:
             warn_at: those fractions.
 
         Raises:
+            RegistryError: if ``registry`` is the path of a file with mistakes, or of none.
             ValueError: if ``collector`` is no http or https URL, or has a query, a fragment, blanks
                 or a user name; if it is an http URL of another machine and ``allow_plain_http`` is
                 not given; if ``upload_key`` is not printable ASCII without blanks; if a fraction is
@@ -113,6 +115,7 @@ class Telemetry:
             raise TypeError("consent must be True or False: whether the user has agreed")
         if transport is None and coins is not _SYSTEM_COINS:
             raise ValueError("coins are for tests, which also give a transport: foretold coins would hide no answer")
+        registry = registry if isinstance(registry, Registry) else Registry.load(registry)
         self._registry = registry
         self._path = None if data_dir is None else Path(data_dir).absolute() / ledger_file.FILE_NAME
         self._coins = coins

@@ -92,7 +92,7 @@ def serve(config: CollectorConfig) -> None:
     configure(config.log_format)
     # until the workers run: all files are being read anyway
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    served = Served(Registry.load(config.registry), access_of(config))
+    served = Served(Registry.read(config.registry), access_of(config))
     address = resolve(config.host)
     require_free_address(address, config.port)
     place = "the store of --redis" if config.redis_url else str(config.data_dir.absolute())

@@ -27,3 +27,8 @@ def parts(value: Label) -> str | tuple[str, ...]:
 def mean_word(kind: str) -> str:
     """Return what the mean of a kind of metric is called."""
     return OF_MEANS.get(kind, "mean")
+
+
+def in_unit(label: str, unit: str) -> str:
+    """Return the label of a number with its unit, if it has one."""
+    return f"{label}, {unit}" if unit else label

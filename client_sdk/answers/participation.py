@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from client_sdk.answers import coins as prf
 from client_sdk.ledger import charges
-from client_sdk.ledger.charges import Cost, Periods
+from client_sdk.ledger.charges import Periods
 from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
@@ -55,7 +55,7 @@ def open_slots(
     for definition in drawn(connection, registry, window, secret):
         key = (definition.name, definition.edition, window.text)
         if charges.slot(connection, key) is None:
-            charges.charge(connection, key, Cost.of_report(definition), registry.budget, periods)
+            charges.charge(connection, key, definition.cost, registry.budget, periods)
 
 
 def drawn(connection: sqlite3.Connection, registry: Registry, window: Window, secret: bytes) -> list[Metric]:

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers import coins
 from client_sdk.ledger import charges
-from client_sdk.ledger.charges import Cost, Periods
-from client_sdk.protocol.budget import Budget
+from client_sdk.ledger.charges import Periods
+from client_sdk.protocol.budget import Budget, Cost
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric, Protects
 from client_sdk.results import LedgerBusyError, LedgerError

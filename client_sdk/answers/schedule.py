@@ -22,7 +22,7 @@ from client_sdk.answers import counters, participation
 from client_sdk.answers.counters import EndedCount, RunningCounts
 from client_sdk.answers.permanent import PermanentAnswer, Secret, admit, permanent_answer, secret_of
 from client_sdk.ledger import charges, queue, registries
-from client_sdk.ledger.charges import Cost, Periods, Slot
+from client_sdk.ledger.charges import Periods, Slot
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.number import Count
 from client_sdk.protocol.mechanisms.permanent import Permanent
@@ -200,7 +200,7 @@ class Schedule:
             return Recorded.ALREADY_RECORDED
         budget, symbol = self._registry.budget, None
         periods = Periods.at(budget, instant_s)
-        if slot is not None or charges.charge(connection, key, Cost.of_report(definition), budget, periods):
+        if slot is not None or charges.charge(connection, key, definition.cost, budget, periods):
             symbol = self._symbol(connection, definition, randomised, periods)
         if symbol is None:
             charges.discharge(connection, key)

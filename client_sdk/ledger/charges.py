@@ -16,9 +16,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from client_sdk.protocol.budget import Budget, attos_ceiling
+from client_sdk.protocol.budget import Budget, Cost, Spent
 from client_sdk.protocol.errors import WindowError
-from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window, WindowKind
 from client_sdk.results import ClockError
 
@@ -63,18 +62,6 @@ class Periods(NamedTuple):
         return cls(*(Window.of(kind, instant_s) for kind in (WindowKind.DAY, budget.window, WindowKind.MONTH)))
 
 
-class Cost(NamedTuple):
-    """What is charged: billionths of epsilon, and units of 10**-18 of delta."""
-
-    nanos: int
-    attos: int = 0
-
-    @classmethod
-    def of_report(cls, definition: Metric) -> Cost:
-        """Return the cost of a report of a metric."""
-        return cls(definition.charge_nanos, attos_ceiling(definition.delta))
-
-
 def instant(connection: sqlite3.Connection, clock_s: float) -> float:
     """Return the present instant as the ledger counts time, which never goes back.
 
@@ -103,14 +90,8 @@ def latest_s(connection: sqlite3.Connection) -> int:
 
 def charge(connection: sqlite3.Connection, key: SlotKey, cost: Cost, budget: Budget, periods: Periods) -> bool:
     """Make an open charge if all ceilings allow it; return whether they do."""
-    within_window, within_month, within_life = spent_nanos(connection, periods)
     attos = connection.execute("SELECT COALESCE(SUM(attos), 0) FROM charges").fetchone()[0]
-    allowed = (
-        within_window + cost.nanos <= budget.per_window_nanos
-        and (budget.per_month_nanos is None or within_month + cost.nanos <= budget.per_month_nanos)
-        and within_life + cost.nanos <= budget.lifetime_nanos
-        and attos + cost.attos <= budget.lifetime_attos
-    )
+    allowed = not budget.exceeded(Spent(*spent_nanos(connection, periods), attos), cost)
     if allowed:
         day = periods.day.text
         connection.execute("INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*key, day, day, *cost, Slot.OPEN))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import NamedTuple
 
 from client_sdk.protocol.window import WindowKind
 
@@ -25,6 +26,31 @@ class Strategy(StrEnum):
     PACE = "pace"
     """All of them, but in few enough windows that the lifetime ceiling lasts until the last
     question expires."""
+
+
+class Cost(NamedTuple):
+    """What is charged: billionths of epsilon, and units of 10**-18 of delta."""
+
+    nanos: int
+    attos: int = 0
+
+
+class Spent(NamedTuple):
+    """What was charged before, as each ceiling counts it."""
+
+    window_nanos: int = 0
+    month_nanos: int = 0
+    life_nanos: int = 0
+    life_attos: int = 0
+
+
+class Ceiling(StrEnum):
+    """A key of ``[budget]`` that limits what is charged."""
+
+    PER_WINDOW = "per_window"
+    PER_MONTH = "per_month"
+    LIFETIME = "lifetime"
+    DELTA = "delta"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +82,30 @@ class Budget:
         """The most that a single report may cost."""
         ceilings = (self.per_window_nanos, self.lifetime_nanos, self.per_month_nanos)
         return min(ceiling for ceiling in ceilings if ceiling is not None)
+
+    def most(self, ceiling: Ceiling) -> int | None:
+        """Return a ceiling in billionths of epsilon, or units of delta; None if there is none."""
+        match ceiling:
+            case Ceiling.PER_WINDOW:
+                return self.per_window_nanos
+            case Ceiling.PER_MONTH:
+                return self.per_month_nanos
+            case Ceiling.LIFETIME:
+                return self.lifetime_nanos
+            case Ceiling.DELTA:
+                return self.lifetime_attos
+
+    def exceeded(self, spent: Spent, cost: Cost) -> list[Ceiling]:
+        """Return the ceilings that a cost would exceed after what was spent; none if it may be charged."""
+        totals = {
+            Ceiling.PER_WINDOW: spent.window_nanos + cost.nanos,
+            Ceiling.PER_MONTH: spent.month_nanos + cost.nanos,
+            Ceiling.LIFETIME: spent.life_nanos + cost.nanos,
+            Ceiling.DELTA: spent.life_attos + cost.attos,
+        }
+        return [
+            ceiling for ceiling, total in totals.items() if (most := self.most(ceiling)) is not None and total > most
+        ]
 
 
 def attos_ceiling(delta: Fraction) -> int:

@@ -28,12 +28,25 @@ class RegistryError(HearsayError):
         self.mistakes: tuple[tuple[str, str], ...] = ((place, problem),)
 
     @classmethod
-    def of(cls, mistakes: Sequence[tuple[str, str]]) -> RegistryError:
-        """Return one error that names several mistakes, each on its own line."""
+    def of(cls, mistakes: Sequence[tuple[str, str]], origins: Sequence[str] = ()) -> RegistryError:
+        """Return one error that names several mistakes, each on its own line.
+
+        Args:
+            mistakes: pairs of a place and what is wrong there.
+            origins: the file and the line of each, such as ``metrics.toml:12``; or none.
+
+        """
         error = cls(*mistakes[0])
-        error.args = ("\n".join(f"{place}: {problem}" for place, problem in mistakes),)
+        lines = [f"{place}: {problem}" for place, problem in mistakes]
+        if origins:
+            lines = [f"{origin}: {line}" for origin, line in zip(origins, lines, strict=True)]
+        error.args = ("\n".join(lines),)
         error.mistakes = tuple(mistakes)
         return error
+
+
+class RegistryWarning(UserWarning):
+    """A registry that can be used, but under which not every question can be answered."""
 
 
 class WindowError(HearsayError):

@@ -14,7 +14,7 @@ from typing import Final
 from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.metric import Metric, Protects
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.window import Window, WindowKind
+from client_sdk.protocol.window import IN_MONTH, IN_WINDOW, Window, WindowKind
 
 
 class Horizon(StrEnum):
@@ -26,19 +26,8 @@ class Horizon(StrEnum):
     LIFE = "life"
 
 
-IN_MONTH: Final = {WindowKind.DAY: 31, WindowKind.WEEK: 6, WindowKind.MONTH: 1}
-"""Windows that a calendar month may touch: one that begins on a Sunday and has 30 days or more
-touches six weeks."""
-
 IN_YEAR: Final = {WindowKind.DAY: 366, WindowKind.WEEK: 54, WindowKind.MONTH: 12}
 """Windows that a calendar year may touch: a leap year that begins on a Sunday touches 54 weeks."""
-
-IN_WINDOW: Final = {
-    WindowKind.DAY: {WindowKind.DAY: 1, WindowKind.WEEK: 1, WindowKind.MONTH: 1},
-    WindowKind.WEEK: {WindowKind.DAY: 7, WindowKind.WEEK: 1, WindowKind.MONTH: 2},
-    WindowKind.MONTH: IN_MONTH,
-}
-"""Windows of a metric that a window of the budget may touch."""
 
 
 @dataclass(frozen=True, slots=True)

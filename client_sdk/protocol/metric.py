@@ -10,6 +10,7 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
 
+from client_sdk.protocol.budget import Cost, attos_ceiling
 from client_sdk.protocol.channel import Channel, epsilon_nanos
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain import Domain, DomainError
@@ -71,6 +72,7 @@ class Metric:
         persist: whether the count of a window is kept on disk and survives the process.
         retention_days: how many days the collector keeps a tally after the grace of its window;
             None if it keeps it for good.
+        unit: what its numbers count or measure, such as ms; empty if nothing is named.
         edition: hex digest of what a report means.
         epsilon_nanos: the most that one report reveals, whatever was reported before, in
             billionths, rounded up.
@@ -89,6 +91,7 @@ class Metric:
     fill: Fill | None = None
     persist: bool = False
     retention_days: int | None = None
+    unit: str = ""
     edition: str = field(init=False)
     epsilon_nanos: int = field(init=False)
 
@@ -116,6 +119,11 @@ class Metric:
     def charge_nanos(self) -> int:
         """The charge for each report, in billionths."""
         return 0 if self.protects is Protects.PATTERN else self.epsilon_nanos
+
+    @property
+    def cost(self) -> Cost:
+        """The charge for each report."""
+        return Cost(self.charge_nanos, attos_ceiling(self.delta))
 
     @property
     def reserve_nanos(self) -> int:
@@ -172,7 +180,7 @@ def _fill_value(metric: Metric) -> dict[str, object]:
 def _edition(metric: Metric) -> str:
     """Return the digest of what a report means.
 
-    Purpose, owner and expiry are not part of it: editing them must not redraw anything.
+    Purpose, owner, expiry and unit are not part of it: editing them must not redraw anything.
     """
     meaning = {
         "schema": 1,

@@ -43,7 +43,7 @@ MEANING = {
 def check_registry(path: Path, today: date) -> tuple[Registry | None, list[CheckResult]]:
     """Return the registry, or None if it cannot be used, and the results for it."""
     try:
-        registry = Registry.load(path)
+        registry = Registry.read(path)
     except RegistryError as error:
         return None, [CheckResult(Level.FAILED, "registry", problem) for problem in str(error).splitlines()]
     largest = max(metric.channel.symbols for metric in registry.metrics.values())
@@ -51,7 +51,10 @@ def check_registry(path: Path, today: date) -> tuple[Registry | None, list[Check
         CheckResult(Level.OK, "registry", f"{plural(len(registry.metrics), 'metric')} of {registry.app}"),
         CheckResult(Level.OK, "channels", f"every one can be derived; the largest tally has {largest:,} symbols"),
     ]
-    results += [CheckResult(Level.WARNING, "registry", sentence) for sentence in registry.neglected(today)]
+    results += [
+        CheckResult(Level.WARNING, "registry", sentence)
+        for sentence in (*registry.shortages(), *registry.neglected(today))
+    ]
     return registry, results
 
 

@@ -47,7 +47,7 @@ def export_store(
     Protect the file as you protect the store: it shows how often each symbol was reported in open
     windows.
     """
-    app = None if registry is None else Registry.load(registry).app
+    app = None if registry is None else Registry.read(registry).app
     summary = Summary()
     with contextlib.ExitStack() as stack:
         store = RedisStore(redis_url or embedded_url(data_dir, stack), IN_MEMORY, is_cluster=is_cluster)
@@ -95,6 +95,6 @@ def import_store(path: Path, registry: Path | None, data_dir: Path, redis_url: s
 def _require_app(app: str | None, registry: Path | None) -> None:
     if registry is None or app is None:
         return
-    served = Registry.load(registry).app
+    served = Registry.read(registry).app
     if served != app:
         raise BackupError(f"the backup is of the app {app}, and the registry of {served}")

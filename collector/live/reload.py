@@ -120,7 +120,7 @@ class Reloader:
         self._stamp = stamp
 
     def _read_registry(self, served: Served) -> Served:
-        new = Registry.load(self._registry)
+        new = Registry.read(self._registry)
         require_additive(served.registry, new)
         _log_reload("the registry", "metrics", len(new.metrics), len(served.registry.metrics))
         return replace(served, registry=new)

@@ -49,7 +49,7 @@ def audit_command(  # noqa: PLR0913 the options of the command
         raise click.UsageError("--reports is for samples; --exact walks all paths, so leave it out")
     if all_inputs and not exact:
         raise click.UsageError("--all-inputs is for --exact; add that or leave it out")
-    questions = chosen(Registry.load(registry), names)
+    questions = chosen(Registry.read(registry), names)
     if exact:
         refuted = _prove(questions, registry.read_text(encoding="utf-8"), form, all_inputs=all_inputs)
     else:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
+from fractions import Fraction
 from pathlib import Path
 
 import click
 
 from client_sdk.protocol.epsilon import NANOS
-from client_sdk.protocol.horizon import windows_left
+from client_sdk.protocol.horizon import Horizon, most_nanos, windows_left
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.statement import statement
 from estimator.commands.options import REGISTRY, NumberRange
@@ -25,6 +26,7 @@ from estimator.plan.regressions import regressions, remarks, warnings
 from estimator.plan.target_error import usual_error
 from estimator.rehearsal.ground_truth import MAX_DEVICES
 from estimator.render.text.plan import ALLOCATION_FORMATS, PLAN_FORMATS
+from estimator.render.year import too_much, year_words
 
 LEAST_DELTA = 1e-9
 """Below this, sums of floats do not resolve how rarely a loss is large."""
@@ -96,6 +98,12 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     help="Of an error, with --allocate.",
 )
 @click.option("--check", is_flag=True, help="Print warnings on stderr, one a line; then the exit status is 1.")
+@click.option(
+    "--at-most",
+    metavar="EPSILON",
+    type=NumberRange(0, 1000, min_open=True),
+    help="With --check: warn if a device may reveal more within a year.",
+)
 @click.option("--against", metavar="OLD", type=click.Path(path_type=Path), help="With --check: warn of what grew.")
 @click.option("--statement", "page", is_flag=True, help="Print a page for users, as Markdown.")
 @click.option(
@@ -111,17 +119,20 @@ def plan(  # noqa: PLR0913 one argument an option
     total: float | None,
     weights: Sequence[tuple[str, float]],
     check: bool,
+    at_most: float | None,
     against: Path | None,
     page: bool,
     today: datetime | None,
     form: str,
 ) -> None:
     """Before collecting anything, show how precise each metric will be and what a device reveals at most."""
-    _refuse_together(total=total, weights=weights, check=check, against=against, page=page)
-    definitions = Registry.load(registry)
+    _refuse_together(total=total, weights=weights, check=check, page=page)
+    if not check and (against is not None or at_most is not None):
+        raise click.UsageError("--against and --at-most belong to --check")
+    definitions = Registry.read(registry)
     day = datetime.now(UTC).date() if today is None else today.date()
     if check:
-        _check(definitions, None if against is None else Registry.load(against), day)
+        _check(definitions, None if against is None else Registry.read(against), day, at_most)
         return
     if page:
         put_document(statement(definitions, day))
@@ -150,15 +161,11 @@ def _goals(
     }
 
 
-def _refuse_together(
-    *, total: float | None, weights: Sequence[tuple[str, float]], check: bool, against: Path | None, page: bool
-) -> None:
+def _refuse_together(*, total: float | None, weights: Sequence[tuple[str, float]], check: bool, page: bool) -> None:
     if sum([total is not None, check, page]) > 1:
         raise click.UsageError("ask for one thing: --allocate, --check or --statement")
     if weights and total is None:
         raise click.UsageError("--weight belongs to --allocate TOTAL")
-    if against is not None and not check:
-        raise click.UsageError("--against belongs to --check")
 
 
 def _by_metric(registry: Registry, values: Sequence[tuple[str, float]]) -> dict[str, float]:
@@ -174,8 +181,8 @@ def _by_metric(registry: Registry, values: Sequence[tuple[str, float]]) -> dict[
     return dict(values)
 
 
-def _check(new: Registry, old: Registry | None, day: date) -> None:
-    """Print warnings, and what looks like one and is none.
+def _check(new: Registry, old: Registry | None, day: date, at_most: float | None) -> None:
+    """Print what a year may reveal, warnings, and what looks like one and is none.
 
     Raises:
         click.exceptions.Exit: with status 1 if there are warnings.
@@ -183,7 +190,11 @@ def _check(new: Registry, old: Registry | None, day: date) -> None:
     """
     for remark in [] if old is None else remarks(old, new):
         click.echo(remark)
-    sentences = [*warnings(new, day), *([] if old is None else regressions(old, new))]
+    year = most_nanos(new, Horizon.YEAR, day)
+    click.echo(year_words(year))
+    sentences = [*new.shortages(), *warnings(new, day), *([] if old is None else regressions(old, new))]
+    if at_most is not None:
+        sentences += too_much(year, Fraction(repr(at_most)))
     for sentence in sentences:
         click.echo(sentence, err=True)
     if sentences:

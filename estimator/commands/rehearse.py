@@ -58,7 +58,7 @@ def rehearse(  # noqa: PLR0913 one argument an option
     form: str,
 ) -> None:
     """Run known answers through the real mechanisms and print truth beside estimate."""
-    definitions = Registry.load(registry)
+    definitions = Registry.read(registry)
     check_ranges(definitions, ranges)
     truth = _ground_truth(definitions, table, repeat, population, shares)
     if truth.ignored:

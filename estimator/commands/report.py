@@ -95,7 +95,7 @@ def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the na
     for is_mistake, sentence in options.mistakes():
         if is_mistake:
             raise click.UsageError(sentence)
-    registry = Registry.load(options.registry)
+    registry = Registry.read(options.registry)
     selection, request = options.selection, options.request
     check_ranges(registry, request.ranges)
     if options.watch_s is not None:

@@ -18,6 +18,7 @@ class QuestionFields(TypedDict):
     mechanism: str
     epsilon: float
     delta: float
+    unit: str
 
 
 def question_fields(metric: Metric) -> QuestionFields:
@@ -29,4 +30,5 @@ def question_fields(metric: Metric) -> QuestionFields:
         mechanism=metric.channel.name,
         epsilon=as_float(metric.epsilon_nanos),
         delta=float_ceiling(metric.delta),
+        unit=metric.unit,
     )

@@ -12,9 +12,10 @@ from typing import Final
 from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
-from client_sdk.protocol.horizon import IN_WINDOW, windows_left
+from client_sdk.protocol.horizon import windows_left
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import IN_WINDOW
 from estimator.plan.power import smallest_share
 from estimator.plan.target_error import reports_needed, unit_variance, usual_error
 from estimator.plan.variance import mean_range, mean_variance, share_factor, squares_of

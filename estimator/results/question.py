@@ -15,6 +15,7 @@ class Question(Record, frozen=True, kw_only=True):
         mechanism: its name.
         epsilon: of one report, rounded up from the channel's integers.
         delta: of one report, rounded up likewise.
+        unit: of its numbers, such as ms; empty where the registry names none.
 
     """
 
@@ -24,3 +25,4 @@ class Question(Record, frozen=True, kw_only=True):
     mechanism: str
     epsilon: float
     delta: float
+    unit: str = ""

@@ -16,7 +16,7 @@ from contextlib import closing
 from pathlib import Path
 
 from client_sdk.ledger import charges
-from client_sdk.ledger.charges import Cost, Periods, SlotKey
+from client_sdk.ledger.charges import Periods, SlotKey
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Upload, Window
 from client_sdk.protocol.metric import Protects
@@ -136,4 +136,4 @@ def slots_are_paid_for(connection: sqlite3.Connection, state: State) -> None:
             periods = Periods.at(budget, Window.parse(window).starts_at)
             _, month, _ = charges.spent_nanos(connection, periods)
             assert budget.per_month_nanos is not None
-            assert month + Cost.of_report(metric).nanos > budget.per_month_nanos
+            assert month + metric.cost.nanos > budget.per_month_nanos

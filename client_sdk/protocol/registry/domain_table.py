@@ -17,7 +17,7 @@ from client_sdk.protocol.domain import (
     Ordinal,
     Subset,
 )
-from client_sdk.protocol.registry.table import MAX_TEXT, TomlTable, is_text
+from client_sdk.protocol.registry.table import MAX_TEXT, TomlTable, is_text, suggestion
 
 _DOMAIN_KEYS = ("values", "low", "high", "max", "statistic", "max_items")
 
@@ -36,10 +36,10 @@ def read_domain(table: TomlTable, others: Mapping[str, Domain | None]) -> Domain
             table.mistake("kind", "must not stand beside cross, which says what may be answered")
         return _read_cross(table, raw, others)
     kind = table.text("kind", required=True)
-    if kind in _READERS:
+    if kind in KINDS:
         return _READERS[kind](table)
     if kind:
-        table.mistake("kind", f"must be one of: {', '.join(_READERS)}")
+        table.mistake("kind", f"must be one of: {', '.join(KINDS)}{suggestion(kind, KINDS)}")
     for key in _DOMAIN_KEYS:
         table.take(key)
     return None
@@ -127,3 +127,6 @@ _READERS: Mapping[str, Callable[[TomlTable], Domain | None]] = {
     "number": _read_number,
     "count": _read_count,
 }
+
+KINDS = tuple(_READERS)
+"""The values of ``kind``."""

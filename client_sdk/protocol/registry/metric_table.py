@@ -9,17 +9,20 @@ from fractions import Fraction
 from client_sdk.protocol.budget import Budget, Strategy, attos_ceiling
 from client_sdk.protocol.domain import MAX_CATEGORIES, Boolean, Category, Count, Cross, Domain, Filled, Number, Subset
 from client_sdk.protocol.epsilon import RequestedEpsilon
-from client_sdk.protocol.mechanisms.catalogue import AUTO, channel_for
+from client_sdk.protocol.mechanisms.catalogue import AUTO, NAMES, channel_for
 from client_sdk.protocol.mechanisms.exponential import Utility
 from client_sdk.protocol.metric import Fill, Metric, Protects
 from client_sdk.protocol.registry.domain_table import read_domain
-from client_sdk.protocol.registry.table import TomlTable, is_moderate, is_number
+from client_sdk.protocol.registry.table import TomlTable, is_moderate, is_number, suggestion
 from client_sdk.protocol.wire.report import METRIC_NAME
 
 LEAST_DELTA, GREATEST_DELTA = Fraction(1, 10**10), Fraction(1, 100)
 """Below the least, a table's integers resolve nothing. Above the greatest, one device in a hundred
 could be exposed."""
 
+
+MAX_UNIT = 16
+"""The most characters of a unit, which stands behind figures: "ms", "km/h" or "open windows"."""
 
 MOST_RETENTION_DAYS = 36_500
 """A hundred years: to keep tallies for longer, leave the key out."""
@@ -47,8 +50,11 @@ def read_metric(
     if expires is not None and (not isinstance(expires, date) or isinstance(expires, datetime)):
         table.mistake("expires", "must be a date such as 2027-12-31, without quotes")
     retention_days = table.whole("retention", MOST_RETENTION_DAYS, required=False)
+    unit = table.text("unit", most=MAX_UNIT)
     mistakes_before = table.mistake_count
     domain, fill = _read_fill(table, read_domain(table, others))
+    if unit and domain is not None and not isinstance(domain, Number):
+        table.mistake("unit", "is for a number or a count; remove it")
     epsilon, delta, utility = _read_epsilon(table), _read_delta(table), _read_utility(table, domain)
     permanent, protects, max_values = _read_permanent(table, domain)
     mechanism, persist = table.text("mechanism", default=AUTO), _read_persist(table, domain)
@@ -59,7 +65,8 @@ def read_metric(
     try:
         channel = channel_for(domain, epsilon, mechanism, delta=delta, utility=utility, permanent=permanent)
     except ValueError as error:
-        table.mistake("mechanism", str(error))
+        known = mechanism in NAMES
+        table.mistake("mechanism", f"{error}{'' if known else suggestion(mechanism, NAMES)}")
         return None
     max_values = min(max_values, channel.inputs)
     metric = Metric(
@@ -75,6 +82,7 @@ def read_metric(
         fill=fill,
         persist=persist,
         retention_days=retention_days,
+        unit=unit,
     )
     _check_ceilings(table, metric, delta or Fraction(0), budget)
     return metric

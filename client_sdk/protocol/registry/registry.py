@@ -6,6 +6,7 @@ and every mistake is reported with its metric and key.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -18,8 +19,10 @@ from typing import Any
 from client_sdk.protocol.budget import ATTOS, Budget, Strategy
 from client_sdk.protocol.domain import Domain
 from client_sdk.protocol.epsilon import GREATEST_EPSILON, NANOS
-from client_sdk.protocol.errors import RegistryError, UnknownMetricError
+from client_sdk.protocol.errors import RegistryError, RegistryWarning, UnknownMetricError
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.feasibility import shortages
+from client_sdk.protocol.registry.lines import line_of, lines_of
 from client_sdk.protocol.registry.metric_table import read_metric
 from client_sdk.protocol.registry.table import TomlTable
 from client_sdk.protocol.window import WindowKind
@@ -82,13 +85,33 @@ class Registry:
                 sentences.append(f"metric.{name} has no owner: name one in it, or in [app]")
         return sentences
 
+    def shortages(self) -> list[str]:
+        """Return a sentence for each ceiling under which a question may lack its first answer."""
+        return shortages(self.budget, self.metrics)
+
     @classmethod
     def load(cls, path: str | Path) -> Registry:
         """Read a registry from its file.
 
+        Warns:
+            RegistryWarning: if a device cannot pay for a first answer to every question.
+
         Raises:
-            RegistryError: naming every mistake by metric and key, or saying why the file cannot be
-                read.
+            RegistryError: naming every mistake by line, metric and key, or saying why the file
+                cannot be read.
+
+        """
+        registry = cls.read(path)
+        for sentence in registry.shortages():
+            warnings.warn(f"{path}: {sentence}", RegistryWarning, stacklevel=2)
+        return registry
+
+    @classmethod
+    def read(cls, path: str | Path) -> Registry:
+        """Read a registry from its file as `load` does, but do not warn.
+
+        Raises:
+            RegistryError: as `load` does.
 
         """
         try:
@@ -100,10 +123,7 @@ class Registry:
         try:
             return cls.parse(text)
         except RegistryError as error:
-            ((place, problem), *_) = error.mistakes
-            if place != WHOLE:
-                raise
-            raise RegistryError(str(path), problem) from error
+            raise _located(error, str(path), text) from None
 
     @classmethod
     def parse(cls, text: str) -> Registry:
@@ -123,6 +143,15 @@ class Registry:
             # absurd numbers and nesting end here, too
             raise RegistryError(WHOLE, f"is not TOML: {error}") from error
         return replace(_read_registry(document), source=text)
+
+
+def _located(error: RegistryError, path: str, text: str) -> RegistryError:
+    """Return the same mistakes with the file's name and their lines."""
+    ((place, problem), *_) = error.mistakes
+    if place == WHOLE:
+        return RegistryError(path, problem)
+    lines = lines_of(text)
+    return RegistryError.of(error.mistakes, [f"{path}:{line_of(place, lines)}" for place, _ in error.mistakes])
 
 
 def _read_registry(document: dict[str, Any]) -> Registry:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
@@ -16,10 +17,14 @@ MAX_EXPONENT = 100
 """The largest power of ten: more than any quantity needs. It keeps exact fractions small, and every
 bound can be shown as a float."""
 
+ALIKE = 0.7
+"""From which ratio of `difflib` on a word may be meant: one or two letters wrong in a key, but not
+`fill_value` for `values`, a key of another kind."""
 
-def is_text(value: object) -> TypeGuard[str]:
+
+def is_text(value: object, most: int = MAX_TEXT) -> TypeGuard[str]:
     """Whether a value is a text that can be shown on one line."""
-    return isinstance(value, str) and 0 < len(value) <= MAX_TEXT and value.isprintable()
+    return isinstance(value, str) and 0 < len(value) <= most and value.isprintable()
 
 
 def is_number(value: object) -> TypeGuard[int | Decimal]:
@@ -30,6 +35,14 @@ def is_number(value: object) -> TypeGuard[int | Decimal]:
 def is_moderate(number: int | Decimal) -> bool:
     """Whether a finite number is 0 or small enough to be held as an exact fraction."""
     return not number or abs(Decimal(number).adjusted()) <= MAX_EXPONENT
+
+
+def suggestion(value: object, choices: Iterable[str]) -> str:
+    """Return the question whether a known word was meant; empty where none is like the value."""
+    from difflib import get_close_matches  # noqa: PLC0415 only a mistake needs it
+
+    close = get_close_matches(value[:MAX_TEXT], list(choices), 1, ALIKE) if isinstance(value, str) else []
+    return f'; did you mean "{close[0]}"?' if close else ""
 
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -48,6 +61,7 @@ class TomlTable:
         self.mistake_count = 0
         self._place = place
         self._mistakes = mistakes
+        self._known: list[str] = []
         self._raw: dict[str, Any] = dict(raw) if isinstance(raw, dict) else {}
         if not isinstance(raw, dict):
             self.mistake("", f"must be a table: [{place}]")
@@ -60,17 +74,18 @@ class TomlTable:
 
     def take(self, key: str, *, required: bool = False) -> Any:  # noqa: ANN401 what TOML holds
         """Return the raw value of a key; None if it is missing."""
+        self._known.append(key)
         if required and key not in self._raw:
             self.mistake(key, "is missing")
         return self._raw.pop(key, None)
 
-    def text(self, key: str, *, required: bool = False, default: str = "") -> str:
+    def text(self, key: str, *, required: bool = False, default: str = "", most: int = MAX_TEXT) -> str:
         """Return a printable text; the default if missing, the empty text if mistaken."""
         value = self.take(key, required=required)
         if value is None:
             return default
-        if not is_text(value):
-            self.mistake(key, f"must be a text of 1 to {MAX_TEXT} printable characters")
+        if not is_text(value, most):
+            self.mistake(key, f"must be a text of 1 to {most} printable characters")
             return ""
         return value
 
@@ -107,7 +122,7 @@ class TomlTable:
         value = self.take(key, required=required)
         if value is None or (isinstance(value, str) and value in tuple(choices)):
             return None if value is None else choices(value)
-        self.mistake(key, f"must be one of: {', '.join(choices)}")
+        self.mistake(key, f"must be one of: {', '.join(choices)}{suggestion(value, choices)}")
         return None
 
     def window(self, key: str, default: WindowKind) -> WindowKind:
@@ -116,11 +131,12 @@ class TomlTable:
         if value is None:
             return default
         if not isinstance(value, str) or value not in tuple(WindowKind):
-            self.mistake(key, 'must be "day", "week" or "month"')
+            self.mistake(key, f'must be "day", "week" or "month"{suggestion(value, WindowKind)}')
             return default
         return WindowKind(value)
 
     def nothing_else(self) -> None:
         """Refuse every key that was not taken."""
         for key in self._raw:
-            self.mistake(key, "is an unknown key; remove it or correct its spelling")
+            meant = suggestion(key, self._known) or "; remove it or correct its spelling"
+            self.mistake(key, f"is an unknown key{meant}")

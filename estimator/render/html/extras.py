@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from estimator.render.html.figures import label_of, short
-from estimator.render.html.numbers import PERCENT, PLAIN
+from estimator.render.html.numbers import PERCENT, Unit, unit_of
 from estimator.render.text.poisoning import verdict_of
 from estimator.render.words import cluster_words
 from estimator.results.clusters import Cluster, Clusters
@@ -44,7 +44,7 @@ def extras_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[E
     if estimated.clusters is not None:
         yield _clusters_table(estimated.clusters)
     if estimated.fakes is not None:
-        yield _fakes_table(estimated.fakes, estimated.kind, positions)
+        yield _fakes_table(estimated.fakes, estimated.kind, unit_of(estimated.unit), positions)
 
 
 def _clusters_table(clusters: Clusters) -> Extra:
@@ -70,11 +70,11 @@ def _cluster_row(cluster: Cluster) -> tuple[str, ...]:
     )
 
 
-def _fakes_table(fakes: Fakes, kind: str, positions: Sequence[int]) -> Extra:
+def _fakes_table(fakes: Fakes, kind: str, unit: Unit, positions: Sequence[int]) -> Extra:
     moves = [] if fakes.estimates is None else [fakes.estimates[position] for position in positions]
     rows = [(label_of(move.value), _points(move.down), _points(move.up)) for move in moves]
     if fakes.mean is not None:
-        down, up = (PLAIN.value(move, 0.0, move) for move in (fakes.mean.down, fakes.mean.up))
+        down, up = (unit.value(move, 0.0, move) for move in (fakes.mean.down, fakes.mean.up))
         rows.append((mean_word(kind), down, up))
     verdict = verdict_of(fakes.test)
     return Extra(

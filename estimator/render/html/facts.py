@@ -13,6 +13,7 @@ from estimator.render.html.numbers import count_words
 from estimator.render.words import short_loss
 from estimator.results.central import Central
 from estimator.results.metric import MetricEstimate
+from estimator.text import in_unit
 
 MOST_ODDS = 1e6
 """Odds of this many to one or more mean nothing to a reader and are left out."""
@@ -31,7 +32,7 @@ def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central
 
 
 def _facts(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> Iterator[tuple[str, str]]:
-    yield "Kind of question", f"{metric.kind}, asked once a {metric.window}"
+    yield "Kind of question", f"{in_unit(metric.kind, metric.unit)}, asked once a {metric.window}"
     yield "Mechanism", metric.channel.name
     epsilon = as_float(metric.epsilon_nanos)
     yield "Epsilon of a report", f"{epsilon:.9f}{_odds(epsilon)}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from client_sdk.protocol.domain.label import Label, word
-from estimator.render.html.numbers import PERCENT, PLAIN, UNBROKEN, Unit
+from estimator.render.html.numbers import PERCENT, UNBROKEN, Unit, unit_of
 from estimator.render.words import range_words
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate, Share
@@ -56,13 +56,14 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[F
     if estimated.answered:
         yield FigureGroup("Share of those who answered", PERCENT, labelled(estimated.answered))
     if estimated.mean is not None:
-        yield FigureGroup(mean_title(estimated.kind), PLAIN, ((mean_word(estimated.kind), estimated.mean),))
+        mean = ((mean_word(estimated.kind), estimated.mean),)
+        yield FigureGroup(mean_title(estimated.kind), unit_of(estimated.unit), mean)
     if estimated.distribution is not None:
         quantiles = tuple(
             (f"{100 * quantile.quantile:g}{UNBROKEN}% are at most", plain_estimate(quantile))
             for quantile in estimated.distribution.quantiles
         )
-        yield FigureGroup(QUANTILES, PLAIN, quantiles)
+        yield FigureGroup(QUANTILES, unit_of(estimated.unit), quantiles)
         ranges = tuple((range_words(share), plain_estimate(share)) for share in estimated.distribution.ranges)
         if ranges:
             yield FigureGroup("Share of people within a range", PERCENT, ranges)

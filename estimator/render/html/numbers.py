@@ -77,6 +77,11 @@ PERCENT: Final = Unit(100.0, f"{UNBROKEN}%", f"{UNBROKEN}points")
 PLAIN: Final = Unit(1.0, "", "")
 
 
+def unit_of(name: str) -> Unit:
+    """Return the unit of a question's numbers, by its name in the registry."""
+    return Unit(1.0, f"{UNBROKEN}{name}", f"{UNBROKEN}{name}") if name else PLAIN
+
+
 def count_words(number: int, thing: str) -> str:
     """Return a number with the singular or plural of what it counts."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"

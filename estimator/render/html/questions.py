@@ -114,7 +114,7 @@ def question_of(
         left_out=highlight.left_out,
         joint=joint_view(shown, highlight.independence),
         extras=tuple(extras_of(shown, positions)),
-        changes=labelled_changes(metric.kind, changes),
+        changes=labelled_changes(metric.kind, metric.unit, changes),
         spark=sparkline(_headline(windows, shown, calendar)),
         spark_label=f"{with_reports} windows, {windows[0].window} to {windows[-1].window}",
         facts=facts_of(metric, windows, shown.central),

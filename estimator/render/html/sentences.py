@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from estimator.render.html.figures import label_of
-from estimator.render.html.numbers import PERCENT, PLAIN, Unit
+from estimator.render.html.numbers import PERCENT, Unit, unit_of
 from estimator.render.words import p_equals
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.results.estimate import Estimate, Shares
@@ -24,17 +24,17 @@ def answer_of(estimated: MetricEstimate, independence: float | None = None) -> s
     """
     if not estimated.reports:
         return NO_REPORTS
-    sentences = []
+    sentences, unit = [], unit_of(estimated.unit)
     if estimated.estimates is not None:
         sentences.append(_of_shares(estimated, estimated.estimates))
     if estimated.distribution is not None:
         median = estimated.distribution.quantiles[len(estimated.distribution.quantiles) // 2]
         if median.estimate is not None:
-            about = PLAIN.about(median.estimate, median.low, median.high)
-            sentences.append(f"Half are at most about {about} ({PLAIN.interval(median.low, median.high)}).")
+            about = unit.about(median.estimate, median.low, median.high)
+            sentences.append(f"Half are at most about {about} ({unit.interval(median.low, median.high)}).")
     if estimated.mean is not None:
         of = f" of {len(estimated.estimates)}" if estimated.kind == "ordinal" and estimated.estimates else ""
-        sentences.append(f"The {mean_word(estimated.kind)} is {_about(estimated.mean, PLAIN)}{of}.")
+        sentences.append(f"The {mean_word(estimated.kind)} is {_about(estimated.mean, unit)}{of}.")
     if independence is not None and estimated.joint is not None and estimated.joint.names is not None:
         sentences.append(_of_independence(estimated.joint.names, independence))
     return " ".join(sentences)

@@ -10,7 +10,7 @@ from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
 from estimator.render.html.figures import label_of
 from estimator.render.html.filters import change_interval_text, change_text
-from estimator.render.html.numbers import PERCENT, PLAIN, Unit, count_words
+from estimator.render.html.numbers import PERCENT, Unit, count_words, unit_of
 from estimator.render.words import p_equals
 from estimator.report.conclusions import (
     SIGNIFICANT,
@@ -75,7 +75,7 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int) -> WordedC
     conclusion = change_conclusion(clearest, changes.tests)
     if clearest.p_value is None or clearest.p_value_corrected is None:
         return WordedConclusion(CODES[conclusion], "too few reports", f"Too few reports to see a change {between}.")
-    label, unit = labelled(clearest, metric.kind)
+    label, unit = labelled(clearest, metric.kind, metric.unit)
     label = f"“{label}”" if unit is PERCENT and label != YES else label
     moved = f"{label} {change_text(clearest, unit)}"
     moved_within = f"{moved} ({change_interval_text(clearest, unit)})"
@@ -100,14 +100,14 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int) -> WordedC
     return WordedConclusion(CODES[conclusion], brief, words + note)
 
 
-def labelled_changes(kind: str, changes: Changes | None) -> Sequence[tuple[str, Unit, Change]]:
+def labelled_changes(kind: str, unit: str, changes: Changes | None) -> Sequence[tuple[str, Unit, Change]]:
     """Return label, unit and change of everything that was compared, the clearest first."""
-    return [] if changes is None else [(*labelled(change, kind), change) for change in clearest_changes(changes)]
+    return [] if changes is None else [(*labelled(change, kind, unit), change) for change in clearest_changes(changes)]
 
 
-def labelled(change: Change, kind: str) -> tuple[str, Unit]:
-    """Return the label and the unit of a change in a question of a kind."""
-    return (label_of(change.value), PERCENT) if isinstance(change, ShareChange) else (mean_word(kind), PLAIN)
+def labelled(change: Change, kind: str, unit: str) -> tuple[str, Unit]:
+    """Return the label and the unit of a change in a question of a kind, whose numbers have a unit."""
+    return (label_of(change.value), PERCENT) if isinstance(change, ShareChange) else (mean_word(kind), unit_of(unit))
 
 
 def too_few(estimated: MetricEstimate, precision: Precision) -> str | None:
@@ -115,7 +115,7 @@ def too_few(estimated: MetricEstimate, precision: Precision) -> str | None:
     needed = precision.reports_needed
     if needed is None:
         return None
-    unit = PLAIN if precision.range != 1 or estimated.estimates is None else PERCENT
+    unit = unit_of(estimated.unit) if precision.range != 1 or estimated.estimates is None else PERCENT
     target = unit.changed(TOO_FAR * precision.range, 0.0, TOO_FAR * precision.range).lstrip("+")
     have, far = count_words(estimated.reports, "report"), _far(unit, precision.reach)
     if needed <= estimated.reports:

@@ -17,7 +17,7 @@ from estimator.results.highlight import SHOWN_VALUES
 from estimator.results.joint import Joint
 from estimator.results.metric import MetricEstimate
 from estimator.results.poisoning import Move
-from estimator.text import mean_word, parts
+from estimator.text import in_unit, mean_word, parts
 
 SHARE_DIGITS, NUMBER_DIGITS = ".4f", ".5g"
 
@@ -61,11 +61,14 @@ def lines_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[Fi
             share = estimated.estimates[position]
             yield FigureLine(parts(share.value), share, SHARE_DIGITS, SHARES)
     if estimated.mean is not None:
-        yield FigureLine(mean_word(estimated.kind), estimated.mean, NUMBER_DIGITS, estimated.mean_range)
+        label = in_unit(mean_word(estimated.kind), estimated.unit)
+        yield FigureLine(label, estimated.mean, NUMBER_DIGITS, estimated.mean_range)
     if estimated.distribution is not None:
-        yield FigureLine("variance", estimated.distribution.variance, NUMBER_DIGITS, None)
+        squared = f"{estimated.unit}\N{SUPERSCRIPT TWO}" if estimated.unit else ""
+        yield FigureLine(in_unit("variance", squared), estimated.distribution.variance, NUMBER_DIGITS, None)
         for quantile in estimated.distribution.quantiles:
-            yield FigureLine(f"{quantile.quantile:.0%} are at most", quantile, NUMBER_DIGITS, estimated.mean_range)
+            label = in_unit(f"{quantile.quantile:.0%} are at most", estimated.unit)
+            yield FigureLine(label, quantile, NUMBER_DIGITS, estimated.mean_range)
         for asked in estimated.distribution.ranges:
             yield FigureLine(range_words(asked), asked, SHARE_DIGITS, SHARES)
 
@@ -126,7 +129,7 @@ def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Styl
     if fakes.estimates is not None:
         moves += [(parts(move.value), move) for move in (fakes.estimates[position] for position in positions)]
     if fakes.mean is not None:
-        moves.append((mean_word(estimated.kind), fakes.mean))
+        moves.append((in_unit(mean_word(estimated.kind), estimated.unit), fakes.mean))
     for label, move in moves:
         yield f"  {style.cut(label):{style.value_width}} {'':11} {move.down:9.4g}  {move.up:9.4g}"
     yield f"  {poisoning.verdict_of(fakes.test)}"

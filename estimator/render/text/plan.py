@@ -7,6 +7,7 @@ from textwrap import fill
 from typing import Any, Final
 
 from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.horizon import Horizon
 from estimator.estimates.question_fields import question_fields
 from estimator.formats.to_json import builtins_of, json_text
 from estimator.plan.allocation import Allocation
@@ -14,6 +15,7 @@ from estimator.plan.plan import MetricPlan, Plan
 from estimator.privacy.exposure import Exposure
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
 from estimator.render.words import mechanism_words, short_loss
+from estimator.render.year import year_words
 from estimator.results.question import Question
 from estimator.text import mean_word, plural
 
@@ -52,6 +54,8 @@ def plan_as_table(plan: Plan, style: Style = PLAIN) -> str:
     blocks = ["".join(f"{line.rstrip()}\n" for line in _metric_lines(metric)) for metric in plan.metrics]
     device = "".join(f"{line.rstrip()}\n" for line in _device_lines(plan))
     about_device = DEVICE_FOOTNOTE + PATTERN_FOOTNOTE * _keeps_patterns(plan)
+    year = next(exposure for exposure in plan.exposures if exposure.horizon is Horizon.YEAR)
+    about_device = f"{fill(year_words(year.any_nanos), WIDTH)}\n\n{about_device}"
     notes = "".join(f"{fill(f'note: {note}', WIDTH)}\n" for note in plan.notes)
     return style.shown("\n".join([head, *blocks, FOOTNOTES, device, about_device, *([notes] if notes else [])]))
 
@@ -131,13 +135,15 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
         yield f"  {'error of a share, worst':34} {plan.shares.worst:>14.5f}"
         smallest = "none" if plan.shares.smallest is None else f"{plan.shares.smallest:.5f}"
         yield f"  {'smallest share seen':34} {smallest:>14}"
+    unit = f" {metric.unit}" if metric.unit else ""
     if plan.mean is not None:
-        yield f"  {f'error of the {mean_word(metric.kind)}, worst':34} {plan.mean:>14.5g}"
+        yield f"  {f'error of the {mean_word(metric.kind)}, worst':34} {plan.mean:>14.5g}{unit}"
     if plan.central is not None:
         label = f"epsilon of the tally, delta {short_loss(plan.central.delta)}"
         yield f"  {label:34} {short_loss(plan.central.epsilon):>14}"
+    of_mean = unit if plan.shares is None else ""
     devices = "" if plan.needed_devices is None else f" of {plural(plan.needed_devices, 'device')}"
-    yield f"  {f'reports for an error of {plan.target_error:.4g}':34} {plan.needed_reports:>14,}{devices}"
+    yield f"  {f'reports for an error of {plan.target_error:.4g}{of_mean}':34} {plan.needed_reports:>14,}{devices}"
 
 
 def _device_lines(plan: Plan) -> Iterator[str]:
@@ -168,6 +174,7 @@ def _metric_document(plan: MetricPlan) -> dict[str, Any]:
         "metric": metric.name,
         "edition": metric.edition,
         "kind": metric.kind,
+        "unit": metric.unit,
         "window": metric.window.value,
         "mechanism": metric.channel.name,
         "epsilon": as_float(metric.epsilon_nanos),

@@ -24,7 +24,7 @@ from estimator.results.highlight import SHOWN_VALUES, Highlight
 from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
 from estimator.results.report import EstimateReport
-from estimator.text import mean_word, parts, plural
+from estimator.text import in_unit, mean_word, parts, plural
 
 FOOTNOTES = """\
 estimate ± error: unbiased, with its standard error; never clipped, so it may
@@ -130,7 +130,7 @@ def _has_a_point(estimated: MetricEstimate) -> bool:
 def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: float, style: Style) -> str:
     question = highlight.shown
     lines = [
-        style.strong(f"{question.metric}: {question.kind}"),
+        style.strong(in_unit(f"{question.metric}: {question.kind}", question.unit)),
         f"  {mechanism_words(question)}",
         *(f"  reports in {window_of(estimated)}: {estimated.reports:,}" for estimated in windows),
         style.heading(confidence),
@@ -159,7 +159,7 @@ def _pooled_block(pooled: Pooled, changes: Changes | None, style: Style) -> str:
         style.row(parts(share.value), "", share, SHARE_DIGITS, SHARES) for share in pooled.estimates[:SHOWN_VALUES]
     ]
     if pooled.mean is not None:
-        lines.append(style.row(mean_word(pooled.kind), "", pooled.mean, NUMBER_DIGITS))
+        lines.append(style.row(in_unit(mean_word(pooled.kind), pooled.unit), "", pooled.mean, NUMBER_DIGITS))
     lines.append(f"  {last} less {first}")
     digits = SHARE_DIGITS if pooled.mean is None else NUMBER_DIGITS
     lines += [style.row(parts(change.value), "", change, digits) for change in pooled.changes[:SHOWN_VALUES]]

@@ -105,7 +105,7 @@ def windows(*, has_id: bool) -> SimpleNamespace:
 
 @pytest.mark.parametrize("has_id", [True, False])
 def test_windows_is_asked_by_its_registry(monkeypatch: pytest.MonkeyPatch, has_id: bool) -> None:  # noqa: FBT001 a case
-    monkeypatch.setattr(machine_id.sys, "platform", "win32")
+    monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setitem(sys.modules, "winreg", windows(has_id=has_id))
     assert (machine_id.identify("acme") is not None) == has_id
 
@@ -117,12 +117,12 @@ def test_macos_is_asked_by_gethostuuid(monkeypatch: pytest.MonkeyPatch, status: 
         uuid[:] = range(16)
         return status
 
-    monkeypatch.setattr(machine_id.sys, "platform", "darwin")
+    monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace(gethostuuid=gethostuuid))
     assert (machine_id.identify("acme") is not None) == (status == 0)
 
 
 def test_a_macos_without_the_call_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_id.sys, "platform", "darwin")
+    monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace())
     assert machine_id.identify("acme") is None

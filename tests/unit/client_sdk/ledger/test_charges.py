@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk.ledger import charges, outbox, queue
-from client_sdk.ledger.charges import CLOCK_BACK_S, Cost, Periods, Slot, SlotKey
+from client_sdk.ledger.charges import CLOCK_BACK_S, Periods, Slot, SlotKey
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.status import status_of
 from client_sdk.protocol import Budget, Report, Window, WindowKind
+from client_sdk.protocol.budget import Cost
 from client_sdk.results import ClockError
 from tests.support.devices.clients import DAY_S, NOON
 

@@ -12,9 +12,10 @@ import pytest
 
 from client_sdk import Recorded
 from client_sdk.ledger import charges, outbox, queue
-from client_sdk.ledger.charges import Cost, Periods
+from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.erase import wipe
 from client_sdk.protocol import Report, Window, WindowKind
+from client_sdk.protocol.budget import Cost
 from tests.support.devices.clients import DAY_S, NOON, SetClock, all_bytes, ask, rows, telemetry
 
 EDITION = "0123456789ab"

@@ -1,0 +1,30 @@
+"""``hearsay-client check``: every mistake of a registry, and whether it can work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from client_sdk.commands.outcome import Outcome
+from client_sdk.protocol.errors import RegistryError
+from client_sdk.protocol.registry.registry import Registry
+
+
+def check(path: Path) -> Outcome:
+    """Return the mistakes of a registry, or the ceilings under which it cannot work, a line each."""
+    registry, problems = read(path)
+    if registry is None:
+        return Outcome(problems=problems)
+    sentences = registry.shortages()
+    if sentences:
+        return Outcome(problems=tuple(f"{path}: {sentence}" for sentence in sentences))
+    number = len(registry.metrics)
+    questions = "1 question" if number == 1 else f"{number} questions"
+    return Outcome(f"{path} is sound: {questions} of {registry.app}; a device can pay for a first answer to each\n")
+
+
+def read(path: Path) -> tuple[Registry | None, tuple[str, ...]]:
+    """Return the registry of a file, or its mistakes, a line each."""
+    try:
+        return Registry.read(path), ()
+    except RegistryError as error:
+        return None, tuple(str(error).splitlines())

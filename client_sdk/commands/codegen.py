@@ -1,0 +1,120 @@
+"""``hearsay-client codegen``: a typed module of a registry's questions, for editors and type checkers."""
+
+from __future__ import annotations
+
+import json
+import keyword
+from collections.abc import Iterator
+from pathlib import Path
+
+from client_sdk.commands.check import read
+from client_sdk.commands.outcome import Outcome
+from client_sdk.protocol.domain import Boolean, Category, Count, Cross, Domain, Filled, Number, Subset
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+
+MOST_LITERALS = 1000
+"""Values that a type lists. With more, type checkers become slow, and any text is let through to
+`record`, which refuses a wrong one."""
+
+_HEAD = '''\
+"""Typed questions, written by ``hearsay-client codegen`` from the registry: do not edit."""
+
+# ruff: noqa
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from decimal import Decimal
+from fractions import Fraction
+from typing import Generic, Literal, TypeVar
+
+from client_sdk import Recorded, Telemetry
+
+Answer = TypeVar("Answer")
+
+
+class Question(Generic[Answer]):
+    """A question of the registry."""
+
+    def __init__(self, telemetry: Telemetry, name: str) -> None:
+        self._telemetry = telemetry
+        self._name = name
+
+    def record(self, answer: Answer) -> Recorded:
+        """Perturb an answer and queue its report, as `Telemetry.record` does."""
+        return self._telemetry.record(self._name, answer)
+
+
+class Count(Question[int]):
+    """A question that may be counted up over its window."""
+
+    def count(self, by: int = 1) -> Recorded:
+        """Add to the count of the present window, as `Telemetry.count` does."""
+        return self._telemetry.count(self._name, by)
+
+
+class Metrics:
+    """All questions of the registry."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+'''
+
+
+def codegen(path: Path, output: Path | None) -> Outcome:
+    """Write the module to a file, or else return it."""
+    registry, problems = read(path)
+    if registry is None:
+        return Outcome(problems=problems)
+    text = module_of(registry)
+    if output is None:
+        return Outcome(text)
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        return Outcome(problems=(f"{output} cannot be written: {error.strerror}; name another file",))
+    return Outcome(f"wrote {output}: {len(registry.metrics)} questions\n")
+
+
+def module_of(registry: Registry) -> str:
+    """Return the source of the typed module."""
+    taken: set[str] = set()
+    return _HEAD + "\n".join(line for metric in registry.metrics.values() for line in _attribute(metric, taken)) + "\n"
+
+
+def _attribute(metric: Metric, taken: set[str]) -> Iterator[str]:
+    name = metric.name
+    while keyword.iskeyword(name) or name in taken:
+        name += "_"
+    taken.add(name)
+    domain = _answered(metric.domain)
+    made, kind = ("Count", "Count") if isinstance(domain, Count) else ("Question", f"Question[{_type(domain)}]")
+    yield f"        # {metric.purpose}"
+    yield f'        self.{name}: {kind} = {made}(telemetry, "{metric.name}")'
+
+
+def _answered(domain: Domain) -> Domain:
+    """Return what may be recorded; what is filled in is no answer of an app's."""
+    return domain.answered if isinstance(domain, Filled) else domain
+
+
+def _type(domain: Domain) -> str:
+    match _answered(domain):
+        case Boolean():
+            return "bool"
+        case Category(values=values):
+            return _literal(values)
+        case Subset(values=values):
+            member = _literal(values)
+            return f"AbstractSet[{member}] | list[{member}] | tuple[{member}, ...]"
+        case Cross(first=first, second=second):
+            return f"tuple[{_type(first)}, {_type(second)}]"
+        case Number():
+            return "float | Decimal | Fraction"
+    raise TypeError(f"a {domain.kind} has no type")
+
+
+def _literal(values: tuple[str, ...]) -> str:
+    if len(values) > MOST_LITERALS:
+        return "str"
+    return f"Literal[{', '.join(json.dumps(value, ensure_ascii=False) for value in values)}]"

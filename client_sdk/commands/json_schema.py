@@ -1,0 +1,187 @@
+"""``hearsay-client schema``: a JSON Schema of metrics.toml, for editors such as those that use taplo.
+
+It knows what a single table may hold, and says so while one types. What several tables or numbers
+decide together only the reader knows: ``hearsay-client check``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from client_sdk.commands.outcome import Outcome
+from client_sdk.protocol.budget import Strategy
+from client_sdk.protocol.domain import MAX_CATEGORIES, MAX_COUNT
+from client_sdk.protocol.epsilon import GREATEST_EPSILON, LEAST_EPSILON
+from client_sdk.protocol.mechanisms.catalogue import NAMES
+from client_sdk.protocol.metric import Protects
+from client_sdk.protocol.registry.domain_table import KINDS
+from client_sdk.protocol.registry.metric_table import GREATEST_DELTA, LEAST_DELTA, MAX_UNIT, MOST_RETENTION_DAYS
+from client_sdk.protocol.registry.registry import MOST_ANSWERS, SCHEMA
+from client_sdk.protocol.registry.table import MAX_TEXT
+from client_sdk.protocol.window import WindowKind
+from client_sdk.protocol.wire.report import METRIC_NAME
+
+Schema = dict[str, Any]
+
+DOMAIN_KEYS: dict[str, tuple[str, ...]] = {
+    "boolean": (),
+    "category": ("values",),
+    "ordinal": ("values",),
+    "set": ("values", "max_items"),
+    "number": ("low", "high", "statistic"),
+    "count": ("max", "statistic"),
+}
+"""The keys that each kind must have; those of other kinds it must not have."""
+
+_KEYS = sorted({key for keys in DOMAIN_KEYS.values() for key in keys})
+_DOTTED_NUMBER = r"[0-9]{1,40}(\.[0-9]{1,40})?"
+
+
+def schema() -> Outcome:
+    """Return the schema as text."""
+    return Outcome(json.dumps(registry_schema(), indent=2, ensure_ascii=False) + "\n")
+
+
+def registry_schema() -> Schema:
+    """Return the schema of a whole registry."""
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "metrics.toml: the questions of an app (Hearsay)",
+        **_closed({"schema": {"const": SCHEMA}, "app": _app(), "budget": _budget(), "metric": _metrics()}, 4),
+        "if": {"properties": {"budget": _has("strategy", Strategy.PACE)}, "required": ["budget"]},
+        "then": {"properties": {"metric": {"additionalProperties": {"required": ["expires"]}}}},
+    }
+
+
+def _has(key: str, value: object) -> Schema:
+    """Return the condition that a key has a value."""
+    return {"properties": {key: {"const": value}}, "required": [key]}
+
+
+def _closed(properties: dict[str, Schema], required: int) -> Schema:
+    """Return the schema of a table of which the first keys are required, and no other key is allowed."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties)[:required],
+        "additionalProperties": False,
+    }
+
+
+def _app() -> Schema:
+    return _closed({"name": _text("the app's name"), "owner": _text("who answers for its questions")}, 1)
+
+
+def _budget() -> Schema:
+    number = {"type": "number", "exclusiveMinimum": 0}
+    return _closed(
+        {
+            "per_window": number | {"description": "the most that all reports of a window may cost"},
+            "lifetime": number | {"description": "the most that all reports of a device may ever cost"},
+            "per_month": number | {"description": "the most that all reports of a calendar month may cost"},
+            "window": _one_of(WindowKind, "the period of per_window, and of metrics that name none"),
+            "delta": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "description": "for gaussian"},
+            "strategy": _one_of(Strategy, "which questions a device answers in a window"),
+            "answers": _whole(MOST_ANSWERS, "with sample: how many questions are drawn for a window"),
+        },
+        2,
+    ) | {
+        "if": _has("strategy", Strategy.SAMPLE),
+        "then": {"required": ["answers"]},
+        "else": {"properties": {"answers": False}},
+    }
+
+
+def _metrics() -> Schema:
+    return {
+        "type": "object",
+        "minProperties": 1,
+        "propertyNames": {"pattern": f"^{METRIC_NAME.pattern}$"},
+        "additionalProperties": _metric(),
+    }
+
+
+def _metric() -> Schema:
+    rules = [_rule_of_kind(kind) for kind in KINDS]
+    crossed: Schema = {"kind": False} | dict.fromkeys(_KEYS, False)
+    return _closed(_metric_keys(), 2) | {
+        "oneOf": [{"required": ["kind"]}, {"required": ["cross"]}],
+        "allOf": [
+            *rules,
+            {"if": {"required": ["cross"]}, "then": {"properties": crossed}},
+            {"if": _has("protects", Protects.PATTERN), "then": {"required": ["max_values"]}},
+        ],
+        "dependencies": {
+            "permanent_epsilon": ["protects"],
+            "protects": ["permanent_epsilon"],
+            "max_values": _has("protects", Protects.PATTERN),
+            "fill_value": _has("fill_in", value=True),
+        },
+    }
+
+
+def _rule_of_kind(kind: str) -> Schema:
+    own = DOMAIN_KEYS[kind]
+    foreign: dict[str, bool] = {key: False for key in _KEYS if key not in own}
+    if kind not in ("number", "count"):
+        foreign |= {"unit": False, "fill_value": False}
+    if kind not in ("category", "ordinal"):
+        foreign["utility"] = False
+    return {
+        "if": _has("kind", kind),
+        "then": {"required": list(own), "properties": foreign},
+    }
+
+
+def _metric_keys() -> dict[str, Schema]:
+    """Return all keys of a metric; the first two are required."""
+    return {
+        "purpose": _text("why it is asked, in a sentence for the user"),
+        "epsilon": _epsilon("the privacy loss of one report"),
+        "kind": {"enum": list(KINDS), "description": "what may be answered"},
+        "cross": _list({"type": "string"}, 2, 2) | {"description": "instead of kind: two other questions together"},
+        "values": _list(_text("a value"), 2, MAX_CATEGORIES) | {"uniqueItems": True, "description": "the answers"},
+        "max_items": _whole(MAX_CATEGORIES, "of a set: the most members"),
+        "low": {"type": "number", "description": "the least answer"},
+        "high": {"type": "number", "description": "the greatest answer"},
+        "max": _whole(MAX_COUNT, "of a count: the greatest answer; clip before recording"),
+        "statistic": {"enum": ["mean", "distribution"], "description": "what is estimated"},
+        "unit": _text("of its numbers, shown behind figures", MAX_UNIT),
+        "mechanism": {"enum": list(NAMES), "description": "how answers are perturbed; auto by default"},
+        "delta": {"type": "number", "minimum": float(LEAST_DELTA), "maximum": float(GREATEST_DELTA)},
+        "utility": _list(_list({"type": "number"}, 2), 2),
+        "window": _one_of(WindowKind, "how often it is asked"),
+        "owner": _text("who answers for it"),
+        "expires": {"type": "string", "format": "date", "description": "the last day on which it is asked"},
+        "retention": _whole(MOST_RETENTION_DAYS, "days for which the collector keeps its tallies"),
+        "permanent_epsilon": _epsilon("the most that all reports of one unchanged answer reveal"),
+        "protects": _one_of(Protects, "which histories of permanent answers are kept indistinguishable"),
+        "max_values": _whole(MAX_CATEGORIES, "with pattern: the most different answers that are paid for"),
+        "fill_in": {"type": "boolean", "description": "report even if nothing was recorded"},
+        "fill_value": {"type": "number", "description": "what stands for nothing recorded"},
+        "persist": {"type": "boolean", "description": "of a count: keep the running sum on disk"},
+    }
+
+
+def _text(description: str, most: int = MAX_TEXT) -> Schema:
+    printable = r"^[^\u0000-\u001f\u007f]*$"
+    return {"type": "string", "minLength": 1, "maxLength": most, "pattern": printable, "description": description}
+
+
+def _epsilon(description: str) -> Schema:
+    number = {"type": "number", "minimum": float(LEAST_EPSILON), "maximum": float(GREATEST_EPSILON)}
+    logarithm = {"type": "string", "pattern": f"^ln +{_DOTTED_NUMBER}$"}
+    return {"anyOf": [number, logarithm], "description": f'{description}: a number, or "ln 3"'}
+
+
+def _whole(most: int, description: str) -> Schema:
+    return {"type": "integer", "minimum": 1, "maximum": most, "description": description}
+
+
+def _one_of(choices: Any, description: str) -> Schema:  # noqa: ANN401 mypy knows no type of enumerations that holds their values
+    return {"enum": [str(choice) for choice in choices], "description": description}
+
+
+def _list(items: Schema, least: int, most: int | None = None) -> Schema:
+    return {"type": "array", "items": items, "minItems": least} | ({} if most is None else {"maxItems": most})

@@ -1,0 +1,55 @@
+"""The arguments of the commands about a registry."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeAlias
+
+from client_sdk.commands.check import check
+from client_sdk.commands.codegen import codegen
+from client_sdk.commands.init import init
+from client_sdk.commands.json_schema import schema
+from client_sdk.commands.outcome import Outcome
+
+Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 it has no public name
+
+_REGISTRY = Path("metrics.toml")
+
+
+def add_to(commands: Subparsers) -> None:
+    """Add the commands to a parser; the attribute ``work`` of parsed arguments does what was asked."""
+    _add(
+        commands, "check", "name every mistake of a registry, and whether it can work", lambda given: check(given.file)
+    )
+    starting = _add(commands, "init", "write a registry to begin with", _init)
+    starting.add_argument("--app", metavar="NAME", help="the app's name")
+    writing = _add(
+        commands,
+        "codegen",
+        "write a typed Python module of its questions",
+        lambda given: codegen(given.file, given.output),
+    )
+    writing.add_argument("--output", metavar="FILE", type=Path, help="where to write it; by default it is printed")
+    of_schema = commands.add_parser("schema", help=_SCHEMA, description=_SCHEMA)
+    of_schema.set_defaults(work=lambda _: schema())
+
+
+_SCHEMA = "print the JSON Schema of registries, for editors"
+
+
+def _add(
+    commands: Subparsers, name: str, purpose: str, work: Callable[[argparse.Namespace], Outcome]
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=purpose, description=purpose)
+    parser.add_argument(
+        "file", metavar="REGISTRY", type=Path, nargs="?", default=_REGISTRY, help="default: %(default)s"
+    )
+    parser.set_defaults(work=work)
+    return parser
+
+
+def _init(given: argparse.Namespace) -> Outcome:
+    return init(given.file, given.app, datetime.now(UTC).date())

@@ -1,0 +1,164 @@
+"""The JSON Schema of registries says of a table what the reader says."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft7Validator, FormatChecker
+
+from client_sdk.cli import main
+from client_sdk.commands.init import STARTER
+from client_sdk.commands.json_schema import DOMAIN_KEYS, registry_schema
+from client_sdk.protocol import Registry, RegistryError
+from client_sdk.protocol.registry.domain_table import KINDS
+from tests.support.devices.definitions import (
+    BOOLEAN,
+    CATEGORY,
+    COUNT,
+    CROSS,
+    GAUSSIAN,
+    NUMBER,
+    ORDINAL,
+    SET,
+    USEFUL,
+    Field,
+    Toml,
+    registry_text,
+)
+from tests.support.vectors import vectors
+
+ROOT = Path(__file__).parents[4]
+COMMITTED = ROOT / "docs" / "metrics.schema.json"
+VALIDATOR = Draft7Validator(registry_schema(), format_checker=FormatChecker())
+
+SOUND: dict[str, dict[str, Field]] = {
+    "boolean": BOOLEAN,
+    "category": CATEGORY,
+    "ordinal": ORDINAL,
+    "set": SET,
+    "number": NUMBER,
+    "count": COUNT,
+}
+OF_VALUES: dict[str, list[Field]] = {
+    "purpose": ["Why?", "", 3, "p" * 501],
+    "epsilon": [1, 0.5, "ln 3", "log 3", 0, 21, "ln -1", True],
+    "kind": [*KINDS, "kategory", 1],
+    "values": [["a", "b", "c"], ["a"], [], "a", ["a", "a", "b"]],
+    "max_items": [1, 0, 1.5, "1"],
+    "low": [-1, "0"],
+    "high": [11, "9"],
+    "max": [5, 0, -1],
+    "statistic": ["mean", "distribution", "median"],
+    "unit": ["ms", "", "seventeen letters", 1],
+    "mechanism": ["auto", "hybird", 1],
+    "window": ["day", "week", "month", "year", 1],
+    "owner": ["me", "", 1],
+    "expires": [Toml("2027-12-31"), "soon", 1],
+    "retention": [1, 0, 1.5],
+    "fill_in": [False, "yes", 1],
+    "fill_value": [3],
+    "persist": [False, 1],
+    "permanent_epsilon": [1],
+    "protects": ["history", "pattern", "all"],
+    "max_values": [2],
+    "utility": [Toml("[[0, -1, -3], [-2, 0, -1], [-3, -2, 0]]"), 1],
+    "colour": ["red"],
+}
+"""Values to try for each key, right and wrong ones."""
+
+
+def as_json(value: Any) -> Any:
+    """Return a TOML value as editors hand it to a schema: dates are texts."""
+    if isinstance(value, dict):
+        return {key: as_json(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [as_json(inner) for inner in value]
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def is_accepted(text: str) -> bool:
+    return bool(VALIDATOR.is_valid(as_json(tomllib.loads(text))))
+
+
+def is_read(text: str) -> bool:
+    try:
+        Registry.parse(text)
+    except RegistryError:
+        return False
+    return True
+
+
+def cases() -> Iterator[tuple[str, str]]:
+    """Yield registries in which one key of one kind is changed, added or removed."""
+    for kind, fields in SOUND.items():
+        yield kind, registry_text(m=fields)
+        for key, values in OF_VALUES.items():
+            for value in values:
+                yield f"{kind}, {key} = {str(value)[:20]}", registry_text(m=fields | {key: value})
+        for key in fields:
+            yield f"{kind} without {key}", registry_text(m={k: v for k, v in fields.items() if k != key})
+    permanent: dict[str, Field] = {"permanent_epsilon": 2, "protects": "pattern", "max_values": 2}
+    for left in permanent:
+        yield f"permanent without {left}", registry_text(m=BOOLEAN | {k: v for k, v in permanent.items() if k != left})
+    yield "permanent", registry_text(m=BOOLEAN | permanent)
+    yield "filled", registry_text(m=COUNT | {"statistic": "mean", "fill_in": True, "fill_value": 3})
+    yield "crossed", registry_text(dark_mode=BOOLEAN, os=CATEGORY, both=CROSS)
+    yield "crossed with a kind", registry_text(dark_mode=BOOLEAN, os=CATEGORY, both=CROSS | {"kind": "boolean"})
+    yield "crossed with values", registry_text(dark_mode=BOOLEAN, os=CATEGORY, both=CROSS | {"values": ["a", "b"]})
+    for name in ("gaussian", "useful"):
+        yield name, registry_text(m={"gaussian": GAUSSIAN, "useful": USEFUL}[name])
+    for line in (
+        "answers = 2",
+        'strategy = "pace"',
+        'strategy = "sample"',
+        'strategy = "all"',
+        "per_month = 0",
+        "x = 1",
+    ):
+        yield line, registry_text(m=BOOLEAN).replace("[budget]", f"[budget]\n{line}")
+    for line in ("schema = 2", "schema = 1\nextra = 1"):
+        yield line, registry_text(m=BOOLEAN).replace("schema = 1", line)
+
+
+ONLY_THE_READER = {
+    "category, utility = [[0, -1, -3], [-2, 0",  # which mechanism takes a utility
+    "ordinal, kind = category",  # which mechanism needs an order
+}
+"""What depends on the law of a mechanism."""
+
+
+def test_the_schema_never_refuses_what_the_reader_takes() -> None:
+    taken = {name: text for name, text in cases() if is_read(text)}
+    assert len(taken) > 100
+    assert [name for name, text in taken.items() if not is_accepted(text)] == []
+
+
+def test_what_the_reader_refuses_the_schema_refuses_with_few_exceptions() -> None:
+    passed = {name for name, text in cases() if is_accepted(text) and not is_read(text)}
+    assert passed == ONLY_THE_READER
+
+
+def test_every_kind_has_its_keys() -> None:
+    assert tuple(DOMAIN_KEYS) == KINDS
+
+
+def test_the_schema_takes_the_registries_of_this_project() -> None:
+    for path in (STARTER, ROOT / "examples" / "health" / "metrics.toml"):
+        assert is_accepted(path.read_text(encoding="utf-8"))
+    for name in ("editions", "auto"):
+        definitions = [vector["definition"] for vector in vectors(name) if "definition" in vector]
+        for definition in definitions:
+            assert is_accepted(definition), definition
+
+
+def test_the_schema_is_current(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema"]) == 0
+    shown = capsys.readouterr().out
+    assert COMMITTED.read_text(encoding="utf-8") == shown, "run: hearsay-client schema > docs/metrics.schema.json"
+    Draft7Validator.check_schema(json.loads(shown))

@@ -1,0 +1,168 @@
+"""``hearsay-client`` check, init, codegen and schema."""
+
+from __future__ import annotations
+
+import keyword
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from mypy import api
+
+from client_sdk import Recorded, Registry
+from client_sdk.cli import main
+from client_sdk.commands.codegen import MOST_LITERALS, module_of
+from client_sdk.commands.init import STARTER
+from client_sdk.protocol.registry.registry import Registry as SameRegistry
+from tests.support.devices.clients import run_python
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, SET, registry_text
+
+ROOT = Path(__file__).parents[4]
+SHORT = registry_text(a=BOOLEAN, b=BOOLEAN).replace("per_window = 20", "per_window = 1.5")
+KINDS = {"dark_mode": BOOLEAN, "os": CATEGORY, "size": NUMBER, "taps": COUNT, "languages": SET, "both": CROSS}
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "metrics.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_check_says_that_a_registry_is_sound(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, registry_text(a=BOOLEAN))
+    assert main(["check", str(path)]) == 0
+    assert capsys.readouterr().out == (
+        f"{path} is sound: 1 question of acme; a device can pay for a first answer to each\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            registry_text(a={**BOOLEAN, "epsilon": 0}, b={}),
+            ":12: metric.a.epsilon: must be from 0.000001 to 20, not 0\n",
+        ),
+        (SHORT, ": budget.per_window: the first day of a device may cost 1 (a) + 1 (b) = 2, more than 1.5: "),
+        ("schema = =", ": is not TOML: "),
+    ],
+    ids=["mistakes", "a shortage", "no TOML"],
+)
+def test_check_fails_for_a_registry_that_cannot_work(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, text)
+    assert main(["check", str(path)]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert f"{path}{said}" in shown.err
+
+
+def test_init_writes_a_registry_that_works_and_never_replaces_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "metrics.toml"
+    assert main(["init", str(path), "--app", 'say "hi"']) == 0
+    registry = Registry.load(path)
+    assert registry.app == 'say "hi"'
+    expires = {metric.expires for metric in registry.metrics.values()}
+    assert {day.year - datetime.now(UTC).year for day in expires if day} == {1}
+    written = path.read_text(encoding="utf-8")
+    assert main(["init", str(path)]) == 1
+    assert f"{path} exists" in capsys.readouterr().err
+    assert path.read_text(encoding="utf-8") == written
+    assert main(["init", str(tmp_path / "none" / "metrics.toml")]) == 1
+    assert "cannot be written: No such file" in capsys.readouterr().err
+
+
+def test_the_starter_is_the_registry_of_the_readme() -> None:
+    assert f"```toml\n{STARTER.read_text(encoding='utf-8')}```\n" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert Registry.load(STARTER).shortages() == []
+
+
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the typed module of a registry with a question of every kind."""
+    folder = tmp_path_factory.mktemp("typed")
+    text = registry_text(**KINDS) + '[metric."class"]\npurpose = "Quote: \'\'\'"\nkind = "boolean"\nepsilon = 1\n'
+    assert main(["codegen", str(write(folder, text)), "--output", str(folder / "questions.py")]) == 0
+    return folder
+
+
+RIGHT = """\
+metrics.dark_mode.record(True)
+metrics.os.record("a")
+metrics.size.record(2.5)
+metrics.size.record(3)
+metrics.taps.record(3)
+metrics.taps.count()
+metrics.languages.record({"a", "b"})
+metrics.languages.record(["c"])
+metrics.both.record((True, "b"))
+metrics.class_.record(False)
+"""
+WRONG = """\
+metrics.dark_mode.record("yes")
+metrics.os.record("dark")
+metrics.size.record("2")
+metrics.taps.record(1.5)
+metrics.languages.record({"z"})
+metrics.both.record(("b", True))
+metrics.dark_mode.count()
+metrics.theme.record("dark")
+"""
+
+
+def test_mypy_refuses_every_wrong_answer_and_no_right_one(typed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    head = "from client_sdk import Telemetry\nfrom questions import Metrics\n\n\ndef ask(metrics: Metrics) -> None:\n"
+    body = "".join(f"    {line}\n" for line in (RIGHT + WRONG).splitlines())
+    (typed / "app.py").write_text(head + body, encoding="utf-8")
+    monkeypatch.chdir(typed)
+    shown, _, _ = api.run(["--strict", "--no-error-summary", "--follow-imports=silent", "app.py", "questions.py"])
+    first_wrong = len(head.splitlines()) + len(RIGHT.splitlines()) + 1
+    expected = {f"app.py:{line}" for line in range(first_wrong, first_wrong + len(WRONG.splitlines()))}
+    found = {":".join(line.split(":")[:2]) for line in shown.splitlines() if ": error:" in line}
+    assert found == expected, shown
+
+
+def test_the_typed_module_records_by_the_names_of_the_registry(typed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(typed))
+    recorded: list[tuple[Any, ...]] = []
+
+    def note(*given: object) -> Recorded:
+        recorded.append(given)
+        return Recorded.QUEUED
+
+    from questions import Metrics  # type: ignore[import-not-found] # noqa: PLC0415 the test wrote it
+
+    metrics = Metrics(SimpleNamespace(record=note, count=note))
+    assert metrics.os.record("a") is Recorded.QUEUED
+    metrics.taps.count(2)
+    metrics.class_.record(True)  # noqa: FBT003 an answer
+    assert recorded == [("os", "a"), ("taps", 2), ("class", True)]
+
+
+def test_odd_names_and_long_lists_make_a_module_all_the_same() -> None:
+    values = [f"v{index}" for index in range(MOST_LITERALS + 1)]
+    metrics = {name: BOOLEAN for name in (*keyword.kwlist, "class_") if name.islower()}
+    text = module_of(SameRegistry.parse(registry_text(**metrics, many=CATEGORY | {"values": values})))
+    compile(text, "questions.py", "exec")
+    assert "self.many: Question[str]" in text
+    assert "self.class__: " in text
+
+
+def test_codegen_names_the_mistakes_of_a_registry(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["codegen", str(write(tmp_path, "schema = 2"))]) == 1
+    assert "schema: must be 1" in capsys.readouterr().err
+    assert main(["codegen", str(STARTER)]) == 0
+    assert "self.startup_ms: " in capsys.readouterr().out
+    assert main(["codegen", str(STARTER), "--output", str(tmp_path)]) == 1
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_checking_needs_no_library_of_the_services() -> None:
+    work = f"assert main(['check', {str(STARTER)!r}]) == 0"
+    code = f"import sys\nfrom client_sdk.cli import main\n{work}\nprint(*sys.modules)"
+    assert {"numpy", "click", "flask", "requests"}.isdisjoint(run_python(code).split())

@@ -1,0 +1,194 @@
+"""Registries that cannot work are found by the same sums that devices come to in a year."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from client_sdk import Registry, RegistryWarning
+from client_sdk.answers.schedule import Schedule
+from client_sdk.ledger.file import open_memory
+from client_sdk.protocol import Window
+from client_sdk.results import Recorded
+from tests.support.devices.clients import ask
+from tests.support.devices.cohort import DAY_S, FIRST_S, SeededCoins, live, secret_of
+
+YEAR = 365
+KINDS = ("day", "week", "month")
+COSTS = ("0.25", "0.5", "1", "1.5")
+STARTS = (0, 45, 120, 299)
+"""Days of the year on which devices begin: in the middle and at the ends of weeks and months."""
+
+PATTERN = 'permanent_epsilon = 2\nprotects = "pattern"\nmax_values = 2'
+LAST_ON_THE_FIRST_DAY = {"theme": f"epsilon = 1\n{PATTERN}", "os": "", "start": "", "sound": "epsilon = 1.1"}
+
+
+def questions(budget: str, fields: Mapping[str, str]) -> Registry:
+    """Return a registry of yes or no questions, each with lines of its own."""
+    return ask("".join(f'[metric.{name}]\nkind = "boolean"\n{more}\n' for name, more in fields.items()), budget)
+
+
+def first_answers(registry: Registry, days: range, victim: str, seed: int = 1) -> dict[str, Recorded]:
+    """Return what became of the first answer to each question.
+
+    All are recorded every day; the victim is recorded last, on the last day alone.
+    """
+    first: dict[str, Recorded] = {}
+    others = [name for name in registry.metrics if name != victim]
+    with closing(open_memory("acme")) as connection:
+        connection.execute("UPDATE device SET secret = ?", (secret_of(seed),))
+        schedule = Schedule(registry, SeededCoins(seed))
+        for day in days:
+            for name in [*others, victim] if day == days[-1] else others:
+                definition = registry.metric(name)
+                answer = schedule.randomise(definition, day % 2 == 0, partial(schedule.learn_secret, connection))
+                recorded = schedule.record(connection, FIRST_S + day * DAY_S, definition, answer)
+                first.setdefault(name, recorded)
+    return first
+
+
+def first_window(registry: Registry, victim: str, day: int) -> range:
+    """Return the days of the window of a question that holds a day of the year."""
+    window = Window.of(registry.metric(victim).window, FIRST_S + day * DAY_S)
+    begins = (window.starts_at - FIRST_S + DAY_S // 2) // DAY_S
+    return range(begins, begins + (window.ends_at - window.starts_at) // DAY_S)
+
+
+def refused(registry: Registry) -> Iterator[str]:
+    """Yield the questions whose first answer some device could not pay for."""
+    for victim in registry.metrics:
+        for day in STARTS:
+            first = first_answers(registry, first_window(registry, victim, day), victim)
+            yield from (name for name, recorded in first.items() if recorded is Recorded.OUT_OF_BUDGET)
+
+
+def drawn(seed: int, *, one_kind: bool) -> Registry:
+    """Return a random registry whose ceilings are near to what a first window costs."""
+    pick = random.Random(f"{seed} {one_kind}")  # noqa: S311 a drawn registry, no secret
+    window = pick.choice(KINDS)
+    fields = {}
+    for index in range(pick.randint(1, 4)):
+        lines = [f"epsilon = {pick.choice(COSTS)}", f'window = "{window if one_kind else pick.choice(KINDS)}"']
+        lines += pick.choice([[], [], ["fill_in = true"], [PATTERN]])
+        fields[f"m{index}"] = "\n".join(lines)
+    ceilings = [f'window = "{window}"', f"per_window = {pick.choice((4, 4.5, 5.25, 6, 8, 12))}"]
+    ceilings += pick.choice([[], [f"per_month = {pick.choice((4.5, 6, 20))}"], ["lifetime = 5.5"]])
+    return questions("\n".join(ceilings), fields)
+
+
+def test_a_first_day_that_costs_more_than_its_ceiling_is_said_with_the_sum() -> None:
+    registry = questions("per_window = 6", LAST_ON_THE_FIRST_DAY)
+    (sentence,) = registry.shortages()
+    assert sentence == (
+        "budget.per_window: the first day of a device may cost 4 (theme, once for good) + 1.1 (sound) + 1 (os) + "
+        "1 (start) = 7.1, more than 6: the answer that comes last is out_of_budget on every device; "
+        "raise per_window to 7.1, or ask less"
+    )
+    assert set(refused(registry)) == {"sound", "theme"}
+    enough = questions("per_window = 7.1", LAST_ON_THE_FIRST_DAY)
+    assert enough.shortages() == []
+    assert list(refused(enough)) == []
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_devices_refuse_a_first_answer_exactly_where_questions_of_one_window_are_short(seed: int) -> None:
+    registry = drawn(seed, one_kind=True)
+    assert bool(registry.shortages()) == any(refused(registry)), registry
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_device_refuses_a_first_answer_where_windows_of_all_kinds_are_not_short(seed: int) -> None:
+    registry = drawn(seed, one_kind=False)
+    if not registry.shortages():
+        assert not any(refused(registry)), registry
+
+
+def test_the_drawn_registries_are_of_both_sorts() -> None:
+    for one_kind in (True, False):
+        short = Counter(bool(drawn(seed, one_kind=one_kind).shortages()) for seed in range(40))
+        assert min(short[True], short[False]) >= 5
+
+
+def test_answers_of_each_day_may_use_up_what_the_question_of_a_week_needs() -> None:
+    fields = {"daily": 'window = "day"', "weekly": 'window = "week"'}
+    short, enough = (questions(f'window = "week"\nper_window = {ceiling}', fields) for ceiling in (7.5, 8))
+    (sentence,) = short.shortages()
+    assert "the first week of a device may cost 7 times 1 (daily) + 1 (weekly) = 8, more than 7.5" in sentence
+    assert "weekly" in refused(short)
+    assert enough.shortages() == []
+    assert not any(refused(enough))
+
+
+def test_a_single_question_of_each_day_is_not_short_only_because_its_later_answers_are() -> None:
+    registry = questions('window = "week"\nper_window = 3', {"daily": 'window = "day"'})
+    assert registry.shortages() == []
+    assert not any(refused(registry))
+
+
+@pytest.mark.parametrize(("ceiling", "is_short"), [(2, True), (2.5, False)])
+def test_drawn_questions_that_do_not_fit_together_are_short(ceiling: float, is_short: bool) -> None:  # noqa: FBT001 a case
+    fields = {"dear": "epsilon = 1.5", "cheap": "epsilon = 0.5", "usual": ""}
+    registry = questions(f'strategy = "sample"\nanswers = 2\nper_window = {ceiling}', fields)
+    per_window = Counter(charge.window for charge in live(registry, 3, YEAR))
+    assert (min(per_window.values()) < 2) is is_short
+    assert [sentence.split(":")[0] for sentence in registry.shortages()] == ["budget.per_window"] * is_short
+
+
+@pytest.mark.parametrize(
+    ("ceilings", "short"),
+    [
+        ("per_window = 2.5\nlifetime = 60", ["budget.per_window"]),
+        ("per_month = 2.5\nlifetime = 60", ["budget.per_month"]),
+        ("lifetime = 2.5", ["budget.lifetime"]),
+        ("lifetime = 60", []),
+    ],
+)
+def test_paced_questions_of_which_some_is_never_asked_are_short(ceilings: str, short: list[str]) -> None:
+    last = "expires = 2026-12-31"
+    registry = questions(f'strategy = "pace"\n{ceilings}', {"a": last, "b": last, "c": last})
+    assert [sentence.split(":")[0] for sentence in registry.shortages()] == short
+    asked = {charge.metric for charge in live(registry, 5, YEAR)}
+    assert (asked != set(registry.metrics)) is bool(short)
+
+
+def test_a_delta_that_not_all_questions_fit_is_short() -> None:
+    gaussian = (
+        'kind = "number"\nlow = 0\nhigh = 1\nstatistic = "mean"\nmechanism = "gaussian"\nepsilon = 2\ndelta = 1e-6'
+    )
+    registry = ask(f"[metric.a]\n{gaussian}\n[metric.b]\n{gaussian}\n", "delta = 1.5e-6")
+    (sentence,) = registry.shortages()
+    assert sentence.startswith("budget.delta: the first day of a device may cost 0.00000")
+    one = ask(f"[metric.a]\n{gaussian}\n", "delta = 1.5e-6")
+    assert one.shortages() == []
+
+
+def test_many_terms_are_cut_to_a_line() -> None:
+    (sentence,) = questions("per_window = 49", {f"m{index}": "" for index in range(50)}).shortages()
+    assert "1 (m5) + 44 (44 more) = 50, more than 49" in sentence
+
+
+def test_loading_warns_of_the_file_and_parsing_does_not(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    head = 'schema = 1\n[app]\nname = "acme"\n[budget]\nper_window = 1.5\nlifetime = 60\n'
+    metric = '[metric.{}]\npurpose = "Why?"\nkind = "boolean"\nepsilon = 1\n'
+    path.write_text(head + metric.format("a") + metric.format("b"), encoding="utf-8")
+    with pytest.warns(RegistryWarning, match="= 2, more than 1.5") as caught:
+        registry = Registry.load(path)
+    assert str(caught[0].message).startswith(f"{path}: budget.per_window: ")
+    assert caught[0].filename == __file__
+    assert Registry.parse(path.read_text(encoding="utf-8")) == registry
+
+
+def test_looking_costs_little_for_fifty_questions() -> None:
+    registry = questions("per_window = 49", {f"m{index}": "" for index in range(50)})
+    begun_s = time.process_time()
+    for _ in range(10):
+        registry.shortages()
+    assert (time.process_time() - begun_s) / 10 < 0.01

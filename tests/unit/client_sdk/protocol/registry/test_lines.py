@@ -1,0 +1,94 @@
+"""Mistakes of a file are named with its lines, its allowed values, and what was probably meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from client_sdk.protocol import Registry, RegistryError
+from client_sdk.protocol.registry.domain_table import KINDS
+from client_sdk.protocol.registry.lines import line_of, lines_of
+
+TEXT = '''\
+schema = 1
+app.name = "acme" # a dotted key
+
+[budget]
+per_window = 20
+lifetime = -1
+
+[metric.os]
+purpose = """
+Which [systems]?
+"""
+kind = "kategory"
+values = [
+  "a", # }
+  "b",
+]
+epsilom = 1
+
+[metric]
+dark_mode = { purpose = "Why?", kind = "boolean", epsilon = 0 }
+
+[metric.'odd.name']
+kind = "bolean"
+windw = "day"
+window = "fortnight"
+mechanism = "hybird"
+'''
+
+
+def test_every_header_and_key_has_the_line_in_which_it_begins() -> None:
+    lines = lines_of(TEXT)
+    numbered = TEXT.splitlines()
+    for place, start in {
+        "schema": "schema",
+        "app.name": "app.name",
+        "budget": "[budget]",
+        "budget.lifetime": "lifetime",
+        "metric.os": "[metric.os]",
+        "metric.os.purpose": "purpose",
+        "metric.os.values": "values",
+        "metric.os.epsilom": "epsilom",
+        "metric.dark_mode.epsilon": "dark_mode",
+        "metric.odd.name.kind": 'kind = "bolean"',
+    }.items():
+        assert numbered[lines[place] - 1].startswith(start), place
+    assert line_of("metric.os.epsilon", lines) == lines["metric.os"]
+    assert line_of("nowhere", lines) == 1
+
+
+def test_all_mistakes_are_named_at_once_with_their_lines_and_what_was_meant(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(TEXT, encoding="utf-8")
+    with pytest.raises(RegistryError) as caught:
+        Registry.load(path)
+    said = str(caught.value).splitlines()
+    assert len(said) == len(caught.value.mistakes) >= 9
+    for line in (
+        f"{path}:6: budget.lifetime: must be above 0",
+        f"{path}:12: metric.os.kind: must be one of: {', '.join(KINDS)}" + '; did you mean "category"?',
+        f'{path}:17: metric.os.epsilom: is an unknown key; did you mean "epsilon"?',
+        f"{path}:8: metric.os.epsilon: is missing",
+        f"{path}:20: metric.dark_mode.epsilon: must be from 0.000001 to 20, not 0",
+        f'{path}:24: metric.odd.name.windw: is an unknown key; did you mean "window"?',
+        f'{path}:25: metric.odd.name.window: must be "day", "week" or "month"',
+    ):
+        assert line in said, "\n".join(said)
+
+
+def test_a_mechanism_that_is_misspelled_is_guessed() -> None:
+    text = TEXT.partition("[metric.os]")[0].replace("-1", "60")
+    metric = '[metric.m]\npurpose = "Why?"\nkind = "boolean"\nepsilon = 1\nmechanism = "randomised-response"\n'
+    with pytest.raises(RegistryError, match='did you mean "randomized-response"'):
+        Registry.parse(text + metric)
+
+
+def test_a_long_list_with_a_mistake_is_found_at_once(tmp_path: Path) -> None:
+    values = "".join(f'  "v{index}",\n' for index in range(50_000))
+    path = tmp_path / "metrics.toml"
+    path.write_text(f"schema = 1\n[metric.m]\nvalues = [\n{values}]\nepsilom = 1\n", encoding="utf-8")
+    with pytest.raises(RegistryError, match=f"{path}:50005: metric.m.epsilom"):
+        Registry.load(path)
