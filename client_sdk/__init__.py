@@ -24,12 +24,14 @@ if TYPE_CHECKING:
         UnknownMetricError,
     )
     from client_sdk.protocol.registry.registry import Registry
-    from client_sdk.results import BudgetStatus, HistoryEntry, LedgerError, Recorded
+    from client_sdk.results import BudgetStatus, Flushed, FlushOutcome, HistoryEntry, LedgerError, Recorded
     from client_sdk.sending.responses import Reply
     from client_sdk.telemetry import Telemetry
 
 __all__ = [
     "BudgetStatus",
+    "FlushOutcome",
+    "Flushed",
     "HearsayError",
     "HistoryEntry",
     "LedgerError",
@@ -45,6 +47,8 @@ __all__ = [
 
 _HOMES = {
     "BudgetStatus": "results",
+    "FlushOutcome": "results",
+    "Flushed": "results",
     "HearsayError": "protocol.errors",
     "HistoryEntry": "results",
     "LedgerError": "results",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from client_sdk.answers.permanent import Secret
 from client_sdk.answers.schedule import Randomised, Schedule
 from client_sdk.ledger import problems
 from client_sdk.ledger.thread import READ, WRITE
-from client_sdk.per_process import Processes
+from client_sdk.per_process import Process, Processes
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window, WindowKind
@@ -23,11 +24,18 @@ if TYPE_CHECKING:
 
 RECORD_DEADLINE_S = 0.06
 """How long `Recorder.record` waits for the disk. Its host is promised 100 ms; the rest is for a
-busy processor."""
+busy processor. After that the answer waits in memory."""
 
-SECRET_DEADLINE_S = 0.03
-"""How long a process waits for the secret before its first permanent answer. Both waits together
-stay within the promise."""
+SECRET_DEADLINE_S = 0.08
+"""How long a process waits for the secret before its first permanent answer, without which the
+answer is lost: for almost all of the promise."""
+
+READY_DEADLINE_S = 1.0
+"""How long making a `Telemetry` waits for the secret, if questions need it: so that their first
+answer need not. Opening a ledger takes 30 ms on an idle machine."""
+
+LOST = frozenset({Recorded.OUT_OF_BUDGET, Recorded.NOT_ASKED, Recorded.EXPIRED, Recorded.BUSY, Recorded.UNAVAILABLE})
+"""What becomes of answers that are lost, and counted. An answer that its window has already is not."""
 
 
 class Recorder:
@@ -52,12 +60,15 @@ class Recorder:
         """Open the ledger soon and do what is due; an app that runs briefly takes part, too.
 
         Raises:
-            LedgerError: if no thread can be started, or the clock cannot be believed.
+            LedgerError: if no thread can be started, the clock cannot be believed, or the secret is
+                needed and cannot be read.
 
         """
         ledger_thread = self._processes.current.ledger_thread
         if self._schedule.looks_ahead:
             ledger_thread.prepare(partial(self._catch_up, clock_s=self.instant()), begin=WRITE)
+        if self._schedule.needs_secret:
+            ledger_thread.run(self._schedule.learn_secret, READY_DEADLINE_S, begin=READ)
         else:
             ledger_thread.prepare(self._schedule.learn_secret)
 
@@ -72,13 +83,25 @@ class Recorder:
         ledger_thread = self._processes.current.ledger_thread
         return ledger_thread.run(self._schedule.learn_secret, SECRET_DEADLINE_S, begin=READ)
 
-    def record(self, definition: Metric, randomised: Randomised) -> Recorded:
-        """Charge and queue a report of the present window, in time and without raising."""
-        return self._in_time(definition, partial(self._schedule.record, definition=definition, randomised=randomised))
+    def record(self, definition: Metric, randomised: Randomised, waited_s: float = 0.0) -> Recorded:
+        """Charge and queue a report of the present window, without raising; the caller has waited for a while."""
+        leaves_in_s = self._processes.current.uploader.departure_in_s()
+        work = partial(self._schedule.record, definition=definition, randomised=randomised, leaves_in_s=leaves_in_s)
+        recorded = self._in_time(definition, work, leaves_in_s, waited_s)
+        self.note(recorded)
+        return recorded
 
     def count(self, definition: Metric, by: int) -> Recorded:
         """Add to the count of the present window, in time and without raising."""
         return self._in_time(definition, partial(self._schedule.count, definition=definition, by=by))
+
+    def note(self, recorded: Recorded) -> None:
+        """Count an answer that was lost."""
+        if recorded in LOST:
+            process = self._processes.current
+            if process.losses.add(recorded.value):
+                with contextlib.suppress(LedgerError):
+                    process.ledger_thread.prepare(process.losses.store, begin=WRITE)
 
     def instant(self, *kinds: WindowKind) -> float:
         """Return the clock's instant, in Unix seconds; ``kinds`` are windows that must hold it.
@@ -97,27 +120,45 @@ class Recorder:
         self.clock_problem = None
         return instant_s
 
-    def _in_time(self, definition: Metric, work: _Work) -> Recorded:
+    def _in_time(
+        self, definition: Metric, work: _Work, leaves_in_s: float | None = None, waited_s: float = 0.0
+    ) -> Recorded:
         process = self._processes.current
+        late = partial(self._conclude_late, process, definition, leaves_in_s)
         try:
             clock_s = self.instant(definition.window, self._registry.budget.window)
             if definition.has_expired(Window.of(definition.window, clock_s)):
                 return Recorded.EXPIRED
             transaction = partial(self._with_consent, work=work, clock_s=clock_s)
-            recorded = process.ledger_thread.run(transaction, RECORD_DEADLINE_S)
-        except LedgerBusyError:
-            recorded = Recorded.BUSY
+            timeout_s = max(0.0, RECORD_DEADLINE_S - waited_s)
+            recorded: Recorded | None = process.ledger_thread.run_or_leave(transaction, timeout_s, late)
         except LedgerError as error:
             if isinstance(error, ClockError):  # a program that ends soon leaves a note of it
                 note = partial(problems.note_problem, about=problems.CLOCK, sentence=str(error))
-                process.ledger_thread.prepare(note, begin=WRITE)
-            return Recorded.UNAVAILABLE
+                with contextlib.suppress(LedgerError):
+                    process.ledger_thread.prepare(note, begin=WRITE)
+            return Recorded.BUSY if isinstance(error, LedgerBusyError) else Recorded.UNAVAILABLE
+        if recorded is None:
+            return Recorded.WAITING
+        self._conclude(process, definition, leaves_in_s, recorded)
+        return recorded
+
+    def _conclude(self, process: Process, definition: Metric, leaves_in_s: float | None, recorded: Recorded) -> None:
+        """Let the uploader know of a report that waits."""
         if recorded is Recorded.COUNTED or definition.fill is not None:
             process.uploader.expect()  # whether anything was recorded moves no upload by a second
-        elif recorded in (Recorded.QUEUED, Recorded.BUSY):
-            # a busy ledger may still have queued it
-            process.uploader.notify()
-        return recorded
+        elif recorded is Recorded.QUEUED:
+            process.uploader.notify(leaves_in_s or 0.0)
+
+    def _conclude_late(
+        self, process: Process, definition: Metric, leaves_in_s: float | None, result: Recorded | LedgerError
+    ) -> None:
+        """Conclude an answer that waited in memory, in the ledger thread; whoever gave it has gone on."""
+        if isinstance(result, LedgerError):
+            result = Recorded.BUSY if isinstance(result, LedgerBusyError) else Recorded.UNAVAILABLE
+        self._conclude(process, definition, leaves_in_s, result)
+        if leaves_in_s is not None:
+            self.note(result)
 
     def _with_consent(self, connection: sqlite3.Connection, work: _Work, clock_s: float) -> Recorded:
         """Do the work in the ledger thread, unless the user opted out while it waited."""

@@ -36,9 +36,14 @@ class Recorded(StrEnum):
     EXPIRED = "expired"
     """The metric's last day has passed, and the question is no longer asked."""
 
+    WAITING = "waiting"
+    """The ledger did not answer in time, and the perturbed answer waits in memory for it. Nothing
+    needs to be done: it is recorded as soon as the ledger answers, unless the process ends before."""
+
     BUSY = "busy"
-    """The ledger did not answer in time. The report may have been queued anyway, because a
-    commit that was under way ends by itself. Recording again later in the window does no harm."""
+    """The ledger did not answer in time, and too much waits for it already, or the answer needs the
+    device's secret first. A count may have been added anyway. Recording an answer again later in
+    the window does no harm."""
 
     UNAVAILABLE = "unavailable"
     """The ledger cannot be used; ``Telemetry.problem`` says why, and what to do."""
@@ -69,6 +74,58 @@ _OUTCOMES: dict[str, ReportOutcome | Refusal] = {
 def outcome_named(text: str) -> str:
     """Return the outcome that a ledger names; a word of a later version is returned unchanged."""
     return _OUTCOMES.get(text, text)
+
+
+class FlushOutcome(StrEnum):
+    """How a flush ended."""
+
+    SENT = "sent"
+    """All that waited was delivered."""
+
+    NOTHING_WAITING = "nothing_waiting"
+    """Nothing waited, other than for its window to end."""
+
+    NOT_DUE = "not_due"
+    """What still waits has its time later: the collector asked for a pause, or refused a report for
+    now, or an upload must keep apart from another."""
+
+    OFFLINE = "offline"
+    """The collector did not answer; what waits is sent again later."""
+
+    REFUSED = "refused"
+    """The collector's address answered, but did not take everything. ``problem`` says more; what
+    was refused for good is counted by ``dropped()``."""
+
+    TIMED_OUT = "timed_out"
+    """The time was over first; the background goes on."""
+
+    UNAVAILABLE = "unavailable"
+    """The ledger cannot be used, or no thread can be started."""
+
+    NO_CONSENT = "no_consent"
+    """Something waits, and the user does not agree to send it."""
+
+    CLOSED = "closed"
+    """This ``Telemetry`` is closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flushed:
+    """The result of a flush: true if nothing is left to deliver, other than after its window's end.
+
+    Attributes:
+        outcome: how it ended.
+        due_s: the Unix seconds of the next attempt, if something waits for its time; otherwise
+            None.
+
+    """
+
+    outcome: FlushOutcome
+    due_s: float | None = None
+
+    def __bool__(self) -> bool:
+        """Whether nothing is left to deliver."""
+        return self.outcome in (FlushOutcome.SENT, FlushOutcome.NOTHING_WAITING)
 
 
 class LedgerError(HearsayError):
@@ -129,7 +186,7 @@ class PendingReport:
         window: the window to which it belongs.
         symbol: the perturbed answer, from 0.
         why: why it waits.
-        next_s: the Unix seconds of its next attempt; None if it leaves as soon as the app sends.
+        next_s: the Unix seconds of its next attempt; None if it leaves as soon as the app runs.
         until_s: the Unix seconds after which no collector takes it.
         label: the perturbed answer in words: drawn at random around the user's answer.
 

@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from client_sdk.answers import participation
 from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
 from client_sdk.answers.coins import SystemCoins
 from client_sdk.answers.schedule import Schedule
+from client_sdk.host import exits
 from client_sdk.labels import Labels
 from client_sdk.ledger import erase, history, outbox, registries
 from client_sdk.ledger import file as ledger_file
@@ -29,7 +30,17 @@ from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window, WindowKind
 from client_sdk.recorder import Recorder
-from client_sdk.results import BudgetStatus, HistoryEntry, LedgerBusyError, LedgerError, Recorded, warn
+from client_sdk.results import (
+    BudgetStatus,
+    Flushed,
+    FlushOutcome,
+    HistoryEntry,
+    LedgerBusyError,
+    LedgerError,
+    Recorded,
+    warn,
+)
+from client_sdk.sending.helper import HEAD_START_S, Helper
 from client_sdk.sending.transport import HttpTransport, Transport
 
 if TYPE_CHECKING:
@@ -42,9 +53,6 @@ READ_DEADLINE_S = 2.0
 
 FORGET_DEADLINE_S = 30.0
 """How long wiping may take: it rewrites the file, and the user wants it done."""
-
-CLOSE_DEADLINE_S = 1.0
-"""How long closing waits for each thread: a host that exits must not be held up."""
 
 _SYSTEM_COINS = SystemCoins()
 
@@ -75,6 +83,7 @@ class Telemetry:
         transport: Transport | None = None,
         on_budget: OnBudget | None = None,
         warn_at: Sequence[float] = WARN_AT,
+        sender: Literal["thread", "process"] = "thread",
     ) -> None:
         """Start; reports left over from an earlier run are sent in the background.
 
@@ -101,13 +110,18 @@ class Telemetry:
                 soon after the report that spent it. What it raises is logged. Nothing is sent while
                 it runs.
             warn_at: those fractions.
+            sender: who sends what waits when the program exits. ``"thread"``: nobody; the next
+                program does when it starts. ``"process"``: a detached helper process, which ends
+                within a few minutes and works by HTTP only. It suits commands that run for a second.
 
         Raises:
             RegistryError: if ``registry`` is the path of a file with mistakes, or of none.
             ValueError: if ``collector`` is no http or https URL, or has a query, a fragment, blanks
                 or a user name; if it is an http URL of another machine and ``allow_plain_http`` is
-                not given; if ``upload_key`` is not printable ASCII without blanks; if a fraction is
-                not above 0, or is above 1; or if ``coins`` are given without a ``transport``.
+                not given; if ``upload_key`` is not printable ASCII without blanks; if a fraction
+                is not above 0, or is above 1; if ``coins`` are given without a ``transport``; or
+                if ``sender`` is neither of the two, or is a process without a ``data_dir`` or with
+                a ``transport``.
             TypeError: if ``consent`` is no bool.
 
         """
@@ -123,16 +137,29 @@ class Telemetry:
         self._closed = False
         self._schedule = Schedule(registry, coins)
         watch = None if on_budget is None else BudgetWatch(registry, on_budget, warn_at)
+        helper = None
+        if sender == "process" and self._path is not None and transport is None:
+            helper = Helper(self._path, registry.app, collector, upload_key, allow_plain_http)
+        elif sender != "thread":
+            raise ValueError('sender must be "thread", or "process" with a data_dir and without a transport')
         self._processes = Processes(
-            self._path, registry.app, self._transport, clock, self._schedule, consent=consent, watch=watch
+            self._path,
+            registry.app,
+            self._transport,
+            clock,
+            self._schedule,
+            consent=consent,
+            watch=watch,
+            helper=helper,
         )
         self._recorder = Recorder(registry, self._processes, self._schedule, clock)
-        weakref.finalize(self, self._processes.end).atexit = False  # at exit all threads end anyway
+        weakref.finalize(self, self._processes.end).atexit = False
+        exits.register(self._processes)
         if consent and (self._path is not None or self._schedule.looks_ahead):
             with contextlib.suppress(LedgerError):  # `problem` says it
                 self._recorder.prepare()
         if consent and self._path is not None:
-            self._processes.current.uploader.notify()
+            self._processes.current.uploader.start(HEAD_START_S if helper else 0.0)
         elif consent and self._schedule.looks_ahead:
             self._processes.current.uploader.expect()
 
@@ -163,6 +190,7 @@ class Telemetry:
 
         """
         mistake: UnknownMetricError | OutsideDomainError
+        started_s = time.monotonic()
         try:
             definition = self._registry.metric(metric)
             obstacle = self._obstacle()
@@ -176,17 +204,35 @@ class Telemetry:
         except OutsideDomainError as error:
             mistake = OutsideDomainError(error.metric, error.expected)
         except LedgerError as error:
-            return Recorded.BUSY if isinstance(error, LedgerBusyError) else Recorded.UNAVAILABLE
+            return self._lost(Recorded.BUSY if isinstance(error, LedgerBusyError) else Recorded.UNAVAILABLE)
         except Exception as error:  # noqa: BLE001 its frames hold the answer and must not be shown
             warn("an answer could not be perturbed: %s", type(error).__name__)
-            return Recorded.UNAVAILABLE
+            return self._lost(Recorded.UNAVAILABLE)
         else:
             del value  # no frame of anything that fails from here on holds it
-            return self._recorder.record(definition, randomised)
+            return self._recorder.record(definition, randomised, time.monotonic() - started_s)
         # A new error, raised here: the traceback and context of the old one hold frames with the
         # answer.
         del value
         raise mistake
+
+    def _lost(self, recorded: Recorded) -> Recorded:
+        self._recorder.note(recorded)
+        return recorded
+
+    async def arecord(self, metric: str, value: object) -> Recorded:
+        """Do as `record`, in a thread, so that an event loop does not wait for the disk.
+
+        Raises:
+            UnknownMetricError: if the registry defines no such metric.
+            OutsideDomainError: if the answer is outside the metric's domain.
+
+        """
+        import asyncio  # noqa: PLC0415 whoever awaits this has imported it; others do not pay 50 ms for it
+
+        recorded = asyncio.get_running_loop().run_in_executor(None, self.record, metric, value)
+        del value  # no frame of an error that comes from there holds it
+        return await recorded
 
     def count(self, metric: str, by: int = 1) -> Recorded:
         """Add to the count of this window; when it has ended, the sum is reported as by `record`.
@@ -227,7 +273,7 @@ class Telemetry:
             return Recorded.CLOSED
         return None if self.consent else Recorded.NO_CONSENT
 
-    def flush(self, timeout_s: float = 5.0) -> bool:
+    def flush(self, timeout_s: float = 5.0) -> Flushed:
         """Send now what waits, instead of in the background; never raise.
 
         New reports are sent in uploads of their own. If there are none, the back-off of one upload
@@ -236,18 +282,22 @@ class Telemetry:
         refused for now keeps its own time.
 
         Returns:
-            True if nothing waits any more, other than for its window to end; False as soon as
-            nothing more can be sent within ``timeout_s`` seconds.
+            As soon as nothing more can be sent at once, or ``timeout_s`` seconds are over: how it
+            ended, and when the next attempt is due. The result is true only if nothing is left to
+            deliver, other than for its window to end.
 
         """
         # NaN is not above 0
         timeout_s = min(timeout_s, threading.TIMEOUT_MAX) if timeout_s > 0 else 0.0
         if self.consent and not self._closed:
             return self._processes.current.uploader.flush(timeout_s)
+        if self._closed:
+            return Flushed(FlushOutcome.CLOSED)
         try:
-            return self._ask(outbox.waiting, empty=0, timeout_s=min(timeout_s, READ_DEADLINE_S)) == 0
+            waiting = self._ask(outbox.waiting, empty=0, timeout_s=min(timeout_s, READ_DEADLINE_S))
         except LedgerError:
-            return False
+            return Flushed(FlushOutcome.UNAVAILABLE)
+        return Flushed(FlushOutcome.NO_CONSENT if waiting else FlushOutcome.NOTHING_WAITING)
 
     def history(self) -> list[HistoryEntry]:
         """Return every report that has left this device, for the user to read.
@@ -291,18 +341,22 @@ class Telemetry:
         return self._ask(work, empty=status_of((0, 0, 0), budget, periods, window_nanos))
 
     def dropped(self) -> dict[str, int]:
-        """Return how many reports were dropped, by reason.
+        """Return how many answers and reports were dropped, by reason.
 
-        The reasons are ``queue_full``; ``no_longer_asked`` (a new registry arrived before the
-        report was sent); ``too_late`` (refused for now, until its window closed); ``unanswered``
-        (sent repeatedly, even after its window closed); ``rejected`` (with its whole upload); and
-        the codes of refusals that were final or came too often.
+        Every answer that `record` took with consent is in `history`, waits, repeats one of its
+        window (``ALREADY_RECORDED``), or is counted here. An answer is counted under its result:
+        ``out_of_budget``, ``not_asked``, ``expired``, ``busy`` or ``unavailable``; a process that
+        is killed loses those counts of its last minute. The reasons of reports are ``queue_full``;
+        ``no_longer_asked`` (a new registry arrived before the report was sent); ``too_late``
+        (refused for now, until its window closed); ``unanswered`` (sent repeatedly, even after its
+        window closed); ``rejected`` (with its whole upload); and the codes of refusals that were
+        final or came too often.
 
         Raises:
             LedgerError: if the ledger cannot be read, or this is closed.
 
         """
-        return self._ask(history.dropped, empty={})
+        return self._ask(self._processes.current.losses.dropped, empty={})
 
     def forget(self) -> None:
         """Opt out: wipe queue, history, counts and secret; what was spent stays spent.
@@ -327,12 +381,13 @@ class Telemetry:
         ledger_file.remove_leftovers(self._path)
 
     def close(self) -> None:
-        """End the background work at once; what waits stays in the file for the next run."""
+        """End the background work; what waits stays in the file for the next run.
+
+        A request under way gets 0.3 s to end; nothing waits for a jitter. So does a program that
+        ends without closing.
+        """
         self._closed = True
-        process = self._processes.current
-        process.uploader.stop()
-        process.uploader.join(CLOSE_DEADLINE_S)
-        process.ledger_thread.close(CLOSE_DEADLINE_S)
+        self._processes.finish()
 
     def __enter__(self) -> Self:
         return self

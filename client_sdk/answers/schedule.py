@@ -70,6 +70,11 @@ class Schedule:
         """Whether anything can become due by the calendar alone, without being recorded."""
         return bool(self._kinds)
 
+    @property
+    def needs_secret(self) -> bool:
+        """Whether any answer is randomised with the device's secret."""
+        return any(isinstance(metric.channel, Permanent) for metric in self._registry.metrics.values())
+
     def randomise(self, definition: Metric, answer: object, read_secret: Callable[[], Secret]) -> Randomised:
         """Return the randomised form of a true answer.
 
@@ -94,9 +99,14 @@ class Schedule:
         return permanent_answer(definition, definition.channel, answer, secret)
 
     def record(
-        self, connection: sqlite3.Connection, clock_s: float, definition: Metric, randomised: Randomised
+        self,
+        connection: sqlite3.Connection,
+        clock_s: float,
+        definition: Metric,
+        randomised: Randomised,
+        leaves_in_s: float = 0.0,
     ) -> Recorded:
-        """Do what is due; then charge and queue the report of the present window.
+        """Do what is due; then charge and queue the report of the present window, to leave in some seconds.
 
         Raises:
             LedgerError: as `catch_up` does; then nothing was done.
@@ -104,7 +114,7 @@ class Schedule:
         """
         instant_s = self.catch_up(connection, clock_s)
         window = Window.of(definition.window, instant_s)
-        return self.report(connection, definition, randomised, window, instant_s)
+        return self.report(connection, definition, randomised, window, instant_s, leaves_s=clock_s + leaves_in_s)
 
     def count(self, connection: sqlite3.Connection, clock_s: float, definition: Metric, by: int) -> Recorded:
         """Do what is due; then add to the count of the present window.
@@ -177,6 +187,7 @@ class Schedule:
         instant_s: float,
         *,
         held: bool = False,
+        leaves_s: float = 0.0,
     ) -> Recorded:
         """Charge and queue the report of a window, or answer in the report that waits for it.
 
@@ -188,6 +199,7 @@ class Schedule:
             instant_s: an instant within the periods that pay for the report.
             held: whether it leaves only after the end of the window; a filled-in report always
                 does.
+            leaves_s: the Unix seconds at which a report that is not held leaves.
 
         """
         if definition.has_expired(window):  # the ledger's time may be ahead of the device's clock
@@ -210,7 +222,7 @@ class Schedule:
             if not queue.replace_symbol(connection, report):
                 return Recorded.NOT_ASKED
         else:
-            queue.enqueue(connection, report, self._release_s(window) if held else 0)
+            queue.enqueue(connection, report, self._release_s(window) if held else 0, leaves_s)
         charges.close_slot(connection, key)
         return Recorded.QUEUED
 

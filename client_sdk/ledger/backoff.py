@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from os import urandom
 
 BACKOFF_BASE_S = 1.0
 """The first retry comes within a second: most failures are a lost packet or a restart."""
@@ -14,6 +15,11 @@ hour."""
 
 Uniform = Callable[[float, float], float]
 """A source of jitter: returns a random float between two others."""
+
+
+def jitter(low: float, high: float) -> float:
+    """Return a random float from low to high, from the operating system."""
+    return low + (high - low) * int.from_bytes(urandom(6), "big") / 2**48
 
 
 def next_delay_s(failures: int, least_s: float, uniform: Uniform) -> float:

@@ -48,6 +48,10 @@ CHARGES = (
 QUEUED_ONCE = "CREATE UNIQUE INDEX queued_once ON queue (metric, edition, window)"
 """A report waits at most once, whichever version of the SDK another process runs."""
 
+LEAVES = "leaves REAL NOT NULL DEFAULT 0"
+"""The column of the Unix seconds at which a waiting report may leave. Any process that runs after
+them sends it at once. Reports of earlier versions may leave at once."""
+
 RETRIES = """
 CREATE TABLE retries (
     upload TEXT PRIMARY KEY, due REAL NOT NULL, not_before REAL NOT NULL, tried REAL,
@@ -80,7 +84,7 @@ CREATE TABLE counts (
 ) WITHOUT ROWID;
 CREATE TABLE queue (
     id INTEGER PRIMARY KEY, metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL,
-    symbol INTEGER NOT NULL, deadline INTEGER NOT NULL, release INTEGER NOT NULL
+    symbol INTEGER NOT NULL, deadline INTEGER NOT NULL, release INTEGER NOT NULL, {LEAVES}
 );
 {QUEUED_ONCE};
 CREATE TABLE uploads (

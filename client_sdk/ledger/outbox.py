@@ -15,9 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from client_sdk.ledger import history, retries
+from client_sdk.ledger import history, queue, retries
 from client_sdk.ledger.backoff import Uniform
-from client_sdk.ledger.queue import deadline
+from client_sdk.ledger.queue import Waiting, deadline
 from client_sdk.ledger.retries import Retry
 from client_sdk.protocol.wire.report import MAX_REPORTS, Report, Upload, Verdict
 from client_sdk.results import ReportOutcome
@@ -62,8 +62,8 @@ class Parcel:
     reports: int
 
 
-def new_parcel(connection: sqlite3.Connection, now_s: float) -> Parcel | None:
-    """Make an upload of reports that wait and were never sent.
+def new_parcel(connection: sqlite3.Connection, now_s: float, *, hurried: bool = True) -> Parcel | None:
+    """Make an upload of reports that wait and were never sent; if hurried, before their random instant, too.
 
     The reports are chosen and ordered at random, so that their order says nothing.
 
@@ -73,9 +73,7 @@ def new_parcel(connection: sqlite3.Connection, now_s: float) -> Parcel | None:
 
     """
     _give_up(connection, now_s)
-    waiting = connection.execute(
-        "SELECT id, deadline, metric, edition, window, symbol FROM queue WHERE release <= ?", (now_s,)
-    ).fetchall()
+    waiting = queue.due(connection, now_s, hurried=hurried)
     if not waiting or retries.are_due(connection, now_s - STARVED_S):
         return None
     return _pack(connection, waiting, now_s)
@@ -129,16 +127,16 @@ def waiting(connection: sqlite3.Connection) -> int:
     return int(connection.execute(query).fetchone()[0])
 
 
-def _pack(connection: sqlite3.Connection, waiting: list[tuple[int, int, str, str, str, int]], now_s: float) -> Parcel:
+def _pack(connection: sqlite3.Connection, waiting: list[Waiting], now_s: float) -> Parcel:
     import secrets  # noqa: PLC0415 importing the SDK must stay quick
 
     secrets.SystemRandom().shuffle(waiting)
     chosen = waiting[:MAX_REPORTS]
-    parcel = _put_under_way(connection, tuple(Report(*row[2:]) for row in chosen))
+    parcel = _put_under_way(connection, tuple(report for _, report in chosen))
     retries.begin(connection, parcel.id, now_s)
-    connection.executemany("DELETE FROM queue WHERE id = ?", [row[:1] for row in chosen])
-    for row in chosen:
-        history.note(connection, Report(*row[2:]), ReportOutcome.SENT)
+    connection.executemany("DELETE FROM queue WHERE id = ?", [(row,) for row, _ in chosen])
+    for _, report in chosen:
+        history.note(connection, report, ReportOutcome.SENT)
     return parcel
 
 

@@ -26,11 +26,11 @@ def pending(connection: sqlite3.Connection, now_s: float) -> list[PendingReport]
 
 
 def _never_sent(connection: sqlite3.Connection, now_s: float) -> Iterator[PendingReport]:
-    rows = connection.execute("SELECT metric, edition, window, symbol, release FROM queue").fetchall()
-    for *parts, release_s in rows:
-        is_held = release_s > now_s
-        why = Waits.FOR_ITS_WINDOW if is_held else Waits.FOR_ITS_TURN
-        yield _entry(Report(*parts), why, release_s if is_held else None)
+    rows = connection.execute("SELECT metric, edition, window, symbol, release, leaves FROM queue").fetchall()
+    for *parts, release_s, leaves_s in rows:
+        why = Waits.FOR_ITS_WINDOW if release_s > now_s else Waits.FOR_ITS_TURN
+        next_s = max(release_s, leaves_s)
+        yield _entry(Report(*parts), why, next_s if next_s > now_s else None)
 
 
 def _under_way(connection: sqlite3.Connection) -> Iterator[PendingReport]:

@@ -7,7 +7,7 @@ until its window has ended waits here, too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.ledger import history
 from client_sdk.protocol.window import GRACE_S, Window
@@ -23,7 +23,19 @@ not pay for it. Reports held back until their window has ended have as much room
 recorded reports must not push out filled-in ones."""
 
 
-def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0) -> None:
+SPREAD_S = 60.0
+"""A report leaves at a random instant within a minute, so that its arrival does not reveal when the
+user did something. An instant farther ahead is due: the clock was set back since it was drawn."""
+
+
+class Waiting(NamedTuple):
+    """A report in the queue, and the number of its row."""
+
+    row: int
+    report: Report
+
+
+def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0, leaves_s: float = 0.0) -> None:
     """Put a report into the queue.
 
     Above the queue's bound, the reports whose windows close first are dropped and counted.
@@ -32,11 +44,12 @@ def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0) 
         connection: within a write transaction.
         report: the report.
         release_s: the Unix seconds before which it does not leave.
+        leaves_s: the Unix seconds at which it leaves by itself; only a flush sends it earlier.
 
     """
     connection.execute(
-        "INSERT INTO queue (metric, edition, window, symbol, deadline, release) VALUES (?, ?, ?, ?, ?, ?)",
-        (report.metric, report.edition, report.window, report.symbol, deadline(report), release_s),
+        "INSERT INTO queue (metric, edition, window, symbol, deadline, release, leaves) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (report.metric, report.edition, report.window, report.symbol, deadline(report), release_s, leaves_s),
     )
     dropped = connection.execute(
         "DELETE FROM queue WHERE id IN (SELECT id FROM queue WHERE (release > 0) = ?2"
@@ -46,9 +59,23 @@ def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0) 
     history.count_dropped(connection, history.QUEUE_FULL, dropped)
 
 
-def has_news(connection: sqlite3.Connection, now_s: float) -> bool:
-    """Whether reports wait that were never sent and may leave."""
-    return connection.execute("SELECT 1 FROM queue WHERE release <= ?", (now_s,)).fetchone() is not None
+def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[Waiting]:
+    """Return the reports that leave now; if hurried, also those whose random instant is to come."""
+    return [
+        Waiting(row[0], Report(*row[1:]))
+        for row in connection.execute(
+            "SELECT id, metric, edition, window, symbol FROM queue WHERE release <= ?1"
+            " AND (?2 OR leaves <= ?1 OR leaves > ?1 + ?3)",
+            (now_s, hurried, SPREAD_S),
+        )
+    ]
+
+
+def next_leaving_s(connection: sqlite3.Connection, now_s: float) -> float | None:
+    """Return the earliest random instant to come at which a report leaves; None without one."""
+    earliest = "SELECT MIN(leaves) FROM queue WHERE release <= ?1 AND leaves > ?1"
+    instant_s: float | None = connection.execute(earliest, (now_s,)).fetchone()[0]
+    return instant_s
 
 
 def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:

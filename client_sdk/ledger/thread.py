@@ -4,6 +4,9 @@ A caller chooses how long to wait for its job. Whoever comes first, the caller w
 thread about to commit, decides whether the job counts. If a commit itself hangs, the caller does
 not know its outcome, but the job is done either completely or not at all.
 
+A caller may also leave its job behind instead of giving up. Such a job stays in memory, where a
+bounded number of them wait, and is tried again while another process holds the ledger.
+
 The connection lives in the thread's own frame. After a fork the child has neither the thread nor a
 way to reach, close or finalise the connection, any of which would harm the parent's.
 """
@@ -12,9 +15,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from client_sdk.host import forks
@@ -31,6 +36,14 @@ WRITE, READ, BARE = "BEGIN IMMEDIATE", "BEGIN", ""
 
 T = TypeVar("T")
 
+MAX_LEFT = 64
+"""The most jobs that wait in memory although their callers have gone on: more than any app asks in
+the seconds for which a disk hangs."""
+
+AGAIN_S = 0.1
+"""The pause before jobs that wait in memory are tried again. Each try waits for the other process,
+too."""
+
 
 class _AbandonedError(Exception):
     """The caller gave up before the commit."""
@@ -39,13 +52,16 @@ class _AbandonedError(Exception):
 class _Job(Generic[T]):
     """A piece of work and its result."""
 
-    def __init__(self, work: Callable[[sqlite3.Connection], T], begin: str) -> None:
+    def __init__(self, work: Callable[[sqlite3.Connection], T], begin: str, *, is_patient: bool = False) -> None:
         self.work = work
         self.begin = begin
+        self.is_patient = is_patient
         self.finished = threading.Event()
         self.result: T
         self.error: LedgerError | None = None
+        self._late: Callable[[T | LedgerError], None] | None = None
         self._decision = threading.Lock()
+        self._ending = threading.Lock()
 
     @property
     def is_decided(self) -> bool:
@@ -54,6 +70,20 @@ class _Job(Generic[T]):
     def decide(self) -> bool:
         """Return whether the caller is the first to decide: to commit the job, or to abandon it."""
         return self._decision.acquire(blocking=False)
+
+    def leave(self, late: Callable[[T | LedgerError], None]) -> bool:
+        """Go on without the result, which ``late`` is told; return False if it is there already."""
+        with self._ending:
+            if not self.finished.is_set():
+                self._late = late
+            return self._late is not None
+
+    def end(self) -> None:
+        """Tell the caller that the result is there, or tell what the caller has left behind."""
+        with self._ending:
+            self.finished.set()
+        if self._late is not None:
+            self._late(self.result if self.error is None else self.error)
 
 
 class LedgerThread:
@@ -79,6 +109,10 @@ class LedgerThread:
         self._starting = threading.RLock()
         self._thread: threading.Thread | None = None
         self._file: tuple[int, int] | None = None
+        self._left: set[_Job[Any]] = set()
+        self._again: deque[_Job[Any]] = deque()
+        self._again_at_s = 0.0
+        self._ends = False
         self._warned: set[str] = set()
 
     def run(self, work: Callable[[sqlite3.Connection], T], timeout_s: float, *, begin: str = WRITE) -> T:
@@ -99,6 +133,39 @@ class LedgerThread:
         if job.error is not None:
             raise job.error
         return job.result
+
+    def run_or_leave(
+        self, work: Callable[[sqlite3.Connection], T], timeout_s: float, late: Callable[[T | LedgerError], None]
+    ) -> T | None:
+        """Return what the work returns; or None if it takes longer, and ``late`` is told its result.
+
+        ``late`` is called in this thread, with the result or an error. It is not called if the
+        process ends before.
+
+        Raises:
+            LedgerBusyError: if it was not done in time, and too many jobs wait in memory already.
+            LedgerError: as `run` does.
+
+        """
+        job = _Job(work, WRITE, is_patient=True)
+        self._start()
+        self._jobs.put(job)
+        if not job.finished.wait(timeout_s):
+            if len(self._left) >= MAX_LEFT:
+                job.decide()
+                raise LedgerBusyError("too many answers wait for the ledger; try again")
+            self._left.add(job)
+            if job.leave(late):
+                return None
+        self._left.discard(job)
+        if job.error is not None:
+            raise job.error
+        return job.result
+
+    @property
+    def has_left(self) -> bool:
+        """Whether jobs wait in memory although their callers have gone on."""
+        return bool(self._left)
 
     def prepare(self, work: Work = lambda _: None, *, begin: str = READ) -> None:
         """Open the ledger soon and do a job, without waiting for it.
@@ -143,15 +210,27 @@ class LedgerThread:
         connection: sqlite3.Connection | None = None
         if self.path is not None:
             forks.register(self)
-        while (job := self._jobs.get()) is not None:
+        while (job := self._next()) is not None:
             if isinstance(job, forks.Pause):
                 self._rest(job, connection)
                 connection = None
             elif not job.is_decided:
                 connection = self._do(job, connection)
+        self._ends = True
+        while self._again:
+            connection = self._do(self._again.popleft(), connection)
         with contextlib.suppress(Exception):
             self._close(connection)
         forks.unregister(self)
+
+    def _next(self) -> _Job[Any] | forks.Pause | None:
+        """Return the next job; when it is time, the first of those to be tried again."""
+        if not self._again:
+            return self._jobs.get()
+        try:
+            return self._jobs.get(timeout=max(0.0, self._again_at_s - time.monotonic()))
+        except Empty:
+            return self._again.popleft()
 
     def _rest(self, pause: forks.Pause, connection: sqlite3.Connection | None) -> None:
         with contextlib.suppress(Exception):
@@ -168,10 +247,21 @@ class LedgerThread:
         except _AbandonedError:
             pass
         except BaseException as error:  # noqa: BLE001 the thread must outlive any failure of a job
-            job.error = self._explain(error)
-        finally:
-            job.finished.set()
+            explained = self._explain(error)
+            if isinstance(explained, LedgerBusyError) and explained is not error and self._can_try_again(job):
+                return connection if self.is_open else None
+            job.error = explained
+        self._left.discard(job)
+        job.end()
         return connection if self.is_open else None
+
+    def _can_try_again(self, job: _Job[Any]) -> bool:
+        """Keep a job that another process has kept from being done, if anybody still waits for it."""
+        if self._ends or not job.is_patient or job.is_decided:
+            return False
+        self._again.append(job)
+        self._again_at_s = time.monotonic() + AGAIN_S
+        return True
 
     def _ready(self, connection: sqlite3.Connection | None) -> sqlite3.Connection:
         """Open the ledger if necessary; refuse a file that has replaced the first one opened."""

@@ -24,7 +24,7 @@ OLDEST_VERSION = 2
 spent again."""
 
 DATED_VERSION = 3
-"""The first schema whose charges have days."""
+"""The first schema whose charges have their days. It did not keep when a report may leave."""
 
 OVER = ""
 """Version 2's name for a period that was over when its user opted out."""
@@ -36,10 +36,11 @@ def upgrade(connection: sqlite3.Connection) -> None:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = _version(connection)
+        version = _version(connection)  # another process may have done it meanwhile
         if version < DATED_VERSION:
             _from_version_2(connection)
-        if version < create.SCHEMA_VERSION:  # else another process did it meanwhile
+        if version < create.SCHEMA_VERSION:
+            connection.execute(f"ALTER TABLE queue ADD COLUMN {create.LEAVES}")
             for statement in create.NOTES:
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {create.SCHEMA_VERSION}")

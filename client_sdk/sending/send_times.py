@@ -1,8 +1,14 @@
 """When uploads leave: the instants at which the uploader acts.
 
-New reports leave at a random instant soon after they may. An upload that was sent before leaves at
-a time of its own, which `client_sdk.ledger.retries` keeps. The two are independent: no answer to
-one upload decides when another leaves, or what it holds.
+New reports leave at a random instant within a minute after they were recorded. It is drawn when a
+report is recorded and kept in the ledger (`client_sdk.ledger.queue`), so that a program that has
+ended before it loses nothing: the next one sends as soon as it starts. A report therefore leaves at
+the first moment from that instant on at which a program runs. Given when programs run, its arrival
+says no more about the time of recording than the random instant does, which is what everybody sees
+of a program that keeps running.
+
+An upload that was sent before leaves at a time of its own, which `client_sdk.ledger.retries` keeps.
+The two are independent: no answer to one upload decides when another leaves, or what it holds.
 """
 
 from __future__ import annotations
@@ -11,11 +17,8 @@ import math
 from typing import NamedTuple
 
 from client_sdk.ledger.backoff import Uniform, next_delay_s
+from client_sdk.ledger.queue import SPREAD_S
 from client_sdk.ledger.retries import Retry
-
-SPREAD_S = 60.0
-"""A report leaves at a random instant within a minute, so that its arrival does not reveal when the
-user did something."""
 
 APART_S = 900.0
 """An upload that was sent before leaves within a quarter of an hour after another upload, or after
@@ -54,6 +57,7 @@ class Departures:
         self.news_s: float | None = None
         self.rests = False
         self.wake: Wake | None = None
+        self._departs_s = -math.inf
         self._apart_s = 0.0
         self._latest: str | None = None
         self._failures = 0
@@ -69,14 +73,25 @@ class Departures:
         """The instant of the next attempt, also one that only waits for the calendar."""
         return min(self.next_s, math.inf if self.news_s is None else self.news_s)
 
-    def notify(self, now_s: float) -> None:
-        """Look for new reports within `SPREAD_S`, unless a look for them is planned already."""
+    def departure_s(self, now_s: float) -> float:
+        """Return when a report that is recorded now leaves: with those that wait, or at an instant of its own."""
+        if self._departs_s > now_s:
+            return self._departs_s
+        return now_s + self.uniform(0.0, SPREAD_S)
+
+    def notify(self, at_s: float) -> None:
+        """Look for new reports at the instant of one, unless a look for them is planned already."""
+        self._departs_s = at_s
         if self.news_s is None or self.rests:
-            self.look(now_s + self.uniform(0.0, SPREAD_S))
+            self.look(at_s)
 
     def look(self, at_s: float) -> None:
         """Look for new reports at an instant."""
         self.news_s, self.rests = at_s, False
+
+    def look_later(self, at_s: float) -> None:
+        """Look for new reports at an instant, or when the first new one leaves."""
+        self.news_s, self.rests = at_s, True
 
     def take(self, now_s: float) -> tuple[bool, Retry | None]:
         """Begin an attempt: return whether it looks for new reports, and the retry that was planned."""
@@ -102,13 +117,14 @@ class Departures:
             wakes.append(Wake(at_s, retry if wait_s <= LONGEST_REST_S else None))
         self.wake = min(wakes, key=lambda wake: wake.at_s, default=None)
 
-    def rest(self, now_s: float, due_in_s: float | None, *, keeps_news: bool) -> None:
-        """Wait for what is due by the calendar, after a look that found nothing to send.
+    def rest(self, now_s: float, due_in_s: float | None, *, keeps_news: bool, leaves_in_s: float | None = None) -> None:
+        """Wait for the next report or for the calendar, after a look that found nothing to send.
 
         Args:
             now_s: the present instant.
             due_in_s: seconds until something is due by the calendar; None if nothing will be.
             keeps_news: whether new reports wait because an old upload takes their turn.
+            leaves_in_s: seconds until the random instant of a report that waits; None without one.
 
         """
         if self.news_s is not None:  # a report was queued meanwhile
@@ -116,6 +132,8 @@ class Departures:
         self.rests = not keeps_news
         if keeps_news:
             self.news_s = now_s + self.uniform(0.0, APART_S)
+        elif leaves_in_s is not None:
+            self.notify(now_s + leaves_in_s)
         elif due_in_s is not None:
             self.news_s = now_s + min(due_in_s + self.uniform(0.0, SPREAD_S), LONGEST_REST_S)
 

@@ -29,6 +29,7 @@ class Look(NamedTuple):
         keeps_news: whether new reports wait because another upload takes their turn.
         due_in_s: the seconds until something is due by the calendar; None if nothing will be,
             infinite if the clock cannot be believed.
+        leaves_in_s: the seconds until the random instant of a report that waits; None without one.
 
     """
 
@@ -36,10 +37,16 @@ class Look(NamedTuple):
     pending: list[Retry]
     keeps_news: bool = False
     due_in_s: float | None = None
+    leaves_in_s: float | None = None
 
 
 def look_for_news(
-    connection: sqlite3.Connection, now_s: float, schedule: Schedule, allowed: Callable[[], bool]
+    connection: sqlite3.Connection,
+    now_s: float,
+    schedule: Schedule,
+    allowed: Callable[[], bool],
+    *,
+    hurried: bool,
 ) -> Look:
     """Do what is due by the calendar; return what there is to send for the first time.
 
@@ -48,6 +55,7 @@ def look_for_news(
         now_s: Unix seconds.
         schedule: does what is due.
         allowed: returns whether the user still agrees; otherwise nothing is due.
+        hurried: whether reports leave before their random instant.
 
     """
     due_in_s = None
@@ -60,9 +68,11 @@ def look_for_news(
         except ClockError as error:  # reports queued before are still sent
             due_in_s = math.inf
             problems.note_problem(connection, problems.CLOCK, str(error))
-    parcel = outbox.new_parcel(connection, now_s)
-    keeps_news = parcel is None and queue.has_news(connection, now_s)
-    return Look(parcel, retries.pending(connection), keeps_news, due_in_s)
+    parcel = outbox.new_parcel(connection, now_s, hurried=hurried)
+    keeps_news = parcel is None and bool(queue.due(connection, now_s, hurried=hurried))
+    leaving_s = queue.next_leaving_s(connection, now_s)
+    leaves_in_s = None if leaving_s is None else leaving_s - now_s
+    return Look(parcel, retries.pending(connection), keeps_news, due_in_s, leaves_in_s)
 
 
 def look_for_retry(connection: sqlite3.Connection, now_s: float, retry: Retry | None) -> Look:

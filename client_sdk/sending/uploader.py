@@ -12,17 +12,16 @@ import time
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
-from os import urandom
 
 from client_sdk.answers.budget_alerts import BudgetWatch
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import file as ledger_file
-from client_sdk.ledger.backoff import Uniform
+from client_sdk.ledger.backoff import Uniform, jitter
 from client_sdk.ledger.retries import Retry
 from client_sdk.ledger.thread import BARE, LedgerThread
-from client_sdk.results import LedgerBusyError, LedgerError, warn
+from client_sdk.results import Flushed, FlushOutcome, LedgerBusyError, LedgerError, warn
 from client_sdk.sending import transactions
-from client_sdk.sending.responses import Reply, Transient, explain, judge
+from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Reply, Transient, explain, judge
 from client_sdk.sending.send_times import Departures
 from client_sdk.sending.transactions import Look
 from client_sdk.sending.transport import Transport
@@ -36,11 +35,6 @@ class _State(Enum):
     PENDING = "something waits for its time"
     EMPTY = "nothing waits"
     BROKEN = "the ledger cannot be used"
-
-
-def jitter(low: float, high: float) -> float:
-    """Return a random float from low to high, from the operating system."""
-    return low + (high - low) * int.from_bytes(urandom(6), "big") / 2**48
 
 
 class Uploader:
@@ -62,7 +56,7 @@ class Uploader:
         uniform: Uniform = jitter,
         watch: BudgetWatch | None = None,
     ) -> None:
-        """Prepare; the thread starts with the first call of `notify`, `expect` or `flush`.
+        """Prepare; the thread starts with the first call of `start`, `notify`, `expect` or `flush`.
 
         Args:
             ledger_thread: the ledger.
@@ -85,50 +79,82 @@ class Uploader:
         self._changed = threading.Condition()
         self._state = _State.WAITING
         self._flushes = 0
+        self._delivered = 0
+        self._failure: FlushOutcome | None = None
+        self._is_refused = False
         self._hurried = False
         self._stopped = False
         self._thread: threading.Thread | None = None
 
-    def notify(self) -> None:
-        """Note that a report may wait; it leaves within a minute, or when a back-off ends."""
+    def start(self, later_s: float = 0.0) -> None:
+        """Send what is due and left over from an earlier process: at once, or some seconds later."""
+        with self._changed:
+            look = self._departures.look_later if later_s else self._departures.look
+            look(time.monotonic() + later_s)
+            self._wake()
+
+    def departure_in_s(self) -> float:
+        """Return in how many seconds a report that is recorded now leaves: a minute at most."""
+        with self._changed:
+            now_s = time.monotonic()
+            return self._departures.departure_s(now_s) - now_s
+
+    def notify(self, leaves_in_s: float) -> None:
+        """Note that a report may wait, which leaves in some seconds, or when a back-off ends."""
         with self._changed:
             self._state = _State.WAITING
-            self._departures.notify(time.monotonic())
+            self._departures.notify(time.monotonic() + leaves_in_s)
             self._wake()
 
     def expect(self) -> None:
         """Start the thread, which looks at the calendar by itself from then on."""
         with self._changed:
             if self._thread is None:
-                self.notify()
+                self.notify(self.departure_in_s())
 
-    def flush(self, timeout_s: float) -> bool:
+    def flush(self, timeout_s: float) -> Flushed:
         """Send new reports now; if there are none, send one upload that waits for its time.
 
-        Pauses that the collector asked for still hold, and so does the time between uploads.
-
-        Returns:
-            True if nothing waits any more; False as soon as nothing more can be sent within
-            ``timeout_s`` seconds.
-
+        Pauses that the collector asked for still hold, and so does the time between uploads. A
+        flush waits for the requests that it starts, and for no instant: it ends as soon as nothing
+        more can be sent at once, or ``timeout_s`` seconds are over.
         """
         with self._changed:
-            end_s = time.monotonic() + timeout_s
             self._state = _State.WAITING
             self._departures.look(time.monotonic())
-            self._hurried = True
+            self._hurried, self._failure, self._is_refused = True, None, False
             self._wake()
             if self._thread is None:
-                return False
+                return Flushed(FlushOutcome.UNAVAILABLE)
+            delivered = self._delivered
             self._flushes += 1
-            self._changed.wait_for(lambda: self._is_done(end_s), timeout_s)
+            self._changed.wait_for(self._is_done, timeout_s)
             self._flushes -= 1
-            return self._state is _State.EMPTY
+            return self._flushed(is_new=self._delivered > delivered)
 
-    def _is_done(self, end_s: float) -> bool:
-        """Whether a flush that ends at an instant has nothing more to wait for."""
-        waits = self._state is _State.WAITING or (self._state is _State.PENDING and self._departures.next_s <= end_s)
-        return self._stopped or not waits
+    def _is_done(self) -> bool:
+        """Whether a flush has nothing more to wait for."""
+        goes_on = self._state is _State.PENDING and self._departures.next_s <= time.monotonic()
+        return self._stopped or not (goes_on or self._state is _State.WAITING)
+
+    def _flushed(self, *, is_new: bool) -> Flushed:
+        match self._state:
+            case _State.EMPTY if self._is_refused:
+                return Flushed(FlushOutcome.REFUSED)
+            case _State.EMPTY:
+                return Flushed(FlushOutcome.SENT if is_new else FlushOutcome.NOTHING_WAITING)
+            case _State.PENDING:
+                return Flushed(self._failure or FlushOutcome.NOT_DUE, self._next_attempt_s())
+            case _State.BROKEN:
+                return Flushed(FlushOutcome.UNAVAILABLE)
+            case _:
+                return Flushed(FlushOutcome.CLOSED if self._stopped else FlushOutcome.TIMED_OUT)
+
+    def _next_attempt_s(self) -> float | None:
+        try:
+            return self._clock() + self._departures.next_s - time.monotonic()
+        except Exception:  # noqa: BLE001 the clock is the host's, and may do anything
+            return None
 
     def stop(self) -> None:
         """Send nothing more, without waiting for an upload under way."""
@@ -181,8 +207,11 @@ class Uploader:
             (news, retry), hurried = self._departures.take(time.monotonic()), False
             if news:
                 hurried, self._hurried = self._hurried, False
+            leaves_early = hurried or self._flushes > 0
         if news:
-            look_at = partial(transactions.look_for_news, schedule=self._schedule, allowed=self._allowed)
+            look_at = partial(
+                transactions.look_for_news, schedule=self._schedule, allowed=self._allowed, hurried=leaves_early
+            )
         else:
             look_at = partial(transactions.look_for_retry, retry=retry)
         look = self._ledger_thread.run(partial(look_at, now_s=self._clock()), LEDGER_DEADLINE_S)
@@ -193,7 +222,7 @@ class Uploader:
         elif self._allowed():
             reply = self._post(look.parcel.body)
             outcome = judge(reply, look.parcel.reports, self._clock())
-            self.problem = explain(reply) if isinstance(outcome, Transient) else None
+            self._note(reply, outcome)
             self._departures.part(look.parcel.id, time.monotonic())
             carry_out = partial(
                 transactions.carry_out,
@@ -205,6 +234,19 @@ class Uploader:
             )
             self._plan(self._ledger_thread.run(carry_out, LEDGER_DEADLINE_S))
             self._go_on(news=news)
+
+    def _note(self, reply: Reply | None, outcome: AttemptOutcome) -> None:
+        """Remember what developers and flushes want to know of an attempt."""
+        self.problem = explain(reply) if isinstance(outcome, Transient) else None
+        with self._changed:
+            match outcome:
+                case Transient():
+                    self._failure = FlushOutcome.OFFLINE if reply is None else FlushOutcome.REFUSED
+                case Acknowledged(verdict):
+                    self._delivered += 1
+                    self._is_refused |= any(not refusal.retryable for _, refusal in verdict.refused)
+                case Rejected():
+                    self._is_refused = True
 
     def _follow_up(self) -> None:
         """Do what the transactions left to do; what fails is done after the next attempt."""
@@ -231,7 +273,9 @@ class Uploader:
         """Wait for what is due by the calendar, if this attempt looked for new reports."""
         with self._changed:
             if news:
-                self._departures.rest(time.monotonic(), look.due_in_s, keeps_news=look.keeps_news)
+                self._departures.rest(
+                    time.monotonic(), look.due_in_s, keeps_news=look.keeps_news, leaves_in_s=look.leaves_in_s
+                )
             self._conclude()
 
     def _go_on(self, *, news: bool) -> None:

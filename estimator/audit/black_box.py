@@ -137,6 +137,6 @@ def _record(device: Telemetry, metric: str, answer: object) -> None:
         if recorded in (Recorded.QUEUED, Recorded.ALREADY_RECORDED):
             # a busy device may still have queued it
             return
-        if recorded is not Recorded.BUSY:
+        if recorded not in (Recorded.BUSY, Recorded.WAITING):
             break
     raise AuditError(f"the SDK did not record {metric!r}, but said {recorded}; there is nothing to audit")

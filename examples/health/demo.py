@@ -122,7 +122,7 @@ def record(telemetry: Telemetry, metric: str, answer: bool | str | float) -> Non
 
     It is never counted twice.
     """
-    while (result := telemetry.record(metric, answer)) is Recorded.BUSY:
+    while (result := telemetry.record(metric, answer)) in (Recorded.BUSY, Recorded.WAITING):
         time.sleep(BUSY_PAUSE_S)
     if result not in (Recorded.QUEUED, Recorded.ALREADY_RECORDED):
         sys.exit(f"a device could not record {metric}: {result}")

@@ -24,7 +24,11 @@ class Home:
         self.file, self.said_yes = folder / "notes.json", folder / "telemetry-is-on"
         self.notes: list[str] = json.loads(self.file.read_text()) if self.file.exists() else []
         self.telemetry = Telemetry(
-            Registry.load(REGISTRY), collector=COLLECTOR, data_dir=folder / "telemetry", consent=self.said_yes.exists()
+            Registry.load(REGISTRY),
+            collector=COLLECTOR,
+            data_dir=folder / "telemetry",
+            consent=self.said_yes.exists(),
+            sender="process",  # a command is over before its report may leave
         )
 
 

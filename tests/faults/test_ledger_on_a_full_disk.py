@@ -29,13 +29,13 @@ def test_a_full_disk_stops_recording_and_sending_and_costs_nothing(small_disk: P
             recorded.add(name)
         assert result is Recorded.UNAVAILABLE
         assert FULL in (device.problem or "")
-        assert device.flush(timeout_s=60) is False
+        assert not device.flush(timeout_s=60)
         assert transport.bodies == []
         assert charged(data_dir) == queued(data_dir) == recorded
         ballast.unlink()
         assert patient(device, name) is Recorded.QUEUED
         assert device.problem is None
-        assert device.flush(timeout_s=60) is True
+        assert device.flush(timeout_s=60)
     sent = [report.metric for upload in transport.uploads for report in upload.reports]
     assert sorted(sent) == sorted(recorded | {name})
     assert charged(data_dir) == set(sent)

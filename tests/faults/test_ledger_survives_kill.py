@@ -50,8 +50,8 @@ def record_until_killed(data_dir: Path, begin: int) -> list[str]:
             lines.append(line.split())
             if len(lines) == KILLED_AFTER:
                 process.kill()
-    assert {result for _, result in lines} <= {"queued", "busy"}
-    return [f"m{number}" for number, result in lines if result != "busy"]
+    assert {result for _, result in lines} <= {"queued", "waiting"}
+    return [f"m{number}" for number, result in lines if result == "queued"]
 
 
 def check(data_dir: Path, done: list[str]) -> None:

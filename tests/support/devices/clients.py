@@ -214,7 +214,7 @@ def patient(device: Telemetry, metric: str) -> Recorded:
 
     def recorded() -> bool:
         results.append(device.record(metric, value=True))
-        return results[-1] is not Recorded.BUSY
+        return results[-1] not in (Recorded.BUSY, Recorded.WAITING)
 
     wait_until(recorded, what="the ledger")
     return results[-1]

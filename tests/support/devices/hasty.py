@@ -34,7 +34,7 @@ def main(data_dir: str, registry_file: str, collector: str, ahead_s: str) -> Non
         sys.stdout.write(f"{BEGUN}\n")
         sys.stdout.flush()
         for name in registry.metrics:
-            while device.record(name, value=True) is Recorded.BUSY:
+            while device.record(name, value=True) in (Recorded.BUSY, Recorded.WAITING):
                 pass
             # the upload thread sends now, while this one continues to record
             device.flush(timeout_s=0)

@@ -82,12 +82,13 @@ class SimulatedDevice:
             uniform=self._uniform,
         )
         self._uploader._thread = threading.current_thread()
-        self._uploader.notify()
+        self._uploader.start()
 
     def record(self, report: Report) -> None:
         """Queue a report."""
-        self.ledger_thread.run(partial(queue.enqueue, report=report), LONG_S)
-        self._uploader.notify()
+        leaves_in_s = self._uploader.departure_in_s()
+        self.ledger_thread.run(partial(queue.enqueue, report=report, leaves_s=self.now_s + leaves_in_s), LONG_S)
+        self._uploader.notify(leaves_in_s)
 
     def flush(self) -> None:
         """Request a flush, without waiting."""
@@ -130,12 +131,17 @@ class SimulatedDevice:
 
         return self.ledger_thread.run(work, LONG_S, begin=READ)
 
+    def leaving(self) -> list[float]:
+        """Return the instants of the reports in the queue."""
+        query = "SELECT leaves FROM queue"
+        return self.ledger_thread.run(lambda c: [row[0] for row in c.execute(query)], LONG_S, begin=READ)
+
     def _next_s(self) -> float:
         due_s, next_s = self._uploader._departures.news_s, self._uploader._departures.next_s
         return next_s if due_s is None else min(next_s, due_s)
 
     def _uniform(self, low: float, high: float) -> float:
-        kind = high if high in (send_times.SPREAD_S, send_times.APART_S) else math.inf
+        kind = high if high in (queue.SPREAD_S, send_times.APART_S) else math.inf
         stream = self._streams.setdefault(kind, random.Random(f"{self._seed} {kind}"))  # noqa: S311 a simulation, not a device
         wait_s = stream.uniform(low, high)
         if high == send_times.APART_S:

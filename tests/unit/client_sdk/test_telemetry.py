@@ -16,11 +16,21 @@ from typing import Any
 
 import pytest
 
-from client_sdk import HistoryEntry, LedgerError, OutsideDomainError, Recorded, Telemetry, UnknownMetricError, recorder
+from client_sdk import (
+    FlushOutcome,
+    HistoryEntry,
+    LedgerError,
+    OutsideDomainError,
+    Recorded,
+    Telemetry,
+    UnknownMetricError,
+    recorder,
+)
 from client_sdk import telemetry as telemetry_module
 from client_sdk.ledger import charges
 from client_sdk.ledger.create import BUSY_TIMEOUT_S
 from client_sdk.ledger.file import FILE_NAME
+from client_sdk.ledger.thread import MAX_LEFT
 from client_sdk.protocol import Refusal, Report, Upload
 from client_sdk.protocol.statement import statement
 from client_sdk.sending.responses import Reply
@@ -64,7 +74,7 @@ def test_an_answer_is_queued_and_a_second_one_changes_nothing(data_dir: Path | N
         spent = device.budget()
         assert device.record("dark_mode", value=True) is Recorded.ALREADY_RECORDED
         assert device.budget() == spent
-        assert device.flush(timeout_s=60) is True
+        assert device.flush(timeout_s=60)
     assert transport.uploads[0].reports == (Report("dark_mode", edition("dark_mode"), TODAY, 1),)
 
 
@@ -114,7 +124,7 @@ def test_without_consent_nothing_is_made(tmp_path: Path) -> None:
     with telemetry(tmp_path / "data", consent=False, transport=transport) as device:
         assert device.consent is False
         assert device.record("dark_mode", value=True) is Recorded.NO_CONSENT
-        assert device.flush(timeout_s=60) is True
+        assert device.flush(timeout_s=60)
         assert (device.history(), device.dropped(), device.problem) == ([], {}, None)
         assert device.budget().lifetime_spent == 0.0
         device.forget()
@@ -128,7 +138,7 @@ def test_what_was_recorded_before_can_be_read_without_consent_and_is_not_sent(tm
     transport = ScriptedTransport()
     with telemetry(tmp_path, consent=False, transport=transport) as device:
         assert device.budget().lifetime_spent > 0
-        assert device.flush(timeout_s=60) is False
+        assert not device.flush(timeout_s=60)
     assert transport.bodies == []
 
 
@@ -138,26 +148,29 @@ def test_a_closed_one_records_nothing(data_dir: Path | None) -> None:
     device.close()
     device.close()
     assert device.record("sound", value=True) is Recorded.CLOSED
-    assert device.flush(timeout_s=60) is False
+    assert not device.flush(timeout_s=60)
     with pytest.raises(LedgerError, match="is closed"):
         device.history()
 
 
 @pytest.mark.parametrize("stopped", [False, True], ids=["running", "stopped"])
-def test_while_another_process_holds_the_ledger_the_answer_is_busy(
+def test_while_another_process_holds_the_ledger_the_answer_waits(
     tmp_path: Path, real_deadline: float, *, stopped: bool
 ) -> None:
     assert BUSY_TIMEOUT_S < real_deadline < 0.1
     with telemetry(tmp_path) as device:
         assert device.record("dark_mode", value=True) is Recorded.QUEUED
-        with write_lock_held(tmp_path, stopped=stopped):
-            assert device.record("sound", value=True) is Recorded.BUSY
+        with write_lock_held(tmp_path, stopped=stopped), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(recorder, "RECORD_DEADLINE_S", real_deadline)
+            assert device.record("sound", value=True) is Recorded.WAITING
             assert device.budget().lifetime_spent > 0
+        wait_until(lambda: not device._processes.current.ledger_thread.has_left, what="the answer")
         assert device.problem is None
-        assert device.record("sound", value=True) is Recorded.QUEUED
+        assert device.record("sound", value=True) is Recorded.ALREADY_RECORDED
+        assert device.dropped() == {}
 
 
-def test_while_the_disk_hangs_the_answer_is_busy_and_nothing_is_charged(
+def test_while_the_disk_hangs_the_answer_waits_and_is_recorded_afterwards(
     data_dir: Path | None, real_deadline: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release = threading.Event()
@@ -171,10 +184,11 @@ def test_while_the_disk_hangs_the_answer_is_busy_and_nothing_is_charged(
         device.budget()
         monkeypatch.setattr(recorder, "RECORD_DEADLINE_S", real_deadline)
         monkeypatch.setattr(charges, "charge", hang)
-        assert device.record("dark_mode", value=True) is Recorded.BUSY
-        assert device.record("sound", value=True) is Recorded.BUSY
+        assert device.record("dark_mode", value=True) is Recorded.WAITING
+        assert device.record("sound", value=True) is Recorded.WAITING
         release.set()
-        assert device.budget().lifetime_spent == 0.0
+        assert device.budget().lifetime_spent > 2
+        assert device.dropped() == {}
 
 
 @pytest.mark.parametrize("now_s", [-1e9, 1e12, 1e300, float("inf"), float("nan")])
@@ -229,6 +243,14 @@ def while_the_ledger_thread_hangs(device: Telemetry) -> Recorded:
         return device.record("dark_mode", value=True)
 
 
+def while_too_many_wait(device: Telemetry) -> Recorded:
+    with busy_ledger(device), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recorder, "RECORD_DEADLINE_S", 0.0)
+        for _ in range(MAX_LEFT):
+            assert device.record("dark_mode", value=True) is Recorded.WAITING
+        return device.record("dark_mode", value=True)
+
+
 def with_no_ledger(device: Telemetry) -> Recorded:
     device._processes.current.ledger_thread._open_ledger = lambda: 1 // 0  # type: ignore[assignment,return-value]
     return device.record("dark_mode", value=True)
@@ -256,7 +278,8 @@ OCCASIONS: dict[Recorded, Callable[[Telemetry], Recorded]] = {
     Recorded.OUT_OF_BUDGET: out_of_budget,
     Recorded.NO_CONSENT: after_forgetting,
     Recorded.EXPIRED: lambda device: device.record("old", value=True),
-    Recorded.BUSY: while_the_ledger_thread_hangs,
+    Recorded.WAITING: while_the_ledger_thread_hangs,
+    Recorded.BUSY: while_too_many_wait,
     Recorded.UNAVAILABLE: with_no_ledger,
     Recorded.CLOSED: after_closing,
 }
@@ -337,7 +360,7 @@ def test_history_tells_what_left_and_what_became_of_it(data_dir: Path | None) ->
 def test_drops_are_counted(data_dir: Path | None) -> None:
     with telemetry(data_dir, transport=ScriptedTransport(refuse(Refusal.WINDOW_CLOSED))) as device:
         device.record("dark_mode", value=True)
-        assert device.flush(timeout_s=60) is True
+        assert device.flush(timeout_s=60).outcome is FlushOutcome.REFUSED
         assert device.dropped() == {"window_closed": 1}
         assert device.history()[0].outcome == "window_closed"
 
@@ -345,10 +368,10 @@ def test_drops_are_counted(data_dir: Path | None) -> None:
 def test_what_waited_when_it_was_closed_is_sent_by_the_next_run(tmp_path: Path) -> None:
     with telemetry(tmp_path, transport=ScriptedTransport(nothing)) as device:
         device.record("dark_mode", value=True)
-        assert device.flush(timeout_s=0.1) is False
+        assert not device.flush(timeout_s=0.1)
     transport = ScriptedTransport()
     with telemetry(tmp_path, transport=transport) as device:
-        assert device.flush(timeout_s=60) is True
+        assert device.flush(timeout_s=60)
     assert [report.metric for report in transport.uploads[0].reports] == ["dark_mode"]
 
 
@@ -385,7 +408,7 @@ def test_after_forgetting_there_is_no_consent_and_nothing_is_sent(used: Telemetr
     used.forget()
     assert used.consent is False
     assert used.record("m0", value=True) is Recorded.NO_CONSENT
-    assert used.flush(timeout_s=60) is True
+    assert used.flush(timeout_s=60)
 
 
 def test_opting_in_again_renews_no_budget(tmp_path: Path) -> None:
@@ -429,7 +452,7 @@ def test_forgetting_during_an_upload_ends_the_thread_and_nothing_comes_back(tmp_
 
     with telemetry(tmp_path, transport=ScriptedTransport(hang)) as device:
         device.record("dark_mode", value=True)
-        assert device.flush(timeout_s=0) is False
+        assert not device.flush(timeout_s=0)
         assert begun.wait(60)
         device.forget()
         release.set()
@@ -474,7 +497,7 @@ def test_forgetting_removes_what_a_killed_process_left(tmp_path: Path) -> None:
 def test_flush_may_be_given_all_the_time_there_is(timeout_s: float, *, consent: bool) -> None:
     with telemetry(None, consent=consent) as device:
         device.record("dark_mode", value=True)
-        assert device.flush(timeout_s) is True
+        assert device.flush(timeout_s)
 
 
 @pytest.mark.parametrize("timeout_s", [0, 0.0, -1, float("nan"), float("-inf")])
@@ -483,7 +506,7 @@ def test_flush_may_be_given_no_time(tmp_path: Path, timeout_s: float, *, consent
     with telemetry(tmp_path) as device:
         device.record("dark_mode", value=True)
     with telemetry(tmp_path, consent=consent, transport=ScriptedTransport(nothing)) as device:
-        assert device.flush(timeout_s) is False
+        assert not device.flush(timeout_s)
 
 
 def test_flush_without_consent_returns_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -501,17 +524,19 @@ def test_flush_without_consent_returns_in_time(tmp_path: Path, monkeypatch: pyte
 def test_a_path_that_cannot_be_is_no_exception_for_the_host(tmp_path: Path, *, consent: bool) -> None:
     with telemetry(tmp_path / ("x" * 300), consent=consent) as device:
         assert device.record("dark_mode", value=True) in (Recorded.UNAVAILABLE, Recorded.NO_CONSENT)
-        assert device.flush(timeout_s=60) is False
+        assert not device.flush(timeout_s=60)
         for ask in (device.history, device.forget):
             with pytest.raises(LedgerError, match="File name too long"):
                 ask()
 
 
-def test_an_answer_that_may_have_been_queued_is_sent() -> None:
+def test_an_answer_that_waited_in_memory_is_sent() -> None:
     with telemetry(None) as device:
         assert device._processes.current.uploader._departures.news_s is None
-        assert while_the_ledger_thread_hangs(device) is Recorded.BUSY
-        assert device._processes.current.uploader._departures.news_s is not None
+        assert while_the_ledger_thread_hangs(device) is Recorded.WAITING
+        wait_until(lambda: device._processes.current.uploader._departures.news_s is not None, what="its instant")
+        assert device.flush(timeout_s=60)
+        assert [entry.metric for entry in device.history()] == ["dark_mode"]
 
 
 @pytest.mark.parametrize("data_dir", ["file"], indirect=True)
@@ -523,7 +548,7 @@ def test_where_no_thread_starts_nothing_raises(data_dir: Path, monkeypatch: pyte
     with telemetry(data_dir) as device:
         assert "no thread can be started" in (device.problem or "")
         assert device.record("dark_mode", value=True) is Recorded.UNAVAILABLE
-        assert device.flush(timeout_s=60) is False
+        assert not device.flush(timeout_s=60)
         monkeypatch.undo()
         monkeypatch.setattr(recorder, "RECORD_DEADLINE_S", 60.0)
         assert device.record("dark_mode", value=True) is Recorded.QUEUED

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk import Recorded
+from client_sdk import FlushOutcome, Recorded
 from client_sdk.protocol import Refusal, Window, WindowKind
 from tests.support.devices.clients import DAY_S, NOON, ScriptedTransport, SetClock, accept, ask, refuse, rows, telemetry
 
@@ -43,7 +43,7 @@ def test_a_clock_that_is_set_back_farther_records_nothing_until_it_gets_there(
         clock.now_s -= back_s
         assert device.record("n", value=True) is Recorded.UNAVAILABLE
         assert "stands before 2026-11-20" in (device.problem or "")
-        assert device.flush(timeout_s=60) is True  # what was paid for is still sent
+        assert device.flush(timeout_s=60)  # what was paid for is still sent
         clock.now_s = NOON + DAY_S
         assert device.record("n", value=True) is Recorded.QUEUED
         assert device.problem is None
@@ -57,9 +57,9 @@ def test_what_a_clock_that_was_years_behind_recorded_is_refused_by_name_and_coun
     with telemetry(tmp_path, registry=ONCE, clock=clock, transport=transport) as device:
         assert device.record("m", value=True) is Recorded.QUEUED
         clock.now_s = NOON
-        assert device.flush(timeout_s=60) is True
+        assert device.flush(timeout_s=60).outcome is FlushOutcome.REFUSED
         assert device.record("m", value=True) is Recorded.QUEUED
-        assert device.flush(timeout_s=60) is True
+        assert device.flush(timeout_s=60)
         assert device.dropped() == {"window_closed": 1}
         assert [(entry.window, entry.outcome) for entry in device.history()] == [
             ("2018-09-03", "window_closed"),

@@ -163,7 +163,7 @@ def test_a_file_that_is_not_sound_is_left_as_it_is_and_nothing_is_recorded(
         assert device.record("dark_mode", value=True) is Recorded.UNAVAILABLE
         assert device.record("sound", value=True) is Recorded.UNAVAILABLE
         assert re.search(problem, device.problem or "")
-        assert device.flush(timeout_s=30) is False
+        assert not device.flush(timeout_s=30)
         for ask in (device.history, device.budget, device.dropped, device.forget):
             with pytest.raises(LedgerError, match=problem):
                 ask()
@@ -261,7 +261,7 @@ def test_a_copy_of_a_ledger_spends_nothing(path: Path, tmp_path: Path) -> None:
         assert device.record("sound", value=True) is Recorded.UNAVAILABLE
         assert "is a copy of a ledger" in (device.problem or "")
         assert "put the original back, or delete it by hand" in (device.problem or "")
-        assert device.flush(timeout_s=60) is False
+        assert not device.flush(timeout_s=60)
     assert transport.bodies == []
     with telemetry(path.parent) as device:
         assert device.record("sound", value=True) is Recorded.QUEUED

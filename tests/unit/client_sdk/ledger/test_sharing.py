@@ -40,7 +40,7 @@ begin = threading.Barrier({THREADS})
 def work(device):
     begin.wait()
     recorded = Recorded.BUSY
-    while recorded is Recorded.BUSY:
+    while recorded in (Recorded.BUSY, Recorded.WAITING):
         recorded = device.record("dark_mode", value=True)
     results.append(recorded)
 
@@ -211,7 +211,7 @@ recorder.RECORD_DEADLINE_S = recorder.SECRET_DEADLINE_S = 60.0  # busy then mean
 
 def surely(work, *arguments):
     recorded = Recorded.BUSY
-    while recorded is Recorded.BUSY:
+    while recorded in (Recorded.BUSY, Recorded.WAITING):
         recorded = work(*arguments)
     return recorded
 

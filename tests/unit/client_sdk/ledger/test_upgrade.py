@@ -132,11 +132,31 @@ def test_an_open_slot_of_an_earlier_version_is_filled_in_and_a_report_that_was_h
     ]
     old_ledgers.write(tmp_path / FILE_NAME, charges, NOON)
     with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
-        queue.enqueue(connection, Report("m", registry.metric("m").edition, TODAY, 1), int(NOON + DAY_S))
+        connection.execute(
+            "INSERT INTO queue (metric, edition, window, symbol, deadline, release) VALUES ('m', ?, ?, 1, ?, ?)",
+            (registry.metric("m").edition, TODAY, int(NOON) + 9 * DAY_S, int(NOON) + DAY_S),
+        )
         connection.execute("INSERT INTO slots VALUES (?)", (TODAY,))
     with telemetry(tmp_path, registry=registry) as device:
         device.flush(timeout_s=60)
     assert rows(tmp_path, "SELECT metric, window FROM queue ORDER BY metric") == [("m", TODAY), ("n", TODAY)]
+
+
+def test_a_report_that_waits_in_a_ledger_of_version_3_may_leave_at_once(tmp_path: Path) -> None:
+    path, report = tmp_path / FILE_NAME, Report("m", EDITION, TODAY, 1)
+    open_file(path, "acme", create=True).close()
+    with contextlib.closing(sqlite3.connect(path)) as earlier, earlier:
+        earlier.execute("ALTER TABLE queue DROP COLUMN leaves")
+        earlier.execute(
+            "INSERT INTO queue (metric, edition, window, symbol, deadline, release) VALUES (?, ?, ?, ?, ?, 0)",
+            (*report, int(NOON) + 9 * DAY_S),
+        )
+        earlier.execute("PRAGMA user_version = 3")
+    before = rows(tmp_path, "SELECT * FROM device")
+    with contextlib.closing(open_file(path, "acme", create=True)) as connection:
+        assert [waiting.report for waiting in queue.due(connection, NOON, hurried=False)] == [report]
+    assert rows(tmp_path, "SELECT * FROM device") == before
+    assert rows(tmp_path, "PRAGMA user_version") == [(create.SCHEMA_VERSION,)]
 
 
 def test_an_earlier_version_that_still_runs_cannot_report_a_second_time(tmp_path: Path) -> None:
@@ -159,7 +179,7 @@ def test_what_waits_in_a_ledger_of_an_earlier_version_is_sent_and_can_be_forgott
         earlier.execute("INSERT INTO history VALUES (?, ?, ?, ?, 'no answer yet')", report)
     with telemetry(tmp_path, registry=registry) as device:
         assert [entry.outcome for entry in device.history()] == ["sent"]
-        assert device.flush(60) is True
+        assert device.flush(60)
         assert [entry.outcome for entry in device.history()] == ["accepted"]
     assert main(["forget", "--data-dir", str(tmp_path)]) == 0
     assert rows(tmp_path, "SELECT * FROM history") == []

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk.ledger import outbox
+from client_sdk.ledger.queue import SPREAD_S
 from client_sdk.protocol import GRACE_S, Refusal, Report, Upload, Verdict, Window
 from client_sdk.sending.responses import Reply
-from client_sdk.sending.send_times import SPREAD_S
 from tests.support.devices.clients import DAY_S, NOON, Answer, accept, nothing, problem, refuse, status
 from tests.support.devices.simulated import SimulatedDevice, of_new_reports, simulated
 

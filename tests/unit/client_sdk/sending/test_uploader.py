@@ -10,17 +10,18 @@ from functools import partial
 
 import pytest
 
-from client_sdk import LedgerError
+from client_sdk import Flushed, FlushOutcome, LedgerError
 from client_sdk.answers.coins import SystemCoins
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import history, outbox, queue
-from client_sdk.ledger.backoff import BACKOFF_BASE_S, Uniform
+from client_sdk.ledger.backoff import BACKOFF_BASE_S, Uniform, jitter
 from client_sdk.ledger.file import open_memory
+from client_sdk.ledger.queue import SPREAD_S
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Refusal, Report, Upload
 from client_sdk.sending.responses import Reply
-from client_sdk.sending.send_times import APART_S, SPREAD_S
-from client_sdk.sending.uploader import Uploader, jitter
+from client_sdk.sending.send_times import APART_S
+from client_sdk.sending.uploader import Uploader
 from tests.support.devices.clients import (
     DAY_S,
     NOON,
@@ -97,7 +98,7 @@ def device(
 def test_what_is_queued_leaves_without_being_asked() -> None:
     with device() as phone:
         phone.queue()
-        phone.uploader.notify()
+        phone.uploader.notify(phone.uploader.departure_in_s())
         wait_until(lambda: phone.waiting() == 0, what="the upload")
         assert [upload.reports for upload in phone.transport.uploads] == [(REPORT,)]
 
@@ -105,7 +106,7 @@ def test_what_is_queued_leaves_without_being_asked() -> None:
 def test_every_retry_sends_the_same_bytes_with_the_same_id() -> None:
     with device(nothing, status(503), status(200), status(302), accept) as phone:
         phone.queue()
-        assert phone.uploader.flush(LONG_S) is True
+        assert phone.uploader.flush(LONG_S)
         assert len(phone.transport.bodies) == 5
         assert len(set(phone.transport.bodies)) == 1
 
@@ -113,9 +114,9 @@ def test_every_retry_sends_the_same_bytes_with_the_same_id() -> None:
 def test_what_is_new_leaves_at_its_own_time_and_takes_no_unanswered_upload_along() -> None:
     with device(nothing, accept, uniform=in_days) as phone:
         phone.queue()
-        assert phone.uploader.flush(LONG_S) is False
+        assert not phone.uploader.flush(LONG_S)
         phone.queue(OTHER)
-        assert phone.uploader.flush(LONG_S) is False
+        assert not phone.uploader.flush(LONG_S)
         assert [upload.reports for upload in phone.transport.uploads] == [(REPORT,), (OTHER,)]
         assert phone.waiting() == 1
 
@@ -129,17 +130,18 @@ def test_an_unanswered_upload_is_sent_again_apart_from_others() -> None:
     with device(nothing, accept, uniform=far) as phone:
         spread[APART_S] = 0.5
         phone.queue()
-        assert phone.uploader.flush(0.0) is False
+        assert not phone.uploader.flush(0.0)
         wait_until(lambda: len(phone.transport.bodies) == 2, what="the same upload, which nothing keeps apart")
         spread[BACKOFF_BASE_S] = APART_S
         phone.transport.answer(nothing, accept)
         phone.queue()
-        assert phone.uploader.flush(LONG_S) is False
+        assert not phone.uploader.flush(LONG_S)
         phone.queue(OTHER)
         before_s = time.monotonic()
-        assert phone.uploader.flush(0.0) is False
+        assert not phone.uploader.flush(0.0)
         wait_until(lambda: len(phone.transport.bodies) == 4, what="the other upload")
-        assert phone.uploader.flush(LONG_S) is True
+        assert not phone.uploader.flush(0.0)
+        wait_until(lambda: phone.waiting() == 0, what="the first one")
         assert time.monotonic() - before_s >= spread[APART_S]
         assert [upload.reports for upload in phone.transport.uploads[2:]] == [(REPORT,), (OTHER,), (REPORT,)]
 
@@ -148,7 +150,7 @@ def test_flush_says_at_once_that_nothing_more_can_be_sent_in_its_time() -> None:
     with device(nothing, uniform=in_days) as phone:
         phone.queue()
         before_s = time.monotonic()
-        assert phone.uploader.flush(LONG_S) is False
+        assert not phone.uploader.flush(LONG_S)
         assert time.monotonic() - before_s < LONG_S
 
 
@@ -156,7 +158,7 @@ def test_an_upload_that_was_due_for_a_day_takes_the_turn_of_what_is_new() -> Non
     clock = SetClock()
     with device(nothing, uniform=in_days, clock=clock) as first:
         first.queue()
-        assert first.uploader.flush(LONG_S) is False
+        assert not first.uploader.flush(LONG_S)
         first.uploader.stop()
         clock.now_s += 1e6 + 2 * DAY_S
         first.queue(OTHER)
@@ -169,9 +171,9 @@ def test_an_upload_that_was_due_for_a_day_takes_the_turn_of_what_is_new() -> Non
             uniform=in_days,
         )
         first.transport.answer(accept)
-        assert second.flush(LONG_S) is False
+        assert not second.flush(LONG_S)
         assert [upload.reports for upload in first.transport.uploads] == [(REPORT,), (REPORT,)]
-        assert second.flush(LONG_S) is True
+        assert second.flush(LONG_S)
         assert first.transport.uploads[-1].reports == (OTHER,)
         second.stop()
         second.join(LONG_S)
@@ -181,7 +183,7 @@ def test_an_upload_that_was_due_for_a_day_takes_the_turn_of_what_is_new() -> Non
 def test_refused_for_now_is_sent_again_unchanged_under_a_new_id(refusal: Refusal) -> None:
     with device(refuse(refusal), refuse(refusal), accept) as phone:
         phone.queue()
-        assert phone.uploader.flush(LONG_S) is True
+        assert phone.uploader.flush(LONG_S)
         assert len({upload.id for upload in phone.transport.uploads}) == 3
         assert {upload.reports for upload in phone.transport.uploads} == {(REPORT,)}
         assert phone.dropped() == {}
@@ -191,9 +193,9 @@ def test_no_flush_hurries_what_was_refused_for_now() -> None:
     with device(refuse(Refusal.UNKNOWN_METRIC), accept, uniform=in_days) as phone:
         phone.queue()
         for _ in range(3):
-            assert phone.uploader.flush(LONG_S) is False
+            assert not phone.uploader.flush(LONG_S)
         phone.queue(OTHER)
-        assert phone.uploader.flush(LONG_S) is False
+        assert not phone.uploader.flush(LONG_S)
         assert [upload.reports for upload in phone.transport.uploads] == [(REPORT,), (OTHER,)]
         assert phone.waiting() == 1
 
@@ -201,7 +203,7 @@ def test_no_flush_hurries_what_was_refused_for_now() -> None:
 def test_refused_for_good_is_not_sent_again(caplog: pytest.LogCaptureFixture) -> None:
     with device(refuse(Refusal.WINDOW_CLOSED)) as phone:
         phone.queue()
-        assert phone.uploader.flush(LONG_S) is True
+        assert phone.uploader.flush(LONG_S).outcome is FlushOutcome.REFUSED
         assert len(phone.transport.bodies) == 1
         assert phone.dropped() == {"window_closed": 1}
     assert Refusal.WINDOW_CLOSED.sentence in caplog.text
@@ -211,9 +213,9 @@ def test_refused_for_good_is_not_sent_again(caplog: pytest.LogCaptureFixture) ->
 def test_a_rejected_upload_is_given_up_and_the_next_one_sent(code: int) -> None:
     with device(problem(code), accept) as phone:
         phone.queue()
-        assert phone.uploader.flush(LONG_S) is True
+        assert phone.uploader.flush(LONG_S).outcome is FlushOutcome.REFUSED
         phone.queue(OTHER)
-        assert phone.uploader.flush(LONG_S) is True
+        assert phone.uploader.flush(LONG_S)
         assert [upload.reports for upload in phone.transport.uploads] == [(REPORT,), (OTHER,)]
         assert phone.dropped() == {"rejected": 1}
 
@@ -222,7 +224,7 @@ def test_a_rejected_upload_is_given_up_and_the_next_one_sent(code: int) -> None:
 def test_what_a_proxy_says_of_an_upload_costs_no_report(code: int) -> None:
     with device(status(code), accept) as phone:
         phone.queue()
-        assert phone.uploader.flush(LONG_S) is True
+        assert phone.uploader.flush(LONG_S)
         first, second = phone.transport.bodies
         assert first == second
         assert phone.dropped() == {}
@@ -234,10 +236,10 @@ def test_an_upload_that_always_fails_holds_up_no_other() -> None:
 
     with device(choke) as phone:
         phone.queue()
-        phone.uploader.notify()
+        phone.uploader.notify(phone.uploader.departure_in_s())
         wait_until(lambda: bool(phone.transport.bodies), what="the first attempt")
         phone.queue(OTHER)
-        phone.uploader.notify()
+        phone.uploader.notify(phone.uploader.departure_in_s())
         wait_until(
             lambda: any(upload.reports == (OTHER,) for upload in phone.transport.uploads), what="the other upload"
         )
@@ -247,20 +249,20 @@ def test_flush_sends_upload_after_upload_without_waiting_between() -> None:
     with device(uniform=in_days) as phone:
         for number in range(600):
             phone.queue(Report(f"m{number}", REPORT.edition, REPORT.window, 1))
-        assert phone.uploader.flush(LONG_S) is True
+        assert phone.uploader.flush(LONG_S)
         assert [len(upload.reports) for upload in phone.transport.uploads] == [256, 256, 88]
 
 
 def test_flush_with_nothing_waiting_is_done() -> None:
     with device() as phone:
-        assert phone.uploader.flush(LONG_S) is True
+        assert phone.uploader.flush(LONG_S)
         assert phone.transport.bodies == []
 
 
 def test_flush_returns_when_its_time_is_over() -> None:
     with device(nothing, uniform=in_days) as phone:
         phone.queue()
-        assert phone.uploader.flush(0.3) is False
+        assert not phone.uploader.flush(0.3)
         wait_until(lambda: len(phone.transport.bodies) == 1, what="the attempt")
         assert phone.waiting() == 1
 
@@ -274,7 +276,7 @@ def test_flush_returns_in_time_while_an_attempt_hangs() -> None:
 
     with device(hang) as phone:
         phone.queue()
-        assert phone.uploader.flush(0.3) is False
+        assert not phone.uploader.flush(0.3)
         assert hanging.wait(LONG_S)
         phone.uploader.stop()
         release.set()
@@ -283,11 +285,11 @@ def test_flush_returns_in_time_while_an_attempt_hangs() -> None:
 def test_flush_cuts_a_back_off_short() -> None:
     with device(nothing, nothing, accept, uniform=in_days) as phone:
         phone.queue()
-        assert phone.uploader.flush(0.0) is False
+        assert not phone.uploader.flush(0.0)
         wait_until(lambda: len(phone.transport.bodies) == 1, what="the first attempt")
-        assert phone.uploader.flush(0.0) is False
+        assert not phone.uploader.flush(0.0)
         wait_until(lambda: len(phone.transport.bodies) == 2, what="the second attempt")
-        assert phone.uploader.flush(LONG_S) is True
+        assert phone.uploader.flush(LONG_S)
 
 
 def test_flush_while_an_attempt_fails_is_followed_by_another() -> None:
@@ -299,15 +301,15 @@ def test_flush_while_an_attempt_fails_is_followed_by_another() -> None:
 
     with device(hang, accept, uniform=in_days) as phone:
         phone.queue()
-        assert phone.uploader.flush(0.0) is False
+        assert not phone.uploader.flush(0.0)
         assert hanging.wait(LONG_S)
-        sent: list[bool] = []
+        sent: list[Flushed] = []
         flushing = threading.Thread(target=lambda: sent.append(phone.uploader.flush(LONG_S)))
         flushing.start()
         wait_until(lambda: phone.uploader._hurried, what="the second flush")
         release.set()
         flushing.join()
-        assert sent == [True]
+        assert [bool(flushed) for flushed in sent] == [True]
 
 
 def test_the_back_off_grows_until_an_upload_gets_through() -> None:
@@ -321,24 +323,24 @@ def test_the_back_off_grows_until_an_upload_gets_through() -> None:
     with device(nothing, nothing, nothing, nothing, accept, nothing, accept, uniform=note) as phone:
         for report in (REPORT, OTHER):
             phone.queue(report)
-            assert phone.uploader.flush(LONG_S) is True
+            assert phone.uploader.flush(LONG_S)
     assert ceilings == [1.0, 2.0, 4.0, 8.0, 1.0]
 
 
 def test_flush_does_not_cut_short_what_the_collector_asked_for() -> None:
     with device(status(503, "3000"), accept) as phone:
         phone.queue()
-        assert phone.uploader.flush(LONG_S) is False
-        assert phone.uploader.flush(LONG_S) is False
+        assert not phone.uploader.flush(LONG_S)
+        assert not phone.uploader.flush(LONG_S)
         assert len(phone.transport.bodies) == 1
 
 
 def test_what_the_collector_asked_for_one_upload_holds_up_no_other() -> None:
     with device(status(503, "3000"), accept) as phone:
         phone.queue()
-        assert phone.uploader.flush(LONG_S) is False
+        assert not phone.uploader.flush(LONG_S)
         phone.queue(OTHER)
-        assert phone.uploader.flush(LONG_S) is False
+        assert not phone.uploader.flush(LONG_S)
         assert [upload.reports for upload in phone.transport.uploads] == [(REPORT,), (OTHER,)]
 
 
@@ -351,8 +353,8 @@ def test_a_report_waits_for_a_random_instant_before_it_leaves() -> None:
 
     with device(uniform=late) as phone:
         phone.queue()
-        phone.uploader.notify()
-        phone.uploader.notify()
+        phone.uploader.notify(phone.uploader.departure_in_s())
+        phone.uploader.notify(phone.uploader.departure_in_s())
         assert ranges == [(0.0, SPREAD_S)]
         assert phone.transport.bodies == []
 
@@ -360,7 +362,7 @@ def test_a_report_waits_for_a_random_instant_before_it_leaves() -> None:
 def test_without_consent_nothing_is_sent() -> None:
     with device(allowed=lambda: False) as phone:
         phone.queue()
-        assert phone.uploader.flush(0.3) is False
+        assert not phone.uploader.flush(0.3)
         assert phone.transport.bodies == []
 
 
@@ -375,7 +377,7 @@ def test_a_transport_that_raises_is_a_network_that_is_down(caplog: pytest.LogCap
 
     with device(fail_once) as phone:
         phone.queue()
-        assert phone.uploader.flush(LONG_S) is True
+        assert phone.uploader.flush(LONG_S)
     assert "ZeroDivisionError" in caplog.text
 
 
@@ -390,8 +392,8 @@ def test_a_clock_that_raises_is_an_attempt_that_failed(caplog: pytest.LogCapture
 
     with device(clock=clock) as phone:
         phone.queue()
-        assert phone.uploader.flush(LONG_S) is False
-        assert phone.uploader.flush(LONG_S) is True
+        assert not phone.uploader.flush(LONG_S)
+        assert phone.uploader.flush(LONG_S)
     assert "ZeroDivisionError" in caplog.text
 
 
@@ -400,7 +402,7 @@ def test_a_host_whose_logging_raises_does_not_end_the_thread() -> None:
     with device(refuse(Refusal.WINDOW_CLOSED), problem(400), accept) as phone:
         for number in range(3):
             phone.queue(Report(f"m{number}", REPORT.edition, REPORT.window, 1))
-            assert phone.uploader.flush(LONG_S) is True
+            assert bool(phone.uploader.flush(LONG_S)) is (number == 2)
         assert phone.dropped() == {"rejected": 1, "window_closed": 1}
 
 
@@ -411,10 +413,10 @@ def test_where_no_thread_starts_nothing_is_sent_and_flush_returns(monkeypatch: p
     with device() as phone:
         phone.queue()
         monkeypatch.setattr(threading.Thread, "start", refuse_to_start)
-        phone.uploader.notify()
-        assert phone.uploader.flush(threading.TIMEOUT_MAX) is False
+        phone.uploader.notify(phone.uploader.departure_in_s())
+        assert not phone.uploader.flush(threading.TIMEOUT_MAX)
         monkeypatch.undo()
-        assert phone.uploader.flush(LONG_S) is True
+        assert phone.uploader.flush(LONG_S)
 
 
 def test_a_ledger_that_cannot_be_used_ends_a_flush_early() -> None:
@@ -424,7 +426,7 @@ def test_a_ledger_that_cannot_be_used_ends_a_flush_early() -> None:
     ledger_thread = LedgerThread(None, fail)  # type: ignore[arg-type]  # it never returns
     schedule = Schedule(many(1), SystemCoins())
     uploader = Uploader(ledger_thread, ScriptedTransport(), schedule, clock=lambda: NOON, allowed=lambda: True)
-    assert uploader.flush(LONG_S) is False
+    assert not uploader.flush(LONG_S)
     uploader.stop()
     uploader.join(LONG_S)
     ledger_thread.close(LONG_S)
@@ -434,7 +436,7 @@ def test_a_stopped_uploader_ends_a_flush_and_starts_no_more() -> None:
     with device() as phone:
         phone.uploader.stop()
         phone.queue()
-        assert phone.uploader.flush(LONG_S) is False
+        assert not phone.uploader.flush(LONG_S)
         assert phone.transport.bodies == []
 
 

@@ -1,0 +1,83 @@
+"""Starts a Python process that outlives this one, and keeps such processes from running twice."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+_PROGRAM = """
+import importlib, json, sys
+job = json.load(sys.stdin)
+sys.path[:] = job["path"]
+importlib.import_module(job["module"]).main(**job["arguments"])
+"""
+"""The job comes by standard input: it may hold a secret, and anybody may read a command line."""
+
+_WINDOWS_FLAGS = 0x00000008 | 0x00000200 | 0x08000000
+"""DETACHED_PROCESS, CREATE_NEW_PROCESS_GROUP and CREATE_NO_WINDOW of CreateProcess."""
+
+
+def can_start() -> bool:
+    """Whether there is a Python to start; a frozen program has only itself."""
+    return bool(sys.executable) and not getattr(sys, "frozen", False)
+
+
+def start(module: str, **arguments: Any) -> None:  # noqa: ANN401 anything that JSON can hold
+    """Call ``main`` of a module in a new process, without waiting for it; give up if none starts."""
+    import subprocess  # noqa: PLC0415 a program that ends pays 5 ms for it, and only then
+
+    job = {"path": [str(Path(entry).absolute()) for entry in sys.path], "module": module, "arguments": arguments}
+    apart: dict[str, Any] = {"start_new_session": True}
+    if sys.platform == "win32":
+        apart = {"creationflags": _WINDOWS_FLAGS}
+    with contextlib.suppress(OSError):
+        process = subprocess.Popen(  # noqa: S603 this Python, and nothing that a user wrote
+            [sys.executable, "-c", _PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=Path(sys.executable).anchor,  # so that it keeps no directory in use
+            **apart,
+        )
+        assert process.stdin is not None  # noqa: S101 a pipe, as said above
+        with process.stdin:
+            process.stdin.write(json.dumps(job).encode())
+        process.returncode = 0  # otherwise the object warns that the process still runs, as it shall
+
+
+@contextlib.contextmanager
+def alone(path: Path) -> Iterator[bool]:
+    """Hold the lock of a file, which is made; yield false if another process holds it.
+
+    The lock ends with its process, however that ends.
+
+    Raises:
+        OSError: if the file cannot be made.
+
+    """
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        yield _lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

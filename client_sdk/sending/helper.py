@@ -1,0 +1,183 @@
+"""A process of its own that sends what a program has left behind, and ends.
+
+The program starts it when it exits, because reports leave at a random instant within a minute and
+many programs do not live so long. The helper waits for that instant. It sends what the ledger's
+file holds, and records nothing. One helper at a time works on a ledger.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from client_sdk.host import detached
+from client_sdk.ledger import file as ledger_file
+from client_sdk.ledger import outbox, queue, retries
+from client_sdk.ledger.backoff import Uniform, jitter
+from client_sdk.ledger.thread import WRITE
+from client_sdk.results import LedgerBusyError, LedgerError
+from client_sdk.sending import transactions
+from client_sdk.sending.responses import Transient, explain, judge
+from client_sdk.sending.transport import HttpTransport, Transport
+
+LIFE_S = 120.0
+"""How long a helper waits for instants in total: for that of the last report, which is at most a
+minute ahead, and for another one after a request. A request under way ends in its own time, within
+a minute."""
+
+HEAD_START_S = 2.0
+"""For how long a program with a helper sends nothing itself: most of them are over by then."""
+
+LOCK_SUFFIX = ".sending"
+"""The suffix of the file whose lock a helper holds. The file is empty."""
+
+_TRIES, _BETWEEN_TRIES_S = 50, 0.1
+
+if TYPE_CHECKING:
+    import sqlite3
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """What a helper must know.
+
+    Attributes:
+        path: the ledger's file.
+        app: the app that it belongs to.
+        collector: the collector's URL.
+        upload_key: the secret that the collector requires; None if it requires none.
+        allow_plain_http: whether the URL may lead to another machine without TLS.
+
+    """
+
+    path: Path
+    app: str
+    collector: str
+    upload_key: str | None
+    allow_plain_http: bool
+
+    def start(self) -> None:
+        """Start one, unless one is at work."""
+        lock = _lock_of(self.path)
+        with contextlib.suppress(OSError):
+            with detached.alone(lock) as is_alone:
+                pass
+            if is_alone and detached.can_start():
+                detached.start(
+                    __name__,
+                    path=str(self.path),
+                    app=self.app,
+                    collector=self.collector,
+                    upload_key=self.upload_key,
+                    allow_plain_http=self.allow_plain_http,
+                )
+
+
+def main(path: str, app: str, collector: str, upload_key: str | None, *, allow_plain_http: bool) -> None:
+    """Send what is due and what will be soon, as the only helper of a ledger."""
+    transport = HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
+    with contextlib.suppress(LedgerError, OSError), detached.alone(_lock_of(Path(path))) as is_alone:
+        if is_alone:
+            send(BriefLedger(Path(path), app), transport)
+
+
+class BriefLedger:
+    """A ledger whose file is open during a transaction only: a helper waits most of its life."""
+
+    def __init__(self, path: Path, app: str) -> None:
+        """Take the file and the app that it must belong to."""
+        self._path = path
+        self._app = app
+
+    def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Return what the work returns, done within a transaction of its own.
+
+        Raises:
+            LedgerError: if the ledger cannot be used, or another process holds it for seconds.
+
+        """
+        for _ in range(_TRIES):
+            try:
+                return self._transact(work)
+            except Exception as error:  # noqa: BLE001 any problem with the file becomes one sentence
+                explained = ledger_file.explain(error, self._path)
+            if not isinstance(explained, LedgerBusyError):
+                break
+            time.sleep(_BETWEEN_TRIES_S)
+        raise explained
+
+    def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with contextlib.closing(ledger_file.open_file(self._path, self._app, create=False)) as connection:
+            connection.execute(WRITE)
+            result = work(connection)
+            connection.execute("COMMIT")
+            return result
+
+
+def send(
+    ledger: BriefLedger,
+    transport: Transport,
+    clock: Callable[[], float] = time.time,
+    sleep: Callable[[float], object] = time.sleep,
+    uniform: Uniform = jitter,
+) -> None:
+    """Send what is due until nothing more is due within `LIFE_S`.
+
+    An upload that was sent before goes first or not at all, so that it keeps apart from others. New
+    reports that became due during a request get another random instant, as in
+    `client_sdk.sending.send_times`.
+    """
+    left_s, may_resend = LIFE_S, True
+    while True:
+        parcel = ledger.run(partial(_take, now_s=clock(), may_resend=may_resend))
+        if parcel is not None:
+            reply = transport.post(parcel.body)
+            outcome = judge(reply, parcel.reports, clock())
+            problem = explain(reply) if isinstance(outcome, Transient) else None
+            carry_out = partial(
+                transactions.carry_out, outcome=outcome, parcel=parcel, uniform=uniform, problem=problem
+            )
+            ledger.run(partial(carry_out, now_s=clock()))
+        may_resend = False
+        wait_s = ledger.run(partial(_wait_s, now_s=clock(), uniform=uniform))
+        if wait_s is None or wait_s > left_s:
+            return
+        left_s -= wait_s
+        sleep(wait_s)
+
+
+def leaves_soon(connection: sqlite3.Connection, now_s: float) -> bool:
+    """Whether anything leaves while a helper that is started now would live."""
+    leaving_s = queue.next_leaving_s(connection, now_s)
+    return (
+        bool(queue.due(connection, now_s, hurried=False))
+        or (leaving_s is not None and leaving_s <= now_s + LIFE_S)
+        or retries.are_due(connection, now_s)
+    )
+
+
+def _take(connection: sqlite3.Connection, now_s: float, *, may_resend: bool) -> outbox.Parcel | None:
+    """Return new reports that leave now, or else the upload that waits longest to be sent again."""
+    parcel = outbox.new_parcel(connection, now_s, hurried=False)
+    due = [retry for retry in retries.pending(connection) if retry.wait_s(now_s, hurried=False) == 0.0]
+    if parcel is None and may_resend and due:
+        return outbox.parcel_to_resend(connection, due[0], now_s)
+    return parcel
+
+
+def _wait_s(connection: sqlite3.Connection, now_s: float, uniform: Uniform) -> float | None:
+    if queue.due(connection, now_s, hurried=False):
+        return uniform(0.0, queue.SPREAD_S)
+    leaving_s = queue.next_leaving_s(connection, now_s)
+    return None if leaving_s is None else leaving_s - now_s
+
+
+def _lock_of(path: Path) -> Path:
+    return path.with_name(path.name + LOCK_SUFFIX)
