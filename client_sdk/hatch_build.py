@@ -1,8 +1,9 @@
 """Builds the wheel for devices: all of the code, without what only its maintainers read.
 
-Comments and docstrings are a third of a wheel that travels to every device. So the wheel keeps the docstrings of the
-modules that an app's developer calls, and leaves out the others. Blank lines stand in their place: a line of a
-traceback has the same number as in the repository. The sdist holds everything. This module is in no wheel.
+Comments, docstrings and annotations are almost half of a wheel that travels to every device. So it keeps the first line
+of the docstrings that an app's developer sees in an editor, and the annotations of modules with public types, and
+leaves out the others. Blank lines stand in their place: a line of a traceback has the same number as in the repository.
+The sdist holds everything. This module is in no wheel.
 """
 
 from __future__ import annotations
@@ -19,10 +20,27 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGE: Final = "client_sdk"
 
-PUBLIC: Final = frozenset({"__init__.py", "telemetry.py", "testing.py"})
-"""The modules that an app's developer calls: their docstrings are what an editor shows."""
+CALLED: Final = frozenset({"__init__.py", "telemetry.py", "testing.py"})
+"""The modules that an app's developer calls: an editor shows the first lines of their docstrings."""
+
+TYPED: Final = CALLED | {
+    "answers/budget_alerts.py",
+    "protocol/budget.py",
+    "protocol/coins.py",
+    "protocol/errors.py",
+    "protocol/metric.py",
+    "protocol/registry/registry.py",
+    "protocol/wire/report.py",
+    "results.py",
+    "sending/responses.py",
+    "sending/transport.py",
+}
+"""The modules of the types in public signatures: their annotations check the code of apps."""
 
 HAVE_TEXTS: Final = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+Place = tuple[int, int]
+"""A line, from 1, and a column in bytes, from 0."""
 
 
 class CustomBuildHook(BuildHookInterface[Any]):
@@ -52,21 +70,55 @@ def lean_files(root: Path) -> Iterator[tuple[str, str]]:
     for path in sorted(root.rglob("*.py")):
         name = path.relative_to(root).as_posix()
         if path.name != Path(__file__).name:
-            text = path.read_text(encoding="utf-8")
-            yield name, without_comments(text if name in PUBLIC else without_docstrings(text))
+            yield name, lean(path.read_text(encoding="utf-8"), name)
 
 
-def without_docstrings(source: str) -> str:
-    """Return a source whose texts that stand for themselves are blank lines."""
+def lean(source: str, name: str) -> str:
+    """Return the source of a module as the wheel holds it."""
+    if name not in TYPED:
+        source = without_annotations(source)
+    return without_comments(without_docstrings(source, keeps_summaries=name in CALLED))
+
+
+def without_docstrings(source: str, *, keeps_summaries: bool) -> str:
+    """Return a source whose texts that stand for themselves are blank, but for first lines of docstrings."""
     lines = source.splitlines()
     for node in ast.walk(ast.parse(source)):
         body = node.body if isinstance(node, HAVE_TEXTS) else []
         for text in filter(_is_text, body):
             for line in range(text.lineno - 1, text.end_lineno or text.lineno):
                 lines[line] = ""
-            if len(body) == 1:
+            if keeps_summaries and text is body[0]:
+                (summary, *_) = (ast.get_docstring(node) or "").splitlines()
+                lines[text.lineno - 1] = " " * text.col_offset + f'r"""{summary}"""'
+            elif len(body) == 1:
                 lines[text.lineno - 1] = " " * text.col_offset + "..."
     return _joined(lines)
+
+
+def without_annotations(source: str) -> str:
+    """Return a source whose functions have no annotations."""
+    lines = [line.encode() for line in source.splitlines()]
+    for start, end in sorted(_annotations(ast.parse(source), lines), reverse=True):
+        (first, left), (last, right) = start, end
+        tail = lines[last - 1][right:]
+        lines[first - 1 : last] = [lines[first - 1][:left], *[b""] * (last - first)]
+        lines[last - 1] += tail
+    return _joined([line.decode() for line in lines])
+
+
+def _annotations(tree: ast.Module, lines: list[bytes]) -> Iterator[tuple[Place, Place]]:
+    """Yield where each annotation of a function begins, with its sign, and where it ends."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg) and node.annotation is not None:
+            yield (node.lineno, node.col_offset + len(node.arg.encode())), _end(node.annotation)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
+            sign = lines[node.returns.lineno - 1].rindex(b" ->", 0, node.returns.col_offset)
+            yield (node.returns.lineno, sign), _end(node.returns)
+
+
+def _end(node: ast.expr) -> Place:
+    return node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
 
 
 def without_comments(source: str) -> str:
