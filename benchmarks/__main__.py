@@ -30,6 +30,7 @@ from benchmarks.latency import measure_latency
 from benchmarks.metrics import measure_metrics
 from benchmarks.participation import measure_participation
 from benchmarks.peers.compare import measure_peers
+from benchmarks.quantiles import measure_quantiles
 from benchmarks.relay import measure_relay
 from benchmarks.sdk import measure_sdk
 from benchmarks.sizing import RESULTS, write_page
@@ -53,6 +54,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "amplification": measure_amplification,
     "exact": measure_exact,
     "channels": measure_channels,
+    "quantiles": measure_quantiles,
     "coverage": measure_coverage,
     "peers": measure_peers,
     "fresh": measure_fresh,

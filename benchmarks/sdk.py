@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 import tempfile
@@ -36,11 +37,28 @@ epsilon = "ln 3"
 """
 
 
+_FIRST = f"""
+import os, sys, time
+from client_sdk import Registry, Telemetry
+registry = Registry.parse({REGISTRY!r})
+began_s = time.perf_counter()
+device = Telemetry(registry, collector="http://127.0.0.1:9", data_dir=sys.argv[1], consent=True)
+device.record("dark_mode", value=True)
+print((time.perf_counter() - began_s) * 1000)
+began_s = time.perf_counter()
+device.flush(5)
+print((time.perf_counter() - began_s) * 1000)
+"""
+"""A program that records once and flushes while no collector listens."""
+
+
 def measure_sdk() -> str:
     """Return the section of the results."""
     requests_ms, sdk_ms, names_ms = import_times()
     share = median(sdk_ms) / median(requests_ms)
     record_ms = record_times()
+    new_ms, known_ms, offline_ms = first_times()
+    sync_ms, async_ms = loop_times()
     rates = perturbation_rates(RandomizedResponse.within(RequestedEpsilon.parse("ln 3")).perturb, 2)
     many = perturbation_rates(KAryRandomizedResponse.within(RequestedEpsilon.parse(1), 32).perturb, 32)
     return (
@@ -52,6 +70,11 @@ def measure_sdk() -> str:
                 ["`import client_sdk`, ms (its names load at first use)", spread(sdk_ms, 1)],
                 ["`from client_sdk import Registry, Telemetry`, ms", spread(names_ms, 1)],
                 ["`record` with a durable queue, ms", spread(record_ms, 2)],
+                ["`Telemetry(…)` and first `record` in a fresh process, new device, ms", spread(new_ms, 1)],
+                ["the same, known device, ms", spread(known_ms, 1)],
+                ["`flush(5)` with nobody listening, the first in its process, ms", spread(offline_ms)],
+                ["`record` in an event loop, which it blocks, ms", spread(sync_ms, 2)],
+                ["`await arecord`: how long the loop's next turn waits, ms", spread(async_ms, 2)],
                 ["randomised response, thousand/s", spread([rate / 1000 for rate in rates])],
                 ["k-ary randomised response, k = 32, thousand/s", spread([rate / 1000 for rate in many])],
             ],
@@ -60,6 +83,8 @@ def measure_sdk() -> str:
         + verdict(share <= 0.4, f"{share:.2f}", "≤ 0.4")
         + "\n`record`: "
         + verdict(median(record_ms) <= 1, f"{median(record_ms):.2f} ms", "≤ 1 ms")
+        + "\n`Telemetry(…)` and first `record`, known device: "
+        + verdict(median(known_ms) <= 40, f"{median(known_ms):.0f} ms", "≤ 40 ms")
         + "\nRandomised response in a Python loop with CSPRNG coins: "
         + verdict(median(rates) >= 500e3, f"{median(rates) / 1000:,.0f} k/s", "≥ 500 k/s")
         + "\nk-ary, k = 32: "
@@ -101,6 +126,52 @@ def record_times() -> list[float]:
             assert result is Recorded.QUEUED
             now[0] += DAY_S
     return times_ms
+
+
+def first_times() -> tuple[list[float], list[float], list[float]]:
+    """Return milliseconds of first records on new and on known devices, and of flushes offline."""
+    new_ms, known_ms, offline_ms = list[float](), list[float](), list[float]()
+    with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder:
+        for number in range(ROUNDS):
+            for times_ms in (new_ms, known_ms):
+                command = [sys.executable, "-c", _FIRST, str(Path(folder) / str(number))]
+                said = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+                times_ms.append(float(said[0]))
+                offline_ms.append(float(said[1]))
+    return new_ms, known_ms, offline_ms
+
+
+def loop_times() -> tuple[list[float], list[float]]:
+    """Return milliseconds for which an event loop stands still: by `record`, and by `arecord`."""
+    now = [1_795_176_000.0]
+    with (
+        tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder,
+        Telemetry(
+            Registry.parse(REGISTRY),
+            collector="http://127.0.0.1:9",
+            data_dir=Path(folder) / "app",
+            consent=True,
+            clock=lambda: now[0],
+        ) as telemetry,
+    ):
+        telemetry.record("dark_mode", value=True)
+        return asyncio.run(_loop_times(telemetry, now))
+
+
+async def _loop_times(telemetry: Telemetry, now: list[float]) -> tuple[list[float], list[float]]:
+    sync_ms, async_ms = [], []
+    for _ in range(RECORDS):
+        now[0] += DAY_S
+        started = time.perf_counter()
+        telemetry.record("dark_mode", value=True)
+        sync_ms.append((time.perf_counter() - started) * 1000)
+        now[0] += DAY_S
+        recording = asyncio.create_task(telemetry.arecord("dark_mode", value=True))
+        started = time.perf_counter()
+        await asyncio.sleep(0)
+        async_ms.append((time.perf_counter() - started) * 1000)
+        await recording
+    return sync_ms, async_ms
 
 
 def perturbation_rates(perturb: Callable[[int, SystemCoins], int], inputs: int) -> list[float]:

@@ -12,6 +12,7 @@ import numpy as np
 from benchmarks.coverage.cells import Cell, Figure, Held, holds, tallies
 from client_sdk.protocol import Channel
 from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.estimates.distribution import QUANTILES
@@ -35,6 +36,8 @@ SETTINGS: Final[Mapping[str, tuple[Channel, int]]] = {
         (SquareWave, "4", 1000),
         (SquareWave, "8", 60),
         (Laplace, "4", 1000),
+        (Hierarchical, "1", 10_000),
+        (Hierarchical, "4", 1000),
     )
 }
 

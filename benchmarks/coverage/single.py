@@ -11,6 +11,7 @@ from benchmarks.coverage.cells import Cell, Figure, Held, holds, tallies
 from client_sdk.protocol import Channel
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
+from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
@@ -34,6 +35,7 @@ NUMBERS: Final[Mapping[str, Channel]] = {
         (Hybrid, ("1", "3", "5", "6", "8", "12")),
         (Piecewise, ("0.5", "4", "7")),
         (SquareWave, ("0.5", "2", "8")),
+        (Hierarchical, ("0.5", "2", "8")),
         (Laplace, ("0.5", "2", "7")),
     )
     for epsilon in epsilons

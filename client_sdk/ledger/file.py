@@ -24,8 +24,7 @@ FILE_NAME = "hearsay.sqlite3"
 def load() -> None:
     """Import what a ledger needs, under the lock that a fork waits for, in any thread."""
     with forks.importing():
-        import secrets  # noqa: F401, PLC0415 importing the SDK must stay quick
-        import sqlite3  # noqa: F401, PLC0415
+        import sqlite3  # noqa: F401, PLC0415 importing the SDK must stay quick
 
 
 def exists(path: Path) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from client_sdk.host import forks
 from client_sdk.ledger import history, queue, retries
 from client_sdk.ledger.backoff import Uniform
 from client_sdk.ledger.queue import Waiting, deadline
@@ -128,7 +129,8 @@ def waiting(connection: sqlite3.Connection) -> int:
 
 
 def _pack(connection: sqlite3.Connection, waiting: list[Waiting], now_s: float) -> Parcel:
-    import secrets  # noqa: PLC0415 importing the SDK must stay quick
+    with forks.importing():
+        import secrets  # noqa: PLC0415 a program that only records need not wait for it
 
     secrets.SystemRandom().shuffle(waiting)
     chosen = waiting[:MAX_REPORTS]
@@ -152,7 +154,8 @@ def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, n
 
 def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) -> Parcel:
     """Store a new upload; above the bound, drop and count those whose windows close first."""
-    import secrets  # noqa: PLC0415 importing the SDK must stay quick
+    with forks.importing():
+        import secrets  # noqa: PLC0415 as above
 
     upload = Upload(secrets.token_hex(16), reports)
     body = upload.encode()

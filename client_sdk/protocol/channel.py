@@ -18,8 +18,8 @@ from client_sdk.protocol.epsilon import nanos_ceiling
 class Channel(Protocol):
     """The interface of every mechanism.
 
-    ``perturb`` draws the same number of coins for every input, so that neither its running time nor
-    the state of a generator reveals the input.
+    The number of coins that ``perturb`` draws depends on the symbol alone, which is reported. So
+    neither its running time nor the state of a generator reveals more of the input.
     """
 
     @property

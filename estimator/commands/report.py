@@ -38,6 +38,11 @@ MEGABYTE = 10**6
 @REGISTRY
 @click.option("--collector", metavar="URL", help=f"Read tallies over HTTP; the read token comes from {TOKEN_VARIABLE}.")
 @click.option(
+    "--allow-plain-http",
+    is_flag=True,
+    help="Let --collector be an http:// URL of another machine. Anybody on the way can read the token.",
+)
+@click.option(
     "--tallies", metavar="FILE", type=click.Path(path_type=Path), help="Read tallies from an NDJSON file; - is stdin."
 )
 @click.option("--preliminary", is_flag=True, help="Also windows that are still open; they are marked.")

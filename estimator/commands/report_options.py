@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from client_sdk.protocol.window import Window
+from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
 from estimator.render import BINARY_FORMATS
 from estimator.results.request import Request, Selection
 
@@ -23,6 +24,7 @@ class ReportOptions:
 
     registry: Path
     collector: str | None
+    allow_plain_http: bool
     tallies: Path | None
     preliminary: bool
     first: Window | None
@@ -50,6 +52,12 @@ class ReportOptions:
         return "table" if self.form is None and (self.html is None or self.output is not None) else self.form
 
     @property
+    def _is_readable_on_the_way(self) -> bool:
+        """Whether the collector has a URL of another machine without TLS; `fetch` refuses what is no URL."""
+        collector = self.collector or ""
+        return is_base_url(collector) and is_readable_on_the_way(collector)
+
+    @property
     def request(self) -> Request:
         """What is requested of each tally."""
         return Request(
@@ -73,6 +81,13 @@ class ReportOptions:
         yield (
             (self.collector is None) == (self.tallies is None),
             "say where the tallies are: either --collector URL or --tallies FILE",
+        )
+        yield (
+            self._is_readable_on_the_way and not self.allow_plain_http,
+            (
+                "--collector must be an https:// URL, unless it is on this machine: anybody on the way could read the "
+                "token and change the tallies; --allow-plain-http reads them nevertheless"
+            ),
         )
         yield (
             self.first and self.last and self.first.starts_at >= self.last.ends_at,

@@ -56,11 +56,11 @@ def clusters_of_histogram(histogram: Histogram, counts: Counts, fit: Fit) -> Clu
         share, mean = _of_members(fit.smoothed, middles, members)
         clusters.append(
             Cluster(
-                share=_within(share, (float(low[0]), float(high[0]))),
+                share=Figure.within((float(low[0]), float(high[0])), share),
                 stability=stability,
                 start=float(histogram.points[first]),
                 end=float(histogram.points[last]),
-                mean=_within(mean, mean_within(tally, first, last)),
+                mean=Figure.within(mean_within(tally, first, last), mean),
             )
         )
     return Clusters(tuple(clusters), groups.numbers)
@@ -92,10 +92,10 @@ def clusters_of_values(metric: Metric, inverse: Inverse, counts: Counts, likelie
         share, mean = _of_members(weights, weights if line is None else line, members)
         clusters.append(
             Cluster(
-                share=_within(share, values.share(members)),
+                share=Figure.within(values.share(members), share),
                 stability=stability,
                 values=tuple(metric.domain.labels[member] for member in members.tolist()),
-                mean=None if line is None else _within(mean, values.mean(members, line)),
+                mean=None if line is None else Figure.within(values.mean(members, line), mean),
             )
         )
     return Clusters(tuple(clusters), groups.numbers)
@@ -107,18 +107,18 @@ class Values:
 
     Attributes:
         inverse: of the channel.
-        values: their number, k.
+        size: the number of values, k.
         counts: of each symbol, shape (m,).
 
     """
 
     inverse: Inverse
-    values: int
+    size: int
     counts: Counts
 
     def share(self, members: Members) -> tuple[float, float]:
         """Return the limits of the share of some values, within 0..1."""
-        score = self.inverse.contrast(_indicator(members, self.values))
+        score = self.inverse.contrast(_indicator(members, self.size))
         low, high = (
             float(np.clip(end[0], 0.0, 1.0)) for end in limits_of(self.inverse, self.counts, score[:, np.newaxis])
         )
@@ -137,7 +137,7 @@ class Values:
         first, last = float(line[members].min()), float(line[members].max())
         if first == last:
             return first, last
-        held = _indicator(members, self.values)
+        held = _indicator(members, self.size)
         of_positions, of_share = self.inverse.contrast(held * line), self.inverse.contrast(held)
         centres = np.linspace(first, last, STEPS + 1)
         scores = (of_positions[:, np.newaxis] - of_share[:, np.newaxis] * centres) / (last - first)
@@ -160,11 +160,6 @@ def _of_members(shares: Floats, positions: Floats, members: Members) -> tuple[fl
     share = float(shares[members].sum())
     weights = shares[members] if share > 0 else np.ones(members.size)
     return share, float(weights @ positions[members] / weights.sum())
-
-
-def _within(estimate: float, interval: tuple[float, float]) -> Figure:
-    low, high = interval
-    return Figure(min(high, max(low, estimate)), low, high)
 
 
 def _points(metric: Metric) -> Floats | None:

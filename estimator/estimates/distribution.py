@@ -45,7 +45,7 @@ def distribution_of(
     tally = TallyStretches.of(histogram, counts, fit.smoothed)
     family = family_of(histogram, len(ranges)) if simultaneous else 1
     return Distribution(
-        variance=_figure(float(histogram.variance(fit.smoothed)), variance_interval(tally, family)),
+        variance=Figure.within(variance_interval(tally, family), float(histogram.variance(fit.smoothed))),
         quantiles=_quantiles(tally, fit, family),
         band=_band(tally, fit, family),
         bins=_bins(tally, fit, family),
@@ -67,7 +67,7 @@ def _quantiles(tally: TallyStretches, fit: Fit, family: int) -> tuple[Quantile, 
     estimates = tally.stretches.histogram.quantiles(fit.smoothed, QUANTILES).tolist()
     intervals = [quantile_interval(tally, probability, family) for probability in QUANTILES]
     return tuple(
-        Quantile(*_within(estimate, interval), quantile=probability)
+        Quantile.within(interval, estimate, quantile=probability)
         for estimate, interval, probability in zip(estimates, intervals, QUANTILES, strict=True)
     )
 
@@ -78,7 +78,7 @@ def _band(tally: TallyStretches, fit: Fit, family: int) -> tuple[AtMost, ...]:
     estimates = tally.stretches.histogram.at_most(fit.smoothed, points[places])
     lows, highs = band(tally, places, family)
     return tuple(
-        AtMost(*_within(estimate, (low, high)), at=at)
+        AtMost.within((low, high), estimate, at=at)
         for estimate, low, high, at in _columns(estimates, lows, highs, points[places])
     )
 
@@ -89,7 +89,7 @@ def _bins(tally: TallyStretches, fit: Fit, family: int) -> tuple[Bin, ...]:
     lows, highs = shares_of_ranges(tally, firsts, firsts + (not histogram.is_of_points), family)
     columns = _columns(fit.smoothed, lows, highs, histogram.lows, histogram.highs, fit.likeliest)
     return tuple(
-        Bin(*_within(estimate, (low, high)), start=start, end=end, maximum_likelihood=likeliest)
+        Bin.within((low, high), estimate, start=start, end=end, maximum_likelihood=likeliest)
         for estimate, low, high, start, end, likeliest in columns
     )
 
@@ -107,7 +107,7 @@ def _ranges(tally: TallyStretches, fit: Fit, ranges: Sequence[Ends], family: int
         _, high = _share(tally, around, family)
         low, _ = _share(tally, within, family)
         estimate = float(histogram.share_between(fit.smoothed, start, end))
-        figures.append(Range(*_within(estimate, (min(low, high), high)), start=start, end=end))
+        figures.append(Range.within((min(low, high), high), estimate, start=start, end=end))
     return tuple(figures)
 
 
@@ -118,16 +118,6 @@ def _share(tally: TallyStretches, ends: tuple[int, int], family: int) -> Ends:
         return 0.0, 0.0
     low, high = shares_of_ranges(tally, np.array([first]), np.array([last]), family)
     return float(low[0]), float(high[0])
-
-
-def _figure(estimate: float, interval: Ends) -> Figure:
-    return Figure(*_within(estimate, interval))
-
-
-def _within(estimate: float, interval: Ends) -> tuple[float, float, float]:
-    """Return an estimate, moved into its interval, and the interval."""
-    low, high = interval
-    return min(high, max(low, estimate)), low, high
 
 
 def _columns(*columns: Floats) -> Iterable[tuple[float, ...]]:

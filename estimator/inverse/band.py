@@ -1,7 +1,9 @@
-"""A sliding band inverted, as operators of O(k) steps.
+"""A sliding band inverted: piecewise and square wave, as operators of O(k) steps.
 
 The expected symbol is exactly linear in the input, so a linear function of the symbol is an
-unbiased score.
+unbiased score (Wang et al. 2019, "Collecting and analyzing multidimensional data with local
+differential privacy", section III.B, lemma 1). For the histogram of a square wave see
+`estimator.likelihood.histogram`.
 """
 
 from __future__ import annotations

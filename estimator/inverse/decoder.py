@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
 import numpy as np
 
 from estimator.statistics.arrays import Floats
+from estimator.statistics.convex_minorant import convex_minorant
 
 REMEMBERED = 16
 """Decoders kept for the next window of the same metric: some 30 kB each."""
@@ -29,11 +30,18 @@ class Decoder:
     Attributes:
         scores: one a symbol, shape (symbols,).
         squares: the expected square of the score given each input, shape (inputs,).
+        least_squares: the least expected square of people whose mean is each input: some of them
+            may answer below it and some above. Shape (inputs,).
 
     """
 
     scores: Floats
     squares: Floats
+    least_squares: Floats = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Find the least squares once, because a job uses them in every window."""
+        object.__setattr__(self, "least_squares", convex_minorant(self.squares))
 
     @property
     def enough(self) -> float:
@@ -43,11 +51,11 @@ class Decoder:
     def least_variance(self, means: Floats) -> Floats:
         """Return the least variance of a report's score at each true mean, from 0 to 1.
 
-        The expected square is convex in the input, so the least variance is that of people with the
+        Where the expected square is convex in the input, that is the variance of people with the
         same answer.
         """
         points = np.linspace(0.0, 1.0, self.squares.size)
-        least: Floats = np.interp(means, points, self.squares) - means * means
+        least: Floats = np.interp(means, points, self.least_squares) - means * means
         return least
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.band import Band
+from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.noise import AdditiveNoise
-from estimator.inverse import band, noise
+from estimator.inverse import band, hierarchical, noise
 from estimator.inverse.hybrid import HybridLaw
 from estimator.inverse.protocol import ChannelLaw, TableLaw
 from estimator.statistics.arrays import Floats
@@ -30,7 +31,7 @@ class BandLaw:
 
 
 def grid_law(channel: Channel) -> ChannelLaw:
-    """Return the law of a band, of a hybrid, or of added noise.
+    """Return the law of a band, of a hybrid, of added noise, or of a tree.
 
     Raises:
         TypeError: if the channel's inputs are not the points of a grid.
@@ -43,4 +44,6 @@ def grid_law(channel: Channel) -> ChannelLaw:
             return HybridLaw(channel)
         case AdditiveNoise():
             return TableLaw(noise.table(channel))
+        case Hierarchical():
+            return hierarchical.law(channel)
     raise TypeError(f"{channel.name} has no grid")

@@ -1,9 +1,10 @@
 """The privacy loss of one report of each channel, for its worst pair of answers.
 
 If every symbol separates two answers either by the whole epsilon or not at all, the loss has three
-values, and the worst pair of answers is the one with the fewest symbols in common. A set or a
-rounded number is a mixture of inputs, which by convexity reveals no more than its worst pair of
-inputs. Every other channel is treated as the worst one of its epsilon.
+values, and the worst pair of answers is the one with the fewest symbols in common. A report of a
+tree is one of a random level, and reveals no more than if the answers were such a pair on all
+levels. A set or a rounded number is a mixture of inputs, which by convexity reveals no more than
+its worst pair of inputs. Every other channel is treated as the worst one of its epsilon.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
+from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
@@ -43,6 +45,8 @@ def _extreme(channel: Channel) -> float:
             return float(channel.keep_numerator / COIN_SCALE * _apart(channel))
         case Band():
             return min(channel.width, channel.inputs - 1) * channel.heavy / channel.total
+        case Hierarchical():
+            return sum(_extreme(level.channel) for level in channel.levels) / len(channel.levels)
     return 1.0
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.rehearsal.block_sampler import Blocks, blocks_of
@@ -32,6 +33,8 @@ def sampler_of(channel: Channel) -> Sampler:
     """Return a function that draws tallies of a channel. What it needs is prepared once."""
     if isinstance(channel, Hybrid):
         return _band_or_ends(channel)
+    if isinstance(channel, Hierarchical):
+        return _level_by_level(channel)
     if isinstance(channel, Permanent):
         first, second = sampler_of(channel.permanent), sampler_of(channel.instantaneous)
         return lambda inputs, generator: second(first(inputs, generator), generator)
@@ -91,6 +94,22 @@ def _band_or_ends(channel: Hybrid) -> Sampler:
         at_ends = generator.binomial(inputs, channel.ends / channel.total)
         low = generator.binomial(at_ends, of_ends).sum()
         return np.append(band(inputs - at_ends, generator), [low, at_ends.sum() - low])
+
+    return sample
+
+
+def _level_by_level(channel: Hierarchical) -> Sampler:
+    """Draw the level of each device, then the symbols of the nodes of each level."""
+    levels = [(level.span, sampler_of(level.channel)) for level in channel.levels]
+    alike = np.full(len(levels), 1 / len(levels))
+
+    def sample(inputs: Counts, generator: np.random.Generator) -> Counts:
+        on_levels = generator.multinomial(inputs, alike).T
+        nodes = (
+            np.add.reduceat(devices, np.arange(0, channel.inputs, span))
+            for (span, _), devices in zip(levels, on_levels, strict=True)
+        )
+        return np.concatenate([draw(of_nodes, generator) for (_, draw), of_nodes in zip(levels, nodes, strict=True)])
 
     return sample
 

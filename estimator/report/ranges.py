@@ -28,7 +28,8 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
         requested = f"the range of {name} from {start:.12g} to {end:.12g}"
         if not isinstance(domain, Number) or domain.statistic == "mean":
             raise RequestError(
-                f'{requested} cannot be estimated; only numbers and counts of statistic = "distribution" can'
+                f"{requested} cannot be estimated; "
+                'only numbers and counts of statistic = "distribution" or "quantiles" can'
             )
         if decoder_of(metric.channel) is None:
             raise RequestError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 import msgspec
 
 from estimator.results.record import Record
@@ -22,6 +24,12 @@ class Figure(Record, frozen=True):
     estimate: float | None
     low: float
     high: float
+
+    @classmethod
+    def within(cls, interval: tuple[float, float], estimate: float, **rest: Any) -> Self:  # noqa: ANN401 each its own
+        """Return the figure of an interval, with an estimate that is moved to the nearer end if it lies outside."""
+        low, high = interval
+        return cls(min(high, max(low, estimate)), low, high, **rest)
 
 
 class Quantile(Figure, frozen=True, kw_only=True):

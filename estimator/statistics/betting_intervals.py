@@ -27,6 +27,9 @@ GAMBLERS: Final = 5
 """Each stakes best at some variance. More make no interval narrower by 2 % (measured for 20 to
 10,000 numbers)."""
 
+POWERS: Final = -np.linspace(0, 0.5, GAMBLERS)
+"""Of the number of numbers: the standard deviations at which they stake best, in parts of half the span."""
+
 MOST_STAKED: Final = 0.999
 """Of the wealth, at most. Who stakes all of it may lose it for good."""
 
@@ -47,7 +50,8 @@ def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats
     seen = np.argsort(counts == 0, axis=1, kind="stable")[:, :most_seen]
     drawn, often, ends = values[seen], np.take_along_axis(counts, seen, axis=1), (values.min(), values.max())
     span, bar = float(ends[1] - ends[0]), -math.log(tail_of(family))
-    low, high = (_least_means(np.abs(drawn - end), often, span, bar) for end in ends)
+    distances = np.concatenate([np.abs(drawn - end) for end in ends])
+    low, high = np.split(_least_means(distances, np.tile(often, (2, 1)), span, bar), 2)
     return np.column_stack([ends[0] + low, ends[1] - high])
 
 
@@ -62,10 +66,12 @@ def betting_ratios(numerators: Floats, denominators: Floats, counts: Counts) -> 
         counts: how often each was drawn, at least one of them, shape (m,).
 
     """
-    drawn = np.broadcast_to(counts, numerators.shape)
     middle = np.clip((numerators @ counts) / (denominators @ counts), 0.0, 1.0)
-    low = _farthest(numerators, denominators, drawn, np.zeros_like(middle), middle)
-    return low, _farthest(-numerators, -denominators, drawn, np.ones_like(middle), middle)
+    numerators, denominators = (np.concatenate([scores, -scores]) for scores in (numerators, denominators))
+    outside = np.concatenate([np.zeros_like(middle), np.ones_like(middle)])
+    drawn = np.broadcast_to(counts, numerators.shape)
+    low, high = np.split(_farthest(numerators, denominators, drawn, outside, np.tile(middle, 2)), 2)
+    return low, high
 
 
 def _farthest(numerators: Floats, denominators: Floats, counts: Counts, outside: Floats, inside: Floats) -> Floats:
@@ -101,16 +107,17 @@ def _stakes(numbers: Counts, span: Floats | float, bar: float) -> Floats:
     The best stake for numbers of standard deviation s is sqrt(2 bar / n) / s. The gamblers share
     out all s from half the span down to that of one number in n at the other end.
     """
-    deviations = span / 2 * numbers ** (-np.linspace(0, 0.5, GAMBLERS))
+    deviations = span / 2 * numbers**POWERS
     stakes: Floats = np.sqrt(2 * bar / numbers) / deviations
     return stakes
 
 
 def _wealth(values: Floats, counts: Counts, means: Floats, stakes: Floats) -> Floats:
     """Return the logarithm of the mean wealth of gamblers who bet on larger means, (draws,)."""
-    staked = np.minimum(stakes * means[:, np.newaxis], MOST_STAKED)
-    gains = values / means[:, np.newaxis] - 1
-    logarithms = np.stack([(np.log1p(stake[:, np.newaxis] * gains) * counts).sum(axis=1) for stake in staked.T])
-    largest = logarithms.max(axis=0)
-    wealth: Floats = largest + np.log(np.exp(logarithms - largest).mean(axis=0))
+    staked = np.minimum(stakes, MOST_STAKED / means[:, np.newaxis])
+    gains = values - means[:, np.newaxis]
+    factors = np.log1p(staked[:, :, np.newaxis] * gains[:, np.newaxis, :])
+    logarithms = (factors @ counts[:, :, np.newaxis])[:, :, 0]
+    largest = logarithms.max(axis=1)
+    wealth: Floats = largest + np.log(np.exp(logarithms - largest[:, np.newaxis]).mean(axis=1))
     return wealth

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from estimator.statistics.arrays import Floats
-from estimator.statistics.confidence import z_of
 from estimator.stretches.stretches import Places, TallyStretches
 
 BAND_CELLS = 32
@@ -33,12 +32,12 @@ def band(tally: TallyStretches, places: Places, family: int = 1) -> tuple[Floats
 
     """
     together = places.size * family
-    after, before, z = tally.after, tally.before, z_of(together)
-    _, highs = after.limits((after.fitted + z * after.errors).argmin(axis=0), together)
-    lows, _ = before.limits((before.fitted - z * before.errors).argmax(axis=0), together)
+    rising, falling = tally.chosen(together)
+    _, highs = tally.after.limits(rising, together)
+    lows, _ = tally.before.limits(falling, together)
     high = np.minimum.accumulate(highs[places][::-1])[::-1]
     low = np.maximum.accumulate(lows[places])
-    is_last = places == after.fitted.shape[1] - 1
+    is_last = places == tally.stretches.points.size - 1
     low[is_last] = high[is_last] = 1.0  # every answer is within the range
     high = np.clip(high, 0.0, 1.0)
     return np.minimum(np.clip(low, 0.0, 1.0), high), high

@@ -24,8 +24,8 @@ def quantile_interval(tally: TallyStretches, probability: float, family: int = 1
     after, before = tally.after, tally.before
     _, highs = after.limits(((probability - after.fitted) / after.errors).argmax(axis=0), family)
     lows, _ = before.limits(((before.fitted - probability) / before.errors).argmax(axis=0), family)
-    first = int((highs >= probability)[:-1].argmax()) if (highs >= probability)[:-1].any() else points.size - 1
-    reached = lows[:-1] >= probability
-    last = points.size - 1 - (reached.size if reached.all() else int((~reached[::-1]).argmax()))
+    reaches, is_reached = highs[:-1] >= probability, lows[:-1] >= probability
+    first = int(reaches.argmax()) if reaches.any() else points.size - 1
+    last = points.size - 1 - (is_reached.size if is_reached.all() else int((~is_reached[::-1]).argmax()))
     low = first if is_of_points else max(0, first - 1)
     return float(points[low]), float(points[max(low, last)])

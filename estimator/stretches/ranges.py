@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from estimator.statistics.arrays import Floats
-from estimator.statistics.confidence import z_of
 from estimator.stretches.stretches import WIDTHS, Places, Side, TallyStretches
 
 
@@ -40,9 +39,8 @@ class Edges:
 
         At -1, before the first point, F is 0; at the last point it is 1.
         """
-        z, sides = z_of(family), tally.stretches
-        rising = (tally.after.fitted + z * tally.after.errors).argmin(axis=0)
-        falling = (tally.before.fitted - z * tally.before.errors).argmax(axis=0)
+        sides = tally.stretches
+        rising, falling = tally.chosen(family)
         below, above = (
             _scores(tally, side, chosen, places) for side, chosen in ((sides.before, falling), (sides.after, rising))
         )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from estimator.inverse.decoder import REMEMBERED
 from estimator.likelihood.histogram import Histogram
 from estimator.statistics.arrays import Counts, Floats
+from estimator.statistics.confidence import z_of
 from estimator.stretches.limits import SILENT, Noise, limits, limits_of
 from estimator.stretches.scores import Scores
 
@@ -167,6 +168,13 @@ class TallyStretches:
             for side in (stretches.after, stretches.before)
         )
         return cls(stretches, counts, after, before)
+
+    def chosen(self, family: int) -> tuple[Places, Places]:
+        """Return the widths that promise the narrowest limits at each point: from above, from below."""
+        z, after, before = z_of(family), self.after, self.before
+        rising = (after.fitted + z * after.errors).argmin(axis=0)
+        falling = (before.fitted - z * before.errors).argmax(axis=0)
+        return rising, falling
 
     def limits_of(self, scores: Floats, family: int = 1, *, is_share: bool = True) -> tuple[Floats, Floats]:
         """Return the limits of the expectations of scores, shape (symbols, f); each of shape (f,)."""

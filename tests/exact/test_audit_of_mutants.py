@@ -13,7 +13,7 @@ import pytest
 from client_sdk.protocol.epsilon import NANOS
 from estimator.audit.attack import LowerBound, attack, level_of
 from tests.support.laws import bands, set_checks
-from tests.support.mutants import block_designs, mechanisms, noise, permanent_answers, rounding
+from tests.support.mutants import block_designs, mechanisms, noise, permanent_answers, rounding, trees
 from tests.support.mutants.audited import MUTANTS, RIGHT, Audited, mutant, right
 from tests.support.mutants.audits import table_of
 
@@ -53,6 +53,7 @@ PLAYED: set[ModuleType] = {
     permanent_answers,
     rounding,
     set_checks,
+    trees,
 }
 """The modules with wrong devices."""
 
@@ -65,7 +66,7 @@ NOT_PLAYED = {
 HELPERS = {"audited", "audits"}
 """The module that plays mutants."""
 
-MAKERS = {"cyclic", "projective", "of_laplace", "of_gaussian", "of_tables"}
+MAKERS = {"cyclic", "projective", "of_laplace", "of_gaussian", "of_tables", "hierarchical"}
 """Functions that make wrong devices from a right one; all their results are played."""
 
 MUTANTS_FOLDER = Path(mechanisms.__file__).parent

@@ -140,9 +140,10 @@ def test_the_choice_for_the_other_kinds_never_changes(kind: str) -> None:
 
 def test_few_counts_are_asked_like_values_and_many_like_numbers() -> None:
     odds = exp_floor(Fraction(1))
-    for statistic in ("mean", "distribution"):
+    for statistic in ("mean", "distribution", "quantiles"):
         assert choice.number_mechanism(statistic, choice.FEW_COUNTS, odds) == choice.category_mechanism(32, odds)
     assert choice.number_mechanism("distribution", choice.FEW_COUNTS + 1, odds) == "square-wave"
+    assert choice.number_mechanism("quantiles", choice.FEW_COUNTS + 1, odds) == "hierarchical"
     assert choice.number_mechanism("mean", None, odds) == "hybrid"
 
 
@@ -150,7 +151,15 @@ def test_the_golden_table_names_mechanisms_of_the_schema_and_every_kind_of_choic
     assert set(GOLDEN) == {"category", "number", "count", "ordinal", "set", "cross"}
     chosen = {row[-1] for rows in GOLDEN.values() for row in rows}
     assert chosen <= set(NAMES)
-    assert chosen >= {choice.K_ARY, choice.CYCLIC, choice.PROJECTIVE, "one-bit", "hybrid", "square-wave"}
+    assert chosen >= {
+        choice.K_ARY,
+        choice.CYCLIC,
+        choice.PROJECTIVE,
+        "one-bit",
+        "hybrid",
+        "square-wave",
+        "hierarchical",
+    }
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1", "ln 3", "2", "4", "8", "20"])

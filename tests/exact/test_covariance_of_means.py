@@ -13,7 +13,7 @@ import pytest
 from client_sdk.protocol import Channel, Count, Metric, Ordinal, Subset, Window, WindowKind
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
-from estimator.estimates.means import Contrast, mean_of
+from estimator.estimates.means import Contrast, means_of
 from estimator.estimates.metric import estimate
 from estimator.inverse import inverse_of
 from estimator.rehearsal.true_answers import encode
@@ -22,7 +22,15 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.request import Request
 from estimator.statistics.confidence import Z
 from estimator.tallies.tally import Tally
-from tests.support.estimates.coverage import chances, check_held, compositions, enough, exact_coverage, promised
+from tests.support.estimates.coverage import (
+    chances,
+    check_held,
+    compositions,
+    enough,
+    exact_coverage,
+    intervals_of_means,
+    promised,
+)
 from tests.support.estimates.inverses import matrix, requested, rounding, scale_of
 from tests.support.mutants import estimators
 
@@ -158,8 +166,7 @@ def test_an_interval_of_a_mean_of_three_values_holds_every_truth_as_often_as_pro
     spoken = Contrast.of(inverse_of(channel), positions)
     for reports in (10, 49, 50, 100):
         tallies = compositions(reports, 3)
-        intervals = [mean_of(spoken, tally, reports) for tally in tallies]
-        lows, highs = (np.array([interval[end] for interval in intervals], dtype=np.float64) for end in (2, 3))
+        lows, highs = intervals_of_means(spoken, tallies, reports)
         likely = chances(tallies, truths @ matrix(channel).T)
         coverage = exact_coverage(lows - ROUNDED, highs + ROUNDED, truths @ positions, likely)
         assert coverage.min() >= promised(reports)
@@ -173,7 +180,7 @@ def test_normal_intervals_of_too_few_reports_are_refused() -> None:
     spoken = Contrast.of(inverse_of(channel), positions)
     assert spoken.enough > 50
     tallies = compositions(50, 3)
-    intervals = [mean_of(spoken, tally, 50) for tally in tallies]
+    intervals = means_of(spoken, tallies, np.full((len(tallies), 1), 50))
     means, errors = (np.array([interval[place] for interval in intervals], dtype=np.float64) for place in (0, 1))
     truths = np.array([[0, 0.025, 0.975]])
     likely = chances(tallies, truths @ matrix(channel).T)
@@ -201,6 +208,6 @@ def test_an_interval_of_a_mean_of_more_values_holds_it_as_often_as_promised(name
             least, greatest = all_answers[0][1], all_answers[-1][1]
             positions /= positions[-1]
         spoken = Contrast.of(inverse_of(metric.channel), positions)
-        intervals = [mean_of(spoken, tally, reports) for tally in tallies]
+        lows, highs = intervals_of_means(spoken, tallies, reports)
         share = (truth - least) / (greatest - least)
-        check_held(np.array([f.low - ROUNDED <= share <= f.high + ROUNDED for f in intervals]), right)
+        check_held((lows - ROUNDED <= share) & (share <= highs + ROUNDED), right)

@@ -69,7 +69,7 @@ def _function(make: MakeFunction, coins_of: CoinsOf) -> Callable[..., Coins]:
 def asking(channel: Channel) -> Metric:
     """Return a metric of a kind that a channel suits."""
     values = tuple(f"v{place}" for place in range(channel.inputs))
-    grids = ("laplace", "gaussian", "piecewise", "square-wave")
+    grids = ("laplace", "gaussian", "piecewise", "square-wave", "hierarchical")
     domain: Domain = Category(values) if channel.inputs > 2 else Boolean()
     if channel.name in grids:
         domain = Number(Fraction(0), Fraction(9), "mean")

@@ -4,7 +4,8 @@ stretch.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import partial
 from math import lcm
@@ -16,7 +17,9 @@ from hypothesis import strategies as st
 from client_sdk.protocol import COIN_SCALE, Channel, Coins
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
+from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.audit.exact import answers
@@ -28,7 +31,7 @@ from estimator.audit.exact.losses import least_delta, least_ratio
 from estimator.audit.exact.paths import Chances, law_of
 from estimator.errors import AuditError
 from tests.support.laws.bands import request
-from tests.support.laws.coins import exact_law, exact_paths
+from tests.support.laws.coins import Path, exact_law, exact_paths
 from tests.support.laws.delta_checks import hockey_stick
 from tests.support.laws.utilities import ASYMMETRIC
 from tests.support.mutants.audited import RIGHT_CHANNELS, WRONG_CHANNELS
@@ -77,13 +80,21 @@ def run(program: Program, bound: int, coins: Coins) -> int:
     return value  # type: ignore[return-value] # an integer or a draw
 
 
+def lengths_of(paths: Iterable[Path[int]]) -> dict[int, set[int]]:
+    """Return the numbers of coins of the paths to each outcome."""
+    lengths = defaultdict[int, set[int]](set)
+    for path in paths:
+        lengths[path.outcome].add(path.coins)
+    return dict(lengths)
+
+
 @settings(derandomize=True, max_examples=120, deadline=None)
 @given(programs, st.integers(1, 24))
 def test_whatever_is_done_with_a_draw_the_law_is_that_of_all_values_one_by_one(program: Program, bound: int) -> None:
     law = law_of(partial(run, program, bound), integer)
     paths = list(exact_paths(lambda coins: int(run(program, bound, coins))))
     assert law.chances == exact_law(lambda coins: int(run(program, bound, coins)))
-    assert law.coins == {path.coins for path in paths}
+    assert law.coins == lengths_of(paths)
     assert law.paths <= len(paths)
 
 
@@ -116,7 +127,7 @@ def test_a_draw_of_2_to_the_64_is_walked_by_as_many_stretches_as_there_are_symbo
         law = law_of(partial(channel.perturb, value), integer)
         assert law.chances == stretch_law(channel, value)
         assert law.paths <= 3 * channel.symbols
-        assert law.coins == {1}
+        assert law.lengths == {1}
 
 
 @pytest.mark.parametrize("name", [*RIGHT_CHANNELS, *WRONG_CHANNELS])
@@ -135,6 +146,19 @@ def test_what_a_design_draws_and_does_not_use_makes_no_path(name: str) -> None:
     channel = RIGHT_CHANNELS[name]
     for value in range(channel.inputs):
         assert law_of(partial(channel.perturb, value), integer).paths == channel.symbols
+
+
+def test_a_tree_takes_as_many_coins_as_the_level_that_its_symbol_shows() -> None:
+    channel = Hierarchical.within(request("2"))
+    for value in (0, channel.inputs - 1):
+        law = law_of(partial(channel.perturb, value), integer)
+        assert law.chances == stretch_law(channel, value)
+        assert law.paths == channel.symbols
+        for level in channel.levels:
+            symbols = range(level.first, level.first + level.channel.symbols)
+            coins = 1 + (2 if isinstance(level.channel, KAryRandomizedResponse) else 4)
+            assert {law.coins[symbol] for symbol in symbols} == {frozenset({coins})}
+        assert law.lengths == {3, 5}
 
 
 def unsteady() -> Callable[[Coins], int]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Channel, Count, Number
+from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.estimates.distribution import QUANTILES, distribution_of, mean_of
@@ -22,6 +23,7 @@ COUNTS = Count.up_to(8, "distribution")
 CHANNELS: dict[str, Channel] = {
     "laplace": Laplace.within(requested(4), 9),
     "square wave": SquareWave.within(requested(4), 9),
+    "tree": Hierarchical.within(requested(4), 9),
 }
 TOGETHER = 0.94
 DECIDED = decision(TOGETHER, TOGETHER - 0.2)

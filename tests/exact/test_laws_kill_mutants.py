@@ -74,7 +74,7 @@ def test_a_channel_that_lies_too_rarely_for_the_request_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["a coin for lies only", "a second coin for lies", "an extra coin for one input"])
 def test_a_right_law_with_telling_coins_is_refused_only_for_its_coins(name: str) -> None:
-    assert channel_killers(CHANNEL_MUTANTS[name](K_ARY)) == {"coins_are_as_many_on_every_path"}
+    assert channel_killers(CHANNEL_MUTANTS[name](K_ARY)) == {"coins_are_as_many_on_every_path_to_a_symbol"}
 
 
 @pytest.mark.parametrize("check", CHANNEL_CHECKS, ids=lambda check: check.__name__)

@@ -128,7 +128,8 @@ def test_weights_that_the_total_cannot_resolve_are_refused() -> None:
 def test_a_mechanism_for_another_statistic_is_refused() -> None:
     mean, distribution = (Number(Fraction(0), Fraction(9), statistic) for statistic in ("mean", "distribution"))
     for domain, name, statistic in (
-        (mean, "square-wave", "distribution"),
+        (mean, "square-wave", "distribution and quantiles"),
+        (mean, "hierarchical", "quantiles and distribution"),
         (distribution, "piecewise", "mean"),
         (distribution, "hybrid", "mean"),
     ):

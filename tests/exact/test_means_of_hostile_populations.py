@@ -11,6 +11,7 @@ import pytest
 
 from client_sdk.protocol import Channel
 from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
+from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
@@ -34,6 +35,7 @@ FEW_REPORTS: dict[str, tuple[Channel, int]] = {
     "piecewise": (Piecewise.within(requested(6)), 100),
     "square wave": (SquareWave.within(requested(8)), 50),
     "laplace": (Laplace.within(requested(7)), 60),
+    "tree": (Hierarchical.within(requested(8)), 60),
     "count": (KAryRandomizedResponse.within(requested(7), 7), 60),
     "scale": (Exponential.within(requested(8), by_distance(5)), 50),
 }

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Channel, Metric, Window
+from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
@@ -36,11 +37,13 @@ METRICS = parsed(
     crashes=COUNT | {"max": 4},
     seconds=NUMBER | {"low": 10, "high": 20},
     metres=NUMBER | {"low": -1, "high": 1, "mechanism": "hybrid", "epsilon": 2},
+    visits=COUNT | {"max": 6, "statistic": "quantiles", "mechanism": "hierarchical"},
 ).values()
 
 FEW_POINTS: dict[str, Channel] = {
     "square wave": SquareWave.within(requested(1), points=33),
     "hybrid": Hybrid.within(requested(1), points=33),
+    "tree": Hierarchical.within(requested(1), points=33),
 }
 
 

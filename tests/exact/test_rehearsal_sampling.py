@@ -19,6 +19,7 @@ from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
+from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
@@ -66,6 +67,7 @@ SMALL: dict[str, tuple[Channel, list[int]]] = {
     "piecewise": (Piecewise.within(EPSILON_1, 4), [0, 3, 0, 1]),
     "square wave": (SquareWave.within(EPSILON_1, 3), [1, 0, 2]),
     "hybrid": (Hybrid.within(EPSILON_1, 3), [1, 0, 1]),
+    "a tree": (Hierarchical.within(EPSILON_1, 3), [1, 0, 1]),
     "a table": (Table(), [2, 1]),
     "laplace": (Laplace.within(EPSILON_1, 4), [1, 0, 2, 0]),
     "gaussian": (Gaussian(2, 2, (4, 2, 1), Fraction(4)), [1, 2]),

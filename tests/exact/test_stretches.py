@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Channel, Count, Number
+from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.estimates.distribution import QUANTILES
@@ -36,7 +37,7 @@ UNIT = Number(Fraction(0), Fraction(1), "distribution")
 COUNTS = Count.up_to(POINTS - 1, "distribution")
 CHANNELS: dict[str, Channel] = {
     f"{mechanism.__name__} {epsilon}": mechanism.within(requested(epsilon), POINTS)
-    for mechanism in (SquareWave, Laplace)
+    for mechanism in (SquareWave, Laplace, Hierarchical)
     for epsilon in ("0.5", "1", "4", "8")
 }
 BY_NAME = pytest.mark.parametrize("name", CHANNELS)
@@ -110,6 +111,7 @@ HOSTILE: dict[str, Population] = {
     )
 }
 CASES = [("SquareWave 1", 10_000), ("SquareWave 4", 400), ("SquareWave 8", 60), ("Laplace 4", 1000)]
+CASES += [("Hierarchical 8", 60)]
 DECIDED = decision(PROMISED, PROMISED - 0.2)
 """Enough tallies to see intervals that hold a fifth less often. `benchmarks coverage` measures finer."""
 

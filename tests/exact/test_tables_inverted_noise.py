@@ -11,11 +11,10 @@ import pytest
 
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.laplace import Laplace
-from estimator.estimates.means import mean_of
 from estimator.inverse import laplace, noise
 from estimator.inverse.decoder import Decoder
 from estimator.inverse.decoders import decoder_of
-from tests.support.estimates.coverage import check_held, enough, promised
+from tests.support.estimates.coverage import check_held, enough, intervals_of_means, promised
 from tests.support.estimates.inverses import PRECISION, requested
 
 Noise = Laplace | Gaussian
@@ -101,5 +100,5 @@ def test_an_interval_holds_the_mean_as_often_as_promised(name: str, reports: int
     channel, right = NOISES[name], promised(reports)
     law = (1 - truth) * noise.table(channel)[0] + truth * noise.table(channel)[-1]
     tallies = np.random.default_rng(5).multinomial(reports, law / law.sum(), size=enough(right).draws)
-    intervals = [mean_of(decoder(channel), counts, reports) for counts in tallies]
-    check_held(np.array([interval.low <= truth <= interval.high for interval in intervals]), right)
+    lows, highs = intervals_of_means(decoder(channel), tallies, reports)
+    check_held((lows <= truth) & (truth <= highs), right)

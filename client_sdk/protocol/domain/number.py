@@ -26,7 +26,7 @@ class Number:
     Attributes:
         low: the least answer, exact.
         high: the greatest answer, exact, above ``low``.
-        statistic: ``mean`` or ``distribution``.
+        statistic: ``mean``, ``distribution`` or ``quantiles``.
 
     """
 
@@ -101,7 +101,7 @@ class Count(Number):
     @property
     def size(self) -> int | None:
         """The number of counts if each has a share; None if only the mean is estimated."""
-        return int(self.high) + 1 if self.statistic == "distribution" else None
+        return None if self.statistic == "mean" else int(self.high) + 1
 
     @property
     def labels(self) -> Sequence[int]:

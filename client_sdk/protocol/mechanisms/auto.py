@@ -26,6 +26,9 @@ less everywhere."""
 MAX_DESIGN_SYMBOLS = 2**16
 """A cyclic design's tally stays below half a megabyte."""
 
+MAX_LEVEL_SYMBOLS = 2**9
+"""Of a level of a hierarchical histogram: more base blocks would cost time in every estimate."""
+
 MAX_BASE_BLOCKS = 128
 """1 + 1/128 of the bound: more blocks would cost symbols for less than one percent."""
 
@@ -85,6 +88,19 @@ def category_design(name: str, inputs: int, odds: Fraction) -> tuple[int, ...]:
     return _fewest_symbols(good or named).design
 
 
+def design_of_few_symbols(inputs: int, odds: Fraction) -> tuple[int, int]:
+    """Return block size and base blocks for a level of nodes; 1 and 1 for k-ary response.
+
+    Args:
+        inputs: the number of nodes, from 2 to half of `MAX_LEVEL_SYMBOLS`.
+        odds: e**epsilon.
+
+    """
+    candidates = [*_k_ary_and_cyclic(inputs, odds, MAX_LEVEL_SYMBOLS)]
+    block_size, base_blocks = _fewest_symbols(candidates).design or (1, 1)
+    return block_size, base_blocks
+
+
 def _fewest_symbols(candidates: list[Candidate]) -> Candidate:
     least = min(candidate.variance for candidate in candidates)
     good = (candidate for candidate in candidates if candidate.variance <= GOOD_ENOUGH * least)
@@ -95,8 +111,8 @@ def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str
     """Return the name of the mechanism for a statistic of a number.
 
     Args:
-        statistic: ``mean`` or ``distribution``.
-        answers: the number of counts if a distribution of counts is estimated; otherwise None.
+        statistic: ``mean``, ``distribution`` or ``quantiles``.
+        answers: the number of counts if more than the mean of counts is estimated; otherwise None.
         odds: e**epsilon.
 
     """
@@ -104,24 +120,30 @@ def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str
         return category_mechanism(answers, odds)
     if statistic == "distribution":
         return "square-wave"
+    if statistic == "quantiles":
+        return "hierarchical"
     return "one-bit" if odds <= ONE_BIT_IS_BEST_UP_TO else "hybrid"
 
 
 def _candidates(inputs: int, odds: Fraction) -> Iterator[Candidate]:
-    yield Candidate(subset_variance(inputs, 1, odds), inputs, K_ARY)
-    pair_symbols = inputs * ((inputs - 1) // 2 if inputs % 2 else inputs - 1)
-    if inputs > 2 and pair_symbols <= MAX_DESIGN_SYMBOLS:  # noqa: PLR2004 a pair of two values says nothing
-        yield Candidate(subset_variance(inputs, 2, odds), pair_symbols, CYCLIC, (2, pair_symbols // inputs))
-    block_size = best_subset_size(inputs, odds)
-    base_blocks = min(MAX_BASE_BLOCKS, MAX_DESIGN_SYMBOLS // inputs)
-    if block_size > 2 and base_blocks:  # noqa: PLR2004 sizes 1 and 2 are the two above
-        variance = subset_variance(inputs, block_size, odds) * (1 + Fraction(1, base_blocks))
-        yield Candidate(variance, base_blocks * inputs, CYCLIC, (block_size, base_blocks))
+    yield from _k_ary_and_cyclic(inputs, odds, MAX_DESIGN_SYMBOLS)
     for prime in _primes_near(min(int(odds) + 1, LARGEST_PRIME)):
         points, block, common, dimension = _geometry(prime, inputs)
         if points <= MAX_GEOMETRY_SYMBOLS:
             variance = _design_variance(inputs, points, block, common, odds)
             yield Candidate(variance, points, PROJECTIVE, (prime, dimension))
+
+
+def _k_ary_and_cyclic(inputs: int, odds: Fraction, most_symbols: int) -> Iterator[Candidate]:
+    yield Candidate(subset_variance(inputs, 1, odds), inputs, K_ARY)
+    pair_symbols = inputs * ((inputs - 1) // 2 if inputs % 2 else inputs - 1)
+    if inputs > 2 and pair_symbols <= most_symbols:  # noqa: PLR2004 a pair of two values says nothing
+        yield Candidate(subset_variance(inputs, 2, odds), pair_symbols, CYCLIC, (2, pair_symbols // inputs))
+    block_size = best_subset_size(inputs, odds)
+    base_blocks = min(MAX_BASE_BLOCKS, most_symbols // inputs)
+    if block_size > 2 and base_blocks:  # noqa: PLR2004 sizes 1 and 2 are the two above
+        variance = subset_variance(inputs, block_size, odds) * (1 + Fraction(1, base_blocks))
+        yield Candidate(variance, base_blocks * inputs, CYCLIC, (block_size, base_blocks))
 
 
 def subset_variance(inputs: int, size: int, odds: Fraction) -> Fraction:

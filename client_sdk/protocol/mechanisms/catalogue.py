@@ -19,6 +19,8 @@ from client_sdk.protocol.mechanisms import auto
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential, Utility, by_distance
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
+from client_sdk.protocol.mechanisms.hierarchical import POINTS as HIERARCHICAL_POINTS
+from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import POINTS as LAPLACE_POINTS
@@ -46,6 +48,7 @@ NAMES: Final = (
     "laplace",
     "gaussian",
     "exponential",
+    "hierarchical",
 )
 """Every mechanism of schema 1."""
 
@@ -116,8 +119,13 @@ def _mean(within: Callable[[RequestedEpsilon], Channel]) -> _Builder:
 
 
 def _square_wave(request: _ChannelRequest) -> Channel:
-    domain = _statistic(request, "distribution")
+    domain = _statistic(request, "distribution", "quantiles")
     return SquareWave.within(request.epsilon, domain.points(SQUARE_WAVE_POINTS))
+
+
+def _hierarchical(request: _ChannelRequest) -> Channel:
+    domain = _statistic(request, "quantiles", "distribution")
+    return Hierarchical.within(request.epsilon, domain.points(HIERARCHICAL_POINTS))
 
 
 def _laplace(request: _ChannelRequest) -> Channel:
@@ -136,10 +144,12 @@ def _number(request: _ChannelRequest) -> Number:
     return request.domain
 
 
-def _statistic(request: _ChannelRequest, statistic: str) -> Number:
+def _statistic(request: _ChannelRequest, first: str, *others: str) -> Number:
+    """Return the number of a request, whose statistic is to be one of some."""
     domain = _number(request)
-    if domain.statistic != statistic:
-        raise ValueError(f'estimates the {statistic} only; ask for statistic = "{statistic}", or let auto choose')
+    if domain.statistic not in (first, *others):
+        known = " and ".join((first, *others))
+        raise ValueError(f'estimates the {known} only; ask for statistic = "{first}", or let auto choose')
     return domain
 
 
@@ -156,6 +166,7 @@ _OF_NUMBERS: Final[dict[str, _Builder]] = {
     "square-wave": _square_wave,
     "laplace": _laplace,
     "gaussian": _gaussian,
+    "hierarchical": _hierarchical,
 }
 
 _BUILDERS: Final[dict[str, dict[str, _Builder]]] = {

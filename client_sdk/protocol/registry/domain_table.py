@@ -19,6 +19,9 @@ from client_sdk.protocol.domain import (
 )
 from client_sdk.protocol.registry.table import MAX_TEXT, TomlTable, is_text, suggestion
 
+STATISTICS = ("mean", "distribution", "quantiles")
+"""What may be estimated of a number."""
+
 _DOMAIN_KEYS = ("values", "low", "high", "max", "statistic", "max_items")
 
 
@@ -113,8 +116,8 @@ def _read_count(table: TomlTable) -> Count | None:
 
 def _read_statistic(table: TomlTable) -> str:
     statistic = table.text("statistic", required=True)
-    if statistic and statistic not in ("mean", "distribution"):
-        table.mistake("statistic", 'must be "mean" or "distribution"')
+    if statistic and statistic not in STATISTICS:
+        table.mistake("statistic", 'must be "mean", "distribution" or "quantiles"')
         return ""
     return statistic
 

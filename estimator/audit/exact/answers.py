@@ -9,6 +9,8 @@ mechanisms are:
   probabilities, that of a symbol that supports the input and that of any other symbol. Each pair of
   inputs has a symbol that supports only one of them. (In a cyclic design, shifting all values
   shifts all symbols, so pairs with one difference are alike.)
+* A tree: the first and the last input are in different nodes on every level, and any two nodes of
+  a level will do.
 * Bands and the ends of a hybrid: as the input goes from the first to the last, the weight of a
   symbol rises and then falls. So each symbol has its least weight at an end, where the first and
   the last symbol have their greatest one.

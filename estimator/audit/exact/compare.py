@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from operator import index
@@ -41,7 +41,7 @@ class Walk:
     after_law: Callable[[int], object]
     _laws: list[Chances[int]] = field(default_factory=list)
     _inputs: set[int] = field(default_factory=set)
-    _coins: set[int] = field(default_factory=set)
+    _coins: defaultdict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     _paths: int = 0
     _rows: dict[int, Chances[int]] = field(default_factory=dict)
     _mismatches: list[str] = field(default_factory=list)
@@ -50,8 +50,8 @@ class Walk:
         """Walk how an answer becomes an input, which should take a number of coins."""
         law = law_of(procedure, integer)
         self.compare("an answer", law.chances, answer.inputs)
-        if law.coins != {coins}:
-            self._mismatches.append(f"an answer takes {numbers(law.coins)} coins to become an input, not {coins}")
+        if law.lengths != {coins}:
+            self._mismatches.append(f"an answer takes {numbers(law.lengths)} coins to become an input, not {coins}")
 
     def reported(self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int = 0) -> None:
         """Walk how an answer becomes a symbol, or how an input does.
@@ -66,22 +66,24 @@ class Walk:
         self.compare("a report", law.chances, declared)
         # a million probabilities need not be kept twice
         chances = declared if law.chances == declared else law.chances
-        self.add(chances, answer, law.paths, {coins + walked for walked in law.coins})
+        taken = {symbol: {coins + walked for walked in numbers} for symbol, numbers in law.coins.items()}
+        self.add(chances, answer, law.paths, taken)
 
-    def add(self, chances: Chances[int], answer: EncodedAnswer, paths: int, coins: set[int]) -> None:
+    def add(self, chances: Chances[int], answer: EncodedAnswer, paths: int, coins: Mapping[int, Iterable[int]]) -> None:
         """Add a law of an answer.
 
         Args:
             chances: the law.
             answer: whose law it is.
             paths: how many paths it has.
-            coins: how many coins they take.
+            coins: how many coins they take, by the symbol to which they lead.
 
         """
         self._laws.append(chances)
         self._inputs.update(answer.inputs)
         self._paths += paths
-        self._coins |= coins
+        for symbol, taken in coins.items():
+            self._coins[symbol].update(taken)
         self.after_law(1)
 
     def declared(self, answer: EncodedAnswer) -> Chances[int]:
@@ -121,9 +123,10 @@ class Walk:
             self._mismatches.append("epsilon or delta of the law is not the declared one, to the last digit")
         if request and (ratio is None or ratio > request.odds or delta > request.delta):
             self._mismatches.append("more is revealed than the definition requests")
-        if len(self._coins) != 1:
-            self._mismatches.append(f"{numbers(self._coins)} coins are tossed: their number tells how they fell")
-        walked = Walked(len(self._inputs), len(self._laws), self._paths, frozenset(self._coins))
+        uneven = max(self._coins.values(), key=len)
+        if len(uneven) != 1:
+            self._mismatches.append(f"{numbers(uneven)} coins lead to one symbol: their number tells how they fell")
+        walked = Walked(len(self._inputs), len(self._laws), self._paths, frozenset().union(*self._coins.values()))
         mismatches = tuple(dict.fromkeys(self._mismatches))
         return Proof(
             metric, self.step, channel.name, channel.inputs, channel.symbols, walked, claim, ratio, delta, mismatches

@@ -8,7 +8,7 @@ is a black box, with one condition: it must do the same each time that its coins
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, TypeVar
@@ -30,14 +30,19 @@ class ExactLaw(Generic[T]):
     Attributes:
         chances: of its outcomes. Their sum is 1.
         paths: how many paths were walked.
-        coins: the numbers of coins that its paths take. Several numbers reveal something by the
-            time they take.
+        coins: of each outcome, the numbers of coins that its paths take. Several numbers reveal
+            more than the outcome does, by the time they take.
 
     """
 
     chances: Chances[T]
     paths: int
-    coins: frozenset[int]
+    coins: Mapping[T, frozenset[int]]
+
+    @property
+    def lengths(self) -> frozenset[int]:
+        """The numbers of coins of all paths."""
+        return frozenset().union(*self.coins.values())
 
 
 class PathCoins:
@@ -113,7 +118,8 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
     """
     sums: defaultdict[int, defaultdict[T, int]] = defaultdict(lambda: defaultdict(int))
     script: list[list[int]] = []
-    paths, coins = 0, set()
+    paths, coins = 0, dict[T, frozenset[int]]()
+    alone: dict[int, frozenset[int]] = {}  # a million outcomes share the set of their number
     while True:
         walked = PathCoins(script)
         outcome = _outcome(procedure, read, walked)
@@ -122,11 +128,13 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
         weight, scale = walked.weight()
         sums[scale][outcome] += weight
         paths += 1
-        coins.add(walked.tossed)
+        number = alone.setdefault(walked.tossed, frozenset({walked.tossed}))
+        if not number <= coins.setdefault(outcome, number):
+            coins[outcome] |= number
         while script and script[-1][0] + 1 == script[-1][1]:
             script.pop()
         if not script:
-            return ExactLaw(_chances(sums), paths, frozenset(coins))
+            return ExactLaw(_chances(sums), paths, coins)
         script[-1][0] += 1
 
 

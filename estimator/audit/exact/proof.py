@@ -33,7 +33,8 @@ class Walked:
         inputs: how many inputs of the channel.
         laws: how many laws of answers and of inputs.
         paths: how many paths of coins in all laws.
-        coins: how many coins a report takes: one number, unless time reveals something.
+        coins: how many coins a report takes. The symbol decides which of several numbers it is,
+            unless time reveals something.
 
     """
 

@@ -10,7 +10,7 @@ answers of one device, and they are walked as such.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -39,7 +39,7 @@ def settling(
     for answer in answers:
         law = law_of(partial(_settle, metric, channel, (answer, answer)), _settled)
         walk.compare("an answer that is settled twice", law.chances, _declared(walk, answer, answer))
-        walk.add(_of_symbols(law.chances), answer, law.paths, set(law.coins))
+        walk.add(_of_symbols(law.chances), answer, law.paths, _coins_of_symbols(law.coins))
     if channel.inputs <= MOST_SETTLED:
         for first, second in _different(answers):
             pair = law_of(partial(_settle, metric, channel, (first, second)), _settled)
@@ -76,6 +76,14 @@ def _of_symbols(chances: Chances[Settled]) -> Chances[int]:
     for (_, symbol, *_), chance in chances.items():
         symbols[symbol] += chance
     return dict(symbols)
+
+
+def _coins_of_symbols(coins: Mapping[Settled, frozenset[int]]) -> dict[int, set[int]]:
+    """Return the numbers of coins that lead to each permanent answer."""
+    numbers: defaultdict[int, set[int]] = defaultdict(set)
+    for (_, symbol, *_), taken in coins.items():
+        numbers[symbol] |= taken
+    return dict(numbers)
 
 
 def _declared(walk: Walk, first: EncodedAnswer, second: EncodedAnswer) -> Chances[Settled]:

@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from estimator.estimates.means import UnbiasedScores, means_of
 from estimator.statistics.arrays import Counts, Floats
 from tests.support.laws.sampling import Decision, accepts, decision
 
@@ -36,6 +37,13 @@ def check_held(held: NDArray[np.bool_], right: float) -> None:
     assert held.shape[0] == decided.draws
     for successes in held.sum(axis=0).ravel().tolist():
         assert accepts(decided, right, successes), (successes / decided.draws, decided.line)
+
+
+def intervals_of_means(of_symbols: UnbiasedScores, tallies: Counts, reports: int) -> tuple[Floats, Floats]:
+    """Return both ends of the interval of each tally's mean."""
+    means = means_of(of_symbols, tallies, np.full((len(tallies), 1), reports))
+    lows, highs = np.array([(mean.low, mean.high) for mean in means]).T
+    return lows, highs
 
 
 @lru_cache(maxsize=64)

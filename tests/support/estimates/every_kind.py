@@ -19,6 +19,7 @@ REGISTRY_TEXT: Final = registry_text(
     startup_ms=NUMBER | {"unit": "ms"},
     steps=COUNT | {"max": 40},
     crashes=COUNT | {"unit": "crashes"},
+    pages=COUNT | {"max": 40, "statistic": "quantiles", "epsilon": 4},
     seen=BOOLEAN | {"fill_in": True},
     constant=BOOLEAN | {"permanent_epsilon": 2, "protects": "history"},
     both=CROSS,

@@ -13,7 +13,7 @@ from itertools import permutations
 from tests.support.laws.law_checks import (
     Check,
     Subject,
-    coins_are_as_many_on_every_path,
+    coins_are_as_many_on_every_path_to_a_symbol,
     declared_epsilon_covers_the_exact_epsilon,
     law,
     law_is_as_declared,
@@ -85,5 +85,5 @@ DELTA_CHECKS: tuple[Check, ...] = (
     delta_equals_enumeration,
     loss_is_within_the_request,
     noise_is_symmetric,
-    coins_are_as_many_on_every_path,
+    coins_are_as_many_on_every_path_to_a_symbol,
 )

@@ -4,6 +4,7 @@ the same code.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -92,10 +93,13 @@ def noise_is_within_the_request_and_not_wasted(subject: Subject) -> None:
     assert LEAST_USE_OF_EPSILON * subject.odds <= subject.channel.worst_ratio <= subject.odds
 
 
-def coins_are_as_many_on_every_path(subject: Subject) -> None:
+def coins_are_as_many_on_every_path_to_a_symbol(subject: Subject) -> None:
     channel = subject.channel
-    counts = {path.coins for value in range(channel.inputs) for path in walk(channel, value)[0]}
-    assert len(counts) == 1, f"the number of coins tells something: {counts}"
+    counts = defaultdict[int, set[int]](set)
+    for value in range(channel.inputs):
+        for path in walk(channel, value)[0]:
+            counts[path.outcome].add(path.coins)
+    assert {len(lengths) for lengths in counts.values()} == {1}, f"the number of coins tells something: {counts}"
 
 
 CHANNEL_CHECKS: tuple[Check, ...] = (
@@ -103,7 +107,7 @@ CHANNEL_CHECKS: tuple[Check, ...] = (
     worst_ratio_equals_enumeration,
     declared_epsilon_covers_the_exact_epsilon,
     noise_is_within_the_request_and_not_wasted,
-    coins_are_as_many_on_every_path,
+    coins_are_as_many_on_every_path_to_a_symbol,
 )
 
 RoundingCheck = Callable[[Rounding, int], None]

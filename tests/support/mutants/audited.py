@@ -22,6 +22,7 @@ from client_sdk.protocol.mechanisms import exponential
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
+from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
@@ -36,7 +37,7 @@ from tests.support.laws.coins import exact_law
 from tests.support.laws.permanents import RandomFunction, asking, reports_of
 from tests.support.laws.set_checks import SET_MUTANTS, Report, SetSubject, right_report
 from tests.support.laws.utilities import ASYMMETRIC
-from tests.support.mutants import block_designs, mechanisms, noise
+from tests.support.mutants import block_designs, mechanisms, noise, trees
 from tests.support.mutants.audits import Law, laws, true_epsilon
 from tests.support.mutants.permanent_answers import PERMANENT_MUTANTS, MakeFunction
 from tests.support.mutants.rounding import ROUNDING_MUTANTS, Rounding
@@ -49,6 +50,8 @@ GEOMETRY = ProjectiveGeometry.within(EPSILON, 13, 3, 3)
 LAPLACE = Laplace.within(EPSILON, 4, 2**10)
 GAUSSIAN = Gaussian(4, 5, (40, 33, 18, 7, 2, 1), Fraction(3))
 PIECEWISE, SQUARE_WAVE = (kind.within(EPSILON, 4, 2**12) for kind in (Piecewise, SquareWave))
+TREE = Hierarchical.within(EPSILON, 5)
+PAIRS_AND_BLOCKS = Hierarchical(7, (1, 2, 3), (1, 3, 2), Hierarchical.within(EPSILON, 7).keep_numerators)
 SETS = metric_of(SET, mechanism="k-ary-randomized-response")
 MEAN = metric_of(NUMBER, epsilon=2, permanent_epsilon=2, protects="history")
 """The epsilon of a permanent answer that is one of two ends."""
@@ -153,6 +156,8 @@ RIGHT_CHANNELS: dict[str, Channel] = {
     "gaussian": GAUSSIAN,
     "piecewise": PIECEWISE,
     "square wave": SQUARE_WAVE,
+    "tree": TREE,
+    "tree of pairs and blocks": PAIRS_AND_BLOCKS,
 }
 
 WRONG_CHANNELS: dict[str, Channel] = {
@@ -165,6 +170,7 @@ WRONG_CHANNELS: dict[str, Channel] = {
     **{f"gaussian: {name}": mutant for name, mutant in noise.of_gaussian(GAUSSIAN).items()},
     **{f"piecewise: {name}": bands.mutant(PIECEWISE, way) for name, way in bands.BAND_MUTANTS.items()},
     **{f"square wave: {name}": bands.mutant(SQUARE_WAVE, way) for name, way in bands.BAND_MUTANTS.items()},
+    **{f"tree: {name}": mutant for name, mutant in trees.hierarchical(TREE).items()},
 }
 
 with _tables() as _named:

@@ -29,6 +29,9 @@ NOBODY: Final = 65534
 
 ANSWER_TIMEOUT_S = 30.0
 
+Answer = tuple[int, Mapping[str, str], bytes]
+"""Status, headers and body."""
+
 _hosts = itertools.count(2)
 
 
@@ -76,16 +79,23 @@ class Proxy:
 
     def ask(
         self, method: str, path: str, body: bytes = b"", *, address: str, headers: Mapping[str, str] | None = None
-    ) -> tuple[int, Mapping[str, str], bytes]:
-        """Send a request, and return status, headers and body of the answer."""
+    ) -> Answer:
+        """Send a request, and return the answer."""
+        return next(self.answers(method, path, body, address=address, headers=headers))
+
+    def answers(
+        self, method: str, path: str, body: bytes = b"", *, address: str, headers: Mapping[str, str] | None = None
+    ) -> Iterator[Answer]:
+        """Send a request again and again on one connection, as fast as can be, and yield the answers."""
         connection = http.client.HTTPSConnection(
             "127.0.0.1", self.port, timeout=ANSWER_TIMEOUT_S, context=self._context, source_address=(address, 0)
         )
         with contextlib.closing(connection):
-            connection.request(method, path, body, dict(headers or {}))
-            answer = connection.getresponse()
-            all_of = {name: ", ".join(answer.headers.get_all(name, ())) for name in answer.headers}
-            return answer.status, all_of, answer.read()
+            while True:
+                connection.request(method, path, body, dict(headers or {}))
+                answer = connection.getresponse()
+                all_of = {name: ", ".join(answer.headers.get_all(name, ())) for name in answer.headers}
+                yield answer.status, all_of, answer.read()
 
     def post(self, _: str, upload: Upload) -> tuple[int, Any]:
         """Post an upload from a new address.

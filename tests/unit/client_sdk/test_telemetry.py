@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import sys
@@ -553,6 +554,18 @@ def test_where_no_thread_starts_nothing_raises(data_dir: Path, monkeypatch: pyte
         monkeypatch.setattr(recorder, "RECORD_DEADLINE_S", 60.0)
         assert device.record("dark_mode", value=True) is Recorded.QUEUED
         assert device.problem is None
+
+
+def test_an_event_loop_records_without_waiting_and_its_errors_do_not_hold_the_answer(data_dir: Path | None) -> None:
+    async def work() -> Recorded:
+        with pytest.raises(OutsideDomainError) as caught:
+            await device.arecord("system", "secret-31415")
+        frames = traceback.TracebackException.from_exception(caught.value, capture_locals=True, compact=True)
+        assert all("31415" not in repr(frame.locals) for frame in frames.stack)
+        return await device.arecord("system", RARE)
+
+    with telemetry(data_dir) as device:
+        assert asyncio.run(work()) is Recorded.QUEUED
 
 
 def test_dropping_it_ends_its_threads(data_dir: Path | None) -> None:

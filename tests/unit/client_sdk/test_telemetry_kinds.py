@@ -35,6 +35,7 @@ EVERY_KIND = Registry.parse(
         slow=GAUSSIAN,
         near=USEFUL | {"values": VALUES},
         cut=COUNT | {"mechanism": "laplace"},
+        deep=COUNT | {"max": 40, "statistic": "quantiles"},
     )
 )
 ANSWERS: dict[str, object] = {
@@ -45,6 +46,7 @@ ANSWERS: dict[str, object] = {
     "slow": 4.5,
     "near": RARE,
     "cut": 0,
+    "deep": 17,
 }
 
 

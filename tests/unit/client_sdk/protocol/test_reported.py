@@ -6,7 +6,7 @@ import pytest
 
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.reported import SHOWN, likeliest, reported
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, GAUSSIAN, NUMBER, SET, Field, metric_of
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, GAUSSIAN, NUMBER, SET, Field, metric_of
 
 NAMES = [f"v{number}" for number in range(13)]
 FEW = CATEGORY | {"values": NAMES}
@@ -22,6 +22,7 @@ QUESTIONS: dict[str, dict[str, Field]] = {
     "hybrid": NUMBER | {"mechanism": "hybrid", "epsilon": 4},
     "square-wave": NUMBER | {"statistic": "distribution", "mechanism": "square-wave"},
     "gaussian": GAUSSIAN,
+    "hierarchical": COUNT | {"max": 40, "statistic": "quantiles", "epsilon": 4},
     "permanent": FEW | {"permanent_epsilon": 2, "epsilon": 1, "protects": "history"},
 }
 

@@ -18,6 +18,7 @@ from client_sdk.protocol.mechanisms import AUTO, NAMES
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
+from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
@@ -64,6 +65,7 @@ def channel_of(vector: dict[str, Any]) -> Channel:
         "piecewise": Piecewise,
         "hybrid": lambda least, step, **band: Hybrid(Piecewise(**band), least, step),
         "square-wave": SquareWave,
+        "hierarchical": Hierarchical,
         "laplace": Laplace,
         "gaussian": lambda **noise: Gaussian(odds=Fraction(vector["odds"]), **noise),
         "exponential": lambda inputs, weights: Exponential(
@@ -170,6 +172,30 @@ def test_the_keep_numerator_of_a_vector_follows_from_the_formula_at_100_digits(v
         charged = Decimal(vector["epsilon_nanos"])
         exact = (total - size) * int(keep) / Decimal(size * (COIN_SCALE - int(keep)))
         assert charged - 1 < exact.ln() * 10**9 <= charged
+
+
+@pytest.mark.parametrize(
+    "vector", [edition for edition in EDITIONS if edition["mechanism"] == "hierarchical"], ids=named
+)
+def test_the_levels_of_a_tree_of_a_vector_follow_from_the_formulas_at_100_digits(vector: dict[str, Any]) -> None:
+    """Of nodes v, ceil(k / 2^i) for i = L - 1..0, with d in a block: floor(2^64 · E d / (E d + v - d)), all at
+    most 512 symbols in v or base blocks times v.
+    """
+    integers = integers_of(vector)
+    inputs, blocks, bases, keeps = (
+        integers[name] for name in ("inputs", "block_sizes", "base_blocks", "keep_numerators")
+    )
+    sizes = [-(-inputs // 2**doublings) for doublings in reversed(range((inputs - 1).bit_length()))]
+    assert vector["symbols"] == sum(base * size for base, size in zip(bases, sizes, strict=True))
+    assert all(base * size <= 512 for base, size in zip(bases, sizes, strict=True))
+    worst = Decimal(0)
+    with localcontext(prec=100):
+        odds = odds_of(vector)
+        for block, keep, size in zip(blocks, keeps, sizes, strict=True):
+            assert keep == int(COIN_SCALE * odds * block / (odds * block + size - block))
+            worst = max(worst, (size - block) * keep / Decimal(block * (COIN_SCALE - keep)))
+        charged = Decimal(vector["epsilon_nanos"])
+        assert charged - 1 < worst.ln() * 10**9 <= charged
 
 
 @pytest.mark.parametrize("vector", BANDS, ids=named)

@@ -163,6 +163,7 @@ def test_nothing_to_report_is_said_and_is_an_exit_status(
     [
         ((), "either --collector URL or --tallies FILE"),
         (("--tallies", "a", "--collector", "http://b"), "either --collector URL or --tallies FILE"),
+        (("--collector", "http://telemetry.example.com"), "--collector must be an https:// URL, unless it is on this"),
         (("--tallies", "a", "--from", "yesterday"), "'yesterday': a window is a UTC day"),
         (("--tallies", "a", "--from", "2026-11-20", "--to", "2026-11-19"), "begins after"),
         (("--tallies", "a", "--format", "xml"), "'xml' is not one of"),
@@ -212,7 +213,7 @@ def test_a_collector_that_is_none_is_a_plain_error_without_the_token(registry: P
 
 
 def test_a_token_that_no_header_can_carry_is_wrong_usage(registry: Path) -> None:
-    result = _run("--registry", registry, "--collector", "http://a", token="a\nb")  # noqa: S106 a test's token
+    result = _run("--registry", registry, "--collector", "https://a", token="a\nb")  # noqa: S106 a test's token
     assert result.exit_code == 2
     assert "one line of ASCII" in result.stderr
 

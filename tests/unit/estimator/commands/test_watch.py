@@ -166,8 +166,8 @@ def test_a_wrong_token_is_a_plain_error(collector: str, registry: Path) -> None:
     ("more", "problem"),
     [
         (("--tallies", "x", "--watch"), "--watch draws the table of a collector"),
-        (("--collector", "http://a", "--watch", "--format", "json"), "--watch draws the table of a collector"),
-        (("--collector", "http://a", "--watch", "1"), "1 is not in the range 10<=x<=86400"),
+        (("--collector", "https://a", "--watch", "--format", "json"), "--watch draws the table of a collector"),
+        (("--collector", "https://a", "--watch", "1"), "1 is not in the range 10<=x<=86400"),
     ],
 )
 def test_what_cannot_be_watched_is_wrong_usage(registry: Path, more: tuple[str, ...], problem: str) -> None:

@@ -69,6 +69,9 @@ MEANS: dict[str, dict[str, Field]] = {
 }
 
 
+TREE: dict[str, Field] = {"purpose": "Why?", "kind": "count", "max": 40, "statistic": "quantiles", "epsilon": 4}
+
+
 def _tolerance(metric: Metric, variance: float) -> float:
     """Return by which part a measured standard error may differ; one in a thousand million differs
     by more.
@@ -120,6 +123,19 @@ def test_the_worst_error_of_a_mean_is_what_a_rehearsal_of_the_two_ends_measures(
     tolerance = _tolerance(metric, variance)
     assert rehearsed.estimated.mean.standard_error == pytest.approx(planned.mean, rel=tolerance)
     assert tolerance < EFFECT
+
+
+def test_the_mean_of_a_tree_is_planned_for_a_population_that_is_hardly_worse_than_its_two_ends(tmp_path: Path) -> None:
+    """Not all of its nodes have the same noise, so the worst answers need not be the ends."""
+    registry = Registry.parse(registry_text(tree=TREE))
+    shares = tmp_path / "shares.toml"
+    shares.write_text('[tree]\n"0" = 0.5\n"40" = 0.5\n')
+    (rehearsed,) = rehearse(from_shares(registry, DEVICES, shares), seed=7).metrics
+    (planned,) = make_plan(registry, PlanRequest(DEVICES, TODAY)).metrics
+    assert planned.mean is not None
+    assert rehearsed.estimated.mean is not None
+    assert rehearsed.estimated.mean.standard_error is not None
+    assert 0.99 * planned.mean < rehearsed.estimated.mean.standard_error < planned.mean
 
 
 def test_of_a_larger_set_the_error_is_that_of_one_place_times_the_places() -> None:

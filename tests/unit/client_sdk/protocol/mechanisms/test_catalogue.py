@@ -25,6 +25,7 @@ from client_sdk.protocol.mechanisms import AUTO, NAMES, catalogue, channel_for
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
+from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
@@ -40,8 +41,9 @@ HALF = RequestedEpsilon.parse(Decimal("0.5"))
 DELTA = Fraction(1, 10**6)
 UTILITY = [[Fraction(int(row == column)) for column in range(3)] for row in range(3)]
 VALUES = ("a", "b", "c")
-MEAN, SPREAD = (Number(Fraction(0), Fraction(9), statistic) for statistic in ("mean", "distribution"))
-COUNT_MEAN, COUNTS = (Count.up_to(9, statistic) for statistic in ("mean", "distribution"))
+STATISTICS = ("mean", "distribution", "quantiles")
+MEAN, SPREAD, PARTS = (Number(Fraction(0), Fraction(9), statistic) for statistic in STATISTICS)
+COUNT_MEAN, COUNTS, COUNTED_PARTS = (Count.up_to(9, statistic) for statistic in STATISTICS)
 DOMAINS: dict[str, Domain] = {
     "boolean": Boolean(),
     "category": Category(VALUES),
@@ -50,8 +52,10 @@ DOMAINS: dict[str, Domain] = {
     "cross": Cross(Boolean(), Category(VALUES)),
     "number of a mean": MEAN,
     "number of a distribution": SPREAD,
+    "number of quantiles": PARTS,
     "count of a mean": COUNT_MEAN,
     "count of a distribution": COUNTS,
+    "count of quantiles": COUNTED_PARTS,
 }
 OF_CATEGORIES = {
     "k-ary-randomized-response": KAryRandomizedResponse,
@@ -60,7 +64,7 @@ OF_CATEGORIES = {
 }
 OF_SCALES = OF_CATEGORIES | {"exponential": Exponential}
 OF_MEANS = {"one-bit": OneBit, "piecewise": Piecewise, "hybrid": Hybrid, "laplace": Laplace, "gaussian": Gaussian}
-OF_DISTRIBUTIONS = {"square-wave": SquareWave, "laplace": Laplace}
+OF_DISTRIBUTIONS = {"square-wave": SquareWave, "laplace": Laplace, "hierarchical": Hierarchical}
 BUILT: dict[str, dict[str, type[Channel]]] = {
     "boolean": {"randomized-response": RandomizedResponse},
     "category": OF_SCALES,
@@ -69,8 +73,10 @@ BUILT: dict[str, dict[str, type[Channel]]] = {
     "cross": OF_CATEGORIES,
     "number of a mean": OF_MEANS,
     "number of a distribution": OF_DISTRIBUTIONS,
+    "number of quantiles": OF_DISTRIBUTIONS,
     "count of a mean": OF_MEANS,
     "count of a distribution": OF_DISTRIBUTIONS | OF_CATEGORIES,
+    "count of quantiles": OF_DISTRIBUTIONS | OF_CATEGORIES,
 }
 NAMED = [name for name in NAMES if name != AUTO]
 

@@ -1,0 +1,148 @@
+"""Hierarchical histogram: which half of the range an answer is in, or which quarter, and so on down.
+
+The inputs are points in order. A tree halves them again and again: level 1 has two nodes, each next
+level up to twice as many, and on the last one each point is a node of its own. A coin that does not
+look at the answer draws a level. The node of that level that holds the answer is reported, by k-ary
+randomised response or by a cyclic design, and the symbol shows the level. The mixture of channels
+of one epsilon has that epsilon.
+
+A run of points is made of a few nodes, each with an unbiased share. So the distribution function
+has little noise at every point, without any smoothing.
+
+Source: Cormode, Kulkarni & Srivastava 2019, "Answering range queries under local differential
+privacy", section 4 (hierarchical histograms, whose levels are drawn evenly).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
+from client_sdk.protocol.mechanisms import auto
+from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+
+POINTS = 256
+"""Eight levels, and about as many points as those of a square wave. A tree of four nodes under each
+has half the symbols, but its intervals were a tenth to a quarter wider up to epsilon 1."""
+
+LevelChannel = KAryRandomizedResponse | CyclicDesign
+"""Its inputs are the nodes of a level, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeLevel:
+    """A level of the tree.
+
+    Attributes:
+        span: how many points a node holds; the last node may hold fewer.
+        first: the first of the level's symbols.
+        channel: of the nodes.
+
+    """
+
+    span: int
+    first: int
+    channel: LevelChannel
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchical:
+    """The channel of a tree over a row of points.
+
+    Attributes:
+        inputs: k, at least 2.
+        block_sizes: of each level, from two nodes down: the number of nodes that a symbol stands
+            for; 1 for k-ary randomised response.
+        base_blocks: of each level; 1 for k-ary randomised response.
+        keep_numerators: of each level, the probability that the symbol stands for the node that
+            holds the answer, times 2**64.
+        levels: the same as channels.
+
+    """
+
+    name: ClassVar[str] = "hierarchical"
+
+    delta: ClassVar[Fraction] = PURE
+
+    inputs: int
+    block_sizes: tuple[int, ...]
+    base_blocks: tuple[int, ...]
+    keep_numerators: tuple[int, ...]
+    levels: tuple[TreeLevel, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Lay out the levels."""
+        levels, first = [], 0
+        laws = zip(self.block_sizes, self.base_blocks, self.keep_numerators, strict=True)
+        for span, law in zip(_spans(self.inputs), laws, strict=True):
+            channel = _channel(_nodes(self.inputs, span), *law)
+            levels.append(TreeLevel(span, first, channel))
+            first += channel.symbols
+        object.__setattr__(self, "levels", tuple(levels))
+
+    @classmethod
+    def within(cls, epsilon: RequestedEpsilon, points: int = POINTS) -> Self:
+        """Return the channel on ``points`` inputs whose epsilon is within the request."""
+        sizes = [_nodes(points, span) for span in _spans(points)]
+        designs = [auto.design_of_few_symbols(nodes, epsilon.odds) for nodes in sizes]
+        keeps = (
+            CyclicDesign.within(epsilon, nodes, *design).keep_numerator
+            for nodes, design in zip(sizes, designs, strict=True)
+        )
+        block_sizes, base_blocks = zip(*designs, strict=True)
+        return cls(points, block_sizes, base_blocks, tuple(keeps))
+
+    @property
+    def symbols(self) -> int:
+        """The number of symbols: those of each level, one level after the other."""
+        last = self.levels[-1]
+        return last.first + last.channel.symbols
+
+    @property
+    def integers(self) -> dict[str, int | tuple[int, ...]]:
+        """The integers that define the law."""
+        return {
+            "inputs": self.inputs,
+            "block_sizes": self.block_sizes,
+            "base_blocks": self.base_blocks,
+            "keep_numerators": self.keep_numerators,
+        }
+
+    @property
+    def worst_ratio(self) -> Fraction:
+        """The largest ratio of a level: the first and the last input differ on all of them."""
+        return max(level.channel.worst_ratio for level in self.levels)
+
+    def probability(self, symbol: int, given: int) -> Fraction:
+        """Return P(symbol | given)."""
+        level = self.levels[bisect_right(self.levels, symbol, key=lambda level: level.first) - 1]
+        return level.channel.probability(symbol - level.first, given // level.span) / len(self.levels)
+
+    def perturb(self, value: int, coins: Coins) -> int:
+        """Return a symbol of a random level for the input ``value``.
+
+        The level, and with it the number of coins, is drawn without looking at the value.
+        """
+        level = self.levels[coins.below(len(self.levels))]
+        return level.first + level.channel.perturb(value // level.span, coins)
+
+
+def _spans(points: int) -> list[int]:
+    """Return how many points a node of each level holds, from the level of two nodes down to 1."""
+    return [2**doublings for doublings in reversed(range((points - 1).bit_length()))]
+
+
+def _nodes(points: int, span: int) -> int:
+    """Return the number of nodes of a level."""
+    return -(-points // span)
+
+
+def _channel(nodes: int, block_size: int, base_blocks: int, keep_numerator: int) -> LevelChannel:
+    if block_size == 1:
+        return KAryRandomizedResponse(nodes, keep_numerator)
+    return CyclicDesign(nodes, block_size, base_blocks, keep_numerator)
