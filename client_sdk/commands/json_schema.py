@@ -15,7 +15,7 @@ from client_sdk.protocol.domain import MAX_CATEGORIES, MAX_COUNT
 from client_sdk.protocol.epsilon import GREATEST_EPSILON, LEAST_EPSILON
 from client_sdk.protocol.mechanisms.catalogue import NAMES
 from client_sdk.protocol.metric import Protects
-from client_sdk.protocol.registry.domain_table import KINDS
+from client_sdk.protocol.registry.domain_table import KINDS, STATISTICS
 from client_sdk.protocol.registry.metric_table import GREATEST_DELTA, LEAST_DELTA, MAX_UNIT, MOST_RETENTION_DAYS
 from client_sdk.protocol.registry.registry import MOST_ANSWERS, SCHEMA
 from client_sdk.protocol.registry.table import MAX_TEXT
@@ -146,7 +146,7 @@ def _metric_keys() -> dict[str, Schema]:
         "low": {"type": "number", "description": "the least answer"},
         "high": {"type": "number", "description": "the greatest answer"},
         "max": _whole(MAX_COUNT, "of a count: the greatest answer; clip before recording"),
-        "statistic": {"enum": ["mean", "distribution"], "description": "what is estimated"},
+        "statistic": {"enum": list(STATISTICS), "description": "what is estimated"},
         "unit": _text("of its numbers, shown behind figures", MAX_UNIT),
         "mechanism": {"enum": list(NAMES), "description": "how answers are perturbed; auto by default"},
         "delta": {"type": "number", "minimum": float(LEAST_DELTA), "maximum": float(GREATEST_DELTA)},

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated, Final, NamedTuple, get_args, get_type_hints
 
 from client_sdk.protocol.domain.label import word
-from estimator.results.changes import Change, ShareChange
+from estimator.results.changes import Change
 from estimator.results.distribution import Bin, Distribution, Figure
 from estimator.results.estimate import Estimate
 from estimator.results.joint import Joint
@@ -85,7 +85,7 @@ STATISTICS: Final = {
 """The statistics, with their descriptions."""
 
 IN_UNITS: Final = frozenset({"mean", "sum", "variance", "quantile", "pooled_mean"})
-"""The statistics that are numbers in the metric's unit, or its square; so is the change of a mean."""
+"""The statistics that are numbers in the metric's unit or its square; so is the change of a mean."""
 
 
 class RowFigure(NamedTuple):
@@ -125,7 +125,7 @@ def _row(  # noqa: PLR0913 what one row is made of
     figure = row_figure.figure
     unbiased = figure if isinstance(figure, Estimate) else None
     change = figure if isinstance(figure, Change) else None
-    is_number = row_figure.statistic in IN_UNITS or (change is not None and not isinstance(change, ShareChange))
+    is_change_of_mean = row_figure.statistic == "change" and row_figure.value == mean_word(about.kind)
     return Row(
         metric=about.metric,
         edition=about.edition,
@@ -148,7 +148,7 @@ def _row(  # noqa: PLR0913 what one row is made of
         p_value_corrected=None if change is None else change.p_value_corrected,
         confidence=confidence,
         population=POPULATION,
-        unit=(about.unit or None) if is_number else None,
+        unit=(about.unit or None) if row_figure.statistic in IN_UNITS or is_change_of_mean else None,
     )
 
 

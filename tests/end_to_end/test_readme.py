@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,11 @@ import pytest
 from click.testing import CliRunner
 
 from client_sdk.protocol import Registry, Verdict
+from client_sdk.protocol.epsilon import NANOS
 from estimator.commands.cli import command as estimator_command
+from estimator.plan.plan import PlanRequest, make_plan
+from estimator.privacy.exposure import year_nanos
+from estimator.render.statement import year_words
 from tests.support.services.processes import free_port, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -44,9 +50,24 @@ def commands() -> list[str]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with the README's registry and answers."""
-    (tmp_path / "metrics.toml").write_text("\n".join(samples("toml")), encoding="utf-8")
+    (tmp_path / "metrics.toml").write_text(samples("toml")[0], encoding="utf-8")
     (tmp_path / "answers.csv").write_text(samples("csv")[0], encoding="utf-8")
     return tmp_path
+
+
+def changed(text: str, changes: dict[str, str]) -> str:
+    """Return a text with other lines for some of its keys."""
+    for line, new in changes.items():
+        assert line in text
+        text = text.replace(line, new)
+    return text
+
+
+def with_all_questions() -> str:
+    """Return the README's registry with the further questions of the page, and a budget for all."""
+    first, more = samples("toml")
+    ceilings = {"per_window = 2.5": "per_window = 8.5", "lifetime = 5.0": "lifetime = 500", 'strategy = "pace"': ""}
+    return changed(first, ceilings) + more
 
 
 class Shell:
@@ -106,10 +127,28 @@ def shell(folder: Path, address: str) -> Iterator[Shell]:
 
 
 def test_the_registry_of_the_readme_is_sound() -> None:
-    first, more = samples("toml")
-    assert list(Registry.parse(first).metrics) == ["dark_mode", "os", "startup_ms"]
-    both = Registry.parse(first + more).metrics
-    assert list(both)[3:] == ["mood", "languages", "crashes", "dark_mode_by_os"]
+    first, _ = samples("toml")
+    registry = Registry.parse(first)
+    assert list(registry.metrics) == ["dark_mode", "os", "startup_ms"]
+    assert registry.shortages() == []
+    everything = Registry.parse(with_all_questions())
+    assert list(everything.metrics)[3:] == ["mood", "languages", "crashes", "dark_mode_by_os"]
+    assert everything.shortages() == []
+
+
+def test_the_year_of_the_readmes_registry_is_what_the_readme_says() -> None:
+    registry, today = Registry.parse(samples("toml")[0]), date(2026, 11, 22)
+    assert year_nanos(registry, today) == 5 * NANOS
+    assert "149 to 1" in year_words(year_nanos(registry, today))
+    plan = make_plan(registry, PlanRequest(50_000, today))
+    assert {metric.reports for metric in plan.metrics} == {1694}
+    quarter = math.sqrt(13)
+    dark_mode, system, start = plan.metrics
+    assert dark_mode.shares is not None
+    assert system.shares is not None
+    assert start.mean is not None
+    assert dark_mode.shares.uniform / quarter < system.shares.uniform / quarter < 0.0135
+    assert 38 < start.mean / quarter < 40
 
 
 def test_the_verdict_of_the_readme_is_one() -> None:
@@ -128,6 +167,9 @@ def test_embedding_serving_and_reporting_work_as_the_readme_says(
     folder: Path, address: str, shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(folder)
+    registry = folder / "metrics.toml"
+    in_every_week = changed(registry.read_text(encoding="utf-8"), {"lifetime = 5.0": "lifetime = 500"})
+    registry.write_text(in_every_week, encoding="utf-8")  # as the README says for trying it out
     (embedding,) = (sample for sample in samples("python") if EXAMPLE_COLLECTOR in sample)
     names = {"app_data_dir": folder / "app-data", "user_said_yes": True}
     exec(embedding.replace(EXAMPLE_COLLECTOR, f"http://{address}"), names)  # noqa: S102 the README's own sample
@@ -161,15 +203,17 @@ def test_reporting_from_python_works_as_the_readme_says(
 ) -> None:
     monkeypatch.chdir(folder)
     edition = Registry.load(folder / "metrics.toml").metric("dark_mode").edition
-    tally = {"metric": "dark_mode", "edition": edition, "window": "2026-11-20", "closed": True, "reports": 1000}
+    tally = {"metric": "dark_mode", "edition": edition, "window": "2026-W47", "closed": True, "reports": 1000}
     (folder / "tallies.ndjson").write_text(json.dumps(tally | {"counts": [400, 600]}), encoding="utf-8")
     places = ("--registry", "metrics.toml", "--tallies", "tallies.ndjson", "--output", "report.json")
     assert CliRunner().invoke(estimator_command, ["report", *places, "--format", "json"]).exit_code == 0
     (reporting,) = (sample for sample in samples("python") if "load_report" in sample)
     names: dict[str, Any] = {}
     exec(reporting, names)  # noqa: S102 the README's own sample
-    assert "dark_mode 2026-11-20 1000" in capsys.readouterr().out
-    assert list(names["frame"]["estimate"]) == pytest.approx([0.3, 0.7])
+    assert "dark_mode 2026-W47 1000" in capsys.readouterr().out
+    keep = math.exp(0.75) / (1 + math.exp(0.75))
+    yes = (0.6 - (1 - keep)) / (2 * keep - 1)
+    assert list(names["frame"]["estimate"]) == pytest.approx([1 - yes, yes])
 
 
 def test_testing_an_app_works_as_its_page_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,6 +242,7 @@ def test_auditing_works_as_the_readme_says(folder: Path, address: str) -> None:
 
 def test_proving_prints_what_the_page_shows_to_the_last_digit(folder: Path, address: str) -> None:
     _, exact = (line for line in commands() if "audit" in line.split())
+    (folder / "metrics.toml").write_text(with_all_questions(), encoding="utf-8")
     of_readme, of_health = (sample for sample in samples("text") if "proved epsilon" in sample)
     assert Shell(folder, address).run(exact) == of_readme
     health = exact.replace("metrics.toml", "examples/health/metrics.toml")

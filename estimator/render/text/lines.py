@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from client_sdk.protocol.domain.label import word
 from estimator.render.text import poisoning
-from estimator.render.text.style import Style
+from estimator.render.text.style import VALUE_WIDTH, Style
 from estimator.render.words import cluster_words, p_equals, range_words
 from estimator.report.conclusions import Conclusion, clearest_first, conclusion
 from estimator.results.distribution import Figure
@@ -61,16 +61,22 @@ def lines_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[Fi
             share = estimated.estimates[position]
             yield FigureLine(parts(share.value), share, SHARE_DIGITS, SHARES)
     if estimated.mean is not None:
-        label = in_unit(mean_word(estimated.kind), estimated.unit)
+        label = _labelled(mean_word(estimated.kind), estimated.unit)
         yield FigureLine(label, estimated.mean, NUMBER_DIGITS, estimated.mean_range)
     if estimated.distribution is not None:
         squared = f"{estimated.unit}\N{SUPERSCRIPT TWO}" if estimated.unit else ""
-        yield FigureLine(in_unit("variance", squared), estimated.distribution.variance, NUMBER_DIGITS, None)
+        yield FigureLine(_labelled("variance", squared), estimated.distribution.variance, NUMBER_DIGITS, None)
         for quantile in estimated.distribution.quantiles:
-            label = in_unit(f"{quantile.quantile:.0%} are at most", estimated.unit)
+            label = _labelled(f"{quantile.quantile:.0%} are at most", estimated.unit)
             yield FigureLine(label, quantile, NUMBER_DIGITS, estimated.mean_range)
         for asked in estimated.distribution.ranges:
             yield FigureLine(range_words(asked), asked, SHARE_DIGITS, SHARES)
+
+
+def _labelled(label: str, unit: str) -> str:
+    """Return a label with its unit where both fit; the question's title names the unit anyway."""
+    whole = in_unit(label, unit)
+    return whole if len(whole) <= VALUE_WIDTH else label
 
 
 def answered_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
@@ -129,7 +135,7 @@ def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Styl
     if fakes.estimates is not None:
         moves += [(parts(move.value), move) for move in (fakes.estimates[position] for position in positions)]
     if fakes.mean is not None:
-        moves.append((in_unit(mean_word(estimated.kind), estimated.unit), fakes.mean))
+        moves.append((_labelled(mean_word(estimated.kind), estimated.unit), fakes.mean))
     for label, move in moves:
         yield f"  {style.cut(label):{style.value_width}} {'':11} {move.down:9.4g}  {move.up:9.4g}"
     yield f"  {poisoning.verdict_of(fakes.test)}"

@@ -23,6 +23,8 @@ from client_sdk import (
     LedgerError,
     OutsideDomainError,
     Recorded,
+    RegistryError,
+    RegistryWarning,
     Telemetry,
     UnknownMetricError,
     recorder,
@@ -39,6 +41,7 @@ from tests.support.devices.clients import (
     DAY_S,
     NOON,
     RARE,
+    REGISTRY,
     ScriptedTransport,
     SetClock,
     all_bytes,
@@ -46,6 +49,7 @@ from tests.support.devices.clients import (
     busy_ledger,
     many,
     nothing,
+    patient,
     refuse,
     registry,
     rows,
@@ -608,3 +612,21 @@ def test_without_consent_the_statement_can_be_read_and_makes_no_ledger(tmp_path:
     with telemetry(tmp_path, consent=False) as device:
         assert "# What acme asks" in device.statement()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", [Path, str])
+def test_a_registry_may_be_named_by_its_path(kind: type[Path | str], tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(REGISTRY, encoding="utf-8")
+    with pytest.warns(RegistryWarning, match="budget[.](per_window|lifetime): the first day of a device"):
+        device = telemetry(tmp_path / "data", registry=kind(path))
+    with device:
+        assert patient(device, "dark_mode") is Recorded.QUEUED
+
+
+def test_a_registry_with_mistakes_is_refused_by_its_path_before_anything_is_made(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(REGISTRY.replace("epsilon", "epsilom", 1), encoding="utf-8")
+    with pytest.raises(RegistryError, match=f'{path}:[0-9]+: metric.dark_mode.epsilom: .*did you mean "epsilon"'):
+        telemetry(tmp_path / "data", registry=path)
+    assert not (tmp_path / "data").exists()

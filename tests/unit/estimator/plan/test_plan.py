@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import pytest
 from click.testing import CliRunner, Result
 
+from client_sdk.commands.init import STARTER
 from client_sdk.protocol import Registry
 from estimator.commands.cli import command
 from estimator.plan.plan import DELTA, PlanRequest, make_plan
@@ -148,17 +149,47 @@ def test_what_is_best_already_is_said(tmp_path: Path) -> None:
     assert "nothing to change" in _run(path, "--population", 10, "--allocate", 2).stdout
 
 
-def test_the_gate_is_silent_and_passes_or_warns_a_line_each_and_fails(registry: Path, tmp_path: Path) -> None:
+YEAR = "Within a year, all answers of a device reveal at most epsilon {}: even odds become {}.\n"
+
+
+def test_the_gate_says_the_year_and_passes_or_warns_a_line_each_and_fails(registry: Path, tmp_path: Path) -> None:
     old = tmp_path / "old.toml"
     old.write_text(REGISTRY_TEXT.replace("[app]\n", '[app]\nowner = "me"\n'))
     passed = _run(old, "--check", "--against", old)
-    assert (passed.exit_code, passed.stdout, passed.stderr) == (0, "", "")
+    year = YEAR.format(60, "more than a million to 1, which is as good as knowing")
+    assert (passed.exit_code, passed.stdout, passed.stderr) == (0, year, "")
     registry.write_text(old.read_text().replace("lifetime = 60", "lifetime = 61"))
     failed = _run(registry, "--check", "--against", old)
-    assert (failed.exit_code, failed.stdout) == (1, "")
+    assert (failed.exit_code, failed.stdout) == (1, year.replace("60", "61"))
     assert failed.stderr == "budget.lifetime: was raised to 61 from 60\n"
     registry.write_text(REGISTRY_TEXT)
     assert len(_run(registry, "--check").stderr.splitlines()) == 3
+
+
+def test_the_gate_fails_for_a_year_that_reveals_more_than_is_allowed() -> None:
+    allowed = _run(STARTER, "--check", "--at-most", 5, "--today", "2026-11-22")
+    year = YEAR.format(5, "at most 149 to 1")
+    assert (allowed.exit_code, allowed.stdout, allowed.stderr) == (0, year, "")
+    refused = _run(STARTER, "--check", "--at-most", 4.99, "--today", "2026-11-22")
+    assert (refused.exit_code, refused.stdout) == (1, year)
+    assert refused.stderr.startswith("within a year a device reveals up to 5, more than the 4.99 of --at-most: ")
+
+
+def test_a_plan_says_the_year_in_a_sentence_and_errors_in_their_unit() -> None:
+    shown = _run(STARTER, "--population", 50_000, "--today", "2026-11-22").stdout
+    assert YEAR.format(5, "at most 149 to 1").rstrip() in " ".join(shown.split())
+    assert " ms\n" in shown
+    assert "reports for an error of 50 ms " in shown
+
+
+def test_the_gate_fails_for_a_registry_that_cannot_work(tmp_path: Path) -> None:
+    path = tmp_path / "short.toml"
+    path.write_text(STARTER.read_text(encoding="utf-8").replace("per_window = 2.5", "per_window = 2"), encoding="utf-8")
+    failed = _run(path, "--check", "--today", "2026-11-22")
+    assert failed.exit_code == 1
+    (sentence,) = failed.stderr.splitlines()
+    assert sentence.startswith("budget.per_window: the first week of a device may cost ")
+    assert "= 2.5, more than 2: not every question is ever asked" in sentence
 
 
 def test_the_statement_needs_no_population(registry: Path) -> None:
@@ -187,7 +218,9 @@ def test_the_statement_needs_no_population(registry: Path) -> None:
         (("--population", 10, "--allocate", 0), "0.0 is not in the range"),
         (("--population", 10, "--delta", 0), "0.0 is not in the range"),
         (("--check", "--statement"), "ask for one thing"),
-        (("--statement", "--against", "old.toml"), "--against belongs to --check"),
+        (("--statement", "--against", "old.toml"), "--against and --at-most belong to --check"),
+        (("--statement", "--at-most", 5), "--against and --at-most belong to --check"),
+        (("--check", "--at-most", 0), "0.0 is not in the range"),
         (("--check", "--against", "nowhere.toml"), "cannot be read"),
         (("--statement", "--today", "yesterday"), "yesterday"),
     ],

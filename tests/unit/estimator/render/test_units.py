@@ -1,0 +1,78 @@
+"""A unit that the registry names stands beside every number that has it, and beside no share."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from estimator.render import FORMATS
+from estimator.render.html.document import as_html
+from estimator.render.html.sentences import answer_of
+from estimator.report.report import make_report
+from estimator.results.report import EstimateReport
+from estimator.results.request import Request, Selection
+from estimator.results.row import rows_of
+from estimator.tallies.read import decode
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, metric_of, mistakes
+from tests.support.estimates import every_kind
+
+UNBROKEN = "\N{NO-BREAK SPACE}"
+NAMED = ("startup_ms", "steps")
+
+
+@cache
+def report_of() -> EstimateReport:
+    lines = [line for line in every_kind.tallies().splitlines(keepends=True) if any(n.encode() in line for n in NAMED)]
+    return make_report(every_kind.REGISTRY, decode(lines), Selection(preliminary=True), Request(pool=True))
+
+
+def test_the_unit_is_no_part_of_the_edition() -> None:
+    assert metric_of(NUMBER).edition == metric_of(NUMBER, unit="ms").edition == metric_of(NUMBER, unit="s").edition
+    assert metric_of(NUMBER, unit="open windows").unit == "open windows"
+    assert metric_of(COUNT, unit="°C").unit == "°C"
+
+
+def test_a_unit_is_refused_where_nothing_has_it_or_where_it_is_no_short_text() -> None:
+    for fields in (BOOLEAN, CATEGORY):
+        assert mistakes(m=fields | {"unit": "ms"}) == {"metric.m.unit": "is for a number or a count; remove it"}
+    too_long = {"metric.m.unit": "must be a text of 1 to 16 printable characters"}
+    for unit in ("seventeen letters", "", "a\nb", 1):
+        assert mistakes(m=NUMBER | {"unit": unit}) == too_long
+
+
+def test_the_terminal_names_the_unit_of_every_number() -> None:
+    shown = FORMATS["table"](report_of())
+    assert "startup_ms: number, ms\n" in shown
+    assert "  mean, ms " in shown
+    assert "steps: count, steps\n" in shown
+    assert "  variance, steps\N{SUPERSCRIPT TWO}" in shown
+    assert "  50% are at most" in shown
+
+
+def test_the_page_shows_the_unit_behind_numbers() -> None:
+    page = as_html(report_of(), every_kind.REGISTRY)
+    assert f"{UNBROKEN}ms" in page
+    assert f"{UNBROKEN}steps" in page
+    assert "number, ms, asked once a day" in page
+
+
+def test_a_sentence_names_the_unit() -> None:
+    estimated = next(each for each in report_of().metrics if each.metric == "startup_ms" and each.reports)
+    assert f"{UNBROKEN}ms" in answer_of(estimated)
+
+
+def test_rows_name_the_unit_of_numbers_and_none_of_shares() -> None:
+    units: dict[str, set[str | None]] = {}
+    for row in rows_of(report_of()):
+        units.setdefault(f"{row.metric} {row.statistic}", set()).add(row.unit)
+    assert units["startup_ms mean"] == units["startup_ms pooled_mean"] == units["startup_ms change"] == {"ms"}
+    assert units["startup_ms sum"] == {"ms"}
+    assert units["steps quantile"] == units["steps variance"] == {"steps"}
+    assert units["steps at_most"] == {None}
+
+
+def test_json_names_the_unit_of_a_question() -> None:
+    assert {estimated.metric: estimated.unit for estimated in report_of().metrics} == {
+        "startup_ms": "ms",
+        "steps": "steps",
+    }
+    assert '"unit": "ms"' in FORMATS["json"](report_of())
