@@ -1,9 +1,9 @@
 """Builds the wheel for devices: all of the code, without what only its maintainers read.
 
 Comments, docstrings and annotations are almost half of a wheel that travels to every device. So it keeps the first line
-of the docstrings that an app's developer sees in an editor, and the annotations of modules with public types, and
-leaves out the others. Blank lines stand in their place: a line of a traceback has the same number as in the repository.
-The sdist holds everything. This module is in no wheel.
+of the docstrings that an app's developer sees in an editor, and the annotations of modules with public types, leaves
+out the others, and indents by one space. Blank lines stand in place of what is left out: a line of a traceback has the
+same number as in the repository. The sdist holds everything. This module is in no wheel.
 """
 
 from __future__ import annotations
@@ -38,6 +38,12 @@ TYPED: Final = CALLED | {
 """The modules of the types in public signatures: their annotations check the code of apps."""
 
 HAVE_TEXTS: Final = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+TEXTS: Final = (tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING))
+"""The tokens of texts: from Python 3.12 on, the parts of an f-string are tokens of their own."""
+
+INDENT: Final = 4
+"""Spaces of a level in the repository."""
 
 Place = tuple[int, int]
 """A line, from 1, and a column in bytes, from 0."""
@@ -77,21 +83,22 @@ def lean(source: str, name: str) -> str:
     """Return the source of a module as the wheel holds it."""
     if name not in TYPED:
         source = without_annotations(source)
-    return without_comments(without_docstrings(source, keeps_summaries=name in CALLED))
+    return narrow(without_comments(without_docstrings(source, keeps_summaries=name in CALLED)))
 
 
 def without_docstrings(source: str, *, keeps_summaries: bool) -> str:
     """Return a source whose texts that stand for themselves are blank, but for first lines of docstrings."""
     lines = source.splitlines()
     for node in ast.walk(ast.parse(source)):
-        body = node.body if isinstance(node, HAVE_TEXTS) else []
-        for text in filter(_is_text, body):
+        if not isinstance(node, HAVE_TEXTS):
+            continue
+        for text in filter(_is_text, node.body):
             for line in range(text.lineno - 1, text.end_lineno or text.lineno):
                 lines[line] = ""
-            if keeps_summaries and text is body[0]:
-                (summary, *_) = (ast.get_docstring(node) or "").splitlines()
+            if keeps_summaries and text is node.body[0]:
+                summary = (ast.get_docstring(node) or "").partition("\n")[0]
                 lines[text.lineno - 1] = " " * text.col_offset + f'r"""{summary}"""'
-            elif len(body) == 1:
+            elif len(node.body) == 1:
                 lines[text.lineno - 1] = " " * text.col_offset + "..."
     return _joined(lines)
 
@@ -128,6 +135,20 @@ def without_comments(source: str) -> str:
         if token.type == tokenize.COMMENT:
             line, column = token.start
             lines[line - 1] = lines[line - 1][:column].rstrip()
+    return _joined(lines)
+
+
+def narrow(source: str) -> str:
+    """Return a source whose blocks are indented by one space."""
+    within = set()  # lines that begin within a text
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type in TEXTS:
+            within.update(range(token.start[0] + 1, token.end[0] + 1))
+    lines = source.splitlines()
+    for number, line in enumerate(lines, 1):
+        if number not in within:
+            code = line.lstrip(" ")
+            lines[number - 1] = " " * ((len(line) - len(code)) // INDENT) + code
     return _joined(lines)
 
 

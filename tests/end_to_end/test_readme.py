@@ -19,10 +19,10 @@ from click.testing import CliRunner
 
 from client_sdk.protocol import Registry, Verdict
 from client_sdk.protocol.epsilon import NANOS
+from client_sdk.protocol.horizon import Horizon, most_nanos
 from estimator.commands.cli import command as estimator_command
 from estimator.plan.plan import PlanRequest, make_plan
-from estimator.privacy.exposure import year_nanos
-from estimator.render.statement import year_words
+from estimator.render.year import year_words
 from tests.support.services.processes import free_port, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -138,8 +138,8 @@ def test_the_registry_of_the_readme_is_sound() -> None:
 
 def test_the_year_of_the_readmes_registry_is_what_the_readme_says() -> None:
     registry, today = Registry.parse(samples("toml")[0]), date(2026, 11, 22)
-    assert year_nanos(registry, today) == 5 * NANOS
-    assert "149 to 1" in year_words(year_nanos(registry, today))
+    assert most_nanos(registry, Horizon.YEAR, today) == 5 * NANOS
+    assert "149 to 1" in year_words(most_nanos(registry, Horizon.YEAR, today))
     plan = make_plan(registry, PlanRequest(50_000, today))
     assert {metric.reports for metric in plan.metrics} == {1694}
     quarter = math.sqrt(13)
