@@ -140,7 +140,7 @@ def without_comments(source: str) -> str:
 
 def narrow(source: str) -> str:
     """Return a source whose blocks are indented by one space."""
-    within = set()  # lines that begin within a text
+    within: set[int] = set()  # lines that begin within a text
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type in TEXTS:
             within.update(range(token.start[0] + 1, token.end[0] + 1))
