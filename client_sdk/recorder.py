@@ -20,7 +20,7 @@ from client_sdk.results import ClockError, LedgerBusyError, LedgerError, Recorde
 if TYPE_CHECKING:
     import sqlite3
 
-    _Work = Callable[[sqlite3.Connection, float], Recorded]
+    _Work = Callable[[sqlite3.Connection, float, float], Recorded]
 
 RECORD_DEADLINE_S = 0.06
 """How long `Recorder.record` waits for the disk. Its host is promised 100 ms; the rest is for a
@@ -85,15 +85,21 @@ class Recorder:
 
     def record(self, definition: Metric, randomised: Randomised, waited_s: float = 0.0) -> Recorded:
         """Charge and queue a report of the present window, without raising; the caller has waited for a while."""
-        leaves_in_s = self._processes.current.uploader.departure_in_s()
-        work = partial(self._schedule.record, definition=definition, randomised=randomised, leaves_in_s=leaves_in_s)
-        recorded = self._in_time(definition, work, leaves_in_s, waited_s)
+
+        def work(connection: sqlite3.Connection, clock_s: float, leaves_s: float) -> Recorded:
+            return self._schedule.record(connection, clock_s, definition, randomised, leaves_s)
+
+        recorded = self._in_time(definition, work, waited_s)
         self.note(recorded)
         return recorded
 
     def count(self, definition: Metric, by: int) -> Recorded:
         """Add to the count of the present window, in time and without raising."""
-        return self._in_time(definition, partial(self._schedule.count, definition=definition, by=by))
+
+        def work(connection: sqlite3.Connection, clock_s: float, _: float) -> Recorded:
+            return self._schedule.count(connection, clock_s, definition, by)
+
+        return self._in_time(definition, work)
 
     def note(self, recorded: Recorded) -> None:
         """Count an answer that was lost."""
@@ -120,16 +126,15 @@ class Recorder:
         self.clock_problem = None
         return instant_s
 
-    def _in_time(
-        self, definition: Metric, work: _Work, leaves_in_s: float | None = None, waited_s: float = 0.0
-    ) -> Recorded:
+    def _in_time(self, definition: Metric, work: _Work, waited_s: float = 0.0) -> Recorded:
         process = self._processes.current
-        late = partial(self._conclude_late, process, definition, leaves_in_s)
         try:
             clock_s = self.instant(definition.window, self._registry.budget.window)
             if definition.has_expired(Window.of(definition.window, clock_s)):
                 return Recorded.EXPIRED
-            transaction = partial(self._with_consent, work=work, clock_s=clock_s)
+            departure = process.uploader.departure(clock_s)
+            transaction = partial(self._with_consent, work=work, clock_s=clock_s, leaves_s=departure.leaves_s)
+            late = partial(self._conclude_late, process, definition, departure.in_s)
             timeout_s = max(0.0, RECORD_DEADLINE_S - waited_s)
             recorded: Recorded | None = process.ledger_thread.run_or_leave(transaction, timeout_s, late)
         except LedgerError as error:
@@ -140,29 +145,28 @@ class Recorder:
             return Recorded.BUSY if isinstance(error, LedgerBusyError) else Recorded.UNAVAILABLE
         if recorded is None:
             return Recorded.WAITING
-        self._conclude(process, definition, leaves_in_s, recorded)
+        self._conclude(process, definition, departure.in_s, recorded)
         return recorded
 
-    def _conclude(self, process: Process, definition: Metric, leaves_in_s: float | None, recorded: Recorded) -> None:
+    def _conclude(self, process: Process, definition: Metric, leaves_in_s: float, recorded: Recorded) -> None:
         """Let the uploader know of a report that waits."""
         if recorded is Recorded.COUNTED or definition.fill is not None:
             process.uploader.expect()  # whether anything was recorded moves no upload by a second
         elif recorded is Recorded.QUEUED:
-            process.uploader.notify(leaves_in_s or 0.0)
+            process.uploader.notify(leaves_in_s)
 
     def _conclude_late(
-        self, process: Process, definition: Metric, leaves_in_s: float | None, result: Recorded | LedgerError
+        self, process: Process, definition: Metric, leaves_in_s: float, result: Recorded | LedgerError
     ) -> None:
         """Conclude an answer that waited in memory, in the ledger thread; whoever gave it has gone on."""
         if isinstance(result, LedgerError):
             result = Recorded.BUSY if isinstance(result, LedgerBusyError) else Recorded.UNAVAILABLE
         self._conclude(process, definition, leaves_in_s, result)
-        if leaves_in_s is not None:
-            self.note(result)
+        self.note(result)
 
-    def _with_consent(self, connection: sqlite3.Connection, work: _Work, clock_s: float) -> Recorded:
+    def _with_consent(self, connection: sqlite3.Connection, work: _Work, clock_s: float, leaves_s: float) -> Recorded:
         """Do the work in the ledger thread, unless the user opted out while it waited."""
-        return work(connection, clock_s) if self._processes.consent else Recorded.NO_CONSENT
+        return work(connection, clock_s, leaves_s) if self._processes.consent else Recorded.NO_CONSENT
 
     def _catch_up(self, connection: sqlite3.Connection, clock_s: float) -> None:
         if self._processes.consent:

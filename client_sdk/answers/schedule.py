@@ -104,9 +104,9 @@ class Schedule:
         clock_s: float,
         definition: Metric,
         randomised: Randomised,
-        leaves_in_s: float = 0.0,
+        leaves_s: float = 0.0,
     ) -> Recorded:
-        """Do what is due; then charge and queue the report of the present window, to leave in some seconds.
+        """Do what is due; then charge and queue the report of the present window, to leave at an instant.
 
         Raises:
             LedgerError: as `catch_up` does; then nothing was done.
@@ -114,7 +114,7 @@ class Schedule:
         """
         instant_s = self.catch_up(connection, clock_s)
         window = Window.of(definition.window, instant_s)
-        return self.report(connection, definition, randomised, window, instant_s, leaves_s=clock_s + leaves_in_s)
+        return self.report(connection, definition, randomised, window, instant_s, leaves_s=leaves_s)
 
     def count(self, connection: sqlite3.Connection, clock_s: float, definition: Metric, by: int) -> Recorded:
         """Do what is due; then add to the count of the present window.

@@ -35,6 +35,19 @@ class Waiting(NamedTuple):
     report: Report
 
 
+class Departure(NamedTuple):
+    """When a new report leaves.
+
+    Attributes:
+        in_s: in how many seconds.
+        leaves_s: the Unix seconds of that instant, the same for all reports that leave together.
+
+    """
+
+    in_s: float
+    leaves_s: float
+
+
 def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0, leaves_s: float = 0.0) -> None:
     """Put a report into the queue.
 
@@ -71,11 +84,11 @@ def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[
     ]
 
 
-def next_leaving_s(connection: sqlite3.Connection, now_s: float) -> float | None:
+def next_departure(connection: sqlite3.Connection, now_s: float) -> Departure | None:
     """Return the earliest random instant to come at which a report leaves; None without one."""
     earliest = "SELECT MIN(leaves) FROM queue WHERE release <= ?1 AND leaves > ?1"
-    instant_s: float | None = connection.execute(earliest, (now_s,)).fetchone()[0]
-    return instant_s
+    leaves_s: float | None = connection.execute(earliest, (now_s,)).fetchone()[0]
+    return None if leaves_s is None else Departure(leaves_s - now_s, leaves_s)
 
 
 def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:

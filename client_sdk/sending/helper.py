@@ -155,10 +155,10 @@ def send(
 
 def leaves_soon(connection: sqlite3.Connection, now_s: float) -> bool:
     """Whether anything leaves while a helper that is started now would live."""
-    leaving_s = queue.next_leaving_s(connection, now_s)
+    departure = queue.next_departure(connection, now_s)
     return (
         bool(queue.due(connection, now_s, hurried=False))
-        or (leaving_s is not None and leaving_s <= now_s + LIFE_S)
+        or (departure is not None and departure.in_s <= LIFE_S)
         or retries.are_due(connection, now_s)
     )
 
@@ -175,8 +175,8 @@ def _take(connection: sqlite3.Connection, now_s: float, *, may_resend: bool) -> 
 def _wait_s(connection: sqlite3.Connection, now_s: float, uniform: Uniform) -> float | None:
     if queue.due(connection, now_s, hurried=False):
         return uniform(0.0, queue.SPREAD_S)
-    leaving_s = queue.next_leaving_s(connection, now_s)
-    return None if leaving_s is None else leaving_s - now_s
+    departure = queue.next_departure(connection, now_s)
+    return None if departure is None else departure.in_s
 
 
 def _lock_of(path: Path) -> Path:

@@ -47,6 +47,7 @@ class Departures:
         uniform: the source of jitter.
         news_s: when to look for new reports; None if there is no reason to.
         rests: whether that look only waits for the calendar.
+        departs_s: the latest instant that was drawn for a report, until a look for reports begins.
         wake: when to send an upload again; None if none waits.
 
     """
@@ -57,7 +58,7 @@ class Departures:
         self.news_s: float | None = None
         self.rests = False
         self.wake: Wake | None = None
-        self._departs_s = -math.inf
+        self.departs_s = -math.inf
         self._apart_s = 0.0
         self._latest: str | None = None
         self._failures = 0
@@ -75,19 +76,23 @@ class Departures:
 
     def departure_s(self, now_s: float) -> float:
         """Return when a report that is recorded now leaves: with those that wait, or at an instant of its own."""
-        if self._departs_s > now_s:
-            return self._departs_s
+        if self.departs_s > now_s:
+            return self.departs_s
         return now_s + self.uniform(0.0, SPREAD_S)
 
     def notify(self, at_s: float) -> None:
         """Look for new reports at the instant of one, unless a look for them is planned already."""
-        self._departs_s = at_s
+        self.departs_s = at_s
         if self.news_s is None or self.rests:
             self.look(at_s)
 
     def look(self, at_s: float) -> None:
         """Look for new reports at an instant."""
         self.news_s, self.rests = at_s, False
+
+    def expect(self, now_s: float) -> None:
+        """Look for new reports and at the calendar within `SPREAD_S`."""
+        self.look_later(now_s + self.uniform(0.0, SPREAD_S))
 
     def look_later(self, at_s: float) -> None:
         """Look for new reports at an instant, or when the first new one leaves."""
@@ -97,7 +102,7 @@ class Departures:
         """Begin an attempt: return whether it looks for new reports, and the retry that was planned."""
         news, wake = self.news_s is not None and self.news_s <= now_s, self.wake
         if news:
-            self.news_s, self.rests = None, False
+            self.news_s, self.rests, self.departs_s = None, False, -math.inf
         self.wake = None
         return news, None if wake is None else wake.retry
 
@@ -117,14 +122,13 @@ class Departures:
             wakes.append(Wake(at_s, retry if wait_s <= LONGEST_REST_S else None))
         self.wake = min(wakes, key=lambda wake: wake.at_s, default=None)
 
-    def rest(self, now_s: float, due_in_s: float | None, *, keeps_news: bool, leaves_in_s: float | None = None) -> None:
-        """Wait for the next report or for the calendar, after a look that found nothing to send.
+    def rest(self, now_s: float, due_in_s: float | None, *, keeps_news: bool) -> None:
+        """Wait for what is due by the calendar, after a look that found nothing to send.
 
         Args:
             now_s: the present instant.
             due_in_s: seconds until something is due by the calendar; None if nothing will be.
             keeps_news: whether new reports wait because an old upload takes their turn.
-            leaves_in_s: seconds until the random instant of a report that waits; None without one.
 
         """
         if self.news_s is not None:  # a report was queued meanwhile
@@ -132,8 +136,6 @@ class Departures:
         self.rests = not keeps_news
         if keeps_news:
             self.news_s = now_s + self.uniform(0.0, APART_S)
-        elif leaves_in_s is not None:
-            self.notify(now_s + leaves_in_s)
         elif due_in_s is not None:
             self.news_s = now_s + min(due_in_s + self.uniform(0.0, SPREAD_S), LONGEST_REST_S)
 

@@ -17,6 +17,7 @@ from client_sdk.answers.budget_alerts import BudgetWatch
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.backoff import Uniform, jitter
+from client_sdk.ledger.queue import Departure
 from client_sdk.ledger.retries import Retry
 from client_sdk.ledger.thread import BARE, LedgerThread
 from client_sdk.results import Flushed, FlushOutcome, LedgerBusyError, LedgerError, warn
@@ -78,6 +79,8 @@ class Uploader:
         self._watch = watch
         self._changed = threading.Condition()
         self._state = _State.WAITING
+        self._departs_s = -math.inf
+        self._leaves_s = 0.0
         self._flushes = 0
         self._delivered = 0
         self._failure: FlushOutcome | None = None
@@ -93,11 +96,14 @@ class Uploader:
             look(time.monotonic() + later_s)
             self._wake()
 
-    def departure_in_s(self) -> float:
-        """Return in how many seconds a report that is recorded now leaves: a minute at most."""
+    def departure(self, clock_s: float) -> Departure:
+        """Return when a report that is recorded now leaves: within a minute, and with those that wait."""
         with self._changed:
             now_s = time.monotonic()
-            return self._departures.departure_s(now_s) - now_s
+            at_s = self._departures.departure_s(now_s)
+            if at_s != self._departs_s:
+                self._departs_s, self._leaves_s = at_s, clock_s + at_s - now_s
+            return Departure(at_s - now_s, self._leaves_s)
 
     def notify(self, leaves_in_s: float) -> None:
         """Note that a report may wait, which leaves in some seconds, or when a back-off ends."""
@@ -110,7 +116,8 @@ class Uploader:
         """Start the thread, which looks at the calendar by itself from then on."""
         with self._changed:
             if self._thread is None:
-                self.notify(self.departure_in_s())
+                self._departures.expect(time.monotonic())
+                self._wake()
 
     def flush(self, timeout_s: float) -> Flushed:
         """Send new reports now; if there are none, send one upload that waits for its time.
@@ -273,9 +280,10 @@ class Uploader:
         """Wait for what is due by the calendar, if this attempt looked for new reports."""
         with self._changed:
             if news:
-                self._departures.rest(
-                    time.monotonic(), look.due_in_s, keeps_news=look.keeps_news, leaves_in_s=look.leaves_in_s
-                )
+                self._departures.rest(time.monotonic(), look.due_in_s, keeps_news=look.keeps_news)
+                if look.departure is not None and not look.keeps_news:
+                    self._departures.notify(time.monotonic() + look.departure.in_s)
+                    self._departs_s, self._leaves_s = self._departures.departs_s, look.departure.leaves_s
             self._conclude()
 
     def _go_on(self, *, news: bool) -> None:

@@ -86,9 +86,9 @@ class SimulatedDevice:
 
     def record(self, report: Report) -> None:
         """Queue a report."""
-        leaves_in_s = self._uploader.departure_in_s()
-        self.ledger_thread.run(partial(queue.enqueue, report=report, leaves_s=self.now_s + leaves_in_s), LONG_S)
-        self._uploader.notify(leaves_in_s)
+        departure = self._uploader.departure(self.now_s)
+        self.ledger_thread.run(partial(queue.enqueue, report=report, leaves_s=departure.leaves_s), LONG_S)
+        self._uploader.notify(departure.in_s)
 
     def flush(self) -> None:
         """Request a flush, without waiting."""

