@@ -117,7 +117,8 @@ def _read_count(table: TomlTable) -> Count | None:
 def _read_statistic(table: TomlTable) -> str:
     statistic = table.text("statistic", required=True)
     if statistic and statistic not in STATISTICS:
-        table.mistake("statistic", f'must be "mean", "distribution" or "quantiles"{suggestion(statistic, STATISTICS)}')
+        meant = suggestion(statistic, STATISTICS)
+        table.mistake("statistic", f'must be "mean", "distribution" or "quantiles"{meant}')
         return ""
     return statistic
 

@@ -54,7 +54,7 @@ OF_VALUES: dict[str, list[Field]] = {
     "low": [-1, "0"],
     "high": [11, "9"],
     "max": [5, 0, -1],
-    "statistic": ["mean", "distribution", "median"],
+    "statistic": ["mean", "distribution", "quantiles", "median"],
     "unit": ["ms", "", "seventeen letters", 1],
     "mechanism": ["auto", "hybird", 1],
     "window": ["day", "week", "month", "year", 1],
