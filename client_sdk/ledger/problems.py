@@ -17,10 +17,15 @@ CLOCK, UPLOAD = "clock", "upload"
 
 
 def note_problem(connection: sqlite3.Connection, about: str, sentence: str | None) -> None:
-    """Note a problem, met when the ledger last saw the time; None if it is over."""
+    """Note a problem, met when the ledger last saw the time; None if it is over.
+
+    After opting out, when there is no secret, nothing is noted any more.
+    """
     connection.execute("DELETE FROM problems WHERE about = ?", (about,))
     if sentence is not None:
-        connection.execute("INSERT INTO problems SELECT ?, ?, latest_s FROM device", (about, sentence))
+        connection.execute(
+            "INSERT INTO problems SELECT ?, ?, latest_s FROM device WHERE secret IS NOT NULL", (about, sentence)
+        )
 
 
 def latest_problem(connection: sqlite3.Connection) -> LatestProblem | None:

@@ -13,8 +13,8 @@ import pytest
 
 from client_sdk import show
 from client_sdk.cli import main
-from client_sdk.ledger import registries
-from client_sdk.ledger.file import FILE_NAME
+from client_sdk.ledger import problems, registries
+from client_sdk.ledger.file import FILE_NAME, open_file
 from client_sdk.protocol import Refusal
 from tests.support.devices.clients import (
     DAY_S,
@@ -170,3 +170,12 @@ def test_to_end_a_follower_by_hand_is_no_failure(
 
     monkeypatch.setattr(show, "sleep", interrupted)
     assert "Waiting to be sent or answered: 1" in shown(tmp_path, capsys, "--follow")
+
+
+def test_after_opting_out_no_problem_is_noted(tmp_path: Path) -> None:
+    with telemetry(tmp_path) as device:
+        device.record("dark_mode", value=True)
+        device.forget()
+    with contextlib.closing(open_file(tmp_path / FILE_NAME, None, create=False)) as connection:
+        problems.note_problem(connection, problems.UPLOAD, "the collector could not be reached")
+        assert problems.latest_problem(connection) is None
