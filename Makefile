@@ -12,10 +12,11 @@ unexport PYTHONDONTWRITEBYTECODE
 
 setup: $(READY)
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml client_sdk/pyproject.toml hatch_build.py constraints.txt
 	@echo "setting up $(VENV); this takes a minute or some"
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[collector,estimator,parquet,dev]'
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
+		--editable ./client_sdk --editable '.[collector,estimator,parquet,dev]'
 	touch $(READY)
 
 demo: setup
@@ -32,8 +33,11 @@ style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
+# The SDK also as on the systems that no test runs on.
 types:
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 client_sdk
+	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin client_sdk
 
 layers:
 	$(BIN)/lint-imports

@@ -7,15 +7,16 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from time import time
 from typing import TYPE_CHECKING
 
+from client_sdk import show
 from client_sdk.commands import registry_commands
 from client_sdk.commands.outcome import Outcome
-from client_sdk.ledger import charges, erase, history, outbox
+from client_sdk.ledger import erase
 from client_sdk.ledger import file as ledger_file
-from client_sdk.protocol.epsilon import as_float
 
 if TYPE_CHECKING:
     import sqlite3
@@ -29,29 +30,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     path = Path(arguments.data_dir).absolute() / ledger_file.FILE_NAME
     try:
         with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
-            text = "".join(f"{line}\n" for line in arguments.command(connection, path))
+            return _print(arguments.command(connection, path, arguments))
+    except KeyboardInterrupt:  # whoever follows has seen enough
+        return 0
     except Exception as error:  # noqa: BLE001 any problem with the file becomes one sentence
         return _fail(str(ledger_file.explain(error, path)))
-    return _print(text)
 
 
 def _end(outcome: Outcome) -> int:
     """Print what a command about a registry has to say."""
     sys.stderr.writelines(f"{problem}\n" for problem in outcome.problems)
-    return _print(outcome.text) or (1 if outcome.problems else 0)
+    return _print(outcome.text.splitlines()) or (1 if outcome.problems else 0)
 
 
-def _print(text: str) -> int:
+def _print(lines: Iterable[str]) -> int:
+    """Print each line as soon as it is known."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         # a terminal that lacks a character shows a question mark
         sys.stdout.reconfigure(errors="replace")
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except OSError as error:
-        # Otherwise the interpreter would write the buffer again at its end, and fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _fail(f"the answer cannot be written: {error.strerror}; give it another place to go")
+    for line in lines:
+        try:
+            sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()
+        except OSError as error:
+            # Otherwise the interpreter would write the buffer again at its end, and fail again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return _fail(f"the answer cannot be written: {error.strerror}; give it another place to go")
     return 0
 
 
@@ -66,7 +70,7 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from importlib.metadata import version  # noqa: PLC0415 as the class says
 
-        parser.exit(_print(f"{parser.prog}, version {version('hearsay-ldp')}\n"))
+        parser.exit(_print([f"{parser.prog}, version {version('hearsay-ldp-client')}"]))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -76,40 +80,34 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command, purpose in (
-        ("show", _show, "show every report that has left this device, what it cost, and what was dropped"),
+        ("show", _show, "show what has left this device, what waits, what it cost, and what was dropped"),
         ("forget", _forget, "wipe queue, history and secret; what was spent stays spent"),
     ):
         subparser = commands.add_parser(name, help=purpose, description=purpose)
         subparser.add_argument("--data-dir", required=True, metavar="DIR", help="the app's data directory")
         subparser.set_defaults(command=command)
+    showing = commands.choices["show"]
+    showing.add_argument("--pending", action="store_true", help="show only what waits: why, and until when")
+    showing.add_argument("--json", action="store_true", help="print an object of JSON, for programs")
+    showing.add_argument("--follow", action="store_true", help="go on, and show what changes, until it is interrupted")
     registry_commands.add_to(commands)
     return parser
 
 
-def _show(connection: sqlite3.Connection, _path: Path) -> Iterator[str]:
-    rows = [(entry.metric, entry.window, str(entry.symbol), entry.outcome) for entry in history.entries(connection)]
-    if rows:
-        yield from _table([("metric", "window", "sent", "outcome"), *rows])
-        yield ""
-        yield "The number sent was drawn at random around your answer; it is not your answer."
-    else:
-        yield "Nothing has left this device."
-    yield f"Privacy loss spent so far: epsilon {as_float(charges.lifetime_nanos(connection)):.9f}"
-    yield f"Waiting to be sent or answered: {outbox.waiting(connection)}"
-    for reason, reports in history.dropped(connection).items():
-        yield f"Dropped ({reason}): {reports}"
+def _show(connection: sqlite3.Connection, _path: Path, arguments: argparse.Namespace) -> Iterator[str]:
+    def read() -> list[str]:
+        view = show.look(connection, time())
+        if arguments.json:
+            return [show.pending_as_json(view) if arguments.pending else show.as_json(view)]
+        return list(show.pending_as_text(view) if arguments.pending else show.as_text(view))
+
+    return show.followed(read) if arguments.follow else iter(read())
 
 
-def _forget(connection: sqlite3.Connection, path: Path) -> Iterator[str]:
+def _forget(connection: sqlite3.Connection, path: Path, _arguments: argparse.Namespace) -> Iterator[str]:
     connection.execute("BEGIN IMMEDIATE")
     erase.wipe(connection)
     connection.execute("COMMIT")
     ledger_file.scrub(connection)
     ledger_file.remove_leftovers(path)
     yield "Queue, history and secret are wiped. Switch telemetry off in the app, too."
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

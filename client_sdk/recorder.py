@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from client_sdk.answers.permanent import Secret
 from client_sdk.answers.schedule import Randomised, Schedule
+from client_sdk.ledger import problems
 from client_sdk.ledger.thread import READ, WRITE
 from client_sdk.per_process import Process, Processes
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window, WindowKind
-from client_sdk.results import LedgerBusyError, LedgerError, Recorded
+from client_sdk.results import ClockError, LedgerBusyError, LedgerError, Recorded
 
 if TYPE_CHECKING:
     import sqlite3
@@ -112,7 +113,7 @@ class Recorder:
         """Return the clock's instant, in Unix seconds; ``kinds`` are windows that must hold it.
 
         Raises:
-            LedgerError: if no collector takes the instant; ``clock_problem`` says the same.
+            ClockError: if no collector takes the instant; ``clock_problem`` says the same.
 
         """
         try:
@@ -121,7 +122,7 @@ class Recorder:
                 Window.parse(Window.of(kind, instant_s).text)
         except Exception:  # noqa: BLE001 the clock is the host's, and may do anything
             self.clock_problem = "the device's clock names an instant that no collector takes; set it"
-            raise LedgerError(self.clock_problem) from None
+            raise ClockError(self.clock_problem) from None
         self.clock_problem = None
         return instant_s
 
@@ -137,6 +138,10 @@ class Recorder:
             timeout_s = max(0.0, RECORD_DEADLINE_S - waited_s)
             recorded: Recorded | None = process.ledger_thread.run_or_leave(transaction, timeout_s, late)
         except LedgerError as error:
+            if isinstance(error, ClockError):  # a program that ends soon leaves a note of it
+                note = partial(problems.note_problem, about=problems.CLOCK, sentence=str(error))
+                with contextlib.suppress(LedgerError):
+                    process.ledger_thread.prepare(note, begin=WRITE)
             return Recorded.BUSY if isinstance(error, LedgerBusyError) else Recorded.UNAVAILABLE
         if recorded is None:
             return Recorded.WAITING

@@ -151,6 +151,7 @@ class HistoryEntry:
         symbol: the perturbed answer that was sent, from 0.
         outcome: a `ReportOutcome`, or the code of the report's latest
             `client_sdk.protocol.Refusal`.
+        label: what was sent, in words: drawn at random around the user's answer.
 
     """
 
@@ -159,6 +160,60 @@ class HistoryEntry:
     window: str
     symbol: int
     outcome: str
+    label: str = ""
+
+    def __str__(self) -> str:
+        """Return a line for people, such as ``2026-07-01 dark_mode: true (accepted)``."""
+        return f"{self.window} {self.metric}: {self.label} ({self.outcome})"
+
+
+class Waits(StrEnum):
+    """Why a report waits."""
+
+    FOR_ITS_WINDOW = "leaves when its window has ended"
+    FOR_ITS_TURN = "not sent yet"
+    FOR_AN_ANSWER = "sent, but the collector has not answered"
+    AFTER_REFUSAL = "refused for now; is sent again alone"
+
+
+@dataclass(frozen=True, slots=True)
+class PendingReport:
+    """One report that waits in the ledger.
+
+    Attributes:
+        metric: the metric's name.
+        edition: 12 hex digits that say what the report means.
+        window: the window to which it belongs.
+        symbol: the perturbed answer, from 0.
+        why: why it waits.
+        next_s: the Unix seconds of its next attempt; None if it leaves as soon as the app runs.
+        until_s: the Unix seconds after which no collector takes it.
+        label: the perturbed answer in words: drawn at random around the user's answer.
+
+    """
+
+    metric: str
+    edition: str
+    window: str
+    symbol: int
+    why: Waits
+    next_s: float | None
+    until_s: float
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LatestProblem:
+    """What went wrong at the latest upload or with the clock, whichever process met it.
+
+    Attributes:
+        sentence: what was wrong and what to do.
+        at_s: when it was met, in Unix seconds.
+
+    """
+
+    sentence: str
+    at_s: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
 from client_sdk.answers.coins import SystemCoins
 from client_sdk.answers.schedule import Schedule
 from client_sdk.host import exits
-from client_sdk.ledger import erase, history, outbox
+from client_sdk.labels import Labels
+from client_sdk.ledger import erase, history, outbox, registries
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.status import read_status, status_of
@@ -27,6 +28,7 @@ from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.number import Count
 from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import Window, WindowKind
 from client_sdk.recorder import Recorder
 from client_sdk.results import (
     BudgetStatus,
@@ -94,7 +96,8 @@ class Telemetry:
                 budget then lasts as long as this object, and a child process has no ledger.
             consent: whether the user has agreed: True or False, and no other truthy or falsy value.
             clock: returns Unix seconds.
-            coins: the source of randomness; anything but the default is for tests.
+            coins: the source of randomness; anything but the default is for tests, and needs a
+                ``transport``, too.
             upload_key: the secret that the collector requires of this app; the same on every
                 device.
             allow_plain_http: whether ``collector`` may be an http URL of another machine. Anybody
@@ -116,13 +119,16 @@ class Telemetry:
             ValueError: if ``collector`` is no http or https URL, or has a query, a fragment, blanks
                 or a user name; if it is an http URL of another machine and ``allow_plain_http`` is
                 not given; if ``upload_key`` is not printable ASCII without blanks; if a fraction
-                is not above 0, or is above 1; or if ``sender`` is neither of the two, or is a
-                process without a ``data_dir`` or with a ``transport``.
+                is not above 0, or is above 1; if ``coins`` are given without a ``transport``; or
+                if ``sender`` is neither of the two, or is a process without a ``data_dir`` or with
+                a ``transport``.
             TypeError: if ``consent`` is no bool.
 
         """
         if not isinstance(consent, bool):
             raise TypeError("consent must be True or False: whether the user has agreed")
+        if transport is None and coins is not _SYSTEM_COINS:
+            raise ValueError("coins are for tests, which also give a transport: foretold coins would hide no answer")
         registry = registry if isinstance(registry, Registry) else Registry.load(registry)
         self._registry = registry
         self._path = None if data_dir is None else Path(data_dir).absolute() / ledger_file.FILE_NAME
@@ -296,11 +302,30 @@ class Telemetry:
     def history(self) -> list[HistoryEntry]:
         """Return every report that has left this device, for the user to read.
 
+        Each prints as a line, such as ``2026-07-01 dark_mode: true (accepted)``.
+
         Raises:
             LedgerError: if the ledger cannot be read, or this is closed.
 
         """
-        return self._ask(history.entries, empty=[])
+        nothing: tuple[list[HistoryEntry], list[bytes]] = [], []
+        entries, packed = self._ask(
+            lambda connection: (history.entries(connection), registries.kept(connection)), empty=nothing
+        )
+        return Labels(packed, self._registry).label(entries)
+
+    def statement(self) -> str:
+        """Return a page for users in Markdown: what is asked, why, and what it can reveal at worst.
+
+        It is the page of ``hearsay-estimator plan --statement``, and the figures count from today.
+
+        Raises:
+            LedgerError: if the clock names a day that no collector takes.
+
+        """
+        from client_sdk.protocol.statement import statement  # noqa: PLC0415 3 ms
+
+        return statement(self._registry, Window.of(WindowKind.DAY, self._recorder.instant(WindowKind.DAY)).first_day)
 
     def budget(self) -> BudgetStatus:
         """Return the privacy loss spent and left, in the present window and in the device's life.

@@ -16,7 +16,7 @@ def main() -> int:
     except ModuleNotFoundError as error:
         sys.stderr.write(
             f"hearsay-collector needs the package {error.name}, which is not installed; install the collector with:\n"
-            "  pip install 'hearsay-ldp[collector]'    (from a checkout: pip install '.[collector]')\n"
+            "  pip install 'hearsay-ldp[collector]'    (from a checkout: pip install ./client_sdk '.[collector]')\n"
         )
         return MISSING_EXTRA
     return 0

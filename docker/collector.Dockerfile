@@ -4,7 +4,7 @@ FROM python:3.11.14-slim-bookworm AS build
 WORKDIR /src
 COPY . .
 RUN ["python", "-m", "venv", "/opt/hearsay"]
-RUN ["/opt/hearsay/bin/python", "-m", "pip", "install", "--no-cache-dir", "--constraint", "constraints.txt", ".[collector]"]
+RUN ["/opt/hearsay/bin/python", "-m", "pip", "install", "--no-cache-dir", "--constraint", "constraints.txt", "./client_sdk", ".[collector]"]
 
 FROM python:3.11.14-slim-bookworm
 LABEL org.opencontainers.image.title="Hearsay collector" \

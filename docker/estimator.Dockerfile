@@ -4,7 +4,7 @@ FROM python:3.11.14-slim-bookworm AS build
 WORKDIR /src
 COPY . .
 RUN ["python", "-m", "venv", "/opt/hearsay"]
-RUN ["/opt/hearsay/bin/python", "-m", "pip", "install", "--no-cache-dir", "--constraint", "constraints.txt", ".[estimator,parquet]"]
+RUN ["/opt/hearsay/bin/python", "-m", "pip", "install", "--no-cache-dir", "--constraint", "constraints.txt", "./client_sdk", ".[estimator,parquet]"]
 
 FROM python:3.11.14-slim-bookworm
 LABEL org.opencontainers.image.title="Hearsay estimator" \

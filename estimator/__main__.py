@@ -13,11 +13,11 @@ each other."""
 
 def main() -> None:
     """Run the command line, or say how to install what it needs."""
-    missing = [package for package in ("click", "numpy") if importlib.util.find_spec(package) is None]
+    missing = [package for package in ("client_sdk", "click", "numpy") if importlib.util.find_spec(package) is None]
     if missing:
         sys.stderr.write(
             f"hearsay-estimator needs {' and '.join(missing)}: pip install 'hearsay-ldp[estimator]'"
-            " (from a checkout: pip install '.[estimator]')\n"
+            " (from a checkout: pip install ./client_sdk '.[estimator]')\n"
         )
         raise SystemExit(2)
     os.environ.setdefault(*ONE_THREAD)

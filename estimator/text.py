@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from client_sdk.protocol.domain.label import Label
+from client_sdk.protocol.domain.label import Label, word
 
 
 def plural(number: int, singular: str, many: str | None = None) -> str:
@@ -17,18 +17,6 @@ def plural(number: int, singular: str, many: str | None = None) -> str:
 
 OF_MEANS: Final = {"ordinal": "mean position", "set": "mean size"}
 """What the mean of a kind is the mean of, where it is not of the answers themselves."""
-
-
-def word(value: Label) -> str:
-    """Return a value of a domain as text.
-
-    Truth values are spelled as in the registry, and a pair has a comma.
-    """
-    if value is None:
-        return "nothing recorded"
-    if isinstance(value, tuple):
-        return ", ".join(word(part) for part in value)
-    return value if isinstance(value, str) else str(value).lower()
 
 
 def parts(value: Label) -> str | tuple[str, ...]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from client_sdk.answers import counters, participation
 from client_sdk.answers.counters import EndedCount, RunningCounts
 from client_sdk.answers.permanent import PermanentAnswer, Secret, admit, permanent_answer, secret_of
-from client_sdk.ledger import charges, queue
+from client_sdk.ledger import charges, queue, registries
 from client_sdk.ledger.charges import Periods, Slot
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.number import Count
@@ -142,6 +142,7 @@ class Schedule:
         """
         secret = self.learn_secret(connection)
         instant_s = charges.instant(connection, clock_s)
+        registries.keep(connection, self._registry.source)
         queue.drop_held(connection, lambda *key: self._current(*key) is not None)
         for kind in sorted(self._kinds):
             participation.open_slots(connection, self._registry, secret.key, Window.of(kind, instant_s), instant_s)

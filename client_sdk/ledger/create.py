@@ -60,6 +60,12 @@ CREATE TABLE retries (
 """
 """The statement that makes the table of retries. An upload without a row there is due."""
 
+NOTES = (
+    "CREATE TABLE registries (turn INTEGER PRIMARY KEY, digest TEXT NOT NULL, source BLOB NOT NULL)",
+    "CREATE TABLE problems (about TEXT PRIMARY KEY, sentence TEXT NOT NULL, at_s INTEGER NOT NULL) WITHOUT ROWID",
+)
+"""The statements that make the tables for people who look at the ledger."""
+
 _SCHEMA = f"""
 BEGIN;
 CREATE TABLE device (
@@ -86,6 +92,7 @@ CREATE TABLE uploads (
     turn INTEGER NOT NULL, late_attempts INTEGER NOT NULL
 ) WITHOUT ROWID;
 {RETRIES.strip()};
+{";".join(NOTES)};
 CREATE TABLE history (
     metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL, symbol INTEGER NOT NULL,
     outcome TEXT NOT NULL, PRIMARY KEY (metric, edition, window)
@@ -163,13 +170,13 @@ def _locked(directory: Path) -> Iterator[None]:
     """Hold a lock that ends with this process. Windows needs none: its rename replaces no file."""
     if sys.platform == "win32":
         yield
-        return
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+    else:
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
 
 
 def _sync_directory(directory: Path) -> None:

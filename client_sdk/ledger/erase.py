@@ -23,7 +23,7 @@ OVER = ""
 
 def wipe(connection: sqlite3.Connection) -> None:
     """Delete all but what was spent and the present windows' charges, which hold no answer."""
-    for table in ("queue", "uploads", "retries", "history", "drops", "permanents", "counts"):
+    for table in ("queue", "uploads", "retries", "history", "drops", "permanents", "counts", "registries", "problems"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 the names are those above
     connection.execute("UPDATE charges SET reported = 1")  # no slot is filled in after opting out
     connection.execute("UPDATE device SET secret = NULL")

@@ -8,6 +8,7 @@ None and proves nothing.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import struct
 import sys
@@ -86,8 +87,8 @@ def _file_system(path: Path) -> str | None:
     A device number (XFS, F2FS, FAT, macOS) may change when the machine reboots; it fits into 32
     bits.
     """
-    try:
-        number = os.statvfs(path).f_fsid
-    except (AttributeError, OSError):  # Windows has none
-        return None
+    number = 0
+    if sys.platform != "win32":  # which has none
+        with contextlib.suppress(OSError):
+            number = os.statvfs(path).f_fsid
     return f"{number:x}" if number >> _DEVICE_BITS else None

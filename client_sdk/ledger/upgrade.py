@@ -3,6 +3,8 @@
 Version 2 recorded the names of the period and the month that a charge counted towards, not its day.
 The charge gets a first and a last day: those that all its names allow. It counts towards every
 period that holds one of these days. Nothing is forgotten, and nothing can be spent again.
+
+Version 3 noted nothing for people who look at the ledger.
 """
 
 from __future__ import annotations
@@ -36,14 +38,11 @@ def upgrade(connection: sqlite3.Connection) -> None:
     try:
         version = _version(connection)  # another process may have done it meanwhile
         if version < DATED_VERSION:
-            _date_charges(connection)
-            connection.execute(create.QUEUED_ONCE)
-            connection.execute(create.RETRIES)
-            for evidence in ("birth", "file_system"):
-                # parts of the file's origin, noted when they are known
-                connection.execute(f"ALTER TABLE device ADD COLUMN {evidence} TEXT")
+            _from_version_2(connection)
         if version < create.SCHEMA_VERSION:
             connection.execute(f"ALTER TABLE queue ADD COLUMN {create.LEAVES}")
+            for statement in create.NOTES:
+                connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {create.SCHEMA_VERSION}")
         connection.execute("COMMIT")
     except BaseException:
@@ -69,6 +68,15 @@ def possible_days(budget_window: str, month: str, window: str, latest: date) -> 
         lasts.append(latest.replace(day=1) - timedelta(days=1))
     first = max((period.first_day for period in held_by), default=date.min)
     return first.isoformat(), max(first, min(lasts)).isoformat()
+
+
+def _from_version_2(connection: sqlite3.Connection) -> None:
+    _date_charges(connection)
+    connection.execute(create.QUEUED_ONCE)
+    connection.execute(create.RETRIES)
+    for evidence in ("birth", "file_system"):
+        # parts of the file's origin, noted when they are known
+        connection.execute(f"ALTER TABLE device ADD COLUMN {evidence} TEXT")
 
 
 def _date_charges(connection: sqlite3.Connection) -> None:

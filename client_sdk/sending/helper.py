@@ -22,7 +22,7 @@ from client_sdk.ledger.backoff import Uniform, jitter
 from client_sdk.ledger.thread import WRITE
 from client_sdk.results import LedgerBusyError, LedgerError
 from client_sdk.sending import transactions
-from client_sdk.sending.responses import judge
+from client_sdk.sending.responses import Transient, explain, judge
 from client_sdk.sending.transport import HttpTransport, Transport
 
 LIFE_S = 120.0
@@ -138,8 +138,12 @@ def send(
     while True:
         parcel = ledger.run(partial(_take, now_s=clock(), may_resend=may_resend))
         if parcel is not None:
-            outcome = judge(transport.post(parcel.body), parcel.reports, clock())
-            carry_out = partial(transactions.carry_out, outcome=outcome, parcel=parcel, uniform=uniform)
+            reply = transport.post(parcel.body)
+            outcome = judge(reply, parcel.reports, clock())
+            problem = explain(reply) if isinstance(outcome, Transient) else None
+            carry_out = partial(
+                transactions.carry_out, outcome=outcome, parcel=parcel, uniform=uniform, problem=problem
+            )
             ledger.run(partial(carry_out, now_s=clock()))
         may_resend = False
         wait_s = ledger.run(partial(_wait_s, now_s=clock(), uniform=uniform))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import outbox, queue, retries
+from client_sdk.ledger import outbox, problems, queue, retries
 from client_sdk.ledger.backoff import Uniform
 from client_sdk.ledger.retries import Retry
 from client_sdk.results import ClockError, warn
@@ -64,8 +64,10 @@ def look_for_news(
             schedule.catch_up(connection, now_s)
             next_s = schedule.next_s(connection, now_s)
             due_in_s = None if next_s is None else next_s - now_s
-        except ClockError:  # reports queued before are still sent
+            problems.note_problem(connection, problems.CLOCK, None)
+        except ClockError as error:  # reports queued before are still sent
             due_in_s = math.inf
+            problems.note_problem(connection, problems.CLOCK, str(error))
     parcel = outbox.new_parcel(connection, now_s, hurried=hurried)
     keeps_news = parcel is None and bool(queue.due(connection, now_s, hurried=hurried))
     return Look(parcel, retries.pending(connection), keeps_news, due_in_s, queue.next_departure(connection, now_s))
@@ -77,10 +79,17 @@ def look_for_retry(connection: sqlite3.Connection, now_s: float, retry: Retry | 
     return Look(parcel, retries.pending(connection))
 
 
-def carry_out(
-    connection: sqlite3.Connection, now_s: float, outcome: AttemptOutcome, parcel: outbox.Parcel, uniform: Uniform
+def carry_out(  # noqa: PLR0913 the parts of an attempt
+    connection: sqlite3.Connection,
+    now_s: float,
+    outcome: AttemptOutcome,
+    parcel: outbox.Parcel,
+    uniform: Uniform,
+    *,
+    problem: str | None,
 ) -> list[Retry]:
     """Carry out the outcome of an upload; return the uploads that are then under way."""
+    problems.note_problem(connection, problems.UPLOAD, problem)
     match outcome:
         case Transient(retry_after_s):
             retries.fail(connection, parcel.id, now_s, retry_after_s, uniform)

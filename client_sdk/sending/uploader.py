@@ -237,6 +237,7 @@ class Uploader:
                 outcome=outcome,
                 parcel=look.parcel,
                 uniform=self._departures.uniform,
+                problem=self.problem,
             )
             self._plan(self._ledger_thread.run(carry_out, LEDGER_DEADLINE_S))
             self._go_on(news=news)

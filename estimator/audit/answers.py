@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from client_sdk.protocol.domain.label import word
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.metric import Metric
-from estimator.text import word
 
 BETWEEN = 2
 """How many answers between the first and the last are played: four answers make six pairs."""

@@ -13,12 +13,12 @@ from itertools import combinations, cycle, islice
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
+from client_sdk.protocol.horizon import MetricReports
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.audit.answers import NamedAnswer, beside, extremes
 from estimator.audit.attack import LEAST_OBSERVATIONS, PrivacyClaim
 from estimator.audit.black_box import Life
-from estimator.privacy.horizon import MetricReports
 
 MONTH = 30
 """The number of windows in the longest horizon."""

@@ -14,7 +14,9 @@ from pathlib import Path
 import click
 
 from client_sdk.protocol.epsilon import NANOS
+from client_sdk.protocol.horizon import Horizon, most_nanos, windows_left
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.statement import statement
 from estimator.commands.options import REGISTRY, NumberRange
 from estimator.commands.printing import put, put_document
 from estimator.plan.allocation import allocate
@@ -22,11 +24,9 @@ from estimator.plan.plan import DELTA, PlanRequest, make_plan
 from estimator.plan.registry_patch import diff
 from estimator.plan.regressions import regressions, remarks, warnings
 from estimator.plan.target_error import usual_error
-from estimator.privacy.exposure import year_nanos
-from estimator.privacy.horizon import windows_left
 from estimator.rehearsal.ground_truth import MAX_DEVICES
-from estimator.render.statement import statement, too_much, year_words
 from estimator.render.text.plan import ALLOCATION_FORMATS, PLAN_FORMATS
+from estimator.render.year import too_much, year_words
 
 LEAST_DELTA = 1e-9
 """Below this, sums of floats do not resolve how rarely a loss is large."""
@@ -190,7 +190,7 @@ def _check(new: Registry, old: Registry | None, day: date, at_most: float | None
     """
     for remark in [] if old is None else remarks(old, new):
         click.echo(remark)
-    year = year_nanos(new, day)
+    year = most_nanos(new, Horizon.YEAR, day)
     click.echo(year_words(year))
     sentences = [*new.shortages(), *warnings(new, day), *([] if old is None else regressions(old, new))]
     if at_most is not None:

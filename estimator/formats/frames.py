@@ -58,7 +58,9 @@ def to_parquet(report: EstimateReport) -> bytes:
         MissingLibraryError: if pyarrow is not installed.
 
     """
-    arrow = _library("pyarrow", "pip install 'hearsay-ldp[parquet]' (from a checkout: pip install '.[parquet]')")
+    arrow = _library(
+        "pyarrow", "pip install 'hearsay-ldp[parquet]' (from a checkout: pip install ./client_sdk '.[parquet]')"
+    )
     parquet = import_module("pyarrow.parquet")
     fields = [(name, getattr(arrow, IN_PARQUET[kind])()) for name, kind in TYPES.items()]
     schema = arrow.schema(fields, metadata={SCHEMA_KEY: str(SCHEMA)})

@@ -11,9 +11,9 @@ import csv
 import io
 from collections.abc import Iterable
 
+from client_sdk.protocol.domain.label import word
 from estimator.results.report import EstimateReport
 from estimator.results.row import COLUMNS, rows_of
-from estimator.text import word
 
 
 def as_csv(report: EstimateReport) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
+from client_sdk.protocol.horizon import windows_left
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import IN_WINDOW
@@ -21,7 +22,6 @@ from estimator.plan.variance import mean_range, mean_variance, share_factor, squ
 from estimator.privacy.amplification import sampled
 from estimator.privacy.central import central_of
 from estimator.privacy.exposure import Exposure, exposures
-from estimator.privacy.horizon import windows_left
 from estimator.results.central import Central
 
 DELTA: Final = 1e-6

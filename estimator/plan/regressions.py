@@ -7,10 +7,10 @@ from datetime import date
 
 from client_sdk.protocol.budget import ATTOS, Budget, Strategy
 from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.horizon import IN_YEAR
 from client_sdk.protocol.metric import Metric, Protects
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import WindowKind
-from estimator.privacy.horizon import IN_YEAR
 
 LENGTHS = (WindowKind.DAY, WindowKind.WEEK, WindowKind.MONTH)
 """From the shortest window to the longest."""

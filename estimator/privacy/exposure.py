@@ -14,10 +14,19 @@ from datetime import date
 
 from client_sdk.protocol.budget import ATTOS
 from client_sdk.protocol.epsilon import as_float
-from client_sdk.protocol.metric import Metric, Protects
+from client_sdk.protocol.horizon import (
+    Horizon,
+    MetricReports,
+    by_charge,
+    ceiling,
+    dearest_reports,
+    most_nanos,
+    most_reports,
+    whole,
+)
+from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.privacy.composition import PrivacyLoss, bounded_epsilon, composed_epsilon
-from estimator.privacy.horizon import Horizon, MetricReports, ceiling, dearest_reports, most_reports
 from estimator.privacy.privacy_loss import loss_of
 
 MOST_COMPOSED = 10**6
@@ -59,32 +68,20 @@ def exposures(registry: Registry, today: date, delta: float) -> tuple[Exposure, 
     return tuple(_exposure(registry, horizon, today, delta) for horizon in Horizon)
 
 
-def year_nanos(registry: Registry, today: date) -> int | None:
-    """Return what any two histories of a year reveal at most, in billionths; None without a bound."""
-    return _whole(_any_nanos(registry, Horizon.YEAR, today))
-
-
-def _any_nanos(registry: Registry, horizon: Horizon, today: date) -> float:
-    possible = [MetricReports(each, most_reports(registry, each, horizon, today)) for each in registry.metrics.values()]
-    together, _ = _by_charge(dearest_reports(registry, horizon, today))
-    charged = min(ceiling(registry, horizon, today), sum(question.any_nanos for question in together))
-    return charged + sum(question.any_nanos for question in _by_charge(possible)[1])
-
-
 def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -> Exposure:
     most = ceiling(registry, horizon, today)
     possible = [
         MetricReports(metric, most_reports(registry, metric, horizon, today)) for metric in registry.metrics.values()
     ]
-    charged, free = _by_charge(possible)
-    together, _ = _by_charge(dearest_reports(registry, horizon, today))
+    charged, free = by_charge(possible)
+    together, _ = by_charge(dearest_reports(registry, horizon, today))
     free_nanos = sum(question.any_nanos for question in free)
-    any_nanos = _any_nanos(registry, horizon, today)
+    any_nanos = most_nanos(registry, horizon, today)
     left = delta - _deltas(registry, charged)
     tight = math.inf if left <= 0 or math.isinf(free_nanos) else _tight(charged, together, free, most, left)
-    least = min(tight, math.inf if math.isinf(any_nanos) else as_float(int(any_nanos)))
+    least = min(tight, math.inf if any_nanos is None else as_float(any_nanos))
     pattern = _pattern_nanos(registry, charged, free, most)
-    return Exposure(horizon, _whole(any_nanos), pattern, None if math.isinf(least) else least, delta)
+    return Exposure(horizon, any_nanos, pattern, None if math.isinf(least) else least, delta)
 
 
 def _pattern_nanos(
@@ -94,13 +91,7 @@ def _pattern_nanos(
         return None
     kept = sum(question.pattern_nanos for question in free if question.metric.keeps_patterns)
     paid = min(min(most, sum(question.any_nanos for question in charged)) + kept, registry.budget.lifetime_nanos)
-    return _whole(paid + sum(question.any_nanos for question in free if not question.metric.keeps_patterns))
-
-
-def _by_charge(reports: list[MetricReports]) -> tuple[list[MetricReports], list[MetricReports]]:
-    """Return the metrics with a charge for every report, and those charged once for good."""
-    free = [question for question in reports if question.metric.protects is Protects.PATTERN]
-    return [question for question in reports if question not in free], free
+    return whole(paid + sum(question.any_nanos for question in free if not question.metric.keeps_patterns))
 
 
 def _tight(
@@ -154,7 +145,3 @@ def _deltas(registry: Registry, charged: list[MetricReports]) -> float:
         if question.metric.delta
     )
     return min(summed, registry.budget.lifetime_attos / ATTOS)
-
-
-def _whole(nanos: float) -> int | None:
-    return int(nanos) if math.isfinite(nanos) else None

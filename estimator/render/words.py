@@ -5,10 +5,10 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, Context
 from typing import Final
 
+from client_sdk.protocol.domain.label import word
 from estimator.results.clusters import Cluster
 from estimator.results.distribution import Range
 from estimator.results.question import Question
-from estimator.text import word
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
 """Rounds up: a privacy loss is never shown smaller than it is."""

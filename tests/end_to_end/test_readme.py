@@ -19,10 +19,10 @@ from click.testing import CliRunner
 
 from client_sdk.protocol import Registry, Verdict
 from client_sdk.protocol.epsilon import NANOS
+from client_sdk.protocol.horizon import Horizon, most_nanos
 from estimator.commands.cli import command as estimator_command
 from estimator.plan.plan import PlanRequest, make_plan
-from estimator.privacy.exposure import year_nanos
-from estimator.render.statement import year_words
+from estimator.render.year import year_words
 from tests.support.services.processes import free_port, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -138,8 +138,8 @@ def test_the_registry_of_the_readme_is_sound() -> None:
 
 def test_the_year_of_the_readmes_registry_is_what_the_readme_says() -> None:
     registry, today = Registry.parse(samples("toml")[0]), date(2026, 11, 22)
-    assert year_nanos(registry, today) == 5 * NANOS
-    assert "149 to 1" in year_words(year_nanos(registry, today))
+    assert most_nanos(registry, Horizon.YEAR, today) == 5 * NANOS
+    assert "149 to 1" in year_words(most_nanos(registry, Horizon.YEAR, today))
     plan = make_plan(registry, PlanRequest(50_000, today))
     assert {metric.reports for metric in plan.metrics} == {1694}
     quarter = math.sqrt(13)
@@ -214,6 +214,12 @@ def test_reporting_from_python_works_as_the_readme_says(
     keep = math.exp(0.75) / (1 + math.exp(0.75))
     yes = (0.6 - (1 - keep)) / (2 * keep - 1)
     assert list(names["frame"]["estimate"]) == pytest.approx([1 - yes, yes])
+
+
+def test_testing_an_app_works_as_its_page_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    (testing,) = (sample for sample in samples("python") if "client_sdk.testing" in sample)
+    exec(testing, {})  # noqa: S102 the page's own sample
 
 
 def test_rehearsing_works_as_the_readme_says(folder: Path, address: str) -> None:

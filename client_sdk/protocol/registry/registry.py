@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -46,6 +46,7 @@ class Registry:
         owner: the person or team to contact about it.
         budget: the ceilings that devices keep.
         metrics: the questions by name, in the file's order.
+        source: the text that it was read from; empty if it was made otherwise.
 
     """
 
@@ -53,6 +54,7 @@ class Registry:
     owner: str
     budget: Budget
     metrics: Mapping[str, Metric]
+    source: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Make the metrics unchangeable."""
@@ -60,7 +62,7 @@ class Registry:
 
     def __reduce__(self) -> tuple[type[Registry], tuple[object, ...]]:
         """Pickle a copy of the metrics: a read-only view of a mapping cannot be pickled."""
-        return Registry, (self.app, self.owner, self.budget, dict(self.metrics))
+        return Registry, (self.app, self.owner, self.budget, dict(self.metrics), self.source)
 
     def metric(self, name: str) -> Metric:
         """Return the metric of a name.
@@ -140,7 +142,7 @@ class Registry:
         except (ValueError, ArithmeticError, RecursionError) as error:
             # absurd numbers and nesting end here, too
             raise RegistryError(WHOLE, f"is not TOML: {error}") from error
-        return _read_registry(document)
+        return replace(_read_registry(document), source=text)
 
 
 def _located(error: RegistryError, path: str, text: str) -> RegistryError:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from client_sdk.protocol.domain.label import Label
+from client_sdk.protocol.domain.label import Label, word
 from estimator.render.html.numbers import PERCENT, UNBROKEN, Unit, unit_of
 from estimator.render.words import range_words
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate, Share
 from estimator.results.metric import MetricEstimate
-from estimator.text import mean_word, word
+from estimator.text import mean_word
 
 LONGEST_LABEL = 80
 """How many characters of a value are shown. JSON and CSV have all of them."""

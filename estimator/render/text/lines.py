@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from client_sdk.protocol.domain.label import word
 from estimator.render.text import poisoning
 from estimator.render.text.style import VALUE_WIDTH, Style
 from estimator.render.words import cluster_words, p_equals, range_words
@@ -16,7 +17,7 @@ from estimator.results.highlight import SHOWN_VALUES
 from estimator.results.joint import Joint
 from estimator.results.metric import MetricEstimate
 from estimator.results.poisoning import Move
-from estimator.text import in_unit, mean_word, parts, word
+from estimator.text import in_unit, mean_word, parts
 
 SHARE_DIGITS, NUMBER_DIGITS = ".4f", ".5g"
 

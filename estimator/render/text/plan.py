@@ -7,15 +7,15 @@ from textwrap import fill
 from typing import Any, Final
 
 from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.horizon import Horizon
 from estimator.estimates.question_fields import question_fields
 from estimator.formats.to_json import builtins_of, json_text
 from estimator.plan.allocation import Allocation
 from estimator.plan.plan import MetricPlan, Plan
 from estimator.privacy.exposure import Exposure
-from estimator.privacy.horizon import Horizon
-from estimator.render.statement import year_words
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
 from estimator.render.words import mechanism_words, short_loss
+from estimator.render.year import year_words
 from estimator.results.question import Question
 from estimator.text import mean_word, plural
 

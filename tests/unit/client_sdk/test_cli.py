@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from client_sdk import cli
 from client_sdk.cli import main
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Refusal
-from tests.support.devices.clients import ScriptedTransport, accept, refuse, rows, telemetry, write_lock_held
+from tests.support.devices.clients import NOON, ScriptedTransport, accept, refuse, rows, telemetry, write_lock_held
 from tests.support.laws.coins import ScriptedCoins
 
 
@@ -32,15 +33,20 @@ def used(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_show_says_what_left_what_it_cost_and_what_was_dropped(used: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_says_what_left_what_it_cost_and_what_was_dropped(
+    used: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli, "time", lambda: NOON)
     assert main(["show", "--data-dir", str(used)]) == 0
     assert capsys.readouterr().out == (
-        "metric     window      sent  outcome\n"
-        "dark_mode  2026-11-20  1     accepted\n"
-        "system     2026-11-20  1     window_closed\n"
+        "metric     window      reported  outcome\n"
+        "dark_mode  2026-11-20  true      accepted\n"
+        "system     2026-11-20  macos     window_closed\n"
         "\n"
-        "The number sent was drawn at random around your answer; it is not your answer.\n"
+        "What was reported was drawn at random around your answer; it is not your answer.\n"
         f"Privacy loss spent so far: epsilon {spent(used):.9f}\n"
+        f"  in 2026-11-20: {spent(used):.9f} of 2.5\n"
+        f"  in this device's life: {spent(used):.9f} of 4\n"
         "Waiting to be sent or answered: 0\n"
         "Dropped (window_closed): 1\n"
     )

@@ -9,6 +9,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -34,6 +35,7 @@ from client_sdk.ledger.create import BUSY_TIMEOUT_S
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.ledger.thread import MAX_LEFT
 from client_sdk.protocol import Refusal, Report, Upload
+from client_sdk.protocol.statement import statement
 from client_sdk.sending.responses import Reply
 from tests.support.devices.clients import (
     DAY_S,
@@ -356,7 +358,7 @@ def test_history_tells_what_left_and_what_became_of_it(data_dir: Path | None) ->
         device.record("dark_mode", value=True)
         assert device.history() == []
         device.flush(timeout_s=60)
-        assert device.history() == [HistoryEntry("dark_mode", edition("dark_mode"), TODAY, 1, "accepted")]
+        assert device.history() == [HistoryEntry("dark_mode", edition("dark_mode"), TODAY, 1, "accepted", "true")]
         assert device.dropped() == {}
 
 
@@ -599,6 +601,17 @@ def test_the_file_has_the_documented_name(tmp_path: Path) -> None:
         device.record("dark_mode", value=True)
         assert (tmp_path / FILE_NAME).exists()
     assert FILE_NAME == "hearsay.sqlite3"
+
+
+def test_the_statement_is_the_page_of_the_plan(data_dir: Path | None) -> None:
+    with telemetry(data_dir) as device:
+        assert device.statement() == statement(registry(), date(2026, 11, 20))
+
+
+def test_without_consent_the_statement_can_be_read_and_makes_no_ledger(tmp_path: Path) -> None:
+    with telemetry(tmp_path, consent=False) as device:
+        assert "# What acme asks" in device.statement()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("kind", [Path, str])

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Self
 
 import pytest
 
@@ -74,3 +78,51 @@ def test_where_machines_have_no_id_a_ledger_is_still_used(tmp_path: Path, machin
 
 def test_the_places_are_those_of_the_operating_system() -> None:
     assert machine_id.MACHINE_IDS[0] == Path("/etc/machine-id")
+
+
+class FakeKey:
+    """A key of the Windows registry."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def windows(*, has_id: bool) -> SimpleNamespace:
+    """Return the module winreg of a machine."""
+
+    def query(_key: FakeKey, name: str) -> tuple[str, int]:
+        if not has_id:
+            raise FileNotFoundError(name)
+        return f"{name} of this machine", 1
+
+    names = ("KEY_READ", "KEY_WOW64_64KEY", "HKEY_LOCAL_MACHINE")
+    constants = {name: 1 << number for number, name in enumerate(names)}
+    return SimpleNamespace(**constants, OpenKey=lambda *_: FakeKey(), QueryValueEx=query)
+
+
+@pytest.mark.parametrize("has_id", [True, False])
+def test_windows_is_asked_by_its_registry(monkeypatch: pytest.MonkeyPatch, has_id: bool) -> None:  # noqa: FBT001 a case
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setitem(sys.modules, "winreg", windows(has_id=has_id))
+    assert (machine_id.identify("acme") is not None) == has_id
+
+
+@pytest.mark.parametrize("status", [0, -1])
+def test_macos_is_asked_by_gethostuuid(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    def gethostuuid(uuid: Any, wait: Any) -> int:
+        assert list(wait) == [1, 0]
+        uuid[:] = range(16)
+        return status
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace(gethostuuid=gethostuuid))
+    assert (machine_id.identify("acme") is not None) == (status == 0)
+
+
+def test_a_macos_without_the_call_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace())
+    assert machine_id.identify("acme") is None

@@ -146,7 +146,7 @@ def test_a_report_that_waits_in_a_ledger_of_version_3_may_leave_at_once(tmp_path
     path, report = tmp_path / FILE_NAME, Report("m", EDITION, TODAY, 1)
     open_file(path, "acme", create=True).close()
     with contextlib.closing(sqlite3.connect(path)) as earlier, earlier:
-        earlier.execute("ALTER TABLE queue DROP COLUMN leaves")
+        earlier.executescript("ALTER TABLE queue DROP COLUMN leaves; DROP TABLE registries; DROP TABLE problems")
         earlier.execute(
             "INSERT INTO queue (metric, edition, window, symbol, deadline, release) VALUES (?, ?, ?, ?, ?, 0)",
             (*report, int(NOON) + 9 * DAY_S),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from client_sdk.protocol import Registry
 from client_sdk.protocol.epsilon import NANOS
-from estimator.render.statement import escaped, odds, statement
+from client_sdk.protocol.statement import escaped, odds, statement
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, metric_of, registry_text
 
 TODAY = date(2026, 11, 21)

@@ -16,17 +16,17 @@ from fractions import Fraction
 from typing import Final
 
 from client_sdk.protocol.budget import Budget, Strategy
-from client_sdk.protocol.epsilon import NANOS, as_float
+from client_sdk.protocol.epsilon import NANOS, nanos_ceiling
+from client_sdk.protocol.exact import exp_floor
+from client_sdk.protocol.horizon import Horizon, MetricReports, most_nanos, most_reports
 from client_sdk.protocol.metric import Metric, Protects
 from client_sdk.protocol.registry.registry import Registry
-from estimator.privacy.exposure import Exposure, exposures
-from estimator.privacy.horizon import Horizon, MetricReports, most_reports
 
-ANY_DELTA: Final = 1e-6
-"""Any value will do: the page prints sums only and no figure at a delta."""
-
-CERTAIN: Final = math.log(10**6)
+CERTAIN_NANOS: Final = nanos_ceiling(Fraction(10**6))
 """Odds of a million to one are as good as knowing."""
+
+TWO_DIGITS: Final = 10
+"""Odds above it are printed without a decimal."""
 
 SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()+=$^-]")
 """Characters with a meaning in Markdown. ``<``, ``>`` and ``&`` become entities instead."""
@@ -64,7 +64,7 @@ def statement(registry: Registry, today: date) -> str:
         today: the UTC day from which the figures count.
 
     """
-    by_horizon = {exposure.horizon: exposure for exposure in exposures(registry, today, ANY_DELTA)}
+    by_horizon = {horizon: most_nanos(registry, horizon, today) for horizon in Horizon}
     yearly = {
         name: MetricReports(metric, most_reports(registry, metric, Horizon.YEAR, today))
         for name, metric in registry.metrics.items()
@@ -93,41 +93,16 @@ def odds(nanos: float) -> str:
         nanos: the loss in billionths of epsilon.
 
     """
-    epsilon = nanos / 1e9
-    if epsilon > CERTAIN:
+    if nanos >= CERTAIN_NANOS:
         return "more than a million to 1, which is as good as knowing"
     # the charge is rounded up by a billionth; ln 3 is 3 to 1
-    ratio = math.exp(epsilon) * (1 - 1e-8)
-    digits = max(0, 1 - math.floor(math.log10(ratio)))
-    rounded = math.ceil(ratio * 10**digits) / 10**digits
-    return (
-        f"at most {rounded:,.{digits}f}".rstrip("0").rstrip(".") + " to 1" if digits else f"at most {rounded:,.0f} to 1"
-    )
+    ratio = exp_floor(Fraction(nanos) / NANOS) * (1 - Fraction(1, 10**8))
+    if ratio > TWO_DIGITS:
+        return f"at most {math.ceil(ratio):,} to 1"
+    return f"at most {math.ceil(ratio * 10) / 10:.1f}".removesuffix(".0") + " to 1"
 
 
-def year_words(nanos: int | None) -> str:
-    """Return in a sentence what a year of all answers reveals.
-
-    Args:
-        nanos: the loss in billionths of epsilon; None if there is no bound.
-
-    """
-    if nanos is None:
-        return "Nothing limits what all answers of a device reveal within a year."
-    epsilon = f"epsilon {as_float(nanos):.9g}"
-    return f"Within a year, all answers of a device reveal at most {epsilon}: even odds become {odds(nanos)}."
-
-
-def too_much(nanos: int | None, most: Fraction) -> list[str]:
-    """Return a sentence if a year of all answers reveals more than a given epsilon."""
-    if nanos is not None and nanos <= most * NANOS:
-        return []
-    least = "without a bound" if nanos is None else f"up to {as_float(nanos):.9g}"
-    advice = "lower lifetime or per_month, ask less often, or pace"
-    return [f"within a year a device reveals {least}, more than the {float(most):g} of --at-most: {advice}"]
-
-
-def _question(metric: Metric, year: MetricReports, by_horizon: dict[Horizon, Exposure]) -> str:
+def _question(metric: Metric, year: MetricReports, by_horizon: dict[Horizon, int | None]) -> str:
     afterwards = f"{odds(metric.epsilon_nanos)} afterwards{_but(metric)}"
     until = "without an end" if metric.expires is None else f"until {metric.expires}"
     lines = [
@@ -152,10 +127,10 @@ def _kept(metric: Metric) -> Iterator[str]:
         yield f"* How long the counts are kept: {days} after no more answers are taken for a {metric.window}"
 
 
-def _yearly(metric: Metric, year: MetricReports, everything: Exposure) -> Iterator[str]:
+def _yearly(metric: Metric, year: MetricReports, everything: int | None) -> Iterator[str]:
     bounds = [year.any_nanos]
-    if metric.charge_nanos and everything.any_nanos is not None:
-        bounds.append(everything.any_nanos)
+    if metric.charge_nanos and everything is not None:
+        bounds.append(everything)
     reports = "" if year.reports is None else f" (at most {year.reports})"
     what = "whatever your answers were" if metric.permanent_nanos else "taken together"
     yield f"* A year of answers{reports}, {what}: even odds become {odds(min(bounds))}"
@@ -165,7 +140,7 @@ def _yearly(metric: Metric, year: MetricReports, everything: Exposure) -> Iterat
         yield f"* {equal.capitalize()} is not protected: it can be found out in time"
 
 
-def _together(budget: Budget, by_horizon: dict[Horizon, Exposure], paid_once: Sequence[str]) -> Iterator[str]:
+def _together(budget: Budget, by_horizon: dict[Horizon, int | None], paid_once: Sequence[str]) -> Iterator[str]:
     words = {
         Horizon.WINDOW: f"A {budget.window}",
         Horizon.MONTH: "A month",
@@ -173,7 +148,7 @@ def _together(budget: Budget, by_horizon: dict[Horizon, Exposure], paid_once: Se
         Horizon.LIFE: "As long as the device reports",
     }
     for horizon, word in words.items():
-        nanos = by_horizon[horizon].any_nanos
+        nanos = by_horizon[horizon]
         bound = "there is no bound" if nanos is None else f"even odds become {odds(nanos)}"
         yield f"* {word}, all answers to all questions: {bound}"
     if budget.strategy is Strategy.SAMPLE:

@@ -1,4 +1,7 @@
-"""How often a device may report within a window, a month, a year and its life, and the ceilings."""
+"""The most that a device reports and reveals within a window, a month, a year and its life.
+
+Everything here adds up: sums are exact integers, bounded by the ceilings as the ledger keeps them.
+"""
 
 from __future__ import annotations
 
@@ -122,3 +125,26 @@ def ceiling(registry: Registry, horizon: Horizon, today: date) -> int:
         Horizon.YEAR: min(IN_YEAR[budget.window] * window, 12 * month, budget.lifetime_nanos),
         Horizon.LIFE: budget.lifetime_nanos,
     }[horizon]
+
+
+def by_charge(reports: list[MetricReports]) -> tuple[list[MetricReports], list[MetricReports]]:
+    """Return the metrics with a charge for every report, and those charged once for good."""
+    free = [question for question in reports if question.metric.protects is Protects.PATTERN]
+    return [question for question in reports if question not in free], free
+
+
+def most_nanos(registry: Registry, horizon: Horizon, today: date) -> int | None:
+    """Return the epsilon of any two histories in a horizon, in billionths.
+
+    Answers that are charged once for good have no ceiling. None if there is no bound at all.
+    """
+    metrics = registry.metrics.values()
+    _, free = by_charge([MetricReports(metric, most_reports(registry, metric, horizon, today)) for metric in metrics])
+    together, _ = by_charge(dearest_reports(registry, horizon, today))
+    charged = min(ceiling(registry, horizon, today), sum(question.any_nanos for question in together))
+    return whole(charged + sum(question.any_nanos for question in free))
+
+
+def whole(nanos: float) -> int | None:
+    """Return a sum that is finite; None for one that is not."""
+    return int(nanos) if math.isfinite(nanos) else None

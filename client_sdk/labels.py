@@ -1,0 +1,54 @@
+"""What reports say, in words: by the registry that asked, also if a later one has replaced it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TypeVar
+
+from client_sdk.ledger.registries import unpacked
+from client_sdk.protocol.errors import RegistryError
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.reported import reported
+from client_sdk.results import HistoryEntry, PendingReport
+
+Entry = TypeVar("Entry", HistoryEntry, PendingReport)
+
+
+class Labels:
+    """Finds the question of a report in registries, and reads no more of them than it needs."""
+
+    def __init__(self, packed: Iterable[bytes], registry: Registry | None = None) -> None:
+        """Take the registries that a ledger keeps, and one to ask before them."""
+        self._unread = iter(packed)
+        self._metrics: dict[tuple[str, str], Metric] = {}
+        self.latest: Registry | None = None
+        if registry is not None:
+            self._learn(registry)
+
+    def label(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Return the entries with their labels; an unknown question's is its symbol."""
+        return [replace(entry, label=self._of(entry)) for entry in entries]
+
+    def read(self) -> bool:
+        """Read the next registry, the latest first; return whether there was one."""
+        for packed in self._unread:
+            try:
+                self._learn(Registry.parse(unpacked(packed)))
+            except RegistryError:  # a later version of the SDK wrote it
+                continue
+            return True
+        return False
+
+    def _learn(self, registry: Registry) -> None:
+        self.latest = self.latest or registry
+        for metric in registry.metrics.values():
+            self._metrics.setdefault((metric.name, metric.edition), metric)
+
+    def _of(self, entry: HistoryEntry | PendingReport) -> str:
+        key = entry.metric, entry.edition
+        while key not in self._metrics and self.read():
+            pass
+        metric = self._metrics.get(key)
+        return f"symbol {entry.symbol}" if metric is None else reported(metric, entry.symbol)

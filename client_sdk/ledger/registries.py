@@ -1,0 +1,41 @@
+"""The registries that wrote to this ledger, so that people who look at it can read what it says.
+
+A registry ships inside the app and is the same on every device: it says nothing about a user. It is kept packed, and is
+wiped by opting out. Each function is one step of a transaction that the caller has begun.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import sqlite3
+
+MOST_KEPT: Final = 20
+"""Registries of that many releases name every report of some years, in less than 100 kB."""
+
+
+def keep(connection: sqlite3.Connection, source: str) -> None:
+    """Keep the text of a registry as the latest, and forget the oldest of too many."""
+    digest = hashlib.sha256(source.encode()).hexdigest()
+    latest = connection.execute("SELECT digest FROM registries ORDER BY turn DESC LIMIT 1").fetchone()
+    if not source or (latest is not None and latest[0] == digest):
+        return
+    connection.execute("DELETE FROM registries WHERE digest = ?", (digest,))
+    connection.execute("INSERT INTO registries VALUES (NULL, ?, ?)", (digest, zlib.compress(source.encode())))
+    connection.execute(
+        "DELETE FROM registries WHERE turn NOT IN (SELECT turn FROM registries ORDER BY turn DESC LIMIT ?)",
+        (MOST_KEPT,),
+    )
+
+
+def kept(connection: sqlite3.Connection) -> list[bytes]:
+    """Return the registries that are kept, packed, the latest first."""
+    return [source for (source,) in connection.execute("SELECT source FROM registries ORDER BY turn DESC")]
+
+
+def unpacked(source: bytes) -> str:
+    """Return the text of a registry that was kept."""
+    return zlib.decompress(source).decode()

@@ -1,0 +1,84 @@
+"""What a report says, in words: the answers that make its symbol likeliest.
+
+It says nothing about the answer that was given, beyond what the report itself reveals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import islice
+from typing import Final
+
+from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.domain.label import word
+from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.mechanisms.band import Band
+from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.noise import AdditiveNoise
+from client_sdk.protocol.mechanisms.permanent import Permanent
+from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.metric import Metric
+
+SHOWN: Final = 3
+"""Of more answers that one report speaks for, only so many are named."""
+
+PADDING: Final = "nothing more"
+"""The member of a set that stands for a place without one."""
+
+
+def reported(metric: Metric, symbol: int) -> str:
+    """Return in words what the report of a symbol says."""
+    channel = metric.channel.instantaneous if isinstance(metric.channel, Permanent) else metric.channel
+    inputs = likeliest(channel, symbol)
+    if isinstance(metric.domain, Number):
+        return _range(metric.domain, channel.inputs, inputs)
+    labels = metric.domain.labels
+    named = [word(labels[each]) if each < len(labels) else PADDING for each in islice(inputs, SHOWN + 1)]
+    if len(named) > SHOWN:
+        return f"{', '.join(named[:SHOWN])} or others"
+    return " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+
+
+def likeliest(channel: Channel, symbol: int) -> Sequence[int]:
+    """Return the inputs that give a symbol its greatest probability, in rising order.
+
+    Of the many inputs of a hyperplane only the first few are returned.
+    """
+    match channel:
+        case RandomizedResponse() | KAryRandomizedResponse():
+            return (symbol,)
+        case CyclicDesign():
+            base, shift = divmod(symbol, channel.inputs)
+            return sorted((value + shift) % channel.inputs for value in channel.base_block(base))
+        case ProjectiveGeometry():
+            kept = Fraction(channel.keep_numerator, COIN_SCALE) / channel.orthogonal
+            return _first(each for each in range(channel.inputs) if channel.probability(symbol, each) == kept)
+        case Band() | Hybrid() | AdditiveNoise():
+            return _points(channel, symbol)
+    chances = [channel.probability(symbol, given) for given in range(channel.inputs)]
+    greatest = max(chances)
+    return [given for given, chance in enumerate(chances) if chance == greatest]
+
+
+def _points(channel: Band | Hybrid | AdditiveNoise, symbol: int) -> Sequence[int]:
+    """Return the likeliest points of an even grid."""
+    if isinstance(channel, AdditiveNoise):
+        return (min(max(symbol - channel.reach, 0), channel.inputs - 1),)
+    band = channel.band if isinstance(channel, Hybrid) else channel
+    if symbol < band.symbols:
+        return range(max(0, symbol - band.width + 1), min(band.inputs, symbol + 1))
+    return (0,) if symbol == band.symbols else (band.inputs - 1,)
+
+
+def _first(inputs: Iterable[int]) -> list[int]:
+    return list(islice(inputs, SHOWN + 1))
+
+
+def _range(domain: Number, points: int, inputs: Sequence[int]) -> str:
+    low, high = (domain.low + (domain.high - domain.low) * end / (points - 1) for end in (inputs[0], inputs[-1]))
+    return f"{float(low):g}" if low == high else f"{float(low):g} to {float(high):g}"

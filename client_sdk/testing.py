@@ -1,0 +1,191 @@
+"""For the tests of an application that embeds the SDK: its time, its uploads, its answers, its coins.
+
+```python
+from client_sdk.testing import Answer, FakeClock, answers
+
+def test_the_theme_is_recorded(tmp_path):
+    with answers() as recorded:
+        main(["--theme", "dark"], data_dir=tmp_path)  # makes its own Telemetry
+    assert recorded == [Answer("theme", "dark")]
+```
+
+No module of the SDK imports this one. What it shows stays in the test: within `answers` no report reaches a collector,
+and a `Telemetry` that could reach one is not watched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import wraps
+from inspect import signature
+from unittest import mock
+
+from client_sdk.answers.coins import PrfCoins
+from client_sdk.protocol.wire.report import Report, Upload, Verdict
+from client_sdk.results import Recorded
+from client_sdk.sending.responses import OK, Reply
+from client_sdk.sending.transport import HttpTransport
+from client_sdk.telemetry import Telemetry
+
+__all__ = ["Answer", "Answers", "FakeClock", "KeptUploads", "SeededCoins", "answers"]
+
+SUMMER = datetime(2026, 7, 1, 12, tzinfo=UTC)
+"""A Wednesday at noon: neither a day nor a week nor a month ends soon."""
+
+
+class FakeClock:
+    """A clock that stands still until a test moves it: ``Telemetry(…, clock=FakeClock())``.
+
+    It tells windows and dates. How long `Telemetry.flush` waits is told by the machine's own clock.
+
+    Attributes:
+        now: the present instant.
+
+    """
+
+    def __init__(self, now: datetime = SUMMER) -> None:
+        """Start at an instant with a time zone."""
+        self.now = now
+
+    def __call__(self) -> float:
+        """Return Unix seconds."""
+        return self.now.timestamp()
+
+    def advance(self, by: timedelta) -> None:
+        """Let time pass."""
+        self.now += by
+
+
+class KeptUploads:
+    """A transport that keeps uploads and sends nothing: ``Telemetry(…, transport=KeptUploads())``.
+
+    Attributes:
+        bodies: the bytes of every upload, in the order in which they left.
+        is_online: whether a collector seems to answer, and to count everything.
+
+    """
+
+    def __init__(self) -> None:
+        """Start without uploads, online."""
+        self.bodies: list[bytes] = []
+        self.is_online = True
+
+    @property
+    def reports(self) -> list[Report]:
+        """Every report that left: perturbed, as a collector would see it."""
+        return [report for body in self.bodies for report in Upload.decode(body).reports]
+
+    def post(self, body: bytes) -> Reply | None:
+        """Keep an upload and accept it; offline, answer nothing."""
+        if not self.is_online:
+            return None
+        self.bodies.append(body)
+        return Reply(OK, None, Verdict(len(Upload.decode(body).reports)).encode())
+
+
+class SeededCoins(PrfCoins):
+    """Coins that fall alike in every run of a test: ``Telemetry(…, coins=SeededCoins(1))``.
+
+    Without a ``transport``, a `Telemetry` refuses them. Permanent answers depend on the ledger's secret instead, which
+    is always drawn at random.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, seed: int) -> None:
+        """Take any integer."""
+        super().__init__(hashlib.sha256(str(seed).encode()).digest(), "testing")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One call of `Telemetry.record` or `Telemetry.count`, before perturbation.
+
+    Attributes:
+        metric: the metric's name.
+        value: the true answer, or what was added to a count.
+        outcome: what became of it; it does not count when answers are compared.
+
+    """
+
+    metric: str
+    value: object
+    outcome: Recorded = field(default=Recorded.QUEUED, compare=False)
+
+
+class Answers(list[Answer]):
+    """The answers that were recorded within `answers`, in order.
+
+    Attributes:
+        uploads: what would have left the device.
+
+    """
+
+    def __init__(self) -> None:
+        """Start without answers."""
+        super().__init__()
+        self.uploads = KeptUploads()
+
+
+@contextlib.contextmanager
+def answers() -> Iterator[Answers]:
+    """Collect the true answers that this process records within the context.
+
+    A `Telemetry` that is made within it keeps its uploads for ever, unless it is given a transport. Answers that are
+    refused by an exception are not collected.
+
+    Raises:
+        RuntimeError: by `record` or `count` within the context, if the `Telemetry` could reach a collector. So no app
+            shows true answers while it also reports.
+
+    """
+    recorded = Answers()
+
+    with (
+        mock.patch.object(Telemetry, "__init__", _keeping(Telemetry.__init__, recorded)),
+        mock.patch.object(Telemetry, "record", _collecting(Telemetry.record, recorded)),
+        mock.patch.object(Telemetry, "count", _collecting(Telemetry.count, recorded)),
+    ):
+        yield recorded
+
+
+def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., None]:
+    """Return the constructor of `Telemetry`, which keeps uploads unless it is given a transport."""
+
+    @wraps(original)
+    def keeping(*arguments: object, **options: object) -> None:
+        call = signature(original).bind(*arguments, **options)
+        call.apply_defaults()
+        given = call.arguments
+        if given["transport"] is None:
+            # raises for a wrong address, as always
+            HttpTransport(given["collector"], given["upload_key"], allow_plain_http=given["allow_plain_http"])
+            given["transport"] = recorded.uploads
+            given["sender"] = "thread"  # a helper process would know nothing of this test
+        original(*call.args, **call.kwargs)
+
+    return keeping
+
+
+def _collecting(original: Callable[..., Recorded], recorded: Answers) -> Callable[..., Recorded]:
+    """Return `Telemetry.record` or `Telemetry.count`, which also collects what it is given."""
+
+    @wraps(original)
+    def collecting(*arguments: object, **options: object) -> Recorded:
+        call = signature(original).bind(*arguments, **options)
+        call.apply_defaults()
+        device, metric, value = call.arguments.values()
+        if not isinstance(device._transport, KeptUploads):  # noqa: SLF001 the SDK itself offers no such handle
+            raise RuntimeError(  # noqa: TRY004 nothing is wrong with a type
+                "answers() shows true answers, and so watches no Telemetry that could reach a collector: make it "
+                "within answers(), or give it transport=KeptUploads()"
+            )
+        outcome = original(device, metric, value)
+        recorded.append(Answer(metric, value, outcome))
+        return outcome
+
+    return collecting

@@ -1,0 +1,179 @@
+"""The two distributions: what they hold, what they say of themselves, and that neither needs the other to be built."""
+
+from __future__ import annotations
+
+import ast
+import tarfile
+import tomllib
+import zipfile
+from email.message import Message
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+from client_sdk import _HOMES, Telemetry
+from client_sdk.hatch_build import CALLED, TYPED, lean, lean_files
+from tests.support.services.wheels import PROJECTS, ROOT, build, only
+
+MOST_CLIENT_BYTES = 120 * 1024
+"""The most that travels to every device."""
+
+EACH = pytest.mark.parametrize("name", PROJECTS)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the sdist of both distributions."""
+    folder = tmp_path_factory.mktemp("built")
+    for project in PROJECTS.values():
+        build(project, folder, "wheel", "sdist")
+    return folder
+
+
+def wheel_of(built: Path, name: str) -> zipfile.ZipFile:
+    return zipfile.ZipFile(only(built, f"{name.replace('-', '_')}-[0-9]*.whl"))
+
+
+def metadata_of(wheel: zipfile.ZipFile) -> Message:
+    (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    return Parser().parsestr(wheel.read(name).decode())
+
+
+def unpacked(built: Path, name: str, target: Path) -> Path:
+    """Unpack an sdist and return its folder."""
+    with tarfile.open(only(built, f"{name.replace('-', '_')}-[0-9]*.tar.gz")) as archive:
+        archive.extractall(target, filter="data")
+    return only(target, "*")
+
+
+def sources(*packages: str) -> set[str]:
+    """Return the files of packages that belong into a wheel."""
+    files = {path for package in packages for path in (ROOT / package).rglob("*") if path.is_file()}
+    return {str(path.relative_to(ROOT)) for path in files if "__pycache__" not in path.parts}
+
+
+def test_the_wheel_of_apps_holds_the_sdk_and_nothing_of_the_service(built: Path) -> None:
+    about = {"README.md", "LICENSE", "pyproject.toml", "hatch_build.py", "protocol/README.md"}
+    expected = sources("client_sdk") - {f"client_sdk/{name}" for name in about}
+    held = {name for name in wheel_of(built, "hearsay-ldp-client").namelist() if ".dist-info/" not in name}
+    assert held == expected
+
+
+def test_the_wheel_of_services_holds_the_collector_the_estimator_and_their_files(built: Path) -> None:
+    held = {name for name in wheel_of(built, "hearsay-ldp").namelist() if ".dist-info/" not in name}
+    assert held == sources("collector", "estimator")
+    assert {Path(name).suffix for name in held} >= {".py", ".js", ".css", ".jinja", ".json", ".typed"}
+
+
+def test_the_wheel_of_apps_is_small(built: Path) -> None:
+    assert only(built, "hearsay_ldp_client-*.whl").stat().st_size <= MOST_CLIENT_BYTES
+
+
+@EACH
+def test_a_wheel_says_whose_it_is_where_to_ask_and_what_may_be_done_with_it(built: Path, name: str) -> None:
+    wheel = wheel_of(built, name)
+    metadata = metadata_of(wheel)
+    assert metadata["Name"] == name
+    assert metadata["Author"]
+    assert metadata["License-Expression"] == "Apache-2.0"
+    links = {link.partition(", ")[0] for link in metadata.get_all("Project-URL", [])}
+    assert links == {"Homepage", "Documentation", "Source", "Issues", "Changelog"}
+    assert metadata["Requires-Python"] == ">=3.11"
+    for minor in (11, 12, 13, 14):
+        assert f"Programming Language :: Python :: 3.{minor}" in metadata.get_all("Classifier", [])
+    (licence,) = (entry for entry in wheel.namelist() if entry.endswith("/licenses/LICENSE"))
+    assert wheel.read(licence) == (ROOT / "LICENSE").read_bytes()
+
+
+def test_both_have_one_version_and_the_service_needs_the_sdk_of_its_own(built: Path) -> None:
+    client, service = (metadata_of(wheel_of(built, name)) for name in PROJECTS)
+    assert client["Version"] == service["Version"]
+    bare = [need for need in service.get_all("Requires-Dist", []) if "extra ==" not in need]
+    assert bare == [f"hearsay-ldp-client=={client['Version']}"]
+    assert [need.partition("<")[0] for need in client.get_all("Requires-Dist", [])] == ["requests"]
+
+
+def test_the_version_stands_in_one_file() -> None:
+    documents = {
+        name: tomllib.loads((folder / "pyproject.toml").read_text("utf-8")) for name, folder in PROJECTS.items()
+    }
+    assert [name for name, document in documents.items() if "version" in document["project"]] == ["hearsay-ldp-client"]
+
+
+def test_the_commands_belong_to_whom_they_serve(built: Path) -> None:
+    scripts = {
+        name: wheel_of(built, name).read(f"{name.replace('-', '_')}-{version}.dist-info/entry_points.txt").decode()
+        for name in PROJECTS
+        for version in [metadata_of(wheel_of(built, name))["Version"]]
+    }
+    assert [line.partition(" ")[0] for line in scripts["hearsay-ldp-client"].splitlines()[1:]] == ["hearsay-client"]
+    assert [line.partition(" ")[0] for line in scripts["hearsay-ldp"].splitlines()[1:]] == [
+        "hearsay-collector",
+        "hearsay-estimator",
+    ]
+
+
+@EACH
+def test_an_sdist_alone_makes_the_same_wheel(built: Path, name: str, tmp_path: Path) -> None:
+    build(unpacked(built, name, tmp_path / "source"), tmp_path / "again", "wheel")
+    again = zipfile.ZipFile(only(tmp_path / "again", "*.whl"))
+    first = wheel_of(built, name)
+    assert {entry: again.read(entry) for entry in again.namelist()} == {
+        entry: first.read(entry) for entry in first.namelist()
+    }
+
+
+def test_the_sdist_of_the_sdk_holds_its_whole_source(built: Path, tmp_path: Path) -> None:
+    folder = unpacked(built, "hearsay-ldp-client", tmp_path)
+    for path in sorted((ROOT / "client_sdk").rglob("*.py")):
+        assert (folder / path.relative_to(ROOT / "client_sdk")).read_bytes() == path.read_bytes()
+
+
+def test_what_a_wheel_leaves_out_of_a_module_is_no_code() -> None:
+    modules = {name: text for name, text in lean_files(ROOT / "client_sdk") if name.endswith(".py")}
+    assert modules.keys() > TYPED > CALLED
+    for name, text in modules.items():
+        source = (ROOT / "client_sdk" / name).read_text("utf-8")
+        assert text.count("\n") == source.count("\n"), name
+        assert code_of(text, annotated=name in TYPED) == code_of(source, annotated=name in TYPED), name
+        assert (ast.get_docstring(ast.parse(text)) is not None) == (name in CALLED), name
+
+
+def code_of(source: str, *, annotated: bool) -> list[str]:
+    """Return the statements of a module with their lines, without texts and places that stand for themselves."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [line for line in node.body if not stands_for_itself(line)]
+        if isinstance(node, ast.arg) and not annotated:
+            node.annotation = None
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not annotated:
+            node.returns = None
+    return [f"{node.lineno} {ast.dump(node)}" for node in tree.body]
+
+
+def stands_for_itself(line: ast.stmt) -> bool:
+    return (
+        isinstance(line, ast.Expr)
+        and isinstance(line.value, ast.Constant)
+        and (isinstance(line.value.value, str) or line.value.value is ...)
+    )
+
+
+def test_what_an_app_calls_keeps_the_first_line_of_its_docstrings() -> None:
+    text = lean((ROOT / "client_sdk" / "telemetry.py").read_text("utf-8"), "telemetry.py")
+    (telemetry,) = (node for node in ast.parse(text).body if isinstance(node, ast.ClassDef))
+    methods = [node for node in telemetry.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
+    assert len(methods) > 5
+    for method in methods:
+        whole = getattr(Telemetry, method.name)
+        assert ast.get_docstring(method) == str(whole.__doc__).partition("\n")[0]
+
+
+def test_every_type_of_a_public_name_keeps_its_annotations() -> None:
+    assert {f"{home.replace('.', '/')}.py" for home in _HOMES.values()} <= TYPED
+
+
+def test_the_licence_beside_the_sdk_is_the_projects() -> None:
+    assert (ROOT / "client_sdk" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()

@@ -1,0 +1,78 @@
+"""What a report says in words: the answers that make it likeliest, by enumeration, for every mechanism."""
+
+from __future__ import annotations
+
+import pytest
+
+from client_sdk.protocol.mechanisms.permanent import Permanent
+from client_sdk.protocol.reported import SHOWN, likeliest, reported
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, GAUSSIAN, NUMBER, SET, Field, metric_of
+
+NAMES = [f"v{number}" for number in range(13)]
+FEW = CATEGORY | {"values": NAMES}
+QUESTIONS: dict[str, dict[str, Field]] = {
+    "randomized-response": BOOLEAN,
+    "k-ary-randomized-response": FEW | {"mechanism": "k-ary-randomized-response"},
+    "cyclic-design": FEW | {"mechanism": "cyclic-design", "epsilon": 1},
+    "projective-geometry": FEW | {"mechanism": "projective-geometry", "epsilon": 1},
+    "exponential": FEW | {"kind": "ordinal", "mechanism": "exponential"},
+    "one-bit": NUMBER | {"mechanism": "one-bit"},
+    "laplace": NUMBER | {"mechanism": "laplace", "epsilon": 4},
+    "piecewise": NUMBER | {"mechanism": "piecewise", "epsilon": 4},
+    "hybrid": NUMBER | {"mechanism": "hybrid", "epsilon": 4},
+    "square-wave": NUMBER | {"statistic": "distribution", "mechanism": "square-wave"},
+    "gaussian": GAUSSIAN,
+    "hierarchical": COUNT | {"max": 40, "statistic": "quantiles", "epsilon": 4},
+    "permanent": FEW | {"permanent_epsilon": 2, "epsilon": 1, "protects": "history"},
+}
+
+FIRST_SYMBOLS = 6
+"""Of a fine grid some symbols at each end are enumerated, and some in the middle."""
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_named_inputs_are_those_that_make_a_symbol_likeliest(name: str) -> None:
+    channel = metric_of(QUESTIONS[name]).channel
+    step = channel.instantaneous if isinstance(channel, Permanent) else channel
+    middle = step.symbols // 2
+    ends = {*range(min(FIRST_SYMBOLS, step.symbols)), *range(max(0, step.symbols - FIRST_SYMBOLS), step.symbols)}
+    for symbol in ends | {middle}:
+        chances = [step.probability(symbol, given) for given in range(step.inputs)]
+        greatest = max(chances)
+        best = [given for given, chance in enumerate(chances) if chance == greatest]
+        said = list(likeliest(step, symbol))
+        assert said == (best[: SHOWN + 1] if name == "projective-geometry" else best), symbol
+
+
+def test_every_mechanism_of_the_catalogue_is_named() -> None:
+    from client_sdk.protocol.mechanisms.catalogue import NAMES as MECHANISMS  # noqa: PLC0415 beside its use
+
+    played = {metric_of(fields).channel.name for fields in QUESTIONS.values()}
+    assert {name for name in MECHANISMS if name not in played} == {"auto"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "symbol", "words"),
+    [
+        (BOOLEAN, 1, "true"),
+        (BOOLEAN | {"fill_in": True}, 2, "nothing recorded"),
+        (CATEGORY | {"values": ["dark", "light", "auto"], "mechanism": "k-ary-randomized-response"}, 1, "light"),
+        (SET | {"mechanism": "k-ary-randomized-response"}, 3, "nothing more"),
+        (NUMBER | {"mechanism": "one-bit", "low": 0, "high": 5000}, 1, "5000"),
+        (NUMBER | {"mechanism": "one-bit", "low": 0, "high": 5000}, 0, "0"),
+    ],
+)
+def test_a_report_is_named_by_answers(fields: dict[str, Field], symbol: int, words: str) -> None:
+    assert reported(metric_of(fields), symbol) == words
+
+
+def test_of_many_answers_only_some_are_named() -> None:
+    words = reported(metric_of(QUESTIONS["cyclic-design"]), 0)
+    assert words.endswith(" or others") or words.count(" or ") == 1
+    assert reported(metric_of(QUESTIONS["projective-geometry"]), 0).endswith(" or others")
+
+
+def test_a_range_is_named_by_its_ends() -> None:
+    metric = metric_of(NUMBER | {"mechanism": "piecewise", "low": 0, "high": 5000, "epsilon": 4})
+    low, _, high = reported(metric, metric.channel.symbols // 2).partition(" to ")
+    assert 0 < float(low) < float(high) < 5000

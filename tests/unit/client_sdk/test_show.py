@@ -1,0 +1,181 @@
+"""What a ledger says to people: labels, what waits and until when, what is spent, and what went wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client_sdk import show
+from client_sdk.cli import main
+from client_sdk.ledger import problems, registries
+from client_sdk.ledger.file import FILE_NAME, open_file
+from client_sdk.protocol import Refusal
+from tests.support.devices.clients import (
+    DAY_S,
+    NOON,
+    RARE,
+    REGISTRY,
+    ScriptedTransport,
+    SetClock,
+    all_bytes,
+    nothing,
+    refuse,
+    registry,
+    rows,
+    telemetry,
+)
+from tests.support.laws.coins import ScriptedCoins
+
+Capture = pytest.CaptureFixture[str]
+
+
+def shown(data_dir: Path, capsys: Capture, *options: str) -> str:
+    assert main(["show", "--data-dir", str(data_dir), *options]) == 0
+    return capsys.readouterr().out
+
+
+def as_json(data_dir: Path, capsys: Capture) -> Any:
+    return json.loads(shown(data_dir, capsys, "--json"))
+
+
+def test_what_was_never_sent_is_said_with_its_label_and_its_last_hour(tmp_path: Path, capsys: Capture) -> None:
+    with telemetry(tmp_path, coins=ScriptedCoins([True])) as device:
+        device.record("dark_mode", value=True)
+    assert shown(tmp_path, capsys, "--pending") == (
+        "metric     window      reports  waits         no longer than\n"
+        "dark_mode  2026-11-20  true     not sent yet  until 2026-11-24 00:00 UTC\n"
+    )
+
+
+def test_what_was_sent_and_not_answered_or_refused_for_now_says_so(tmp_path: Path, capsys: Capture) -> None:
+    with telemetry(tmp_path, transport=ScriptedTransport(nothing)) as device:
+        device.record("dark_mode", value=True)
+        device.flush(timeout_s=0.2)
+    (report,) = as_json(tmp_path, capsys)["pending"]
+    assert report["why"] == "sent, but the collector has not answered"
+    assert report["next_s"] >= NOON
+    with telemetry(tmp_path, transport=ScriptedTransport(refuse(Refusal.UNKNOWN_METRIC))) as device:
+        device.record("sound", value=True)
+        device.flush(timeout_s=0.2)
+    whys = {report["metric"]: report["why"] for report in as_json(tmp_path, capsys)["pending"]}
+    assert whys["sound"] == "refused for now; is sent again alone"
+
+
+def test_a_report_that_is_held_back_says_until_when(tmp_path: Path, capsys: Capture) -> None:
+    held = registry(REGISTRY.replace("[metric.sound]\n", "[metric.sound]\nfill_in = true\n"))
+    with telemetry(tmp_path, registry=held) as device:
+        device.record("dark_mode", value=True)
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
+        connection.execute("UPDATE queue SET release = ? WHERE metric = 'sound'", (4_000_000_000,))
+    assert "leaves when its window has ended, at 2096-10-02 07:06 UTC" in shown(tmp_path, capsys, "--pending")
+
+
+def test_the_latest_problem_survives_its_process_and_ends_with_it(tmp_path: Path, capsys: Capture) -> None:
+    clock = SetClock()
+    with telemetry(tmp_path, transport=ScriptedTransport(nothing), clock=clock) as device:
+        device.record("dark_mode", value=True)
+        device.flush(timeout_s=0.2)
+        problem = device.problem
+    assert problem is not None
+    assert f"Latest problem (2026-11-20 12:00 UTC): {problem}" in shown(tmp_path, capsys)
+    clock.now_s += DAY_S
+    with telemetry(tmp_path, clock=clock) as device:
+        device.record("dark_mode", value=True)
+        device.flush(timeout_s=60)
+    assert "Latest problem" not in shown(tmp_path, capsys)
+
+
+def test_a_clock_that_stands_wrong_is_noted_even_if_the_process_ends_at_once(tmp_path: Path, capsys: Capture) -> None:
+    with telemetry(tmp_path) as device:
+        device.record("dark_mode", value=True)
+    with telemetry(tmp_path, clock=SetClock(NOON - 9 * DAY_S)) as device:
+        device.record("sound", value=True)
+    assert "the device's clock stands before 2026-11-20" in shown(tmp_path, capsys)
+
+
+def test_a_report_of_a_question_that_is_asked_no_more_keeps_its_label(tmp_path: Path, capsys: Capture) -> None:
+    with telemetry(tmp_path, coins=ScriptedCoins([True])) as device:
+        device.record("dark_mode", value=True)
+        device.flush(timeout_s=60)
+    later = registry(REGISTRY.replace("[metric.dark_mode]", "[metric.night_mode]"))
+    with telemetry(tmp_path, registry=later) as device:
+        device.record("sound", value=True)
+        (entry,) = device.history()
+        assert str(entry) == "2026-11-20 dark_mode: true (accepted)"
+    assert "dark_mode  2026-11-20  true" in shown(tmp_path, capsys)
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
+        connection.execute("DELETE FROM registries")
+    assert "dark_mode  2026-11-20  symbol 1" in shown(tmp_path, capsys)
+
+
+def test_no_value_of_the_registry_is_in_the_file_in_the_clear(tmp_path: Path) -> None:
+    """A text that stands there might be an answer; so a leak could not be told from the registry."""
+    with telemetry(tmp_path) as device:
+        device.record("dark_mode", value=True)
+    assert len(rows(tmp_path, "SELECT * FROM registries")) == 1
+    assert RARE.encode() not in all_bytes(tmp_path)
+
+
+def test_registries_are_kept_once_each_and_not_for_ever(tmp_path: Path) -> None:
+    for number in range(registries.MOST_KEPT + 2):
+        text = f"{REGISTRY}# release {number}\n"
+        with telemetry(tmp_path, registry=registry(text)) as device:
+            device.record("dark_mode", value=True)
+            device.record("sound", value=True)
+    packed = rows(tmp_path, "SELECT source FROM registries ORDER BY turn")
+    assert len(packed) == registries.MOST_KEPT
+    assert registries.unpacked(packed[-1][0]) == text
+
+
+def test_json_holds_everything_and_only_what_was_reported(tmp_path: Path, capsys: Capture) -> None:
+    with telemetry(tmp_path, coins=ScriptedCoins([False])) as device:
+        device.record("dark_mode", value=True)
+        device.flush(timeout_s=60)
+    document = as_json(tmp_path, capsys)
+    assert set(document) == {"history", "pending", "waiting", "spent", "budget", "dropped", "problem"}
+    (entry,) = document["history"]
+    assert (entry["label"], entry["symbol"], entry["outcome"]) == ("false", 0, "accepted")
+    assert document["budget"]["lifetime_ceiling"] == 4.0
+    assert json.loads(shown(tmp_path, capsys, "--json", "--pending")) == []
+
+
+def test_who_follows_sees_each_line_once_and_each_change() -> None:
+    looks = iter([["a", "b"], ["a", "b"], ["a", "c", "b"]])
+    rounds = count()
+
+    def pause() -> None:
+        if next(rounds) == 2:
+            raise KeyboardInterrupt
+
+    followed = show.followed(lambda: next(looks), pause)
+    assert [next(followed), next(followed), next(followed)] == ["a", "b", "c"]
+    with pytest.raises(KeyboardInterrupt):
+        next(followed)
+
+
+def test_to_end_a_follower_by_hand_is_no_failure(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with telemetry(tmp_path) as device:
+        device.record("dark_mode", value=True)
+
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(show, "sleep", interrupted)
+    assert "Waiting to be sent or answered: 1" in shown(tmp_path, capsys, "--follow")
+
+
+def test_after_opting_out_no_problem_is_noted(tmp_path: Path) -> None:
+    with telemetry(tmp_path) as device:
+        device.record("dark_mode", value=True)
+        device.forget()
+    with contextlib.closing(open_file(tmp_path / FILE_NAME, None, create=False)) as connection:
+        problems.note_problem(connection, problems.UPLOAD, "the collector could not be reached")
+        assert problems.latest_problem(connection) is None

@@ -1,0 +1,123 @@
+"""What the SDK offers to the tests of apps, and that none of it can be left on by accident."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from client_sdk import OutsideDomainError, Recorded, Telemetry
+from client_sdk.testing import Answer, FakeClock, KeptUploads, SeededCoins, answers
+from tests.support.devices.clients import COLLECTOR, ScriptedTransport, registry, run_python
+
+
+def app(data_dir: Path | None, **options: object) -> Telemetry:
+    """Make a Telemetry as an app does, which knows of no test."""
+    return Telemetry(registry(), collector=COLLECTOR, data_dir=data_dir, consent=True, **options)  # type: ignore[arg-type]
+
+
+def test_within_answers_a_test_sees_what_an_app_recorded_and_what_would_leave(tmp_path: Path) -> None:
+    with answers() as recorded, app(tmp_path) as telemetry:
+        telemetry.record("size", 4.5)
+        telemetry.record("system", "linux")
+        telemetry.count("taps")
+        telemetry.count("taps", by=3)
+        assert telemetry.flush(timeout_s=60)
+    assert recorded == [Answer("size", 4.5), Answer("system", "linux"), Answer("taps", 1), Answer("taps", 3)]
+    assert [answer.outcome for answer in recorded] == [Recorded.QUEUED] * 2 + [Recorded.COUNTED] * 2
+    assert sorted(report.metric for report in recorded.uploads.reports) == ["size", "system"]
+
+
+def test_a_telemetry_made_within_answers_never_finds_its_way_to_a_collector(tmp_path: Path) -> None:
+    with answers() as recorded:
+        telemetry = app(tmp_path)
+    telemetry.record("dark_mode", value=True)  # after the context: it is no longer watched
+    assert telemetry.flush(timeout_s=60)
+    assert recorded == []
+    assert len(recorded.uploads.bodies) == 1
+
+
+def test_no_telemetry_that_could_reach_a_collector_is_watched(tmp_path: Path) -> None:
+    with app(tmp_path) as telemetry, app(None, transport=ScriptedTransport()) as own, answers() as recorded:
+        for device in (telemetry, own):
+            with pytest.raises(RuntimeError, match="could reach a collector"):
+                device.record("dark_mode", value=True)
+            with pytest.raises(RuntimeError, match="could reach a collector"):
+                device.count("taps")
+    assert recorded == []
+    assert Telemetry.record.__qualname__ == "Telemetry.record"
+    assert not hasattr(Telemetry.record, "__wrapped__")
+
+
+def test_a_mistake_is_the_apps_and_is_not_collected(tmp_path: Path) -> None:
+    with answers() as recorded, app(tmp_path) as telemetry, pytest.raises(OutsideDomainError):
+        telemetry.record("system", "a canary")
+    assert recorded == []
+    with answers(), pytest.raises(ValueError, match="collector must be a URL"):
+        Telemetry(registry(), collector="nowhere", data_dir=None, consent=True)
+
+
+def test_a_kept_upload_is_accepted_and_offline_nothing_is() -> None:
+    uploads = KeptUploads()
+    uploads.is_online = False
+    with app(None, transport=uploads) as telemetry:
+        telemetry.record("dark_mode", value=True)
+        assert not telemetry.flush(timeout_s=0.2)
+        assert uploads.bodies == []
+        uploads.is_online = True
+        assert telemetry.flush(timeout_s=60)
+        assert [str(entry.outcome) for entry in telemetry.history()] == ["accepted"]
+
+
+def test_a_clock_moves_by_hand_only() -> None:
+    clock = FakeClock()
+    before = clock()
+    assert clock() == before
+    with app(None, transport=KeptUploads(), clock=clock) as telemetry:
+        assert telemetry.record("dark_mode", value=True) is Recorded.QUEUED
+        assert telemetry.record("dark_mode", value=True) is Recorded.ALREADY_RECORDED
+        clock.advance(timedelta(days=1))
+        assert telemetry.record("dark_mode", value=True) is Recorded.QUEUED
+    assert clock() == before + 86_400
+
+
+def reported(seed: int) -> list[int]:
+    uploads, clock = KeptUploads(), FakeClock()
+    with app(None, transport=uploads, clock=clock, coins=SeededCoins(seed)) as telemetry:
+        for _ in range(2):
+            for metric in ("dark_mode", "sound"):
+                telemetry.record(metric, value=True)
+            telemetry.flush(timeout_s=60)
+            clock.advance(timedelta(days=1))
+    return [report.symbol for report in sorted(uploads.reports, key=lambda report: (report.window, report.metric))]
+
+
+def test_the_same_seed_gives_the_same_reports_and_others_give_others() -> None:
+    assert reported(1) == reported(1)
+    assert len({tuple(reported(seed)) for seed in range(12)}) > 1
+
+
+def test_coins_that_can_be_foretold_reach_no_collector() -> None:
+    with pytest.raises(ValueError, match="coins are for tests"):
+        app(None, coins=SeededCoins(1))
+
+
+def test_the_sdk_never_imports_what_is_for_tests() -> None:
+    program = (
+        "import sys, client_sdk\n"
+        "for name in client_sdk.__all__: getattr(client_sdk, name)\n"
+        "import client_sdk.cli\n"
+        "print('client_sdk.testing' in sys.modules)"
+    )
+    assert run_python(program) == "False\n"
+
+
+def test_the_sample_of_the_module_is_one_that_works(tmp_path: Path) -> None:
+    def main(arguments: list[str], data_dir: Path) -> None:
+        with app(data_dir) as telemetry:
+            telemetry.record("system", arguments[1])
+
+    with answers() as recorded:
+        main(["--system", "linux"], data_dir=tmp_path)
+    assert recorded == [Answer("system", "linux")]
