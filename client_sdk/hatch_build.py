@@ -1,9 +1,9 @@
-"""Builds the wheel for devices: all of the code, without what only its maintainers read.
+"""Builds the wheel for devices: all of the code, without what only its readers need.
 
-Comments, docstrings and annotations are almost half of a wheel that travels to every device. So it keeps the first line
-of the docstrings that an app's developer sees in an editor, and the annotations of modules with public types, leaves
-out the others, and indents by one space. Blank lines stand in place of what is left out: a line of a traceback has the
-same number as in the repository. The sdist holds everything. This module is in no wheel.
+Comments and docstrings are a third of a wheel that travels to every device. So it keeps the first line of the
+docstrings that an app's developer sees in an editor, and leaves out the others. Everything else is as in the
+repository, and so is the number of each line: blank ones stand in place of what is left out. The sdist holds
+everything. This module is in no wheel.
 """
 
 from __future__ import annotations
@@ -23,34 +23,11 @@ PACKAGE: Final = "client_sdk"
 CALLED: Final = frozenset({"__init__.py", "telemetry.py", "testing.py"})
 """The modules that an app's developer calls: an editor shows the first lines of their docstrings."""
 
-TYPED: Final = CALLED | {
-    "answers/budget_alerts.py",
-    "protocol/budget.py",
-    "protocol/coins.py",
-    "protocol/errors.py",
-    "protocol/metric.py",
-    "protocol/registry/registry.py",
-    "protocol/wire/report.py",
-    "results.py",
-    "sending/responses.py",
-    "sending/transport.py",
-}
-"""The modules of the types in public signatures: their annotations check the code of apps."""
-
 HAVE_TEXTS: Final = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-
-TEXTS: Final = (tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING))
-"""The tokens of texts: from Python 3.12 on, the parts of an f-string are tokens of their own."""
-
-INDENT: Final = 4
-"""Spaces of a level in the repository."""
-
-Place = tuple[int, int]
-"""A line, from 1, and a column in bytes, from 0."""
 
 
 class CustomBuildHook(BuildHookInterface[Any]):
-    """Puts every module into the wheel, lean unless it is public."""
+    """Puts every module into the wheel, without what only its readers need."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add the files, unless an editable install wants none."""
@@ -81,9 +58,7 @@ def lean_files(root: Path) -> Iterator[tuple[str, str]]:
 
 def lean(source: str, name: str) -> str:
     """Return the source of a module as the wheel holds it."""
-    if name not in TYPED:
-        source = without_annotations(source)
-    return narrow(without_comments(without_docstrings(source, keeps_summaries=name in CALLED)))
+    return without_comments(without_docstrings(source, keeps_summaries=name in CALLED))
 
 
 def without_docstrings(source: str, *, keeps_summaries: bool) -> str:
@@ -103,31 +78,6 @@ def without_docstrings(source: str, *, keeps_summaries: bool) -> str:
     return _joined(lines)
 
 
-def without_annotations(source: str) -> str:
-    """Return a source whose functions have no annotations."""
-    lines = [line.encode() for line in source.splitlines()]
-    for start, end in sorted(_annotations(ast.parse(source), lines), reverse=True):
-        (first, left), (last, right) = start, end
-        tail = lines[last - 1][right:]
-        lines[first - 1 : last] = [lines[first - 1][:left], *[b""] * (last - first)]
-        lines[last - 1] += tail
-    return _joined([line.decode() for line in lines])
-
-
-def _annotations(tree: ast.Module, lines: list[bytes]) -> Iterator[tuple[Place, Place]]:
-    """Yield where each annotation of a function begins, with its sign, and where it ends."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.arg) and node.annotation is not None:
-            yield (node.lineno, node.col_offset + len(node.arg.encode())), _end(node.annotation)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
-            sign = lines[node.returns.lineno - 1].rindex(b" ->", 0, node.returns.col_offset)
-            yield (node.returns.lineno, sign), _end(node.returns)
-
-
-def _end(node: ast.expr) -> Place:
-    return node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
-
-
 def without_comments(source: str) -> str:
     """Return a source without its comments."""
     lines = source.splitlines()
@@ -135,20 +85,6 @@ def without_comments(source: str) -> str:
         if token.type == tokenize.COMMENT:
             line, column = token.start
             lines[line - 1] = lines[line - 1][:column].rstrip()
-    return _joined(lines)
-
-
-def narrow(source: str) -> str:
-    """Return a source whose blocks are indented by one space."""
-    within: set[int] = set()  # lines that begin within a text
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type in TEXTS:
-            within.update(range(token.start[0] + 1, token.end[0] + 1))
-    lines = source.splitlines()
-    for number, line in enumerate(lines, 1):
-        if number not in within:
-            code = line.lstrip(" ")
-            lines[number - 1] = " " * ((len(line) - len(code)) // INDENT) + code
     return _joined(lines)
 
 
