@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.estimates.distribution import QUANTILES
 from estimator.likelihood.expectation_maximisation import shares_of
 from estimator.likelihood.histogram import Histogram
-from estimator.statistics.arrays import Floats
+from estimator.statistics.arrays import Counts, Floats
 from estimator.stretches.band import band, band_places
 from estimator.stretches.moments import mean_within, variance_interval
 from estimator.stretches.quantiles import quantile_interval
@@ -41,7 +41,7 @@ SETTINGS: Final[Mapping[str, tuple[Channel, int]]] = {
     )
 }
 
-ZERO, ONE = Fraction(0), Fraction(1)
+NUMBER: Final = Number(Fraction(0), Fraction(1), "distribution")
 
 
 class Truth(NamedTuple):
@@ -128,28 +128,40 @@ def mean_of_range(tally: TallyStretches, truth: Truth) -> Held:
 
 def _cells(compared: Compared) -> Iterator[Cell]:
     for name, (channel, reports) in SETTINGS.items():
-        histogram = Histogram.of(channel, Number(ZERO, ONE, "distribution"))
+        points = Histogram.of(channel, NUMBER).points
         for population, make in POPULATIONS.items():
-            truth = Truth.of(make(reports), histogram.points)
-            held = partial(_held, compared, histogram, truth, reports)
+            held = partial(_held, compared, Truth.of(make(reports), points), name, population)
             yield Cell(f"{name}, {reports:,} reports", population, held)
 
 
 def _held(  # noqa: PLR0917 what is drawn, and from what
-    compared: Compared, histogram: Histogram, truth: Truth, reports: int, draws: int, generator: np.random.Generator
+    compared: Compared, truth: Truth, name: str, population: str, draws: int, generator: np.random.Generator
 ) -> Held:
-    law = histogram.law.symbol_law(truth.people.on_grid(histogram.points.size))
-    drawn = tallies(law, reports, draws, generator)
-    smoothed = shares_of(histogram, drawn / reports, smooth=True)
-    stretches = (TallyStretches.of(histogram, *pair) for pair in zip(drawn, smoothed, strict=True))
+    channel, _ = SETTINGS[name]
+    histogram = Histogram.of(channel, NUMBER)
+    drawn = _drawn(name, population, draws, int(generator.integers(2**63)))
+    stretches = (TallyStretches.of(histogram, *pair) for pair in zip(*drawn, strict=True))
     return np.array([compared(tally, truth) for tally in stretches])
+
+
+@lru_cache(maxsize=len(SETTINGS) * len(POPULATIONS))
+def _drawn(name: str, population: str, draws: int, seed: int) -> tuple[Counts, Floats]:
+    """Return tallies, and the histogram that is fitted to each.
+
+    All figures have the same generator, and so the same first tallies.
+    """
+    channel, reports = SETTINGS[name]
+    histogram = Histogram.of(channel, NUMBER)
+    law = histogram.law.symbol_law(POPULATIONS[population](reports).on_grid(histogram.points.size))
+    drawn = tallies(law, reports, draws, np.random.default_rng(seed))
+    return drawn, shares_of(histogram, drawn / reports, smooth=True)
 
 
 METHOD: Final = "means over stretches of the range"
 BASIS: Final = "expectation: proved; Bernstein below some hundred reports: proved; else measured"
 
 FIGURES: Final = tuple(
-    Figure(name, method, BASIS, partial(_cells, compared), 100)
+    Figure(name, method, BASIS, partial(_cells, compared), draws=50)
     for name, method, compared in (
         ("a quantile", f"{METHOD}, tested point by point (Wiens 2003)", quantiles),
         ("the band of the distribution function", f"{METHOD}, by Bonferroni", whole_band),

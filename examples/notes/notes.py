@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from client_sdk import Registry, Telemetry
+from client_sdk import Telemetry
 
 REGISTRY = Path(__file__).with_name("metrics.toml")
 COLLECTOR = os.environ.get("NOTES_COLLECTOR", "https://telemetry.example.com")
@@ -24,7 +24,7 @@ class Home:
         self.file, self.said_yes = folder / "notes.json", folder / "telemetry-is-on"
         self.notes: list[str] = json.loads(self.file.read_text()) if self.file.exists() else []
         self.telemetry = Telemetry(
-            Registry.load(REGISTRY),
+            REGISTRY,
             collector=COLLECTOR,
             data_dir=folder / "telemetry",
             consent=self.said_yes.exists(),
