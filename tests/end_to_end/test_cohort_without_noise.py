@@ -21,6 +21,7 @@ import pytest
 
 from client_sdk import Recorded, Registry, Telemetry
 from client_sdk.protocol import COIN_SCALE
+from client_sdk.sending.transport import HttpTransport
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.services.processes import READ_TOKEN, run_command, running_collector
 
@@ -108,7 +109,13 @@ def report_all(registry: Registry, url: str, now_s: float) -> None:
         for answer, script in itertools.chain.from_iterable(complete_noise(metric, answer) for answer in answers):
             coins = ScriptedCoins(script)
             with Telemetry(
-                registry, collector=url, data_dir=None, consent=True, clock=lambda: now_s, coins=coins
+                registry,
+                collector=url,
+                data_dir=None,
+                consent=True,
+                clock=lambda: now_s,
+                coins=coins,
+                transport=HttpTransport(url),
             ) as telemetry:
                 assert telemetry.record(metric, answer) is Recorded.QUEUED
                 assert telemetry.flush(timeout_s=30)

@@ -66,6 +66,7 @@ NOT_PLAYED = {
 HELPERS = {"audited", "audits"}
 """The module that plays mutants."""
 
+ARE_MADE = (block_designs, noise, trees)
 MAKERS = {"cyclic", "projective", "of_laplace", "of_gaussian", "of_tables", "hierarchical"}
 """Functions that make wrong devices from a right one; all their results are played."""
 
@@ -134,7 +135,9 @@ def test_no_list_of_mutants_is_forgotten() -> None:
         makers = {
             name
             for name, mutants in inspect.getmembers(module, inspect.isfunction)
-            if module in (block_designs, noise) and mutants.__module__ == module.__name__ and not name.startswith("_")
+            if module in (block_designs, noise, trees)
+            and mutants.__module__ == module.__name__
+            and not name.startswith("_")
         }
         assert lists or makers
         assert makers <= MAKERS
