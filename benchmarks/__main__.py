@@ -19,6 +19,7 @@ from benchmarks.amplification import measure_amplification
 from benchmarks.bulk import measure_bulk
 from benchmarks.channels import measure_channels
 from benchmarks.collector import measure_collector
+from benchmarks.commands import measure_commands
 from benchmarks.coverage.page import measure_coverage
 from benchmarks.estimator import measure_estimator
 from benchmarks.exact import measure_exact
@@ -48,6 +49,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "hostile": measure_hostile,
     "metrics": measure_metrics,
     "sdk": measure_sdk,
+    "commands": measure_commands,
     "participation": measure_participation,
     "estimator": measure_estimator,
     "html": measure_html,
