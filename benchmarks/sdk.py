@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 
@@ -112,6 +113,19 @@ def record_times() -> list[float]:
     """Return milliseconds of each record, one a day for three hundred days."""
     times_ms = []
     now = [1_795_176_000.0]
+    with _device(now) as telemetry:
+        for _ in range(RECORDS):
+            started = time.perf_counter()
+            result = telemetry.record("dark_mode", value=True)
+            times_ms.append((time.perf_counter() - started) * 1000)
+            assert result is Recorded.QUEUED
+            now[0] += DAY_S
+    return times_ms
+
+
+@contextlib.contextmanager
+def _device(now: list[float]) -> Iterator[Telemetry]:
+    """Open a new device whose clock shows what the list holds."""
     with (
         tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder,
         Telemetry(
@@ -122,13 +136,7 @@ def record_times() -> list[float]:
             clock=lambda: now[0],
         ) as telemetry,
     ):
-        for _ in range(RECORDS):
-            started = time.perf_counter()
-            result = telemetry.record("dark_mode", value=True)
-            times_ms.append((time.perf_counter() - started) * 1000)
-            assert result is Recorded.QUEUED
-            now[0] += DAY_S
-    return times_ms
+        yield telemetry
 
 
 def first_times() -> tuple[list[float], list[float], list[float]]:
@@ -147,16 +155,7 @@ def first_times() -> tuple[list[float], list[float], list[float]]:
 def loop_times() -> tuple[list[float], list[float]]:
     """Return milliseconds for which an event loop stands still: by `record`, and by `arecord`."""
     now = [1_795_176_000.0]
-    with (
-        tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder,
-        Telemetry(
-            Registry.parse(REGISTRY),
-            collector="http://127.0.0.1:9",
-            data_dir=Path(folder) / "app",
-            consent=True,
-            clock=lambda: now[0],
-        ) as telemetry,
-    ):
+    with _device(now) as telemetry:
         telemetry.record("dark_mode", value=True)
         return asyncio.run(_loop_times(telemetry, now))
 
