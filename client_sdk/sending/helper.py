@@ -166,10 +166,11 @@ def leaves_soon(connection: sqlite3.Connection, now_s: float) -> bool:
 def _take(connection: sqlite3.Connection, now_s: float, *, may_resend: bool) -> outbox.Parcel | None:
     """Return new reports that leave now, or else the upload that waits longest to be sent again."""
     parcel = outbox.new_parcel(connection, now_s, hurried=False)
-    due = [retry for retry in retries.pending(connection) if retry.wait_s(now_s, hurried=False) == 0.0]
-    if parcel is None and may_resend and due:
-        return outbox.parcel_to_resend(connection, due[0], now_s)
-    return parcel
+    if parcel is not None or not may_resend:
+        return parcel
+    due = (retry for retry in retries.pending(connection) if retry.wait_s(now_s, hurried=False) == 0.0)
+    longest = next(due, None)
+    return None if longest is None else outbox.parcel_to_resend(connection, longest, now_s)
 
 
 def _wait_s(connection: sqlite3.Connection, now_s: float, uniform: Uniform) -> float | None:
