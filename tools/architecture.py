@@ -3,7 +3,7 @@
 Run as ``python -m tools.architecture``; with ``--check`` it only compares.
 
 The order of a package's folders comes from its import-linter contract, the line on each folder from
-its docstring, and each arrow from imports. `docs/architecture.md` holds the trees between markers;
+its docstring, and each arrow from imports. `docs/concepts/architecture.md` holds the trees between markers;
 the drawings lie beside it as SVG.
 """
 
@@ -22,8 +22,8 @@ from tools.drawing import drawing
 from tools.import_graph import PACKAGES, ROOT, imports, syntax
 from tools.ways import WAYS, Step
 
-PAGE: Final = ROOT / "docs" / "architecture.md"
-DRAWINGS: Final = ROOT / "docs" / "architecture"
+PAGE: Final = ROOT / "docs" / "concepts" / "architecture.md"
+DRAWINGS: Final = ROOT / "docs" / "concepts" / "architecture"
 BEGIN, END = "<!-- {name}: written by make architecture -->", "<!-- end of {name} -->"
 NESTED: Final = {"client_sdk": "protocol"}
 """The folder whose own folders are drawn, too: a package and its ground floor."""

@@ -20,7 +20,7 @@ from estimator.results import report as whole
 from estimator.results.report import SCHEMA, EstimateReport
 
 ROOT: Final = Path(__file__).parents[1]
-PAGE: Final = ROOT / "docs" / "report-schema.md"
+PAGE: Final = ROOT / "docs" / "reference" / "report-schema.md"
 SCHEMA_FILE: Final = ROOT / "estimator" / "formats" / "report.schema.json"
 
 MODULES: Final = (whole, metric, estimate, distribution, joint, changes, pooled, clusters, central, poisoning)
@@ -67,8 +67,8 @@ HEAD: Final = f"""\
 Schema {SCHEMA}. A field that is added, removed or changes its meaning makes another number; readers refuse numbers and
 fields that they do not know. `estimator.load_report` also reads the two schemas before it, in which the intervals of
 distributions and clusters were found by resampling and often missed the truth. This page and
-[`report.schema.json`](../estimator/formats/report.schema.json), a JSON Schema that every report is tested against, are
-made from the code's own records: `python -m tools.schema_page`.
+[`report.schema.json`](../../estimator/formats/report.schema.json), a JSON Schema that every report is tested against,
+are made from the code's own records: `python -m tools.schema_page`.
 
 Every figure has the same names: `estimate` is unbiased (of a distribution: smoothed, within its interval),
 `standard_error` is its own, `low` and `high` are the ends of its interval, `maximum_likelihood` is the likeliest value

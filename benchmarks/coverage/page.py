@@ -1,4 +1,4 @@
-"""The table of every interval: ``python -m benchmarks coverage`` writes it into docs/intervals.md and the results."""
+"""The table of every interval, for its page and the results: ``python -m benchmarks coverage``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.results import table, verdict
 FIGURES: Final = (*single.FIGURES, *distributions.FIGURES, *groups.FIGURES, *windows.FIGURES)
 """One more figure is one more line, with a function that yields its cells."""
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "intervals.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "research" / "intervals.md"
 
 SEED: Final = 14
 AGAIN: Final = 6
@@ -92,7 +92,7 @@ def measure_coverage() -> str:
     least = min(each.least for each in measured)
     return (
         "## Coverage of intervals\n\n"
-        "How often intervals held the truth; docs/intervals.md says of what.\n\n"
+        "How often intervals held the truth; docs/research/intervals.md says of what.\n\n"
         + shown
         + "\nLeast: "
         + verdict(least >= WANTED, f"{least:.3f}", f"≥ {WANTED}")

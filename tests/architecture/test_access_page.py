@@ -20,7 +20,7 @@ from tests.support.services.rights import (
 )
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "access.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "access.md").read_text(encoding="utf-8")
 
 
 def test_the_sample_of_an_access_file_is_one_and_shows_every_role() -> None:

@@ -10,7 +10,7 @@ from collector.monitoring.counters import new_sheet
 from collector.monitoring.health import Health
 from collector.monitoring.prometheus import families
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "monitoring.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "monitoring.md").read_text(encoding="utf-8")
 METRICS, LOGS = PAGE.split("## Logs")
 
 

@@ -13,7 +13,7 @@ from collector.http.app import FULL_RETRY_AFTER_S, MAX_RETRY_AFTER_S, RETRY_AFTE
 from collector.service import MAX_CONNECTIONS, WORKER_STOP_S
 from tests.support.services.images import ROOT
 
-PAGE = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "operating.md").read_text(encoding="utf-8")
 NGINX = "".join((ROOT / "docker" / name).read_text(encoding="utf-8") for name in ("nginx.conf", "upstream.conf"))
 
 

@@ -17,7 +17,12 @@ COMMANDS = sorted(
     (command for each in DISTRIBUTIONS for command in each.entry_points.select(group="console_scripts")),
     key=lambda command: command.name,
 )
-NAMING = ("docker/collector.Dockerfile", "docker/estimator.Dockerfile", "docker/common.yaml", "docs/operating.md")
+NAMING = (
+    "docker/collector.Dockerfile",
+    "docker/estimator.Dockerfile",
+    "docker/common.yaml",
+    "docs/how-to/operating.md",
+)
 """Files that must name a version: images have it in their tags and labels."""
 
 

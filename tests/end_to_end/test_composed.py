@@ -108,7 +108,7 @@ def test_the_backup_of_the_compose_file_is_taken_and_put_into_an_empty_store(
 ) -> None:
     words = project("compose.yaml")["services"]["backup"]["command"]
     export = [str(registry_file) if word == "/etc/hearsay/metrics.toml" else word for word in words]
-    page = (FOLDER.parent / "docs" / "operating.md").read_text(encoding="utf-8")
+    page = (FOLDER.parent / "docs" / "how-to" / "operating.md").read_text(encoding="utf-8")
     (restored,) = re.findall(r"backup\.ndjson:ro backup (import [^`]*)`", page)
     url, file = tmp_path / "backup_url", tmp_path / "backup.ndjson"
     with running_store(tmp_path, "valkey.conf") as port:

@@ -26,7 +26,7 @@ from estimator.render.year import year_words
 from tests.support.services.processes import free_port, wait_until
 
 ROOT = Path(__file__).parents[2]
-PAGES_OF_SAMPLES = ("metrics", "sdk", "store", "reports", "planning")
+PAGES_OF_SAMPLES = ("reference/metrics", "reference/sdk", "reference/store", "reference/reports", "how-to/planning")
 """Pages whose samples continue the README's: they share its registry, its collector and its folder.
 """
 PAGES = {
@@ -273,7 +273,7 @@ def test_every_command_line_of_the_readme_explains_itself() -> None:
 
 
 def test_every_file_that_the_readme_or_a_page_links_to_exists() -> None:
-    pages = {ROOT / "README.md", *(ROOT / "docs").glob("*.md")}
+    pages = {ROOT / "README.md", *(ROOT / "docs").rglob("*.md")}
     links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8"))]
     assert pages >= PAGES.keys()
     assert [(page.name, link) for page, link in links if not (page.parent / link).exists()] == []
@@ -281,4 +281,4 @@ def test_every_file_that_the_readme_or_a_page_links_to_exists() -> None:
 
 def test_the_readme_leads_to_every_page() -> None:
     linked = {ROOT / link for link in re.findall(r"\]\((docs/[^)#]+\.md)\)", PAGES[ROOT / "README.md"])}
-    assert linked == set((ROOT / "docs").glob("*.md"))
+    assert linked == set((ROOT / "docs").rglob("*.md"))

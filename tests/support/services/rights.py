@@ -1,11 +1,11 @@
-"""The rights of the collector's user on a store, as docs/access.md grants them."""
+"""The rights of the collector's user on a store, as docs/reference/access.md grants them."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "access.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "access.md").read_text(encoding="utf-8")
 LINES = re.findall(r"^ACL SETUSER (.*)$", PAGE, re.MULTILINE)
 (USER, *RULES), (_, *RULES_ON_A_CLUSTER), (BACKUP_USER, *RULES_OF_BACKUPS), (_, *RULES_OF_BACKUPS_ON_A_CLUSTER) = map(
     str.split, LINES

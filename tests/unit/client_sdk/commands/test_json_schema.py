@@ -34,7 +34,7 @@ from tests.support.devices.definitions import (
 from tests.support.vectors import vectors
 
 ROOT = Path(__file__).parents[4]
-COMMITTED = ROOT / "docs" / "metrics.schema.json"
+COMMITTED = ROOT / "docs" / "reference" / "metrics.schema.json"
 VALIDATOR = Draft7Validator(registry_schema(), format_checker=FormatChecker())
 
 SOUND: dict[str, dict[str, Field]] = {
@@ -160,5 +160,7 @@ def test_the_schema_takes_the_registries_of_this_project() -> None:
 def test_the_schema_is_current(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema"]) == 0
     shown = capsys.readouterr().out
-    assert COMMITTED.read_text(encoding="utf-8") == shown, "run: hearsay-client schema > docs/metrics.schema.json"
+    assert COMMITTED.read_text(encoding="utf-8") == shown, (
+        "run: hearsay-client schema > docs/reference/metrics.schema.json"
+    )
     Draft7Validator.check_schema(json.loads(shown))
