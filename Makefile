@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo check test lint style types layers quick whole architecture bench faults programs assets \
-	screenshots clean
+	screenshots docs clean
 
 setup: $(READY)
 
@@ -16,7 +16,7 @@ $(READY): pyproject.toml client_sdk/pyproject.toml hatch_build.py constraints.tx
 	@echo "setting up $(VENV); this takes a minute or some"
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
-		--editable ./client_sdk --editable '.[collector,estimator,parquet,dev]'
+		--editable ./client_sdk --editable '.[collector,estimator,parquet,dev,docs]'
 	touch $(READY)
 
 demo: setup
@@ -74,6 +74,11 @@ assets: setup
 screenshots: setup programs
 	$(BIN)/python -m tools.screenshots
 
+# A warning, such as a link that leads nowhere, fails the build.
+docs: setup
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --nitpicky --quiet docs build/docs
+	@echo "open build/docs/index.html"
+
 bench: setup programs
 	$(BIN)/python -m benchmarks
 
@@ -81,4 +86,4 @@ faults: setup programs
 	$(BIN)/python -m pytest tests/faults --rounds 20
 
 clean:
-	rm -rf $(VENV) .venv-peers
+	rm -rf $(VENV) .venv-peers build/docs

@@ -1,4 +1,4 @@
-"""Plays the demo and takes the pictures of its report for the README."""
+"""Plays the demo and takes the pictures of its report for the pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 from tests.support.services.browser import Scheme, chromium, opened
 
 ROOT: Final = Path(__file__).parents[1]
-DOCS: Final = ROOT / "docs"
+DOCS: Final = ROOT / "docs" / "pictures"
 
 PICTURES: Final[dict[str, tuple[tuple[int, int], Scheme]]] = {
     "report-light.png": ((1000, 1100), "light"),
@@ -20,7 +20,7 @@ PICTURES: Final[dict[str, tuple[tuple[int, int], Scheme]]] = {
 }
 
 MOST_BYTES: Final = 300_000
-"""The README is also read on slow connections."""
+"""The pages are also read on slow connections."""
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def main() -> None:
             if len(picture) > MOST_BYTES:
                 sys.exit(f"{name} has {len(picture):,} bytes, more than {MOST_BYTES:,}; make it smaller")
             (DOCS / name).write_bytes(picture)
-            print(f"docs/{name}: {len(picture):,} bytes")
+            print(f"docs/pictures/{name}: {len(picture):,} bytes")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tests.support.services.processes import run_command
+from tools import demo_output
 
 DEMO = Path(__file__).parents[2] / "examples" / "health" / "demo.py"
 
@@ -34,3 +35,4 @@ def test_the_demo_prints_truth_beside_estimate_and_cleans_up(tmp_path: Path, sho
         assert metric in done.stdout
     assert "How healthy do people feel?" in page.read_text(encoding="utf-8")
     assert list(short_folder.iterdir()) == []
+    assert demo_output.shape(demo_output.block()) == demo_output.shape(demo_output.shown(done.stdout))

@@ -1,0 +1,60 @@
+"""The pages of reference are what the code says, and their examples and defaults are read."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from client_sdk.commands.json_schema import registry_schema
+from client_sdk.protocol import Registry
+from tools.reference.__main__ import FOLDER, PAGES
+from tools.reference.registry_page import APP, BUDGET, METRIC, Key, properties
+
+HEAD = 'schema = 1\n[app]\nname = "a"\nowner = "o"\n'
+CEILINGS = "[budget]\nper_window = 6\nlifetime = 60\ndelta = 0.1\n"
+QUESTION = 'purpose = "p"\nepsilon = 1\nkind = "boolean"\nexpires = 2027-12-31\n'
+METRICS = f"[metric.first]\n{QUESTION}[metric.second]\n{QUESTION}"
+
+
+def registry_with(table: str, key: Key, line: str) -> Registry:
+    """Return a registry in which one line stands where its key belongs."""
+    if table == "app":
+        return Registry.parse(f"schema = 1\n[app]\n{key.beside}\n{line}\n{CEILINGS}{METRICS}")
+    if table == "budget":
+        return Registry.parse(f"{HEAD}[budget]\n{key.beside}\n{line}\n{METRICS}")
+    named = tomllib.loads(f"{key.beside}\n{line}")
+    rest = "".join(f"{each}\n" for each in ('purpose = "p"', "epsilon = 1") if each.partition(" ")[0] not in named)
+    return Registry.parse(f"{HEAD}{CEILINGS}{METRICS}[metric.asked]\n{key.beside}\n{rest}{line}\n")
+
+
+KEYS = [
+    (table, name, key)
+    for table, keys in (("app", APP), ("budget", BUDGET), ("metric", METRIC))
+    for name, key in keys.items()
+]
+DEFAULTS = [each for each in KEYS if " = " in each[2].default and not each[2].default.startswith("(")]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_of_reference_is_what_the_code_says(name: str) -> None:
+    assert (FOLDER / name).read_text(encoding="utf-8") == PAGES[name](), "run: python -m tools.reference"
+
+
+def test_the_page_of_keys_has_every_key_and_no_other() -> None:
+    assert set(registry_schema()["properties"]) == {"schema", "app", "budget", "metric"}
+    for table, keys in (("app", APP), ("budget", BUDGET), ("metric", METRIC)):
+        assert set(keys) == set(properties(table))
+
+
+@pytest.mark.parametrize(("table", "name", "key"), KEYS, ids=lambda each: each if isinstance(each, str) else "")
+def test_every_example_of_a_key_is_read(table: str, name: str, key: Key) -> None:
+    assert key.example.startswith(f"{name} = ")
+    assert registry_with(table, key, key.example).metrics
+
+
+@pytest.mark.parametrize(("table", "name", "key"), DEFAULTS, ids=lambda each: each if isinstance(each, str) else "")
+def test_a_default_that_is_written_out_changes_nothing(table: str, name: str, key: Key) -> None:
+    assert key.default.startswith(f"{name} = ")
+    assert registry_with(table, key, key.default) == registry_with(table, key, "")
+    assert registry_with(table, key, key.example) != registry_with(table, key, "")

@@ -1,0 +1,35 @@
+"""Writes the drawings, and the plots with their data: ``python -m tools.figures``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from tools.figures import drawings, plots
+from tools.figures.data import Row, tables
+
+DOCS: Final = Path(__file__).parents[2] / "docs"
+PICTURES: Final = DOCS / "pictures"
+PLOTS: Final = DOCS / "research" / "plots"
+
+DRAWINGS: Final = {"overview.svg": drawings.overview, "ledger.svg": drawings.ledger, "windows.svg": drawings.windows}
+
+
+def csv(rows: Sequence[Row]) -> str:
+    """Return a table as CSV."""
+    return "".join(f"{','.join(row)}\n" for row in rows)
+
+
+def main() -> None:
+    """Write every file."""
+    for name, draw in DRAWINGS.items():
+        (PICTURES / name).write_text(draw(), encoding="utf-8")
+    for name, rows in tables().items():
+        (PLOTS / name).write_text(csv(rows), encoding="utf-8")
+        plot = getattr(plots, name.removesuffix(".csv"))
+        (PLOTS / name).with_suffix(".svg").write_text(plot(rows), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

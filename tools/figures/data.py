@@ -1,0 +1,121 @@
+"""The numbers of the plots: exact variances of our channels, closed forms of others, and what was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from client_sdk.protocol import Category, Registry
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms.catalogue import channel_for
+from estimator.plan.variance import mean_variance, squares_of
+
+ROOT: Final = Path(__file__).parents[2]
+RESULTS: Final = ROOT / "benchmarks" / "RESULTS.md"
+
+REPORTS: Final = 10_000
+EPSILONS: Final = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
+SIZES: Final = (2, 32, 1024)
+COUNTS: Final = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024)
+OF_MEANS: Final = ("one-bit", "piecewise", "hybrid", "laplace")
+
+Row = tuple[str, ...]
+Supported = Callable[[int, float], tuple[float, float]]
+"""From the number of values and epsilon to the chances of supporting one's own value, and another."""
+
+
+def k_ary(values: int, epsilon: float) -> tuple[float, float]:
+    """Return the chances under k-ary randomised response (Wang et al. 2017, section 4.1)."""
+    total = math.exp(epsilon) + values - 1
+    return math.exp(epsilon) / total, 1 / total
+
+
+def unary(_: int, epsilon: float) -> tuple[float, float]:
+    """Return the chances under optimised unary encoding (Wang et al. 2017, section 4.3)."""
+    return 0.5, 1 / (math.exp(epsilon) + 1)
+
+
+def subsets(values: int, epsilon: float) -> tuple[float, float]:
+    """Return the chances under subset selection (Ye & Barg 2018, section III), of the best size."""
+    odds = math.exp(epsilon)
+
+    def chances(size: int) -> tuple[float, float]:
+        own = size * odds / (size * odds + values - size)
+        return own, (own * (size - 1) + (1 - own) * size) / (values - 1)
+
+    near = values / (odds + 1)
+    sizes = {max(1, math.floor(near)), max(1, math.ceil(near))}
+    return min(map(chances, sizes), key=lambda pair: share_variance(values, pair))
+
+
+CLOSED_FORMS: Final[Mapping[str, Supported]] = {
+    "subset selection": subsets,
+    "unary encoding": unary,
+    "k-ary response": k_ary,
+}
+
+
+def share_variance(values: int, chances: tuple[float, float]) -> float:
+    """Return the variance of a share of a report where all shares are alike."""
+    own, other = chances
+    supported = (own + (values - 1) * other) / values
+    return supported * (1 - supported) / (own - other) ** 2
+
+
+def our_share_variance(values: int, epsilon: float) -> float:
+    """Return the same of the channel that ``auto`` takes, from its exact integers."""
+    domain = Category(tuple(map(str, range(values))))
+    squares = squares_of(channel_for(domain, RequestedEpsilon.parse(epsilon), "auto"))
+    assert squares is not None  # noqa: S101 the channel of a category has shares
+    return squares.uniform
+
+
+def shares(values: int, epsilon: float) -> Row:
+    """Return a row of standard errors: ours, and those of the closed forms."""
+    variances = [our_share_variance(values, epsilon)]
+    variances += [share_variance(values, chances(values, epsilon)) for chances in CLOSED_FORMS.values()]
+    return str(values), f"{epsilon:g}", *(f"{math.sqrt(each / REPORTS):.4g}" for each in variances)
+
+
+def means(epsilon: float) -> Row:
+    """Return a row of standard errors of a mean in its worst population, as shares of the range."""
+    variances = [_of_mean(name, epsilon) for name in OF_MEANS]
+    return f"{epsilon:g}", *(f"{math.sqrt(each / REPORTS):.4g}" for each in variances)
+
+
+def _of_mean(mechanism: str, epsilon: float) -> float:
+    text = (
+        'schema = 1\n[app]\nname = "a"\nowner = "o"\n[budget]\nper_window = 9\nlifetime = 9\n[metric.m]\n'
+        'purpose = "p"\n'
+        f'epsilon = {epsilon}\nkind = "number"\nlow = 0\nhigh = 1\nstatistic = "mean"\nmechanism = "{mechanism}"\n'
+    )
+    variance = mean_variance(Registry.parse(text).metric("m"))
+    assert variance is not None  # noqa: S101 the question asks for a mean
+    return variance
+
+
+def measured() -> list[Row]:
+    """Return the mean squared errors of raw shares that the benchmark of peers measured."""
+    lines = RESULTS.read_text(encoding="utf-8").splitlines()
+    tables = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    (head,) = (row for row in tables if row[0] == "channel, post-processing")
+    rows = [row for row in tables if row[0].endswith(", raw") and len(row) == len(head)]
+    return [
+        (row[0].removesuffix(", raw").strip("*"), *cell.split(", "), value)
+        for row in rows
+        for cell, value in zip(head[1:], row[1:], strict=True)
+        if value != "none"
+    ]
+
+
+def tables() -> dict[str, list[Row]]:
+    """Return every table by the name of its file: a head, and rows."""
+    head = ("values", "epsilon", "ours", *CLOSED_FORMS)
+    return {
+        "shares_by_epsilon.csv": [head, *(shares(size, epsilon) for size in SIZES for epsilon in EPSILONS)],
+        "shares_by_values.csv": [head, *(shares(count, 1.0) for count in COUNTS)],
+        "means_by_epsilon.csv": [("epsilon", *OF_MEANS), *map(means, EPSILONS)],
+        "shares_measured.csv": [("channel", "values", "epsilon", "mean squared error"), *measured()],
+    }

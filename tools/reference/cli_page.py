@@ -1,0 +1,85 @@
+"""The page on every command and option, from the parsers themselves."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import click
+
+from client_sdk.cli import _parser as client_parser
+from collector.commands.cli import cli as collector
+from estimator.commands.cli import command as estimator
+from tools.reference.markdown import in_markdown, paragraphs, table
+
+HEAD: Final = """\
+# Commands
+
+Every command and option, as `--help` shows them. `python -m tools.reference` writes this page from the commands. Each
+command ends with status 0 if it did what was asked, and with 2 if it could not understand the command line.
+"""
+
+
+def page() -> str:
+    """Return the page in Markdown."""
+    return HEAD + _client() + _of_click("hearsay-collector", collector) + _of_click("hearsay-estimator", estimator)
+
+
+def _client() -> str:
+    parser = client_parser()
+    (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001 argparse shows its options nowhere else
+    parts = [f"\n## `hearsay-client`\n\n{parser.description}\n"]
+    for name, subparser in commands.choices.items():
+        rows = [row for row in map(_argument, subparser._actions) if row]  # noqa: SLF001 as above
+        parts.append(_command(f"hearsay-client {name}", f"{_capital(str(subparser.description))}.", rows))
+    return "".join(parts)
+
+
+def _argument(action: argparse.Action) -> tuple[str, str, str] | None:
+    if isinstance(action, argparse._HelpAction):  # noqa: SLF001 as above
+        return None
+    name = f"`{' '.join(filter(None, (', '.join(action.option_strings), _metavar(action))))}`"
+    says = str(action.help or "")
+    required = "required" if action.required and action.option_strings else ""
+    default = "" if action.default in (None, False, argparse.SUPPRESS) else f"`{action.default}`"
+    return name, "" if says.startswith("default:") else says, required or default
+
+
+def _metavar(action: argparse.Action) -> str:
+    return "" if action.nargs == 0 else str(action.metavar or action.dest.upper())
+
+
+def _of_click(name: str, group: click.Group) -> str:
+    parts = [f"\n## `{name}`\n\n{paragraphs(group.help or '')}\n"]
+    context = click.Context(group, info_name=name)
+    for command_name, command in _commands(group, context):
+        rows = [_option(parameter, context) for parameter in command.params]
+        parts.append(_command(f"{name} {command_name}", paragraphs(command.help or ""), rows))
+    return "".join(parts)
+
+
+def _commands(group: click.Group, context: click.Context) -> Iterator[tuple[str, click.Command]]:
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command and not command.hidden:
+            yield name, command
+
+
+def _option(parameter: click.Parameter, context: click.Context) -> tuple[str, str, str]:
+    record: Mapping[str, Any] = parameter.to_info_dict()
+    kind = "" if record.get("is_flag") else parameter.make_metavar(context)
+    name = " ".join(filter(None, (", ".join(parameter.opts) if isinstance(parameter, click.Option) else "", kind)))
+    default = record["default"]
+    shown = default is not None and default is not False and default != () and getattr(parameter, "show_default", None)
+    says = in_markdown(str(record.get("help") or ""))
+    return f"`{name}`", says, "required" if record["required"] else f"`{default}`" if shown else ""
+
+
+def _command(name: str, says: str, rows: list[tuple[str, str, str]]) -> str:
+    options = f"\n{table(('option', 'does', 'default'), rows)}" if rows else ""
+    return f"\n### `{name}`\n\n{says}\n{options}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,172 @@
+"""The page on every key of a registry: ranges from its schema, defaults and examples from here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from client_sdk.commands.json_schema import registry_schema
+from tools.reference.markdown import table
+
+
+class Key(NamedTuple):
+    """What the schema does not say of a key.
+
+    Attributes:
+        default: what holds if the key is left out, as it is written; or a word in parentheses.
+        example: a line of TOML.
+        beside: the other lines that its table needs, with those of ``COMMON``.
+
+    """
+
+    default: str
+    example: str
+    beside: str = 'kind = "boolean"'
+
+
+REQUIRED: Final = "(required)"
+NONE: Final = "(none)"
+
+APP: Final[Mapping[str, Key]] = {
+    "name": Key(REQUIRED, 'name = "acme-notes"', ""),
+    "owner": Key("(each metric names one)", 'owner = "telemetry@example.com"', 'name = "a"'),
+}
+
+_CEILINGS: Final = "per_window = 6\nlifetime = 60"
+BUDGET: Final[Mapping[str, Key]] = {
+    "per_window": Key(REQUIRED, "per_window = 2.5", "lifetime = 60"),
+    "lifetime": Key(REQUIRED, "lifetime = 5.0", "per_window = 5.0"),
+    "per_month": Key(NONE, "per_month = 10", _CEILINGS),
+    "window": Key('window = "day"', 'window = "week"', _CEILINGS),
+    "delta": Key("delta = 0", "delta = 1e-6", _CEILINGS),
+    "strategy": Key('strategy = "split"', 'strategy = "pace"', _CEILINGS),
+    "answers": Key('(required by `strategy = "sample"`)', "answers = 1", f'{_CEILINGS}\nstrategy = "sample"'),
+}
+
+_NUMBER: Final = 'kind = "number"\nlow = 0\nhigh = 10\nstatistic = "mean"'
+_COUNT: Final = 'kind = "count"\nmax = 5\nstatistic = "mean"'
+_CATEGORY: Final = 'kind = "category"\nvalues = ["a", "b"]'
+_PERMANENT: Final = 'kind = "boolean"\npermanent_epsilon = 2.0'
+
+METRIC: Final[Mapping[str, Key]] = {
+    "purpose": Key(REQUIRED, 'purpose = "Which systems must we test on?"'),
+    "epsilon": Key(REQUIRED, 'epsilon = "ln 3"'),
+    "kind": Key("(required, or `cross`)", 'kind = "boolean"', ""),
+    "cross": Key("(required, or `kind`)", 'cross = ["first", "second"]', ""),
+    "values": Key("(required by category, ordinal, set)", 'values = ["linux", "macos"]', 'kind = "category"'),
+    "max_items": Key("(required by set)", "max_items = 2", 'kind = "set"\nvalues = ["a", "b", "c"]'),
+    "low": Key("(required by number)", "low = 0", 'kind = "number"\nhigh = 10\nstatistic = "mean"'),
+    "high": Key("(required by number)", "high = 5000", 'kind = "number"\nlow = 0\nstatistic = "mean"'),
+    "max": Key("(required by count)", "max = 5", 'kind = "count"\nstatistic = "mean"'),
+    "statistic": Key("(required by number, count)", 'statistic = "quantiles"', 'kind = "number"\nlow = 0\nhigh = 10'),
+    "unit": Key(NONE, 'unit = "ms"', _NUMBER),
+    "mechanism": Key('mechanism = "auto"', 'mechanism = "piecewise"', _NUMBER),
+    "delta": Key("(required by `gaussian`)", "delta = 1e-6", f'{_NUMBER}\nmechanism = "gaussian"'),
+    "utility": Key(
+        "(required by `exponential` of a category)",
+        "utility = [[1, 0], [0, 1]]",
+        f'{_CATEGORY}\nmechanism = "exponential"',
+    ),
+    "window": Key("(the budget's)", 'window = "week"'),
+    "owner": Key("(the app's)", 'owner = "notes@example.com"'),
+    "expires": Key('(none; required by `strategy = "pace"`)', "expires = 2027-12-31"),
+    "retention": Key("(for good)", "retention = 365"),
+    "permanent_epsilon": Key(NONE, "permanent_epsilon = 2.0", 'kind = "boolean"\nprotects = "history"'),
+    "protects": Key("(required by `permanent_epsilon`)", 'protects = "history"', _PERMANENT),
+    "max_values": Key('(required by `protects = "pattern"`)', "max_values = 1", f'{_PERMANENT}\nprotects = "pattern"'),
+    "fill_in": Key("fill_in = false", "fill_in = true"),
+    "fill_value": Key("(required by `fill_in` of a mean or count)", "fill_value = 0", f"{_NUMBER}\nfill_in = true"),
+    "persist": Key("persist = false", "persist = true", _COUNT),
+}
+
+UNDESCRIBED: Final = {
+    "delta": "how often epsilon may not hold, with `gaussian`",
+    "utility": "with `exponential`: how useful each report (column) of each value (row) is",
+}
+
+HEAD: Final = """\
+# Registry keys
+
+Every key of `metrics.toml`. `python -m tools.reference` writes this page from the schema that
+[`hearsay-client schema`](metrics.schema.json) prints; a test reads every example and every default.
+[metrics.toml](metrics.md) explains the questions behind the keys.
+
+The first line of a file is `schema = 1`. A default in parentheses is no value.
+"""
+
+PARTS: Final = (
+    ("`[app]`", "Who asks.", ("app",), APP),
+    ("`[budget]`", "The ceilings on what a device gives away, and how it spreads its answers.", ("budget",), BUDGET),
+    (
+        "`[metric.NAME]`",
+        "One question. A name has 1 to 64 characters from a-z, 0-9 and _, and begins with a letter.",
+        ("metric",),
+        METRIC,
+    ),
+)
+
+
+def properties(name: str) -> dict[str, dict[str, Any]]:
+    """Return the schema's keys of a table of the registry: ``app``, ``budget`` or ``metric``."""
+    part = registry_schema()["properties"][name]
+    found: dict[str, dict[str, Any]] = part.get("properties") or part["additionalProperties"]["properties"]
+    return found
+
+
+def page() -> str:
+    """Return the page in Markdown."""
+    return HEAD + "".join(_part(*part) for part in PARTS)
+
+
+def _part(title: str, says: str, path: tuple[str], keys: Mapping[str, Key]) -> str:
+    known = properties(*path)
+    rows = [_row(name, known[name], key) for name, key in keys.items()]
+    return f"\n## {title}\n\n{says}\n\n{table(('key', 'says', 'type and range', 'default', 'example'), rows)}"
+
+
+def _row(name: str, schema: Mapping[str, Any], key: Key) -> tuple[str, ...]:
+    default = key.default.strip("()") if key.default.startswith("(") else f"`{key.default.partition(' = ')[2]}`"
+    return (
+        f"`{name}`",
+        schema.get("description", UNDESCRIBED.get(name, "")),
+        kind_of(schema),
+        default,
+        f"`{key.example}`",
+    )
+
+
+def kind_of(schema: Mapping[str, Any]) -> str:
+    """Return the type and the range of a key in words."""
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(kind_of(each) for each in schema["anyOf"]))
+    if "enum" in schema:
+        return ", ".join(f"`{each}`" for each in schema["enum"])
+    match schema["type"]:
+        case "array":
+            return f"list of {_items(schema)} {kind_of(schema['items'])}".replace("  ", " ")
+        case "string":
+            return "date" if schema.get("format") == "date" else _text(schema)
+        case "boolean":
+            return "`true` or `false`"
+        case numeric:
+            return f"{'whole number' if numeric == 'integer' else 'number'}{_range(schema)}"
+
+
+def _items(schema: Mapping[str, Any]) -> str:
+    least, most = schema.get("minItems"), schema.get("maxItems")
+    if least == most:
+        return f"{least}"
+    return f"{least} to {most:,}" if most else f"{least} or more"
+
+
+def _text(schema: Mapping[str, Any]) -> str:
+    if "ln" in schema.get("pattern", ""):
+        return '`"ln N"`'
+    return f"text of 1 to {schema['maxLength']} characters" if "maxLength" in schema else "text"
+
+
+def _range(schema: Mapping[str, Any]) -> str:
+    least, above = schema.get("minimum"), schema.get("exclusiveMinimum")
+    most, below = schema.get("maximum"), schema.get("exclusiveMaximum")
+    start = f" from {least:,}" if least is not None else f" above {above}" if above is not None else ""
+    return start + (f" to {most:,}" if most is not None else f" to below {below}" if below is not None else "")

@@ -1,0 +1,128 @@
+"""Plays the tutorial as a reader would: ``python -m tools.tutorial`` takes the picture of its report.
+
+The text before a block says where it belongs: "as `FILE`" saves it, and blocks of sh are run, one after the other, in
+one shell.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tests.support.services.browser import chromium, opened
+from tests.support.services.processes import free_port
+
+ROOT: Final = Path(__file__).parents[1]
+PAGE: Final = ROOT / "docs" / "tutorial.md"
+PICTURE: Final = ROOT / "docs" / "pictures" / "tutorial-report.png"
+SIZE: Final = (900, 1000)
+ADDRESS: Final = "127.0.0.1:8080"
+
+
+class Block(NamedTuple):
+    """A block of the page.
+
+    Attributes:
+        language: of the block: ``sh``, ``python``, ``toml``.
+        text: what it holds.
+        file: where it is saved; empty if it is run.
+
+    """
+
+    language: str
+    text: str
+    file: str
+
+
+def blocks() -> Iterator[Block]:
+    """Yield the blocks that a reader saves or runs, in order."""
+    page = PAGE.read_text(encoding="utf-8")
+    for match in re.finditer(r"^```(sh|python|toml)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        paragraph = page[: match.start()].rstrip().rpartition("\n\n")[2]
+        named = re.search(r"as\s+`([\w.]+)`", paragraph)
+        yield Block(match[1], match[2], named[1] if named and match[1] != "sh" else "")
+
+
+class Reader:
+    """A reader in a folder, with one shell."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the shell."""
+        self._folder = folder
+        self._address = f"127.0.0.1:{free_port()}"
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        self._shell = subprocess.Popen(
+            ["bash"],
+            cwd=folder,
+            env={**os.environ, "PATH": path},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def save(self, name: str, text: str) -> None:
+        """Save a file."""
+        (self._folder / name).write_text(text.replace(ADDRESS, self._address), encoding="utf-8")
+
+    def run(self, text: str) -> str:
+        """Run the lines of a block and return what they print.
+
+        Raises:
+            RuntimeError: if the last command fails.
+
+        """
+        assert self._shell.stdin  # noqa: S101 it was asked for
+        assert self._shell.stdout  # noqa: S101 as above
+        here = text.replace(ADDRESS, self._address)
+        serving = here.replace("serve ", f"serve --bind {self._address} ")
+        self._shell.stdin.write(f"{serving}echo END $?\n")
+        self._shell.stdin.flush()
+        shown = ""
+        for line in self._shell.stdout:
+            if line.startswith("END "):
+                if line != "END 0\n":
+                    raise RuntimeError(f"{text}{shown}")
+                return shown
+            shown += line
+        raise RuntimeError(f"the shell ended: {text}{shown}")
+
+    def close(self) -> None:
+        """End the shell, and what still runs in it."""
+        self._shell.communicate("kill $(jobs -p) 2> /dev/null\nwait\n")
+
+
+@contextmanager
+def reading(folder: Path) -> Iterator[Reader]:
+    """Yield a reader, who tidies up."""
+    reader = Reader(folder)
+    try:
+        yield reader
+    finally:
+        reader.close()
+
+
+def main() -> None:
+    """Play the page, and take the picture of its report."""
+    with tempfile.TemporaryDirectory(prefix="hearsay-tutorial-") as name, reading(Path(name)) as reader:
+        for block in blocks():
+            if block.file:
+                reader.save(block.file, block.text)
+            else:
+                print(f"$ {block.text}{reader.run(block.text)}")
+        with (
+            chromium() as browser,
+            opened(browser, Path(name) / "report.html", SIZE, "light") as page,
+        ):
+            page.page.locator("svg.chart").first.wait_for()
+            PICTURE.write_bytes(page.page.screenshot())
+
+
+if __name__ == "__main__":
+    main()
