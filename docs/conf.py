@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
 HERE: Final = Path(__file__).parent
@@ -49,3 +50,4 @@ def link_files_of_the_repository(_: Sphinx, docname: str, source: list[str]) -> 
 def setup(app: Sphinx) -> None:
     """Change pages before they are parsed."""
     app.connect("source-read", link_files_of_the_repository)
+    app.add_lexer("csv", TextLexer)

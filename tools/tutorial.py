@@ -41,9 +41,9 @@ class Block(NamedTuple):
     file: str
 
 
-def blocks() -> Iterator[Block]:
-    """Yield the blocks that a reader saves or runs, in order."""
-    page = PAGE.read_text(encoding="utf-8")
+def blocks(path: Path = PAGE) -> Iterator[Block]:
+    """Yield the blocks of a page that a reader saves or runs, in order."""
+    page = path.read_text(encoding="utf-8")
     for match in re.finditer(r"^```(sh|python|toml)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
         paragraph = page[: match.start()].rstrip().rpartition("\n\n")[2]
         named = re.search(r"as\s+`([\w.]+)`", paragraph)
@@ -75,14 +75,14 @@ class Reader:
         """Run the lines of a block and return what they print.
 
         Raises:
-            RuntimeError: if the last command fails.
+            RuntimeError: if a command fails.
 
         """
         assert self._shell.stdin  # noqa: S101 it was asked for
         assert self._shell.stdout  # noqa: S101 as above
         here = text.replace(ADDRESS, self._address)
         serving = here.replace("serve ", f"serve --bind {self._address} ")
-        self._shell.stdin.write(f"{serving}echo END $?\n")
+        self._shell.stdin.write(f"failed=0\ntrap failed=1 ERR\n{serving}echo END $failed\n")
         self._shell.stdin.flush()
         shown = ""
         for line in self._shell.stdout:

@@ -167,7 +167,9 @@ def test_the_readme_is_short() -> None:
 
 
 def test_the_five_minutes_of_the_readme_work_when_they_are_copied(tmp_path: Path, address: str) -> None:
-    session = next(sample for sample in re.findall(r"^```sh\n(.*?)^```$", README, re.M | re.S) if "serve" in sample)
+    session = next(
+        sample for sample in re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL) if "serve" in sample
+    )
     assert "range(1000)" in session  # a hundred devices show as much as a test can see
     started_s = time.monotonic()
     shown = Shell(tmp_path, address).run(session.replace("range(1000)", "range(100)"))

@@ -89,13 +89,13 @@ def shares_measured(rows: Sequence[Row]) -> str:
 
 
 def means_by_epsilon(rows: Sequence[Row]) -> str:
-    """Return the error of a mean against epsilon, by mechanism."""
+    """Return the error of a mean by noise alone against epsilon, by mechanism."""
 
     def draw(axes: Sequence[Axes]) -> None:
         (axis,) = axes
         _lines(axis, [row[0] for row in rows[1:]], rows[1:], OF_MEANS, 1)
         axis.set(xlabel="epsilon", xscale="log", yscale="log")
-        axis.set_ylabel(f"standard error of a mean, share of the range,\n{REPORTS:,} reports, worst population")
+        axis.set_ylabel(f"standard error of a mean by noise alone,\nshare of the range, {REPORTS:,} reports")
         _ticks(axis, (0.25, 0.5, 1, 2, 4))
         axis.legend(frameon=False)
 

@@ -48,7 +48,7 @@ def estimator_page() -> str:
     errors = [name for name in estimator.__all__ if name.endswith("Error")]
     rows = [(f"`{name}`", _first_line(getattr(estimator, name))) for name in errors]
     parts = [_callable(f"estimator.{name}", getattr(estimator, name), _doc(name)) for name in functions]
-    return f"{OF_ESTIMATOR}{''.join(parts)}\n## Errors\n\n{table(('error', 'means'), rows)}"
+    return f"{OF_ESTIMATOR}\n## Functions\n{''.join(parts)}\n## Errors\n\n{table(('error', 'means'), rows)}"
 
 
 def _doc(name: str) -> str:

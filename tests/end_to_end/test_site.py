@@ -1,0 +1,64 @@
+"""The site of the pages: it builds without a warning, loads nothing from elsewhere, and can be searched."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+LOADED = (
+    r"""<(?:script|img|iframe|source|audio|video|embed)\b[^>]*?\bsrc=["']([^"']+)""",
+    r"""<link\b[^>]*?\brel=["'](?:stylesheet|icon|preload|preconnect|prefetch)["'][^>]*?\bhref=["']([^"']+)""",
+    r"""<link\b[^>]*?\bhref=["']([^"']+)["'][^>]*?\brel=["'](?:stylesheet|icon|preload|preconnect|prefetch)""",
+    r"""\burl\(\s*["']?([^"')]+)""",
+    r"""@import\s+["']([^"']+)""",
+)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site."""
+    target = tmp_path_factory.mktemp("site")
+    options = ("--fail-on-warning", "--keep-going", "--nitpicky", "--quiet", "--doctree-dir", str(target / ".doctrees"))
+    build = [sys.executable, "-m", "sphinx", *options, str(ROOT / "docs"), str(target / "html")]
+    done = subprocess.run(build, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return target / "html"
+
+
+def loaded(text: str) -> list[str]:
+    """Return the addresses from which a page or a style would load something."""
+    return [address for pattern in LOADED for address in re.findall(pattern, text)]
+
+
+def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
+    files = [path for path in site.rglob("*") if path.suffix in (".html", ".css", ".svg")]
+    addresses = [address for path in files for address in loaded(path.read_text(encoding="utf-8"))]
+    assert len(addresses) > 100
+    assert [address for address in addresses if re.match(r"(https?:)?//", address)] == []
+
+
+def test_what_is_loaded_from_elsewhere_would_be_noticed() -> None:
+    script, style = '<script src="https://cdn.example/a.js">', '<link rel="stylesheet" href="//cdn.example/a.css"/>'
+    assert loaded(script + style) == ["https://cdn.example/a.js", "//cdn.example/a.css"]
+    assert loaded('@import "https://a.example/a.css"; p { background: url(https://a.example/a.png) }')[0] == (
+        "https://a.example/a.png"
+    )
+
+
+def test_the_site_can_be_searched_and_knows_the_words_of_the_pages(site: Path) -> None:
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    for page in ("tutorial", "privacy/index", "reference/registry-keys", "how-to/grafana"):
+        assert f'"{page}"' in index
+    assert "permanent_epsilon" in index
+
+
+def test_every_page_is_on_the_site_in_light_and_dark(site: Path) -> None:
+    for page in (ROOT / "docs").rglob("*.md"):
+        shown = (site / page.relative_to(ROOT / "docs")).with_suffix(".html").read_text(encoding="utf-8")
+        assert "theme-toggle" in shown
