@@ -7,8 +7,8 @@ READY := $(VENV)/.ready
 # Tests start hundreds of processes: each would compile this project's modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo check test lint style types layers quick whole architecture bench faults programs assets \
-	screenshots docs clean
+.PHONY: setup demo check test lint style types layers prose quick whole architecture bench faults programs \
+	assets vendored screenshots reference docs clean
 
 setup: $(READY)
 
@@ -24,7 +24,8 @@ demo: setup
 
 # Side by side: the checker of types takes as long as all others, and tests wait for servers now and then.
 TOGETHER := $(MAKE) --no-print-directory --jobs
-LINT := style types layers
+CODE := client_sdk collector estimator tests tools benchmarks examples docker
+LINT := style types layers prose
 
 lint: setup
 	@$(TOGETHER) $(LINT)
@@ -41,6 +42,11 @@ types:
 
 layers:
 	$(BIN)/lint-imports
+
+# Spelling everywhere; lines, paragraphs and words of the pages.
+prose:
+	$(BIN)/codespell *.md docs $(CODE)
+	$(BIN)/python -m tools.prose
 
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
@@ -68,11 +74,21 @@ programs:
 architecture: setup
 	$(BIN)/python -m tools.architecture
 
+# Drawings and plots, with the numbers that pages take from them.
 assets: setup
+	$(BIN)/python -m tools.figures
+
+vendored: setup
 	$(BIN)/python -m tools.fetch_assets
 
 screenshots: setup programs
 	$(BIN)/python -m tools.screenshots
+	$(BIN)/python -m tools.tutorial
+
+reference: setup
+	$(BIN)/python -m tools.reference
+	$(BIN)/python -m tools.schema_page
+	$(BIN)/hearsay-client schema > docs/reference/metrics.schema.json
 
 # A warning, such as a link that leads nowhere, fails the build.
 docs: setup

@@ -1,0 +1,43 @@
+"""The linter of prose finds what it is there for, and the pages pass it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.prose import MOST_COLUMNS, MOST_LINES, ROOT, WRITTEN_FROM_CODE, instead, mistakes, pages
+
+AVOIDED = instead()
+
+
+def test_every_page_passes() -> None:
+    found = [(path.name, *each) for path in pages() for each in mistakes(path.read_text("utf-8"), AVOIDED)]
+    assert found == []
+    assert len(pages()) > 25
+    assert {path.name for path in (ROOT / "docs").rglob("*.md")} >= WRITTEN_FROM_CODE
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a" * (MOST_COLUMNS + 1), "columns"),
+        ("a line\n" * (MOST_LINES + 1), "paragraph"),
+        ("* an item\n" + "  a line\n" * MOST_LINES, "paragraph"),
+        *((f"We {word} it.", word) for word in AVOIDED),
+    ],
+)
+def test_a_mistake_is_named(text: str, says: str) -> None:
+    assert [says in wrong for _, wrong in mistakes(text, AVOIDED)] == [True]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a line\n" * MOST_LINES,
+        "* an item\n" * (MOST_LINES + 1),
+        "```\n" + "simply\n" * (MOST_LINES + 1) + "```\n",
+        f"| {'a' * MOST_COLUMNS} |",
+        "`simply` is a word.",
+    ],
+)
+def test_code_tables_and_short_items_are_left_alone(text: str) -> None:
+    assert list(mistakes(text, AVOIDED)) == []
