@@ -22,6 +22,8 @@ myst_enable_extensions = ["dollarmath"]
 
 html_theme = "furo"
 html_title = "Hearsay"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_show_sphinx = False
