@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tools.tutorial import blocks, reading
 
-DEVICES, FEWER = "range(4000)", "range(200)"
+DEVICES, FEWER = "range(4000)", "range(100)"
 
 
 def test_every_block_of_the_tutorial_works_in_order(tmp_path: Path) -> None:
