@@ -192,11 +192,16 @@ def _pragma(connection: sqlite3.Connection, name: str) -> object:
 def _note_origin(connection: sqlite3.Connection, path: Path) -> None:
     """Note those parts of the file's origin that were unknown when it was made."""
     _, birth, file_system = origin.of(path)
-    new = "birth IS NULL AND ?1 IS NOT NULL OR file_system IS NULL AND ?2 IS NOT NULL"
-    if connection.execute(f"SELECT 1 FROM device WHERE inode IS NOT NULL AND ({new})", (birth, file_system)).fetchone():  # noqa: S608 a constant
+    known = {"birth": birth, "file_system": file_system}
+    is_new = connection.execute(
+        "SELECT 1 FROM device WHERE inode IS NOT NULL AND"
+        " (birth IS NULL AND :birth IS NOT NULL OR file_system IS NULL AND :file_system IS NOT NULL)",
+        known,
+    ).fetchone()
+    if is_new:
         connection.execute(
-            "UPDATE device SET birth = COALESCE(birth, ?), file_system = COALESCE(file_system, ?)",
-            (birth, file_system),
+            "UPDATE device SET birth = COALESCE(birth, :birth), file_system = COALESCE(file_system, :file_system)",
+            known,
         )
 
 

@@ -87,8 +87,9 @@ def parcel_to_resend(connection: sqlite3.Connection, retry: Retry, now_s: float)
         return None
     (body,) = connection.execute(
         f"UPDATE uploads SET turn = {_NEXT_TURN},"  # noqa: S608 a constant
-        " late_attempts = CASE WHEN deadline <= ?2 THEN late_attempts + 1 ELSE 0 END WHERE id = ?1 RETURNING body",
-        (retry.upload, now_s),
+        " late_attempts = CASE WHEN deadline <= :now THEN late_attempts + 1 ELSE 0 END"
+        " WHERE id = :upload RETURNING body",
+        {"upload": retry.upload, "now": now_s},
     ).fetchone()
     return Parcel(retry.upload, body, len(Upload.decode(body).reports))
 
