@@ -17,7 +17,6 @@ from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
 from client_sdk.answers.coins import SystemCoins
 from client_sdk.answers.schedule import Schedule
 from client_sdk.host import exits
-from client_sdk.labels import Labels
 from client_sdk.ledger import erase, history, outbox, registries
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.charges import Periods
@@ -308,6 +307,8 @@ class Telemetry:
             LedgerError: if the ledger cannot be read, or this is closed.
 
         """
+        from client_sdk.labels import Labels  # noqa: PLC0415 9 ms
+
         nothing: tuple[list[HistoryEntry], list[bytes]] = [], []
         entries, packed = self._ask(
             lambda connection: (history.entries(connection), registries.kept(connection)), empty=nothing
