@@ -5,12 +5,11 @@ It says what was reported, which was drawn at random, and never what was answere
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from time import sleep
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers import participation
 from client_sdk.labels import Labels
@@ -29,8 +28,7 @@ LOOK_EVERY_S = 1.0
 """How often a follower looks at the ledger: as often as a developer who waits would."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class LedgerView:
+class LedgerView(NamedTuple):
     """All that a ledger tells people, at one instant.
 
     Attributes:
@@ -117,12 +115,18 @@ def pending_as_text(view: LedgerView) -> Iterator[str]:
 
 def as_json(view: LedgerView) -> str:
     """Return everything as a JSON object on one line."""
-    return json.dumps(dataclasses.asdict(view))
+    whole = view._asdict() | {
+        "history": [entry._asdict() for entry in view.history],
+        "pending": [report._asdict() for report in view.pending],
+        "budget": None if view.budget is None else view.budget._asdict(),
+        "problem": None if view.problem is None else view.problem._asdict(),
+    }
+    return json.dumps(whole)
 
 
 def pending_as_json(view: LedgerView) -> str:
     """Return what waits as a JSON array on one line."""
-    return json.dumps([dataclasses.asdict(report) for report in view.pending])
+    return json.dumps([report._asdict() for report in view.pending])
 
 
 def followed(read: Callable[[], list[str]], pause: Callable[[], None] = lambda: sleep(LOOK_EVERY_S)) -> Iterator[str]:

@@ -307,7 +307,7 @@ class Telemetry:
             LedgerError: if the ledger cannot be read, or this is closed.
 
         """
-        from client_sdk.labels import Labels  # noqa: PLC0415 9 ms
+        from client_sdk.labels import Labels  # noqa: PLC0415 13 ms
 
         nothing: tuple[list[HistoryEntry], list[bytes]] = [], []
         entries, packed = self._ask(

@@ -12,8 +12,7 @@ device to whoever refused it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.host import forks
 from client_sdk.ledger import history, queue, retries
@@ -47,8 +46,7 @@ may be wrong for a while. With the back-off they take most of a day."""
 _NEXT_TURN = "(SELECT COALESCE(MAX(turn), 0) + 1 FROM uploads)"
 
 
-@dataclass(frozen=True, slots=True)
-class Parcel:
+class Parcel(NamedTuple):
     """An upload that is due.
 
     Attributes:
