@@ -162,7 +162,8 @@ class HistoryEntry(NamedTuple):
 
     def __str__(self) -> str:
         """Return a line for people, such as ``2026-07-01 dark_mode: true (accepted)``."""
-        return f"{self.window} {self.metric}: {self.label} ({self.outcome})"
+        outcome = "sent, no answer yet" if self.outcome == ReportOutcome.SENT else self.outcome
+        return f"{self.window} {self.metric}: {self.label} ({outcome})"
 
 
 class Waits(StrEnum):

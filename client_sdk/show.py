@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers import participation
 from client_sdk.labels import Labels
-from client_sdk.ledger import charges, history, outbox, problems, registries
+from client_sdk.ledger import charges, history, problems, registries
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.pending import pending
 from client_sdk.ledger.status import read_status
@@ -34,7 +34,7 @@ class LedgerView(NamedTuple):
     Attributes:
         history: every report that has left the device.
         pending: every report that waits.
-        waiting: how many reports and uploads wait.
+        waiting: how many reports wait.
         spent: the epsilon of all reports ever made, rounded up.
         budget: what is spent and left of the ceilings that the app set; None before its first answer.
         dropped: how many reports were dropped, by reason.
@@ -57,10 +57,11 @@ def look(connection: sqlite3.Connection, now_s: float) -> LedgerView:
     try:
         labels = Labels(registries.kept(connection))
         labels.read()
+        waiting = labels.label(pending(connection, now_s))
         return LedgerView(
             history=labels.label(history.entries(connection)),
-            pending=labels.label(pending(connection, now_s)),
-            waiting=outbox.waiting(connection),
+            pending=waiting,
+            waiting=len(waiting),
             spent=as_float(charges.lifetime_nanos(connection)),
             budget=_budget(connection, labels.latest, now_s),
             dropped=history.dropped(connection),

@@ -35,12 +35,12 @@ class Waiting(NamedTuple):
     report: Report
 
 
-class Departure(NamedTuple):
-    """When a new report leaves.
+class Leaving(NamedTuple):
+    """When the next report leaves.
 
     Attributes:
         in_s: in how many seconds.
-        leaves_s: the Unix seconds of that instant, the same for all reports that leave together.
+        leaves_s: the Unix seconds of that instant, as it is kept for all reports that leave then.
 
     """
 
@@ -84,11 +84,11 @@ def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[
     ]
 
 
-def next_departure(connection: sqlite3.Connection, now_s: float) -> Departure | None:
+def next_leaving(connection: sqlite3.Connection, now_s: float) -> Leaving | None:
     """Return the earliest random instant to come at which a report leaves; None without one."""
     earliest = "SELECT MIN(leaves) FROM queue WHERE release <= :now AND leaves > :now"
     leaves_s: float | None = connection.execute(earliest, {"now": now_s}).fetchone()[0]
-    return None if leaves_s is None else Departure(leaves_s - now_s, leaves_s)
+    return None if leaves_s is None else Leaving(leaves_s - now_s, leaves_s)
 
 
 def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:

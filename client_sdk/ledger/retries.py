@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 EXCHANGE_S = 60
 """An upload that is being sent is due again after the longest exchange,
-`client_sdk.sending.transport.DEADLINE_S`. No other process sends it meanwhile, and a process that
-is killed leaves a time behind."""
+`client_sdk.sending.transport.DEADLINE_S`. Meanwhile no other process sends it, unless somebody
+flushes there: it is counted once all the same. A process that is killed leaves a time behind."""
 
 
 class Retry(NamedTuple):
