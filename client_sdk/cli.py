@@ -10,16 +10,12 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from time import time
-from typing import TYPE_CHECKING
 
 from client_sdk import show
 from client_sdk.commands import registry_commands
 from client_sdk.commands.outcome import Outcome
 from client_sdk.ledger import erase
 from client_sdk.ledger import file as ledger_file
-
-if TYPE_CHECKING:
-    import sqlite3
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,8 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _end(arguments.work(arguments))
     path = Path(arguments.data_dir).absolute() / ledger_file.FILE_NAME
     try:
-        with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
-            return _print(arguments.command(connection, path, arguments))
+        return _print(arguments.command(path, arguments))
     except KeyboardInterrupt:  # whoever follows has seen enough
         return 0
     except Exception as error:  # noqa: BLE001 any problem with the file becomes one sentence
@@ -94,9 +89,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _show(connection: sqlite3.Connection, _path: Path, arguments: argparse.Namespace) -> Iterator[str]:
+def _show(path: Path, arguments: argparse.Namespace) -> Iterator[str]:
     def read() -> list[str]:
-        view = show.look(connection, time())
+        with contextlib.closing(ledger_file.open_copy(path)) as connection:
+            view = show.look(connection, time())
         if arguments.json:
             return [show.pending_as_json(view) if arguments.pending else show.as_json(view)]
         return list(show.pending_as_text(view) if arguments.pending else show.as_text(view))
@@ -104,10 +100,11 @@ def _show(connection: sqlite3.Connection, _path: Path, arguments: argparse.Names
     return show.followed(read) if arguments.follow else iter(read())
 
 
-def _forget(connection: sqlite3.Connection, path: Path, _arguments: argparse.Namespace) -> Iterator[str]:
-    connection.execute("BEGIN IMMEDIATE")
-    erase.wipe(connection)
-    connection.execute("COMMIT")
-    ledger_file.scrub(connection)
+def _forget(path: Path, _arguments: argparse.Namespace) -> Iterator[str]:
+    with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        erase.wipe(connection)
+        connection.execute("COMMIT")
+        ledger_file.scrub(connection)
     ledger_file.remove_leftovers(path)
     yield "Queue, history and secret are wiped. Switch telemetry off in the app, too."

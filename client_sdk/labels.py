@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TypeVar
 
 from client_sdk.ledger.registries import unpacked
@@ -29,7 +28,7 @@ class Labels:
 
     def label(self, entries: Iterable[Entry]) -> list[Entry]:
         """Return the entries with their labels; an unknown question's is its symbol."""
-        return [replace(entry, label=self._of(entry)) for entry in entries]
+        return [entry._replace(label=self._of(entry)) for entry in entries]
 
     def read(self) -> bool:
         """Read the next registry, the latest first; return whether there was one."""

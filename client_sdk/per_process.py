@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from client_sdk.answers.budget_alerts import BudgetWatch
 from client_sdk.answers.schedule import Schedule
-from client_sdk.host import forks
+from client_sdk.host import exits, forks
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.losses import Losses
-from client_sdk.ledger.thread import READ, WRITE, LedgerThread
+from client_sdk.ledger.thread import LedgerThread
 from client_sdk.results import LedgerError
 from client_sdk.sending.helper import Helper, leaves_soon
 from client_sdk.sending.transport import Transport
@@ -31,10 +31,6 @@ request that takes longer is sent again by the next program, with the same id.""
 LEDGER_DEADLINE_S = 1.0
 """How long it waits, in addition, for the ledger to take the answers that still wait in memory, and
 to close. Only a hanging disk takes so long."""
-
-
-LOOK_DEADLINE_S = 0.1
-"""How long it waits to learn whether a helper has anything to do; if in doubt, it has."""
 
 
 @dataclass(slots=True)
@@ -88,26 +84,27 @@ class Processes:
         this = forks.this_process()
         return self._by_process.get(this) or self._by_process.setdefault(this, self._new())
 
-    def end(self) -> None:
-        """Let this process's threads end, without waiting for them."""
+    @property
+    def is_finished(self) -> bool:
+        """Whether this process's threads have ended, or will without taking anything more."""
         process = self._by_process.get(forks.this_process())
-        if process is not None:
-            process.uploader.stop()
-            process.ledger_thread.stop()
+        return process is not None and process.is_finished
+
+    def end(self) -> None:
+        """Let this process's threads end after what is under way, without waiting for them."""
+        process = self._by_process.get(forks.this_process())
+        if process is not None and not process.is_finished:
+            self._expect_to_leave(self._helper is not None)  # unless the ledger says otherwise
+            process.is_finished = True
+            process.uploader.stop(lambda: process.ledger_thread.stop(LEDGER_DEADLINE_S, self._last(process)))
 
     def finish(self) -> None:
         """End this process's threads; wait a moment for an answer or a request that is under way."""
+        self.end()
         process = self._by_process.get(forks.this_process())
-        if process is None or process.is_finished:
-            return
-        process.is_finished = True
-        process.uploader.stop()
-        process.uploader.join(REQUEST_DEADLINE_S)
-        if process.losses:
-            with contextlib.suppress(LedgerError):
-                process.ledger_thread.prepare(process.losses.store, begin=WRITE)
-        self._leaves_soon = self._helper is not None and self._looks(process)
-        process.ledger_thread.close(LEDGER_DEADLINE_S)
+        if process is not None:
+            process.uploader.join(REQUEST_DEADLINE_S)
+            process.ledger_thread.close(LEDGER_DEADLINE_S, self._last(process))
 
     def exit(self) -> None:
         """Finish because the program exits, and leave what remains to a helper, if there is one."""
@@ -115,12 +112,22 @@ class Processes:
         if self._helper is not None and self.consent and self._leaves_soon:
             self._helper.start()
 
-    def _looks(self, process: Process) -> bool:
-        """Whether anything leaves soon; true if the ledger does not say."""
-        with contextlib.suppress(Exception):  # the clock is the host's, and may do anything
-            work = partial(leaves_soon, now_s=self._clock())
-            return process.ledger_thread.run(work, LOOK_DEADLINE_S, begin=READ)
-        return True
+    def _last(self, process: Process) -> Callable[[sqlite3.Connection], None] | None:
+        """Return what the ledger thread has to do last; None if nothing."""
+        has_work = process.losses or process.ledger_thread.has_left or self._helper is not None
+        return partial(self._do_last, process) if has_work else None
+
+    def _do_last(self, process: Process, connection: sqlite3.Connection) -> None:
+        """Store what is known in memory only, and look for what a helper would have to do."""
+        process.losses.store(connection)
+        if self._helper is not None:
+            with contextlib.suppress(Exception):  # the clock is the host's, and may do anything
+                self._expect_to_leave(leaves_soon(connection, float(self._clock())))
+
+    def _expect_to_leave(self, leaves_soon: bool) -> None:  # noqa: FBT001 what it says
+        """Remember whether a helper is needed at the exit, also if the app holds this no longer."""
+        self._leaves_soon = leaves_soon
+        (exits.keep if leaves_soon else exits.let_go)(self)
 
     def _new(self) -> Process:
         ledger_thread = LedgerThread(self._path, self._open)

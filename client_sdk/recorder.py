@@ -20,6 +20,8 @@ from client_sdk.results import ClockError, LedgerBusyError, LedgerError, Recorde
 if TYPE_CHECKING:
     import sqlite3
 
+    from client_sdk.sending.send_times import Departure
+
     _Work = Callable[[sqlite3.Connection, float, float], Recorded]
 
 RECORD_DEADLINE_S = 0.06
@@ -107,7 +109,7 @@ class Recorder:
             process = self._processes.current
             if process.losses.add(recorded.value):
                 with contextlib.suppress(LedgerError):
-                    process.ledger_thread.prepare(process.losses.store, begin=WRITE)
+                    process.ledger_thread.prepare(process.losses.store, process.losses.stored, begin=WRITE)
 
     def instant(self, *kinds: WindowKind) -> float:
         """Return the clock's instant, in Unix seconds; ``kinds`` are windows that must hold it.
@@ -134,7 +136,7 @@ class Recorder:
                 return Recorded.EXPIRED
             departure = process.uploader.departure(clock_s)
             transaction = partial(self._with_consent, work=work, clock_s=clock_s, leaves_s=departure.leaves_s)
-            late = partial(self._conclude_late, process, definition, departure.in_s)
+            late = partial(self._conclude_late, process, definition, departure)
             timeout_s = max(0.0, RECORD_DEADLINE_S - waited_s)
             recorded: Recorded | None = process.ledger_thread.run_or_leave(transaction, timeout_s, late)
         except LedgerError as error:
@@ -142,26 +144,29 @@ class Recorder:
                 note = partial(problems.note_problem, about=problems.CLOCK, sentence=str(error))
                 with contextlib.suppress(LedgerError):
                     process.ledger_thread.prepare(note, begin=WRITE)
+            if process.is_finished:
+                return Recorded.CLOSED
             return Recorded.BUSY if isinstance(error, LedgerBusyError) else Recorded.UNAVAILABLE
         if recorded is None:
             return Recorded.WAITING
-        self._conclude(process, definition, departure.in_s, recorded)
+        self._conclude(process, definition, departure, recorded)
         return recorded
 
-    def _conclude(self, process: Process, definition: Metric, leaves_in_s: float, recorded: Recorded) -> None:
+    def _conclude(self, process: Process, definition: Metric, departure: Departure, recorded: Recorded) -> None:
         """Let the uploader know of a report that waits."""
         if recorded is Recorded.COUNTED or definition.fill is not None:
             process.uploader.expect()  # whether anything was recorded moves no upload by a second
         elif recorded is Recorded.QUEUED:
-            process.uploader.notify(leaves_in_s)
+            process.uploader.notify(departure)
 
     def _conclude_late(
-        self, process: Process, definition: Metric, leaves_in_s: float, result: Recorded | LedgerError
+        self, process: Process, definition: Metric, departure: Departure, result: Recorded | LedgerError
     ) -> None:
         """Conclude an answer that waited in memory, in the ledger thread; whoever gave it has gone on."""
         if isinstance(result, LedgerError):
             result = Recorded.BUSY if isinstance(result, LedgerBusyError) else Recorded.UNAVAILABLE
-        self._conclude(process, definition, leaves_in_s, result)
+        self._conclude(process, definition, departure, result)
+        process.uploader.go_on()
         self.note(result)
 
     def _with_consent(self, connection: sqlite3.Connection, work: _Work, clock_s: float, leaves_s: float) -> Recorded:

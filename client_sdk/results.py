@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from client_sdk.protocol.errors import HearsayError
 from client_sdk.protocol.wire.refusal import Refusal
@@ -109,8 +109,7 @@ class FlushOutcome(StrEnum):
     """This ``Telemetry`` is closed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flushed:
+class Flushed(NamedTuple):
     """The result of a flush: true if nothing is left to deliver, other than after its window's end.
 
     Attributes:
@@ -140,8 +139,7 @@ class LedgerBusyError(LedgerError):
     """The ledger is in use by somebody else, or did not answer in time."""
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryEntry:
+class HistoryEntry(NamedTuple):
     """One report that has left the device.
 
     Attributes:
@@ -164,7 +162,8 @@ class HistoryEntry:
 
     def __str__(self) -> str:
         """Return a line for people, such as ``2026-07-01 dark_mode: true (accepted)``."""
-        return f"{self.window} {self.metric}: {self.label} ({self.outcome})"
+        outcome = "sent, no answer yet" if self.outcome == ReportOutcome.SENT else self.outcome
+        return f"{self.window} {self.metric}: {self.label} ({outcome})"
 
 
 class Waits(StrEnum):
@@ -176,8 +175,7 @@ class Waits(StrEnum):
     AFTER_REFUSAL = "refused for now; is sent again alone"
 
 
-@dataclass(frozen=True, slots=True)
-class PendingReport:
+class PendingReport(NamedTuple):
     """One report that waits in the ledger.
 
     Attributes:
@@ -202,8 +200,7 @@ class PendingReport:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LatestProblem:
+class LatestProblem(NamedTuple):
     """What went wrong at the latest upload or with the clock, whichever process met it.
 
     Attributes:
@@ -216,8 +213,7 @@ class LatestProblem:
     at_s: int
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetStatus:
+class BudgetStatus(NamedTuple):
     """Privacy loss (epsilon) spent and left.
 
     What is spent is rounded up; what is left and the ceilings are rounded down.

@@ -5,16 +5,15 @@ It says what was reported, which was drawn at random, and never what was answere
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from time import sleep
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers import participation
 from client_sdk.labels import Labels
-from client_sdk.ledger import charges, history, outbox, problems, registries
+from client_sdk.ledger import charges, history, problems, registries
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.pending import pending
 from client_sdk.ledger.status import read_status
@@ -29,14 +28,13 @@ LOOK_EVERY_S = 1.0
 """How often a follower looks at the ledger: as often as a developer who waits would."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class LedgerView:
+class LedgerView(NamedTuple):
     """All that a ledger tells people, at one instant.
 
     Attributes:
         history: every report that has left the device.
         pending: every report that waits.
-        waiting: how many reports and uploads wait.
+        waiting: how many reports wait.
         spent: the epsilon of all reports ever made, rounded up.
         budget: what is spent and left of the ceilings that the app set; None before its first answer.
         dropped: how many reports were dropped, by reason.
@@ -59,10 +57,11 @@ def look(connection: sqlite3.Connection, now_s: float) -> LedgerView:
     try:
         labels = Labels(registries.kept(connection))
         labels.read()
+        waiting = labels.label(pending(connection, now_s))
         return LedgerView(
             history=labels.label(history.entries(connection)),
-            pending=labels.label(pending(connection, now_s)),
-            waiting=outbox.waiting(connection),
+            pending=waiting,
+            waiting=len(waiting),
             spent=as_float(charges.lifetime_nanos(connection)),
             budget=_budget(connection, labels.latest, now_s),
             dropped=history.dropped(connection),
@@ -117,12 +116,18 @@ def pending_as_text(view: LedgerView) -> Iterator[str]:
 
 def as_json(view: LedgerView) -> str:
     """Return everything as a JSON object on one line."""
-    return json.dumps(dataclasses.asdict(view))
+    whole = view._asdict() | {
+        "history": [entry._asdict() for entry in view.history],
+        "pending": [report._asdict() for report in view.pending],
+        "budget": None if view.budget is None else view.budget._asdict(),
+        "problem": None if view.problem is None else view.problem._asdict(),
+    }
+    return json.dumps(whole)
 
 
 def pending_as_json(view: LedgerView) -> str:
     """Return what waits as a JSON array on one line."""
-    return json.dumps([dataclasses.asdict(report) for report in view.pending])
+    return json.dumps([report._asdict() for report in view.pending])
 
 
 def followed(read: Callable[[], list[str]], pause: Callable[[], None] = lambda: sleep(LOOK_EVERY_S)) -> Iterator[str]:

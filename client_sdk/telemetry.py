@@ -17,18 +17,18 @@ from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
 from client_sdk.answers.coins import SystemCoins
 from client_sdk.answers.schedule import Schedule
 from client_sdk.host import exits
-from client_sdk.labels import Labels
 from client_sdk.ledger import erase, history, outbox, registries
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.status import read_status, status_of
-from client_sdk.ledger.thread import BARE, READ
+from client_sdk.ledger.thread import AGAIN_S, BARE, READ
 from client_sdk.per_process import Processes
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.number import Count
 from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window, WindowKind
+from client_sdk.protocol.wire.report import METRIC_NAME
 from client_sdk.recorder import Recorder
 from client_sdk.results import (
     BudgetStatus,
@@ -200,7 +200,7 @@ class Telemetry:
                 return obstacle
             randomised = self._schedule.randomise(definition, value, self._recorder.read_secret)
         except UnknownMetricError:
-            mistake = UnknownMetricError(metric, tuple(self._registry.metrics))
+            mistake = self._unknown(metric, value)
         except OutsideDomainError as error:
             mistake = OutsideDomainError(error.metric, error.expected)
         except LedgerError as error:
@@ -230,9 +230,19 @@ class Telemetry:
         """
         import asyncio  # noqa: PLC0415 whoever awaits this has imported it; others do not pay 50 ms for it
 
-        recorded = asyncio.get_running_loop().run_in_executor(None, self.record, metric, value)
+        future = asyncio.get_running_loop().run_in_executor(None, self._recorded_or_mistake, metric, value)
         del value  # no frame of an error that comes from there holds it
-        return await recorded
+        recorded = await future
+        if isinstance(recorded, Recorded):
+            return recorded
+        raise recorded
+
+    def _recorded_or_mistake(self, metric: str, value: object) -> Recorded | UnknownMetricError | OutsideDomainError:
+        """Do as `record`, but return its error: frames of the executor, which hold the value, would hang on it."""
+        try:
+            return self.record(metric, value)
+        except (UnknownMetricError, OutsideDomainError) as error:
+            return error.with_traceback(None)
 
     def count(self, metric: str, by: int = 1) -> Recorded:
         """Add to the count of this window; when it has ended, the sum is reported as by `record`.
@@ -260,16 +270,23 @@ class Telemetry:
         return self._obstacle() or self._recorder.count(self._registry.metrics[metric], by)
 
     def _mistake_of_count(self, metric: str, by: int) -> UnknownMetricError | OutsideDomainError | None:
-        definition = self._registry.metrics.get(metric)
+        definition = self._registry.metrics.get(metric) if isinstance(metric, str) else None
         if definition is None:
-            return UnknownMetricError(metric, tuple(self._registry.metrics))
+            return self._unknown(metric, by)
         if not isinstance(definition.domain, Count):
             return OutsideDomainError(metric, f"an answer by record(), for a {definition.kind} does not add up")
         return None if type(by) is int and by >= 0 else OutsideDomainError(metric, "a whole number from 0 up")
 
+    def _unknown(self, metric: object, value: object) -> UnknownMetricError:
+        """Return the error for an unknown metric; it does not show what may be an answer in its place."""
+        metrics = self._registry.metrics
+        is_name = isinstance(metric, str) and METRIC_NAME.fullmatch(metric) is not None
+        is_swapped = isinstance(value, str) and value in metrics
+        return UnknownMetricError(str(metric) if is_name and not is_swapped else None, tuple(metrics))
+
     def _obstacle(self) -> Recorded | None:
         """Return why nothing can be recorded at all; None if answers can be recorded."""
-        if self._closed:
+        if self._closed or self._processes.is_finished:
             return Recorded.CLOSED
         return None if self.consent else Recorded.NO_CONSENT
 
@@ -308,6 +325,8 @@ class Telemetry:
             LedgerError: if the ledger cannot be read, or this is closed.
 
         """
+        from client_sdk.labels import Labels  # noqa: PLC0415 13 ms
+
         nothing: tuple[list[HistoryEntry], list[bytes]] = [], []
         entries, packed = self._ask(
             lambda connection: (history.entries(connection), registries.kept(connection)), empty=nothing
@@ -366,19 +385,32 @@ class Telemetry:
 
         Raises:
             LedgerError: if not everything could be wiped; the message says what to do. If another
-                process was using the ledger, call this again.
+                process used the ledger for half a minute, call this again.
 
         """
         self._processes.consent = False
         self._schedule.forget()
-        self._processes.current.uploader.stop()
+        process = self._processes.current
+        process.uploader.stop()
+        process.losses.clear()
         if self._path is None:
-            self._run(erase.wipe, FORGET_DEADLINE_S)
+            self._insist(erase.wipe)
             return
         if ledger_file.exists(self._path):
-            self._run(erase.wipe, FORGET_DEADLINE_S)
-            self._run(ledger_file.scrub, FORGET_DEADLINE_S, begin=BARE)
+            self._insist(erase.wipe)
+            self._insist(ledger_file.scrub, begin=BARE)
         ledger_file.remove_leftovers(self._path)
+
+    def _insist(self, work: Callable[[sqlite3.Connection], None], **options: str) -> None:
+        """Do work on the ledger for the user, as soon as no other process holds it."""
+        until_s = time.monotonic() + FORGET_DEADLINE_S
+        while True:
+            try:
+                return self._run(work, until_s - time.monotonic(), **options)
+            except LedgerBusyError:
+                if time.monotonic() + AGAIN_S >= until_s:
+                    raise
+            time.sleep(AGAIN_S)
 
     def close(self) -> None:
         """End the background work; what waits stays in the file for the next run.

@@ -73,9 +73,15 @@ def add_persistent(connection: sqlite3.Connection, definition: Metric, window: W
     """Add to the count of a window, up to the metric's max, in the ledger's file."""
     most = _most(definition)
     connection.execute(
-        "INSERT INTO counts VALUES (?1, ?2, ?3, ?4)"
-        " ON CONFLICT (metric, edition, window) DO UPDATE SET count = MIN(count + ?4, ?5)",
-        (definition.name, definition.edition, window.text, min(by, most), most),
+        "INSERT INTO counts VALUES (:metric, :edition, :window, :count)"
+        " ON CONFLICT (metric, edition, window) DO UPDATE SET count = MIN(count + :count, :most)",
+        {
+            "metric": definition.name,
+            "edition": definition.edition,
+            "window": window.text,
+            "count": min(by, most),
+            "most": most,
+        },
     )
 
 

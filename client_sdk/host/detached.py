@@ -28,21 +28,23 @@ _WINDOWS_FLAGS = 0x00000008 | 0x00000200 | 0x08000000
 
 
 def can_start() -> bool:
-    """Whether there is a Python to start; a frozen program has only itself."""
-    return bool(sys.executable) and not getattr(sys, "frozen", False)
+    """Whether there is a Python to start; a frozen program, or one that embeds Python, has only itself."""
+    is_python = Path(sys.executable or "").name.lower().startswith(("python", "pypy"))
+    return is_python and not getattr(sys, "frozen", False)
 
 
 def start(module: str, **arguments: Any) -> None:  # noqa: ANN401 anything that JSON can hold
     """Call ``main`` of a module in a new process, without waiting for it; give up if none starts."""
     import subprocess  # noqa: PLC0415 a program that ends pays 5 ms for it, and only then
 
-    job = {"path": [str(Path(entry).absolute()) for entry in sys.path], "module": module, "arguments": arguments}
+    path = [str(Path(entry).absolute()) for entry in sys.path if isinstance(entry, str)]
+    job = {"path": path, "module": module, "arguments": arguments}
     apart: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
         apart = {"creationflags": _WINDOWS_FLAGS}
     with contextlib.suppress(OSError):
         process = subprocess.Popen(  # noqa: S603 this Python, and nothing that a user wrote
-            [sys.executable, "-c", _PROGRAM],
+            [sys.executable, *_options(), "-c", _PROGRAM],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -53,6 +55,14 @@ def start(module: str, **arguments: Any) -> None:  # noqa: ANN401 anything that 
         with process.stdin:
             process.stdin.write(json.dumps(job).encode())
         process.returncode = 0  # otherwise the object warns that the process still runs, as it shall
+
+
+def _options() -> list[str]:
+    """Return options that let a new Python import nothing from where this one would not."""
+    if sys.flags.isolated:
+        return ["-I"]
+    options = {"-E": sys.flags.ignore_environment, "-s": sys.flags.no_user_site, "-S": sys.flags.no_site}
+    return ["-P", *(option for option, is_set in options.items() if is_set)]
 
 
 @contextlib.contextmanager

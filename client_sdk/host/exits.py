@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 from typing import Protocol
 from weakref import WeakSet
 
@@ -15,6 +16,7 @@ class Exiting(Protocol):
 
 
 _exiting: WeakSet[Exiting] = WeakSet()
+_kept = set[Exiting]()
 
 
 def register(thing: Exiting) -> None:
@@ -22,7 +24,18 @@ def register(thing: Exiting) -> None:
     _exiting.add(thing)
 
 
+def keep(thing: Exiting) -> None:
+    """Keep a thing until the interpreter exits, although nobody else may."""
+    _kept.add(thing)
+
+
+def let_go(thing: Exiting) -> None:
+    """Keep a thing no longer."""
+    _kept.discard(thing)
+
+
 @atexit.register
 def _exit_all() -> None:
     for thing in tuple(_exiting):
-        thing.exit()
+        with contextlib.suppress(Exception):  # the host's exit must not fail, nor the other things
+            thing.exit()

@@ -6,6 +6,7 @@ its place would renew the budget.
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,7 +78,7 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
     """
     if not exists(path):
         if not create or app is None:
-            raise LedgerError(f"there is no ledger at {path}; nothing was ever recorded there")
+            raise _missing(path)
         new_ledger.create(path, app)
     connection = new_ledger.connect(f"{path.as_uri()}?mode=rw")
     try:
@@ -90,6 +91,30 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
         connection.close()
         raise
     return connection
+
+
+def open_copy(path: Path) -> sqlite3.Connection:
+    """Open a copy in memory of the ledger at an absolute path, in the present schema, to look at it.
+
+    The file stays as it is, so that an app whose SDK is older goes on using it.
+
+    Raises:
+        LedgerError: if there is no such file, or it is no sound ledger.
+        sqlite3.Error: if the file cannot be read.
+
+    """
+    if not exists(path):
+        raise _missing(path)
+    copy = new_ledger.connect(":memory:")
+    try:
+        with contextlib.closing(new_ledger.connect(f"{path.as_uri()}?mode=rw")) as connection:
+            _check(connection, path, None)
+            connection.backup(copy)
+        upgrade.upgrade(copy)
+    except BaseException:
+        copy.close()
+        raise
+    return copy
 
 
 def scrub(connection: sqlite3.Connection) -> None:
@@ -162,9 +187,9 @@ def _check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
         raise LedgerError(f"{path} is the ledger of the app {owner!r}, not {app!r}; give each app its own data_dir")
     if noted_origin.contradicts(origin.of(path)) or machine not in (None, machine_id.identify(app)):
         raise LedgerError(
-            f"{path} is a copy of a ledger, restored or brought from elsewhere; a copy would spend the same budget "
-            "again, so that nothing is recorded: put the original back, or delete it by hand, which also forgets what "
-            "was spent"
+            f"{path} is a copy of a ledger, restored or brought from elsewhere, or this machine's id can no longer be "
+            "read; a copy would spend the same budget again, so that nothing is recorded: put the original back, let "
+            "this program read the id, or delete it by hand, which also forgets what was spent"
         )
 
 
@@ -176,6 +201,10 @@ def _check_version(path: Path, version: object) -> None:
             f"{path} was written by an older version, which stored less than a ledger needs now; it is left unchanged "
             "and nothing is recorded: delete it by hand, which also forgets what was spent"
         )
+
+
+def _missing(path: Path) -> LedgerError:
+    return LedgerError(f"there is no ledger at {path}; nothing was ever recorded there")
 
 
 def _damaged(path: Path | None) -> LedgerError:
@@ -192,11 +221,16 @@ def _pragma(connection: sqlite3.Connection, name: str) -> object:
 def _note_origin(connection: sqlite3.Connection, path: Path) -> None:
     """Note those parts of the file's origin that were unknown when it was made."""
     _, birth, file_system = origin.of(path)
-    new = "birth IS NULL AND ?1 IS NOT NULL OR file_system IS NULL AND ?2 IS NOT NULL"
-    if connection.execute(f"SELECT 1 FROM device WHERE inode IS NOT NULL AND ({new})", (birth, file_system)).fetchone():  # noqa: S608 a constant
+    known = {"birth": birth, "file_system": file_system}
+    is_new = connection.execute(
+        "SELECT 1 FROM device WHERE inode IS NOT NULL AND"
+        " (birth IS NULL AND :birth IS NOT NULL OR file_system IS NULL AND :file_system IS NOT NULL)",
+        known,
+    ).fetchone()
+    if is_new:
         connection.execute(
-            "UPDATE device SET birth = COALESCE(birth, ?), file_system = COALESCE(file_system, ?)",
-            (birth, file_system),
+            "UPDATE device SET birth = COALESCE(birth, :birth), file_system = COALESCE(file_system, :file_system)",
+            known,
         )
 
 

@@ -46,6 +46,7 @@ def count_dropped(connection: sqlite3.Connection, reason: str, reports: int) -> 
     """Count reports that were dropped for a reason."""
     if reports:
         connection.execute(
-            "INSERT INTO drops VALUES (?1, ?2) ON CONFLICT (reason) DO UPDATE SET reports = reports + ?2",
-            (reason, reports),
+            "INSERT INTO drops VALUES (:reason, :reports)"
+            " ON CONFLICT (reason) DO UPDATE SET reports = reports + :reports",
+            {"reason": reason, "reports": reports},
         )

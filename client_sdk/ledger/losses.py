@@ -12,6 +12,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from client_sdk.ledger import history
+from client_sdk.results import LedgerError
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,13 +36,29 @@ class Losses:
             self._counts[reason] += 1
             return time.monotonic() - self._stored_s >= STORE_EVERY_S
 
-    def store(self, connection: sqlite3.Connection) -> None:
-        """Move the counts into the file, within a write transaction."""
+    def store(self, connection: sqlite3.Connection) -> Counter[str]:
+        """Write the counts into the file, within a write transaction; return them for `stored`.
+
+        After opting out, when there is no secret, nothing is written any more.
+        """
         with self._lock:
-            counts, self._counts = self._counts, Counter()
+            counts = self._counts.copy()
             self._stored_s = time.monotonic()
-        for reason, answers in counts.items():
-            history.count_dropped(connection, reason, answers)
+        if connection.execute("SELECT 1 FROM device WHERE secret IS NOT NULL").fetchone():
+            for reason, answers in counts.items():
+                history.count_dropped(connection, reason, answers)
+        return counts
+
+    def stored(self, counts: Counter[str] | LedgerError | None) -> None:
+        """Forget counts that stand in the file now, after the transaction was committed."""
+        if isinstance(counts, Counter):
+            with self._lock:
+                self._counts -= counts
+
+    def clear(self) -> None:
+        """Forget all counts, because the user has opted out."""
+        with self._lock:
+            self._counts.clear()
 
     def dropped(self, connection: sqlite3.Connection) -> dict[str, int]:
         """Return the number of dropped reports and answers by reason, from file and memory."""

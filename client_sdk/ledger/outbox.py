@@ -12,8 +12,7 @@ device to whoever refused it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.host import forks
 from client_sdk.ledger import history, queue, retries
@@ -47,8 +46,7 @@ may be wrong for a while. With the back-off they take most of a day."""
 _NEXT_TURN = "(SELECT COALESCE(MAX(turn), 0) + 1 FROM uploads)"
 
 
-@dataclass(frozen=True, slots=True)
-class Parcel:
+class Parcel(NamedTuple):
     """An upload that is due.
 
     Attributes:
@@ -87,8 +85,9 @@ def parcel_to_resend(connection: sqlite3.Connection, retry: Retry, now_s: float)
         return None
     (body,) = connection.execute(
         f"UPDATE uploads SET turn = {_NEXT_TURN},"  # noqa: S608 a constant
-        " late_attempts = CASE WHEN deadline <= ?2 THEN late_attempts + 1 ELSE 0 END WHERE id = ?1 RETURNING body",
-        (retry.upload, now_s),
+        " late_attempts = CASE WHEN deadline <= :now THEN late_attempts + 1 ELSE 0 END"
+        " WHERE id = :upload RETURNING body",
+        {"upload": retry.upload, "now": now_s},
     ).fetchone()
     return Parcel(retry.upload, body, len(Upload.decode(body).reports))
 

@@ -35,12 +35,12 @@ class Waiting(NamedTuple):
     report: Report
 
 
-class Departure(NamedTuple):
-    """When a new report leaves.
+class Leaving(NamedTuple):
+    """When the next report leaves.
 
     Attributes:
         in_s: in how many seconds.
-        leaves_s: the Unix seconds of that instant, the same for all reports that leave together.
+        leaves_s: the Unix seconds of that instant, as it is kept for all reports that leave then.
 
     """
 
@@ -65,9 +65,9 @@ def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0, 
         (report.metric, report.edition, report.window, report.symbol, deadline(report), release_s, leaves_s),
     )
     dropped = connection.execute(
-        "DELETE FROM queue WHERE id IN (SELECT id FROM queue WHERE (release > 0) = ?2"
-        " ORDER BY deadline DESC, id DESC LIMIT -1 OFFSET ?1)",
-        (MAX_WAITING, release_s > 0),
+        "DELETE FROM queue WHERE id IN (SELECT id FROM queue WHERE (release > 0) = ?"
+        " ORDER BY deadline DESC, id DESC LIMIT -1 OFFSET ?)",
+        (release_s > 0, MAX_WAITING),
     ).rowcount
     history.count_dropped(connection, history.QUEUE_FULL, dropped)
 
@@ -77,18 +77,18 @@ def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[
     return [
         Waiting(row[0], Report(*row[1:]))
         for row in connection.execute(
-            "SELECT id, metric, edition, window, symbol FROM queue WHERE release <= ?1"
-            " AND (?2 OR leaves <= ?1 OR leaves > ?1 + ?3)",
-            (now_s, hurried, SPREAD_S),
+            "SELECT id, metric, edition, window, symbol FROM queue WHERE release <= :now"
+            " AND (:hurried OR leaves <= :now OR leaves > :now + :spread)",
+            {"now": now_s, "hurried": hurried, "spread": SPREAD_S},
         )
     ]
 
 
-def next_departure(connection: sqlite3.Connection, now_s: float) -> Departure | None:
+def next_leaving(connection: sqlite3.Connection, now_s: float) -> Leaving | None:
     """Return the earliest random instant to come at which a report leaves; None without one."""
-    earliest = "SELECT MIN(leaves) FROM queue WHERE release <= ?1 AND leaves > ?1"
-    leaves_s: float | None = connection.execute(earliest, (now_s,)).fetchone()[0]
-    return None if leaves_s is None else Departure(leaves_s - now_s, leaves_s)
+    earliest = "SELECT MIN(leaves) FROM queue WHERE release <= :now AND leaves > :now"
+    leaves_s: float | None = connection.execute(earliest, {"now": now_s}).fetchone()[0]
+    return None if leaves_s is None else Leaving(leaves_s - now_s, leaves_s)
 
 
 def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:
@@ -104,9 +104,10 @@ def replace_symbol(connection: sqlite3.Connection, report: Report) -> bool:
     reports of one window would leave, and only one would be paid for.
     """
     changed = connection.execute(
-        "UPDATE queue SET symbol = ?4 WHERE metric = ?1 AND edition = ?2 AND window = ?3"
-        " AND NOT EXISTS (SELECT 1 FROM history WHERE metric = ?1 AND edition = ?2 AND window = ?3)",
-        (report.metric, report.edition, report.window, report.symbol),
+        "UPDATE queue SET symbol = :symbol WHERE metric = :metric AND edition = :edition AND window = :window"
+        " AND NOT EXISTS"
+        " (SELECT 1 FROM history WHERE metric = :metric AND edition = :edition AND window = :window)",
+        {"metric": report.metric, "edition": report.edition, "window": report.window, "symbol": report.symbol},
     )
     return changed.rowcount > 0
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 EXCHANGE_S = 60
 """An upload that is being sent is due again after the longest exchange,
-`client_sdk.sending.transport.DEADLINE_S`. No other process sends it meanwhile, and a process that
-is killed leaves a time behind."""
+`client_sdk.sending.transport.DEADLINE_S`. Meanwhile no other process sends it, unless somebody
+flushes there: it is counted once all the same. A process that is killed leaves a time behind."""
 
 
 class Retry(NamedTuple):
@@ -68,8 +68,9 @@ def claim(connection: sqlite3.Connection, retry: Retry, now_s: float) -> bool:
     if retry not in pending(connection):
         return False
     connection.execute(
-        "INSERT INTO retries VALUES (?1, ?2, 0, ?3, 0, 0) ON CONFLICT (upload) DO UPDATE SET due = ?2, tried = ?3",
-        (retry.upload, now_s + EXCHANGE_S, now_s),
+        "INSERT INTO retries VALUES (:upload, :due, 0, :now, 0, 0)"
+        " ON CONFLICT (upload) DO UPDATE SET due = :due, tried = :now",
+        {"upload": retry.upload, "due": now_s + EXCHANGE_S, "now": now_s},
     )
     return True
 

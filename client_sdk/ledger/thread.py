@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from client_sdk.host import forks
 from client_sdk.ledger import file as ledger_file
@@ -44,9 +44,19 @@ AGAIN_S = 0.1
 """The pause before jobs that wait in memory are tried again. Each try waits for the other process,
 too."""
 
+LAST_TRY = 0.8
+"""After this part of the time that a caller waits for the thread to end, nothing is tried again."""
+
 
 class _AbandonedError(Exception):
     """The caller gave up before the commit."""
+
+
+class _End(NamedTuple):
+    """The end of the thread: until when jobs are tried again, and a job to do after all others."""
+
+    until_s: float
+    last: _Job[Any] | None
 
 
 class _Job(Generic[T]):
@@ -105,13 +115,14 @@ class LedgerThread:
         self.is_open = False
         self.problem: str | None = None
         self._open_ledger = open_ledger
-        self._jobs: SimpleQueue[_Job[Any] | forks.Pause | None] = SimpleQueue()
+        self._jobs: SimpleQueue[_Job[Any] | forks.Pause | _End] = SimpleQueue()
         self._starting = threading.RLock()
         self._thread: threading.Thread | None = None
         self._file: tuple[int, int] | None = None
         self._left: set[_Job[Any]] = set()
         self._again: deque[_Job[Any]] = deque()
         self._again_at_s = 0.0
+        self._is_stopped = False
         self._ends = False
         self._warned: set[str] = set()
 
@@ -125,8 +136,7 @@ class LedgerThread:
 
         """
         job = _Job(work, begin)
-        self._start()
-        self._jobs.put(job)
+        self._put(job)
         if not job.finished.wait(timeout_s):
             job.decide()
             raise LedgerBusyError("the ledger did not answer in time; try again")
@@ -140,7 +150,7 @@ class LedgerThread:
         """Return what the work returns; or None if it takes longer, and ``late`` is told its result.
 
         ``late`` is called in this thread, with the result or an error. It is not called if the
-        process ends before.
+        process is killed before.
 
         Raises:
             LedgerBusyError: if it was not done in time, and too many jobs wait in memory already.
@@ -148,11 +158,9 @@ class LedgerThread:
 
         """
         job = _Job(work, WRITE, is_patient=True)
-        self._start()
-        self._jobs.put(job)
+        self._put(job)
         if not job.finished.wait(timeout_s):
-            if len(self._left) >= MAX_LEFT:
-                job.decide()
+            if len(self._left) >= MAX_LEFT and job.decide():  # otherwise its commit is under way
                 raise LedgerBusyError("too many answers wait for the ledger; try again")
             self._left.add(job)
             if job.leave(late):
@@ -167,63 +175,91 @@ class LedgerThread:
         """Whether jobs wait in memory although their callers have gone on."""
         return bool(self._left)
 
-    def prepare(self, work: Work = lambda _: None, *, begin: str = READ) -> None:
-        """Open the ledger soon and do a job, without waiting for it.
+    def prepare(
+        self,
+        work: Callable[[sqlite3.Connection], T | None] = lambda _: None,
+        late: Callable[[T | LedgerError | None], None] = lambda _: None,
+        *,
+        begin: str = READ,
+    ) -> None:
+        """Open the ledger soon and do a job, without waiting for it; ``late`` is told its result.
 
         Raises:
-            LedgerError: if no thread can be started; ``problem`` says the same.
+            LedgerError: if no thread can be started, or this is closed.
 
         """
-        self._start()
-        self._jobs.put(_Job(work, begin))
+        job = _Job(work, begin)
+        job.leave(late)
+        self._put(job)
 
     def pause(self, pause: forks.Pause) -> None:
         """Close the connection soon and open none until the pause is over."""
         self._jobs.put(pause)
 
-    def stop(self) -> None:
-        """Finish the jobs queued so far, close the connection and end."""
-        with self._starting:
-            if self._thread is not None:
-                self._jobs.put(None)
+    def stop(self, patience_s: float, last: Work | None = None) -> None:
+        """Finish the jobs queued so far, close the connection and end.
 
-    def close(self, timeout_s: float) -> None:
+        Args:
+            patience_s: for how long jobs that wait in memory are tried again.
+            last: what is done in a write transaction after all jobs, if the thread has started.
+
+        """
+        job = None if last is None else _Job(last, WRITE, is_patient=True)
+        with self._starting:
+            if self._thread is not None and not self._is_stopped:
+                self._jobs.put(_End(time.monotonic() + patience_s, job))
+            self._is_stopped = True
+
+    def close(self, timeout_s: float, last: Work | None = None) -> None:
         """Stop, and wait up to ``timeout_s`` seconds for the thread to end."""
-        self.stop()
+        self.stop(timeout_s * LAST_TRY, last)
         if self._thread is not None:
             self._thread.join(timeout_s)
+
+    def _put(self, job: _Job[Any]) -> None:
+        with self._starting:
+            if self._is_stopped:
+                raise LedgerError("this Telemetry is closed; make a new one")
+            self._start()
+            self._jobs.put(job)
 
     def _start(self) -> None:
         if self._thread is not None:
             return
-        with self._starting:
-            if self._thread is None:
-                thread = threading.Thread(target=self._serve, name="hearsay-ledger", daemon=True)
-                try:
-                    thread.start()
-                except RuntimeError:
-                    self.problem = "no thread can be started, so that nothing can be recorded; free some memory"
-                    raise LedgerError(self.problem) from None
-                self._thread = thread
+        thread = threading.Thread(target=self._serve, name="hearsay-ledger", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            self.problem = "no thread can be started, so that nothing can be recorded; free some memory"
+            raise LedgerError(self.problem) from None
+        self._thread = thread
 
     def _serve(self) -> None:
         connection: sqlite3.Connection | None = None
         if self.path is not None:
             forks.register(self)
-        while (job := self._next()) is not None:
+        while not isinstance(job := self._next(), _End):
             if isinstance(job, forks.Pause):
                 self._rest(job, connection)
                 connection = None
             elif not job.is_decided:
                 connection = self._do(job, connection)
-        self._ends = True
-        while self._again:
-            connection = self._do(self._again.popleft(), connection)
+        connection = self._do_again(job.until_s, connection)
+        if job.last is not None:
+            connection = self._do_again(job.until_s, self._do(job.last, connection))
         with contextlib.suppress(Exception):
             self._close(connection)
         forks.unregister(self)
 
-    def _next(self) -> _Job[Any] | forks.Pause | None:
+    def _do_again(self, until_s: float, connection: sqlite3.Connection | None) -> sqlite3.Connection | None:
+        """Do what waits in memory, as often as another process keeps it from being done before an instant."""
+        while self._again:
+            time.sleep(max(0.0, min(self._again_at_s, until_s) - time.monotonic()))
+            self._ends = time.monotonic() >= until_s
+            connection = self._do(self._again.popleft(), connection)
+        return connection
+
+    def _next(self) -> _Job[Any] | forks.Pause | _End:
         """Return the next job; when it is time, the first of those to be tried again."""
         if not self._again:
             return self._jobs.get()
@@ -251,8 +287,9 @@ class LedgerThread:
             if isinstance(explained, LedgerBusyError) and explained is not error and self._can_try_again(job):
                 return connection if self.is_open else None
             job.error = explained
-        self._left.discard(job)
+        self._left.discard(job)  # so that whoever is told sees that it waits no longer
         job.end()
+        self._left.discard(job)  # its caller may have gone on just before the end
         return connection if self.is_open else None
 
     def _can_try_again(self, job: _Job[Any]) -> bool:

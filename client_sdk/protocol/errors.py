@@ -57,13 +57,14 @@ class UnknownMetricError(HearsayError):
     """A name that the registry does not define.
 
     Attributes:
-        metric: the unknown name.
+        metric: the unknown name; None if it may be an answer that stands in its place.
 
     """
 
-    def __init__(self, metric: str, known: tuple[str, ...]) -> None:
+    def __init__(self, metric: str | None, known: tuple[str, ...]) -> None:
         """Name the unknown metric and the known ones."""
-        super().__init__(f"the registry defines no metric {metric!r}; it defines: {', '.join(known)}")
+        name = "metric of this name (the name comes first, then the answer)" if metric is None else f"metric {metric!r}"
+        super().__init__(f"the registry defines no {name}; it defines: {', '.join(known)}")
         self.metric = metric
 
 

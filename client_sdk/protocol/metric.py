@@ -9,6 +9,7 @@ from datetime import date
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 from client_sdk.protocol.budget import Cost, attos_ceiling
 from client_sdk.protocol.channel import Channel, epsilon_nanos
@@ -38,8 +39,7 @@ class Protects(StrEnum):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Fill:
+class Fill(NamedTuple):
     """The answer that is reported for a window in which nothing was recorded.
 
     Attributes:

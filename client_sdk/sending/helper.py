@@ -10,10 +10,9 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from client_sdk.host import detached
 from client_sdk.ledger import file as ledger_file
@@ -26,9 +25,9 @@ from client_sdk.sending.responses import Transient, explain, judge
 from client_sdk.sending.transport import HttpTransport, Transport
 
 LIFE_S = 120.0
-"""How long a helper waits for instants in total: for that of the last report, which is at most a
-minute ahead, and for another one after a request. A request under way ends in its own time, within
-a minute."""
+"""How long a helper waits for instants: for that of the last report, which is at most a minute
+ahead, and for another one after a request. A request under way ends in its own time, within a
+minute. If new reports still wait then, another helper goes on."""
 
 HEAD_START_S = 2.0
 """For how long a program with a helper sends nothing itself: most of them are over by then."""
@@ -44,8 +43,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Helper:
+class Helper(NamedTuple):
     """What a helper must know.
 
     Attributes:
@@ -82,10 +80,13 @@ class Helper:
 
 def main(path: str, app: str, collector: str, upload_key: str | None, *, allow_plain_http: bool) -> None:
     """Send what is due and what will be soon, as the only helper of a ledger."""
+    helper, has_more = Helper(Path(path), app, collector, upload_key, allow_plain_http), False
     transport = HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
     with contextlib.suppress(LedgerError, OSError), detached.alone(_lock_of(Path(path))) as is_alone:
         if is_alone:
-            send(BriefLedger(Path(path), app), transport)
+            has_more = send(BriefLedger(Path(path), app), transport)
+    if has_more:
+        helper.start()
 
 
 class BriefLedger:
@@ -121,20 +122,22 @@ class BriefLedger:
             return result
 
 
-def send(
+def send(  # noqa: PLR0913 the clocks, which are others in tests
     ledger: BriefLedger,
     transport: Transport,
     clock: Callable[[], float] = time.time,
     sleep: Callable[[float], object] = time.sleep,
     uniform: Uniform = jitter,
-) -> None:
-    """Send what is due until nothing more is due within `LIFE_S`.
+    *,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> bool:
+    """Send what is due and will be within `LIFE_S`; return whether new reports wait for an instant after it.
 
     An upload that was sent before goes first or not at all, so that it keeps apart from others. New
     reports that became due during a request get another random instant, as in
     `client_sdk.sending.send_times`.
     """
-    left_s, may_resend = LIFE_S, True
+    until_s, may_resend = monotonic() + LIFE_S, True
     while True:
         parcel = ledger.run(partial(_take, now_s=clock(), may_resend=may_resend))
         if parcel is not None:
@@ -147,18 +150,17 @@ def send(
             ledger.run(partial(carry_out, now_s=clock()))
         may_resend = False
         wait_s = ledger.run(partial(_wait_s, now_s=clock(), uniform=uniform))
-        if wait_s is None or wait_s > left_s:
-            return
-        left_s -= wait_s
+        if wait_s is None or monotonic() + wait_s > until_s:
+            return wait_s is not None
         sleep(wait_s)
 
 
 def leaves_soon(connection: sqlite3.Connection, now_s: float) -> bool:
     """Whether anything leaves while a helper that is started now would live."""
-    departure = queue.next_departure(connection, now_s)
+    leaving = queue.next_leaving(connection, now_s)
     return (
         bool(queue.due(connection, now_s, hurried=False))
-        or (departure is not None and departure.in_s <= LIFE_S)
+        or (leaving is not None and leaving.in_s <= LIFE_S)
         or retries.are_due(connection, now_s)
     )
 
@@ -176,8 +178,8 @@ def _take(connection: sqlite3.Connection, now_s: float, *, may_resend: bool) -> 
 def _wait_s(connection: sqlite3.Connection, now_s: float, uniform: Uniform) -> float | None:
     if queue.due(connection, now_s, hurried=False):
         return uniform(0.0, queue.SPREAD_S)
-    departure = queue.next_departure(connection, now_s)
-    return None if departure is None else departure.in_s
+    leaving = queue.next_leaving(connection, now_s)
+    return None if leaving is None else leaving.in_s
 
 
 def _lock_of(path: Path) -> Path:

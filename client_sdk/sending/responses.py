@@ -8,7 +8,7 @@ temporary.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from client_sdk.host import forks
 from client_sdk.protocol.wire.malformed import MalformedError
@@ -29,8 +29,7 @@ RETRY_AFTER_CEILING_S = 3600.0
 good."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """A reply over HTTP.
 
     Attributes:
@@ -45,22 +44,19 @@ class Reply:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Acknowledged:
+class Acknowledged(NamedTuple):
     """The collector has counted the reports that it accepts."""
 
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(NamedTuple):
     """The collector will never accept these bytes."""
 
     status: int
 
 
-@dataclass(frozen=True, slots=True)
-class Transient:
+class Transient(NamedTuple):
     """The same bytes are to be sent again.
 
     Attributes:

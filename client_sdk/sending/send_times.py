@@ -37,6 +37,22 @@ class Wake(NamedTuple):
     retry: Retry | None
 
 
+class Departure(NamedTuple):
+    """The instant at which new reports leave, by two clocks.
+
+    Attributes:
+        at_s: seconds of the monotonic clock.
+        leaves_s: Unix seconds, the same for all reports that leave together.
+
+    """
+
+    at_s: float
+    leaves_s: float
+
+
+NEVER = Departure(-math.inf, 0.0)
+
+
 class Departures:
     """The instants of the next look for new reports and of the next retry.
 
@@ -47,7 +63,6 @@ class Departures:
         uniform: the source of jitter.
         news_s: when to look for new reports; None if there is no reason to.
         rests: whether that look only waits for the calendar.
-        departs_s: the latest instant that was drawn for a report, until a look for reports begins.
         wake: when to send an upload again; None if none waits.
 
     """
@@ -58,7 +73,7 @@ class Departures:
         self.news_s: float | None = None
         self.rests = False
         self.wake: Wake | None = None
-        self.departs_s = -math.inf
+        self._departure = NEVER
         self._apart_s = 0.0
         self._latest: str | None = None
         self._failures = 0
@@ -74,17 +89,18 @@ class Departures:
         """The instant of the next attempt, also one that only waits for the calendar."""
         return min(self.next_s, math.inf if self.news_s is None else self.news_s)
 
-    def departure_s(self, now_s: float) -> float:
-        """Return when a report that is recorded now leaves: with those that wait, or at an instant of its own."""
-        if self.departs_s > now_s:
-            return self.departs_s
-        return now_s + self.uniform(0.0, SPREAD_S)
+    def next_departure(self, now_s: float, clock_s: float) -> Departure:
+        """Return when a report that is recorded now leaves: with the latest ones, or at a new random instant."""
+        if self._departure.at_s <= now_s:
+            in_s = self.uniform(0.0, SPREAD_S)
+            self._departure = Departure(now_s + in_s, clock_s + in_s)
+        return self._departure
 
-    def notify(self, at_s: float) -> None:
-        """Look for new reports at the instant of one, unless a look for them is planned already."""
-        self.departs_s = at_s
+    def notify(self, departure: Departure) -> None:
+        """Look for new reports when one leaves, unless an earlier look for them is planned already."""
+        self._departure = max(self._departure, departure)
         if self.news_s is None or self.rests:
-            self.look(at_s)
+            self.look(departure.at_s if self.news_s is None else min(departure.at_s, self.news_s))
 
     def look(self, at_s: float) -> None:
         """Look for new reports at an instant."""
@@ -102,7 +118,7 @@ class Departures:
         """Begin an attempt: return whether it looks for new reports, and the retry that was planned."""
         news, wake = self.news_s is not None and self.news_s <= now_s, self.wake
         if news:
-            self.news_s, self.rests, self.departs_s = None, False, -math.inf
+            self.news_s, self.rests, self._departure = None, False, NEVER
         self.wake = None
         return news, None if wake is None else wake.retry
 

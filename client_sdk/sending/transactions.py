@@ -29,7 +29,7 @@ class Look(NamedTuple):
         keeps_news: whether new reports wait because another upload takes their turn.
         due_in_s: the seconds until something is due by the calendar; None if nothing will be,
             infinite if the clock cannot be believed.
-        departure: the next random instant at which a report leaves; None without one.
+        leaving: the next random instant at which a report leaves; None without one.
 
     """
 
@@ -37,7 +37,7 @@ class Look(NamedTuple):
     pending: list[Retry]
     keeps_news: bool = False
     due_in_s: float | None = None
-    departure: queue.Departure | None = None
+    leaving: queue.Leaving | None = None
 
 
 def look_for_news(
@@ -70,7 +70,7 @@ def look_for_news(
             problems.note_problem(connection, problems.CLOCK, str(error))
     parcel = outbox.new_parcel(connection, now_s, hurried=hurried)
     keeps_news = parcel is None and bool(queue.due(connection, now_s, hurried=hurried))
-    return Look(parcel, retries.pending(connection), keeps_news, due_in_s, queue.next_departure(connection, now_s))
+    return Look(parcel, retries.pending(connection), keeps_news, due_in_s, queue.next_leaving(connection, now_s))
 
 
 def look_for_retry(connection: sqlite3.Connection, now_s: float, retry: Retry | None) -> Look:

@@ -17,13 +17,12 @@ from client_sdk.answers.budget_alerts import BudgetWatch
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.backoff import Uniform, jitter
-from client_sdk.ledger.queue import Departure
 from client_sdk.ledger.retries import Retry
 from client_sdk.ledger.thread import BARE, LedgerThread
 from client_sdk.results import Flushed, FlushOutcome, LedgerBusyError, LedgerError, warn
 from client_sdk.sending import transactions
 from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Reply, Transient, explain, judge
-from client_sdk.sending.send_times import Departures
+from client_sdk.sending.send_times import Departure, Departures
 from client_sdk.sending.transactions import Look
 from client_sdk.sending.transport import Transport
 
@@ -79,14 +78,13 @@ class Uploader:
         self._watch = watch
         self._changed = threading.Condition()
         self._state = _State.WAITING
-        self._departs_s = -math.inf
-        self._leaves_s = 0.0
         self._flushes = 0
         self._delivered = 0
         self._failure: FlushOutcome | None = None
         self._is_refused = False
         self._hurried = False
-        self._stopped = False
+        self._stopped = self._has_ended = False
+        self._then: Callable[[], None] = lambda: None
         self._thread: threading.Thread | None = None
 
     def start(self, later_s: float = 0.0) -> None:
@@ -99,18 +97,22 @@ class Uploader:
     def departure(self, clock_s: float) -> Departure:
         """Return when a report that is recorded now leaves: within a minute, and with those that wait."""
         with self._changed:
-            now_s = time.monotonic()
-            at_s = self._departures.departure_s(now_s)
-            if at_s != self._departs_s:
-                self._departs_s, self._leaves_s = at_s, clock_s + at_s - now_s
-            return Departure(at_s - now_s, self._leaves_s)
+            return self._departures.next_departure(time.monotonic(), clock_s)
 
-    def notify(self, leaves_in_s: float) -> None:
-        """Note that a report may wait, which leaves in some seconds, or when a back-off ends."""
+    def notify(self, departure: Departure) -> None:
+        """Note that a report may wait, which leaves at an instant, or when a back-off ends."""
         with self._changed:
             self._state = _State.WAITING
-            self._departures.notify(time.monotonic() + leaves_in_s)
+            self._departures.notify(departure)
             self._wake()
+
+    def go_on(self) -> None:
+        """Note that an answer waits in memory no longer: a flush sends it, or ends."""
+        with self._changed:
+            if self._flushes:
+                self._state, self._hurried = _State.WAITING, True
+                self._departures.look(time.monotonic())
+            self._changed.notify_all()
 
     def expect(self) -> None:
         """Start the thread, which looks at the calendar by itself from then on."""
@@ -142,10 +144,12 @@ class Uploader:
     def _is_done(self) -> bool:
         """Whether a flush has nothing more to wait for."""
         goes_on = self._state is _State.PENDING and self._departures.next_s <= time.monotonic()
-        return self._stopped or not (goes_on or self._state is _State.WAITING)
+        return self._stopped or not (goes_on or self._state is _State.WAITING or self._ledger_thread.has_left)
 
     def _flushed(self, *, is_new: bool) -> Flushed:
         match self._state:
+            case _ if self._ledger_thread.has_left and not self._stopped:
+                return Flushed(FlushOutcome.TIMED_OUT)
             case _State.EMPTY if self._is_refused:
                 return Flushed(FlushOutcome.REFUSED)
             case _State.EMPTY:
@@ -163,11 +167,15 @@ class Uploader:
         except Exception:  # noqa: BLE001 the clock is the host's, and may do anything
             return None
 
-    def stop(self) -> None:
-        """Send nothing more, without waiting for an upload under way."""
+    def stop(self, then: Callable[[], None] = lambda: None) -> None:
+        """Send nothing more; ``then`` is called after an upload under way, which this does not wait for."""
         with self._changed:
             self._stopped = True
+            self._then = then
             self._changed.notify_all()
+            is_over = self._thread is None or self._has_ended
+        if is_over:
+            then()
 
     def join(self, timeout_s: float) -> None:
         """Wait up to ``timeout_s`` seconds for the thread to end."""
@@ -195,6 +203,9 @@ class Uploader:
             except Exception as error:  # noqa: BLE001 the thread must outlive any failure, such as a clock's
                 warn("an attempt to upload failed: %s", type(error).__name__)
                 self._back_off(_State.BROKEN)
+        with self._changed:
+            self._has_ended = True
+        self._then()
 
     def _wait_until_due(self) -> bool:
         """Wait for the next attempt; return False if there will be none."""
@@ -281,9 +292,9 @@ class Uploader:
         with self._changed:
             if news:
                 self._departures.rest(time.monotonic(), look.due_in_s, keeps_news=look.keeps_news)
-                if look.departure is not None and not look.keeps_news:
-                    self._departures.notify(time.monotonic() + look.departure.in_s)
-                    self._departs_s, self._leaves_s = self._departures.departs_s, look.departure.leaves_s
+                if look.leaving is not None and not look.keeps_news:
+                    departure = Departure(time.monotonic() + look.leaving.in_s, look.leaving.leaves_s)
+                    self._departures.notify(departure)
             self._conclude()
 
     def _go_on(self, *, news: bool) -> None:

@@ -14,6 +14,7 @@ import threading
 import time
 from hashlib import sha256
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -44,6 +45,12 @@ class Senders:
         for thread in self._threads:
             thread.start()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
     def stop(self) -> None:
         self._stopped.set()
         for thread in self._threads:
@@ -61,17 +68,15 @@ def test_whatever_is_sent_again_after_a_restore_is_counted_once(registry_file: P
     backup = tmp_path / "backup"
     export = (*COMMAND, "export", "--registry", str(registry_file), "--data-dir")
     restore = (*COMMAND, "import", "--registry", str(registry_file), "--from", str(backup), "--data-dir")
-    with running_collector(registry_file, tmp_path / "old") as collector:
-        senders = Senders(collector.url)
+    with running_collector(registry_file, tmp_path / "old") as collector, Senders(collector.url) as senders:
         wait_until(lambda: len(senders.sent) > 100, what="uploads before the backup")
         written = run_command([*export, str(tmp_path / "old"), "--to", str(backup)])
         assert (written.returncode, written.stdout) == (0, "")
         assert re.fullmatch(
-            r"the backup holds \d+ remembered uploads, 1 tally and 0 closed windows", written.stderr.splitlines()[-1]
+            r"the backup holds [\d,]+ remembered uploads, 1 tally and 0 closed windows", written.stderr.splitlines()[-1]
         )
         before = len(senders.sent)
         wait_until(lambda: len(senders.sent) > before + 20, what="uploads after the backup")
-        senders.stop()
     assert backup.stat().st_mode & 0o077 == 0
     ended = run_command([*export, str(tmp_path / "old")])
     assert json.loads(ended.stdout.splitlines()[0])["app"] == "acme-notes"

@@ -28,11 +28,13 @@ SHARDS_MOVED = 4
 
 
 @pytest.fixture
-def healthy(cluster: Cluster) -> Cluster:
+def healthy(cluster: Cluster) -> Iterator[Cluster]:
     """The shared cluster, whatever was done to it before, and empty."""
     cluster.wait_until_healthy()
     cluster.empty()
-    return cluster
+    with cluster.failing_over_quickly():
+        yield cluster
+        cluster.wait_until_healthy()
 
 
 @contextlib.contextmanager

@@ -87,8 +87,9 @@ def healthy(cluster: Cluster) -> Iterator[Cluster]:
     """The shared cluster, emptied, whatever earlier tests did to it."""
     cluster.wait_until_healthy()
     cluster.empty()
-    yield cluster
-    cluster.wait_until_healthy()
+    with cluster.failing_over_quickly():
+        yield cluster
+        cluster.wait_until_healthy()
 
 
 def come_back_empty(cluster: Cluster, shard: int) -> None:

@@ -8,46 +8,38 @@ same to every build.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.domain import MAX_CATEGORIES, Boolean, Domain, Filled, Number
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import auto
-from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
-from client_sdk.protocol.mechanisms.exponential import Exponential, Utility, by_distance
-from client_sdk.protocol.mechanisms.gaussian import Gaussian
-from client_sdk.protocol.mechanisms.hierarchical import POINTS as HIERARCHICAL_POINTS
-from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
-from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
-from client_sdk.protocol.mechanisms.laplace import POINTS as LAPLACE_POINTS
-from client_sdk.protocol.mechanisms.laplace import Laplace
-from client_sdk.protocol.mechanisms.one_bit import OneBit
 from client_sdk.protocol.mechanisms.permanent import Permanent
-from client_sdk.protocol.mechanisms.piecewise import Piecewise
-from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
-from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
-from client_sdk.protocol.mechanisms.square_wave import POINTS as SQUARE_WAVE_POINTS
-from client_sdk.protocol.mechanisms.square_wave import SquareWave
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.exponential import Utility
 
 AUTO: Final = "auto"
+RANDOMIZED_RESPONSE: Final = "randomized-response"
+ONE_BIT: Final = "one-bit"
+GAUSSIAN: Final = "gaussian"
+EXPONENTIAL: Final = "exponential"
 
 NAMES: Final = (
     AUTO,
-    "randomized-response",
+    RANDOMIZED_RESPONSE,
     "k-ary-randomized-response",
     "cyclic-design",
     "projective-geometry",
-    "one-bit",
+    ONE_BIT,
     "piecewise",
     "hybrid",
     "square-wave",
     "laplace",
-    "gaussian",
-    "exponential",
+    GAUSSIAN,
+    EXPONENTIAL,
     "hierarchical",
 )
 """Every mechanism of schema 1."""
@@ -57,8 +49,7 @@ PERMANENT_MECHANISMS: Final = NAMES[1:6]
 range, to one of which a number is rounded for good."""
 
 
-@dataclass(frozen=True, slots=True)
-class _ChannelRequest:
+class _ChannelRequest(NamedTuple):
     """What a definition requires of a mechanism: the arguments of `channel_for`."""
 
     domain: Domain
@@ -84,21 +75,36 @@ class _ChannelRequest:
 _Builder = Callable[[_ChannelRequest], Channel]
 
 
+# Each builder imports its mechanism, so that a device loads only those that its registry needs.
+
+
+def _randomized_response(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse  # noqa: PLC0415 1 ms
+
+    return RandomizedResponse.within(request.epsilon)
+
+
 def _k_ary(request: _ChannelRequest) -> Channel:
     return KAryRandomizedResponse.within(request.epsilon, request.size)
 
 
 def _cyclic_design(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign  # noqa: PLC0415 3 ms
+
     block_size, base_blocks = auto.category_design(auto.CYCLIC, request.size, request.epsilon.odds)
     return CyclicDesign.within(request.epsilon, request.size, block_size, base_blocks)
 
 
 def _projective_geometry(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry  # noqa: PLC0415 3 ms
+
     prime, dimension = auto.category_design(auto.PROJECTIVE, request.size, request.epsilon.odds)
     return ProjectiveGeometry.within(request.epsilon, request.size, prime, dimension)
 
 
 def _exponential(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance  # noqa: PLC0415 4 ms
+
     if isinstance(request.domain, Filled):
         raise ValueError(  # noqa: TRY004 as every other mistake of a definition
             "'exponential' has no place on the scale for no answer; remove fill_in, or let auto choose"
@@ -108,31 +114,50 @@ def _exponential(request: _ChannelRequest) -> Channel:
     return Exponential.within(request.epsilon, request.utility or by_distance(request.size))
 
 
-def _mean(within: Callable[[RequestedEpsilon], Channel]) -> _Builder:
-    """Return a builder that refuses a number whose statistic is not the mean."""
+def _one_bit(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.one_bit import OneBit  # noqa: PLC0415 2 ms
 
-    def build(request: _ChannelRequest) -> Channel:
-        _statistic(request, "mean")
-        return within(request.epsilon)
+    _statistic(request, "mean")
+    return OneBit.within(request.epsilon)
 
-    return build
+
+def _piecewise(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.piecewise import Piecewise  # noqa: PLC0415 4 ms
+
+    _statistic(request, "mean")
+    return Piecewise.within(request.epsilon)
+
+
+def _hybrid(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.hybrid import Hybrid  # noqa: PLC0415 3 ms
+
+    _statistic(request, "mean")
+    return Hybrid.within(request.epsilon)
 
 
 def _square_wave(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.square_wave import POINTS, SquareWave  # noqa: PLC0415 4 ms
+
     domain = _statistic(request, "distribution", "quantiles")
-    return SquareWave.within(request.epsilon, domain.points(SQUARE_WAVE_POINTS))
+    return SquareWave.within(request.epsilon, domain.points(POINTS))
 
 
 def _hierarchical(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.hierarchical import POINTS, Hierarchical  # noqa: PLC0415 7 ms
+
     domain = _statistic(request, "quantiles", "distribution")
-    return Hierarchical.within(request.epsilon, domain.points(HIERARCHICAL_POINTS))
+    return Hierarchical.within(request.epsilon, domain.points(POINTS))
 
 
 def _laplace(request: _ChannelRequest) -> Channel:
-    return Laplace.within(request.epsilon, _number(request).points(LAPLACE_POINTS))
+    from client_sdk.protocol.mechanisms.laplace import POINTS, Laplace  # noqa: PLC0415 4 ms
+
+    return Laplace.within(request.epsilon, _number(request).points(POINTS))
 
 
 def _gaussian(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.gaussian import Gaussian  # noqa: PLC0415 5 ms
+
     if request.delta is None:
         raise ValueError("'gaussian' needs delta, how often epsilon may not hold, such as delta = 1e-9")
     _statistic(request, "mean")
@@ -160,19 +185,19 @@ _OF_CATEGORIES: Final[dict[str, _Builder]] = {
 }
 
 _OF_NUMBERS: Final[dict[str, _Builder]] = {
-    "one-bit": _mean(OneBit.within),
-    "piecewise": _mean(Piecewise.within),
-    "hybrid": _mean(Hybrid.within),
+    ONE_BIT: _one_bit,
+    "piecewise": _piecewise,
+    "hybrid": _hybrid,
     "square-wave": _square_wave,
     "laplace": _laplace,
-    "gaussian": _gaussian,
+    GAUSSIAN: _gaussian,
     "hierarchical": _hierarchical,
 }
 
 _BUILDERS: Final[dict[str, dict[str, _Builder]]] = {
-    "boolean": {"randomized-response": lambda request: RandomizedResponse.within(request.epsilon)},
-    "category": _OF_CATEGORIES | {"exponential": _exponential},
-    "ordinal": _OF_CATEGORIES | {"exponential": _exponential},
+    "boolean": {RANDOMIZED_RESPONSE: _randomized_response},
+    "category": _OF_CATEGORIES | {EXPONENTIAL: _exponential},
+    "ordinal": _OF_CATEGORIES | {EXPONENTIAL: _exponential},
     "set": _OF_CATEGORIES,
     "cross": _OF_CATEGORIES,
     "number": _OF_NUMBERS,
@@ -212,9 +237,9 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
     builders = _BUILDERS["category" if isinstance(domain, Filled) else domain.kind]
     if chosen not in builders:
         raise ValueError(f"{chosen!r} is not for a {domain.kind}; name one that is: {', '.join(builders)}")
-    if delta is not None and chosen != Gaussian.name:
+    if delta is not None and chosen != GAUSSIAN:
         raise ValueError(f"{chosen!r} has no delta, its epsilon always holds; remove delta")
-    if utility is not None and chosen != Exponential.name:
+    if utility is not None and chosen != EXPONENTIAL:
         raise ValueError(f"{chosen!r} takes no utility; remove it, or name 'exponential'")
     channel = builders[chosen](_ChannelRequest(domain, epsilon, delta, utility))
     if channel.worst_ratio <= 1:
@@ -236,9 +261,9 @@ def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: Requested
 
 def _automatic(domain: Domain, odds: Fraction, *, is_permanent: bool) -> str:
     if isinstance(domain, Boolean):
-        return RandomizedResponse.name
+        return RANDOMIZED_RESPONSE
     if isinstance(domain, Number) and is_permanent and domain.statistic == "mean":
-        return OneBit.name
+        return ONE_BIT
     if isinstance(domain, Number):
         return auto.number_mechanism(domain.statistic, domain.size, odds)
     return auto.category_mechanism(domain.size, odds)

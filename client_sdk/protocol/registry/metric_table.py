@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, datetime
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from client_sdk.protocol.budget import Budget, Strategy, attos_ceiling
 from client_sdk.protocol.domain import MAX_CATEGORIES, Boolean, Category, Count, Cross, Domain, Filled, Number, Subset
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.catalogue import AUTO, NAMES, channel_for
-from client_sdk.protocol.mechanisms.exponential import Utility
 from client_sdk.protocol.metric import Fill, Metric, Protects
 from client_sdk.protocol.registry.domain_table import read_domain
 from client_sdk.protocol.registry.table import TomlTable, is_moderate, is_number, suggestion
 from client_sdk.protocol.wire.report import METRIC_NAME
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.exponential import Utility
 
 LEAST_DELTA, GREATEST_DELTA = Fraction(1, 10**10), Fraction(1, 100)
 """Below the least, a table's integers resolve nothing. Above the greatest, one device in a hundred

@@ -71,7 +71,7 @@ class Registry:
             UnknownMetricError: if there is none.
 
         """
-        if name not in self.metrics:
+        if not isinstance(name, str) or name not in self.metrics:
             raise UnknownMetricError(name, tuple(self.metrics))
         return self.metrics[name]
 

@@ -135,6 +135,9 @@ class SetClock:
     def __init__(self, now_s: float = NOON) -> None:
         self.now_s = now_s
 
+    def wait(self, wait_s: float) -> None:
+        self.now_s += wait_s
+
     def __call__(self) -> float:
         return self.now_s
 

@@ -1,6 +1,7 @@
 """An app whose every command is a process of its own, as command-line apps are.
 
 Run it by ``python -m tests.support.devices.commands DATA_DIR COLLECTOR SENDER AHEAD_S COMMAND``.
+A command waits longer at its end than the SDK lets it: a busy machine needs longer for a request.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from typing import Literal
 
 import click
 
-from client_sdk import Registry, Telemetry
+from client_sdk import Registry, Telemetry, per_process
 
 NO_COLLECTOR = "-"
 """Stands for a collector where the app has no telemetry."""
+
+PATIENCE_S = 60.0
+"""How long a command waits for a request that is under way."""
 
 REGISTRY = """
 schema = 1
@@ -72,4 +76,5 @@ def remove(telemetry: Telemetry | None) -> None:
 
 
 if __name__ == "__main__":
+    per_process.REQUEST_DEADLINE_S = PATIENCE_S
     app()

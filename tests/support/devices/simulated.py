@@ -88,7 +88,7 @@ class SimulatedDevice:
         """Queue a report."""
         departure = self._uploader.departure(self.now_s)
         self.ledger_thread.run(partial(queue.enqueue, report=report, leaves_s=departure.leaves_s), LONG_S)
-        self._uploader.notify(departure.in_s)
+        self._uploader.notify(departure)
 
     def flush(self) -> None:
         """Request a flush, without waiting."""

@@ -17,15 +17,17 @@ from tests.support.services.processes import free_port, started, wait_until
 
 SLOTS = 16_384
 
-NODE_TIMEOUT_MS = 1000
+NODE_TIMEOUT_MS = 30_000
 """After this time a failover begins. A loaded machine must not mistake a slow master for a dead
 one.
 """
 
+QUICK_NODE_TIMEOUT_MS = 1000
+"""The same for tests of failovers."""
+
 SETTINGS = (
     *("--protected-mode", "no", "--save", "", "--appendonly", "yes", "--appendfsync", "always"),
-    *("--cluster-enabled", "yes", "--cluster-require-full-coverage", "no", "--cluster-node-timeout"),
-    *(str(NODE_TIMEOUT_MS), "--repl-diskless-sync-delay", "0"),
+    *("--cluster-enabled", "yes", "--cluster-require-full-coverage", "no", "--repl-diskless-sync-delay", "0"),
 )
 
 
@@ -39,6 +41,7 @@ class Node:
         host: the address on which it listens.
         entered: enters the host, if that is another than this one.
         wrapper: the command that runs the server's, if it is not run as it is.
+        timeout_ms: how long the node waits for another before it takes it for dead.
         process: the server, if it runs.
 
     """
@@ -48,6 +51,7 @@ class Node:
     host: str = "127.0.0.1"
     entered: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
     wrapper: Sequence[str] = ()
+    timeout_ms: int = NODE_TIMEOUT_MS
     process: subprocess.Popen[bytes] | None = None
     client: Any = field(init=False)
 
@@ -75,7 +79,14 @@ class Node:
         ]
         with self.entered():
             self.process = started(
-                [*command, "--cluster-port", str(free_port()), *SETTINGS],
+                [
+                    *command,
+                    "--cluster-port",
+                    str(free_port()),
+                    "--cluster-node-timeout",
+                    str(self.timeout_ms),
+                    *SETTINGS,
+                ],
                 stdout=subprocess.DEVNULL,
             )
         wait_until(self.answers, what="a node of the cluster")
@@ -135,6 +146,21 @@ class Cluster:
         for node in self.nodes:
             if node.is_master():
                 node.ask("FLUSHALL")
+
+    @contextlib.contextmanager
+    def failing_over_quickly(self) -> Iterator[None]:
+        """Let replicas take over soon from a master that does not answer."""
+        self._set_timeout(QUICK_NODE_TIMEOUT_MS)
+        try:
+            yield
+        finally:
+            self._set_timeout(NODE_TIMEOUT_MS)
+
+    def _set_timeout(self, timeout_ms: int) -> None:
+        for node in self.nodes:
+            node.timeout_ms = timeout_ms
+            if node.process is not None:
+                node.client.config_set("cluster-node-timeout", timeout_ms)
 
     def holder(self, slot: int) -> Node:
         """Wait until all running nodes agree on the master of a slot, and return it."""

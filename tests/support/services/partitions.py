@@ -279,7 +279,7 @@ def deployed(folder: Path) -> Iterator[Deployment]:
             set_clock(folder, name, 0)
             host, place = network.hosts[name], (disk if number == 0 else folder) / name
             nodes.append(Node(place, PORT + number, host.address, host.entered, by_clock(folder, name)))
-        with network.hosts[OUTSIDE].entered(), running_nodes(nodes, MASTERS) as cluster:
+        with network.hosts[OUTSIDE].entered(), running_nodes(nodes, MASTERS) as cluster, cluster.failing_over_quickly():
             yield Deployment(network, cluster, disk, folder)
 
 

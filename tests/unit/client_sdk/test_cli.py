@@ -17,6 +17,7 @@ from client_sdk import cli
 from client_sdk.cli import main
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Refusal
+from tests.support.devices import old_ledgers
 from tests.support.devices.clients import NOON, ScriptedTransport, accept, refuse, rows, telemetry, write_lock_held
 from tests.support.laws.coins import ScriptedCoins
 
@@ -55,6 +56,14 @@ def test_show_says_what_left_what_it_cost_and_what_was_dropped(
 def spent(data_dir: Path) -> float:
     ((nanos,),) = rows(data_dir, "SELECT SUM(nanos) FROM charges")
     return float(nanos / 10**9)
+
+
+def test_show_leaves_a_ledger_of_an_older_sdk_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old_ledgers.write(tmp_path / FILE_NAME, [], NOON)
+    before = rows(tmp_path, "PRAGMA user_version")
+    assert main(["show", "--data-dir", str(tmp_path)]) == 0
+    assert "Waiting to be sent or answered: 0" in capsys.readouterr().out
+    assert rows(tmp_path, "PRAGMA user_version") == before
 
 
 def test_show_says_when_nothing_has_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -325,6 +326,26 @@ def test_a_programmer_error_does_not_hold_the_answer(metric: str, value: object,
         assert len(below.stack) == 1
         assert "31415" not in "".join(below.format())
         assert device.history() == []
+
+
+@pytest.mark.parametrize("metric", ["secret 31415", "31415", 31415, ["31415"], {"31415"}])
+def test_an_answer_in_the_place_of_the_metric_is_not_shown(metric: Any) -> None:
+    with telemetry(None) as device:
+        for call in (partial(device.record, metric), partial(device.count, metric)):
+            with pytest.raises(UnknownMetricError) as caught:
+                call(31415)
+            assert "31415" not in str(caught.value)
+        with pytest.raises(UnknownMetricError, match="the name comes first, then the answer") as caught:
+            device.record("secret", "system")
+        assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("metric", "value"), [("system", "secret-31415"), ("unknown", 31415)])
+def test_the_thread_that_records_for_an_event_loop_raises_no_error(metric: str, value: object) -> None:
+    with telemetry(None) as device:  # from Python 3.14 on a frame of the executor holds the answer
+        mistake = device._recorded_or_mistake(metric, value)
+        assert isinstance(mistake, (OutsideDomainError, UnknownMetricError))
+        assert (mistake.__traceback__, mistake.__context__) == (None, None)
 
 
 def test_whatever_else_an_answer_does_neither_crashes_nor_shows(caplog: pytest.LogCaptureFixture) -> None:

@@ -260,7 +260,7 @@ def test_a_copy_of_a_ledger_spends_nothing(path: Path, tmp_path: Path) -> None:
     with telemetry(tmp_path / "copy", transport=transport) as device:
         assert device.record("sound", value=True) is Recorded.UNAVAILABLE
         assert "is a copy of a ledger" in (device.problem or "")
-        assert "put the original back, or delete it by hand" in (device.problem or "")
+        assert "put the original back, let this program read the id, or delete it by hand" in (device.problem or "")
         assert not device.flush(timeout_s=60)
     assert transport.bodies == []
     with telemetry(path.parent) as device:

@@ -9,8 +9,10 @@ import pytest
 from client_sdk import Recorded, Telemetry
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.ledger.queue import SPREAD_S
+from client_sdk.protocol import Upload
 from client_sdk.sending import helper
-from client_sdk.sending.helper import LIFE_S, BriefLedger
+from client_sdk.sending.helper import LIFE_S, BriefLedger, Helper
+from client_sdk.sending.responses import Reply
 from tests.support.devices.clients import (
     COLLECTOR,
     DAY_S,
@@ -37,11 +39,7 @@ def recorded(data_dir: Path, clock: SetClock, *metrics: str) -> None:
 def helped(data_dir: Path, clock: SetClock, *answers: Answer) -> ScriptedTransport:
     """Let a helper live; return what it sent."""
     transport, began_s = ScriptedTransport(*answers), clock.now_s
-
-    def sleep(wait_s: float) -> None:
-        clock.now_s += wait_s
-
-    helper.send(BriefLedger(data_dir / FILE_NAME, "acme"), transport, clock, sleep)
+    helper.send(BriefLedger(data_dir / FILE_NAME, "acme"), transport, clock, clock.wait, monotonic=clock)
     assert clock.now_s <= began_s + LIFE_S
     return transport
 
@@ -94,6 +92,35 @@ def test_it_does_not_wait_for_what_leaves_after_its_life(tmp_path: Path) -> None
     assert clock.now_s == before_s
     clock.now_s += 2 * DAY_S
     assert len(helped(tmp_path, clock).bodies) == 1
+
+
+def test_it_ends_in_time_however_long_requests_take_and_says_what_it_leaves(tmp_path: Path) -> None:
+    clock = SetClock()
+    recorded(tmp_path, clock, "m")
+
+    def slow(upload: Upload) -> Reply:
+        recorded(tmp_path, clock, *(name for name in "n" if rows(tmp_path, "SELECT COUNT(*) FROM history") == [(1,)]))
+        clock.now_s += LIFE_S
+        return accept(upload)
+
+    began_s = clock.now_s
+    has_more = helper.send(
+        BriefLedger(tmp_path / FILE_NAME, "acme"), ScriptedTransport(slow), clock, clock.wait, monotonic=clock
+    )
+    assert has_more
+    assert clock.now_s - began_s <= SPREAD_S + LIFE_S
+    assert rows(tmp_path, "SELECT metric FROM queue") == [("n",)]
+
+
+def test_a_helper_that_leaves_new_reports_behind_is_followed_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Path] = []
+    monkeypatch.setattr(Helper, "start", lambda helper: started.append(helper.path))
+    for has_more in (False, True):
+        monkeypatch.setattr(helper, "send", lambda *_, has_more=has_more: has_more)
+        helper.main(str(tmp_path / FILE_NAME), "acme", COLLECTOR, None, allow_plain_http=False)
+    assert started == [tmp_path / FILE_NAME]
 
 
 @pytest.mark.parametrize("wrong", [{"data_dir": None}, {"transport": ScriptedTransport()}, {"sender": "pigeon"}])

@@ -56,7 +56,7 @@ def test_a_report_leaves_at_the_first_moment_from_its_instant_on_at_which_a_prog
 
 
 def test_the_instant_is_uniform_within_the_minute_and_from_the_operating_system() -> None:
-    drawn = sorted(Departures(jitter).departure_s(1000.0) - 1000.0 for _ in range(20_000))
+    drawn = sorted(Departures(jitter).next_departure(1000.0, 0.0).leaves_s for _ in range(20_000))
     assert drawn[0] >= 0.0
     assert drawn[-1] <= SPREAD_S
     # Kolmogorov and Smirnov: a uniform sample exceeds this once in a million runs
@@ -76,9 +76,26 @@ def test_the_instant_is_drawn_before_the_answer_is_seen_and_for_any_answer_alike
 
 def test_what_is_recorded_before_that_instant_leaves_with_it_and_what_comes_later_has_its_own() -> None:
     departures = Departures(fixed(40.0))
-    first_s = departures.departure_s(1000.0)
-    departures.notify(first_s)
-    assert (first_s, departures.departure_s(1039.0), departures.departure_s(1040.0)) == (1040.0, 1040.0, 1080.0)
+    first = departures.next_departure(1000.0, NOON)
+    departures.notify(first)
+    assert first == departures.next_departure(1039.0, NOON + 39.0) == (1040.0, NOON + 40.0)
+    assert departures.next_departure(1040.0, NOON + 40.0) == (1080.0, NOON + 80.0)
+
+
+def test_answers_recorded_in_one_go_leave_in_one_upload(tmp_path: Path) -> None:
+    names = "abcde"
+    five = ask("\n".join(f'[metric.{name}]\nkind = "boolean"' for name in names))
+    with telemetry(tmp_path, registry=five, clock=time.time) as device:
+        assert {device.record(name, value=True) for name in names} == {Recorded.QUEUED}
+    ((instants, reports),) = rows(tmp_path, "SELECT COUNT(DISTINCT leaves), COUNT(*) FROM queue")
+    assert (instants, reports) == (1, len(names))
+
+
+def test_a_new_answer_does_not_put_off_a_look_that_is_planned() -> None:
+    departures = Departures(fixed(40.0))
+    departures.look_later(1002.0)
+    departures.notify(departures.next_departure(1000.0, NOON))
+    assert departures.news_s == 1002.0
 
 
 def test_a_program_that_starts_after_it_sends_at_once_and_keeps_its_own_report(tmp_path: Path) -> None:
@@ -101,7 +118,7 @@ def test_a_program_that_starts_before_it_waits_for_it(tmp_path: Path) -> None:
     with telemetry(tmp_path, registry=PLAIN, transport=transport) as device:
         departures = device._processes.current.uploader._departures
         wait_until(lambda: departures.news_s is not None and not departures.rests, what="its plan")
-        assert departures.departure_s(0.0) > 0.0
+        assert departures.next_departure(0.0, 0.0).at_s > 0.0
     assert transport.bodies == []
 
 

@@ -115,7 +115,7 @@ def test_a_report_that_comes_after_a_flush_does_not_put_it_off(monkeypatch: pyte
             monkeypatch.setattr(uploader._changed, "wait_for", lambda *_: None)
             assert not device.flush(timeout_s=60)
             due_s = uploader._departures.news_s
-            uploader.notify(uploader.departure(NOON).in_s)
+            uploader.notify(uploader.departure(NOON))
             assert uploader._departures.news_s == due_s
 
 

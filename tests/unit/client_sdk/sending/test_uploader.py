@@ -98,7 +98,7 @@ def device(
 def test_what_is_queued_leaves_without_being_asked() -> None:
     with device() as phone:
         phone.queue()
-        phone.uploader.notify(phone.uploader.departure(NOON).in_s)
+        phone.uploader.notify(phone.uploader.departure(NOON))
         wait_until(lambda: phone.waiting() == 0, what="the upload")
         assert [upload.reports for upload in phone.transport.uploads] == [(REPORT,)]
 
@@ -236,10 +236,10 @@ def test_an_upload_that_always_fails_holds_up_no_other() -> None:
 
     with device(choke) as phone:
         phone.queue()
-        phone.uploader.notify(phone.uploader.departure(NOON).in_s)
+        phone.uploader.notify(phone.uploader.departure(NOON))
         wait_until(lambda: bool(phone.transport.bodies), what="the first attempt")
         phone.queue(OTHER)
-        phone.uploader.notify(phone.uploader.departure(NOON).in_s)
+        phone.uploader.notify(phone.uploader.departure(NOON))
         wait_until(
             lambda: any(upload.reports == (OTHER,) for upload in phone.transport.uploads), what="the other upload"
         )
@@ -353,8 +353,8 @@ def test_a_report_waits_for_a_random_instant_before_it_leaves() -> None:
 
     with device(uniform=late) as phone:
         phone.queue()
-        phone.uploader.notify(phone.uploader.departure(NOON).in_s)
-        phone.uploader.notify(phone.uploader.departure(NOON).in_s)
+        phone.uploader.notify(phone.uploader.departure(NOON))
+        phone.uploader.notify(phone.uploader.departure(NOON))
         assert ranges == [(0.0, SPREAD_S)]
         assert phone.transport.bodies == []
 
@@ -413,7 +413,7 @@ def test_where_no_thread_starts_nothing_is_sent_and_flush_returns(monkeypatch: p
     with device() as phone:
         phone.queue()
         monkeypatch.setattr(threading.Thread, "start", refuse_to_start)
-        phone.uploader.notify(phone.uploader.departure(NOON).in_s)
+        phone.uploader.notify(phone.uploader.departure(NOON))
         assert not phone.uploader.flush(threading.TIMEOUT_MAX)
         monkeypatch.undo()
         assert phone.uploader.flush(LONG_S)
