@@ -11,7 +11,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo check test lint style types layers quick whole architecture bench faults programs assets \
-	screenshots clean
+	screenshots images test-images clean
 
 setup: $(DEV_READY)
 
@@ -65,13 +65,21 @@ test: setup programs
 whole:
 	$(PYTEST)
 
-# Debian's Chromium opens the HTML report in tests, its nginx stands before the collector, its faketime steps clocks; who
-# is not root installs them beforehand.
+# Debian's Chromium opens the HTML report in tests, its nginx stands before the collector, its faketime steps clocks, its
+# Prometheus scrapes; who is not root installs them beforehand.
 PROGRAMS := chromium nginx faketime
 programs:
 	@for name in $(PROGRAMS); do command -v $$name >/dev/null || missing="$$missing $$name"; done; \
 	test -z "$$missing" || test "$$(id -u)" != 0 || \
 	{ apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing; }
+
+images:
+	$(PYTHON) -m tools.images
+
+# Takes minutes: a root of Debian, and three builds.
+test-images: PROGRAMS += buildah mmdebstrap
+test-images: setup programs
+	$(BIN)/python -m pytest tests/images
 
 architecture: setup
 	$(BIN)/python -m tools.architecture
