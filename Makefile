@@ -67,7 +67,7 @@ whole:
 
 # Debian's Chromium opens the HTML report in tests, its nginx stands before the collector, its faketime steps clocks, its
 # Prometheus scrapes; who is not root installs them beforehand.
-PROGRAMS := chromium nginx faketime
+PROGRAMS := chromium nginx faketime prometheus
 programs:
 	@for name in $(PROGRAMS); do command -v $$name >/dev/null || missing="$$missing $$name"; done; \
 	test -z "$$missing" || test "$$(id -u)" != 0 || \

@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from collector.errors import ConfigError, StoreUnavailableError
@@ -45,6 +46,7 @@ class ServerState(NamedTuple):
 
     is_noted: bool = True
     memory_used: float = 0.0
+    open_reports: Mapping[tuple[str, str], int] = MappingProxyType({})
 
 
 class Maintenance:
