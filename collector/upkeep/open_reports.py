@@ -1,7 +1,8 @@
 """Counts the reports of open windows for the metrics, by the same look that everybody else gets.
 
 A count that is renewed with every scrape would say when each report of a metric came. So this takes
-what a preliminary report shows, as often as that is renewed, and adds up the symbols.
+what a preliminary report shows, as often as that is renewed, and adds up the symbols. It does not
+look before an interval is over: who tries out a new service would get that empty look for an hour.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class OpenReports:
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Prepare; the first call looks.
+        """Prepare to look for the first time in ``interval_s`` seconds.
 
         Args:
             store: the store whose windows are looked at.
@@ -48,7 +49,7 @@ class OpenReports:
         self._interval_s = interval_s
         self._clock = clock
         self._monotonic = monotonic
-        self._next_s = float("-inf")
+        self._next_s = monotonic() + interval_s
         self._reports: Mapping[tuple[str, str], int] = {}
 
     def __call__(self) -> Mapping[tuple[str, str], int]:

@@ -26,7 +26,11 @@ class Looks(MemoryStore):
 
 
 def counting(store: MemoryStore, clock: Clock) -> OpenReports:
-    return OpenReports(store, grace_s=GRACE_S, interval_s=HOUR_S, clock=clock, monotonic=clock)
+    """Return what counts reports, an interval after its start."""
+    clock.now_s -= HOUR_S
+    reports = OpenReports(store, grace_s=GRACE_S, interval_s=HOUR_S, clock=clock, monotonic=clock)
+    clock.now_s += HOUR_S
+    return reports
 
 
 def test_reports_are_added_up_over_symbols_and_editions() -> None:
@@ -34,6 +38,17 @@ def test_reports_are_added_up_over_symbols_and_editions() -> None:
     store.count(judged(upload(report(symbol=0), report("os", 3))))
     store.count(judged(upload(report(symbol=1), report("plan", 0, "2026-W47"))))
     assert counting(store, clock)() == {("dark_mode", TODAY): 2, ("os", TODAY): 1, ("plan", "2026-W47"): 1}
+
+
+def test_a_new_service_leaves_the_first_look_to_who_asks_for_it() -> None:
+    store, clock = Looks(), Clock(NOON)
+    store.count(judged(upload(report())))
+    reports = OpenReports(store, grace_s=GRACE_S, interval_s=HOUR_S, clock=clock, monotonic=clock)
+    clock.now_s += HOUR_S - 1
+    assert reports() == {}
+    assert store.open_snapshot(HOUR_S, frozenset(), clock.now_s).taken_s == int(clock.now_s)
+    clock.now_s += 1
+    assert reports() == {("dark_mode", TODAY): 1}
 
 
 def test_a_count_is_not_renewed_before_the_look_may_be() -> None:
