@@ -76,8 +76,9 @@ def pip_secrets(folder: Path) -> Iterator[str]:
 
 
 def pip_settings() -> dict[str, str]:
-    """Return the settings of pip, those of the environment's variables last."""
-    listed = subprocess.run([sys.executable, "-m", "pip", "config", "list"], check=True, capture_output=True, text=True)
+    """Return the settings of pip, those of the environment's variables last; none if this Python has no pip."""
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    listed = subprocess.run(command, check=False, capture_output=True, text=True)
     pairs = [line.partition("=") for line in listed.stdout.splitlines()]
     ordered = sorted(pairs, key=lambda pair: pair[0].startswith(":env:"))
     return {name.rpartition(".")[2]: value.strip("'\"") for name, _, value in ordered}

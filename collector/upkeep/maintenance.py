@@ -141,7 +141,8 @@ class Maintenance:
                 if str(error) not in reasons:  # a lost connection may hide a worse reason
                     _log.warning("maintenance is suspended: %s", error, extra={} if is_up else Event.STORE_DOWN.extra)
                 reasons.add(str(error))
-                self.health = self.health._replace(is_up=is_up)
+                # an old count would pass for a present one
+                self.health = self.health._replace(is_up=is_up, open_reports={})
             else:
                 if reasons:
                     _log.info("maintenance continues: the store answers", extra=Event.STORE_UP.extra)

@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from tests.support.services.collecting import REGISTRY_TEXT, report, today, upload
+from tests.support.services.composed import project
 from tests.support.services.processes import (
     RunningCollector,
     free_port,
@@ -123,6 +124,28 @@ def test_the_shipped_settings_of_prometheus_load_the_rules() -> None:
     checked = run_command(["promtool", "check", "config", str(FOLDER / "prometheus.yaml")])
     assert checked.returncode == 0, checked.stderr
     assert f"{len(RULES)} rules found" in checked.stdout + checked.stderr
+
+
+def test_the_shipped_settings_of_prometheus_name_the_composed_collectors() -> None:
+    (job,) = yaml.safe_load((FOLDER / "prometheus.yaml").read_text(encoding="utf-8"))["scrape_configs"]
+    services = project("compose.yaml")["services"]
+    addresses = [services[name]["networks"]["front"]["ipv4_address"] for name in ("collector-1", "collector-2")]
+    bind = services["collector-1"]["command"]
+    port = bind[bind.index("--metrics-bind") + 1].partition(":")[2]
+    assert job["static_configs"] == [{"targets": [f"{address}:{port}" for address in addresses]}]
+
+
+def test_no_panel_of_the_dashboard_covers_another() -> None:
+    panels = DASHBOARD["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    cells = [
+        (place["x"] + across, place["y"] + down)
+        for place in (panel["gridPos"] for panel in panels)
+        for across in range(place["w"])
+        for down in range(place["h"])
+    ]
+    assert len(set(cells)) == len(cells)
+    assert {across for across, _ in cells} == set(range(24))
 
 
 def test_every_query_is_valid_and_every_series_that_it_names_is_scraped(
