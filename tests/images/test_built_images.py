@@ -13,8 +13,9 @@ import pytest
 
 from tests.support.services.buildah import BASE, Storage
 from tests.support.services.collecting import report, today, upload
+from tests.support.services.composed import initialised
 from tests.support.services.images import ROOT
-from tests.support.services.processes import READ_TOKEN, free_port, wait_until
+from tests.support.services.processes import free_port, wait_until
 from tests.support.services.wire import post
 from tools.images import version
 
@@ -52,11 +53,16 @@ def test_both_images_run_as_their_user_take_an_upload_and_report_it(
     settings = storage.settings(COLLECTOR)
     check = [word.replace(":8080", f":{port}") for word in settings["Healthcheck"]["Test"][1:]]
     command = [word.replace("0.0.0.0:8080", f"127.0.0.1:{port}") for word in settings["Entrypoint"] + settings["Cmd"]]
-    registry = f"--volume={registry_file}:/etc/hearsay/metrics.toml:ro"
-    for folder in (tmp_path, registry_file.parent):
-        folder.chmod(0o755)
+    tmp_path.chmod(0o755)
+    folder = initialised(tmp_path)
+    shutil.copy(registry_file, folder / "config" / "metrics.toml")
+    options = (
+        f"--volume={folder / 'config'}:/etc/hearsay:ro",
+        f"--volume={folder / 'secrets' / 'read_token'}:/run/secrets/read_token:ro",
+        "--env=HEARSAY_READ_TOKEN_FILE=/run/secrets/read_token",
+    )
     container = storage.container(COLLECTOR)
-    collector = storage.start(container, command, registry, f"--env=HEARSAY_READ_TOKEN={READ_TOKEN}")
+    collector = storage.start(container, command, *options)
     try:
         wait_until(
             lambda: storage.run(container, check).returncode == 0 or collector.poll() is not None,
@@ -69,7 +75,7 @@ def test_both_images_run_as_their_user_take_an_upload_and_report_it(
         job = storage.container(ESTIMATOR)
         words = ["report", "--registry", "/etc/hearsay/metrics.toml", "--collector", url, "--preliminary"]
         entry = storage.settings(ESTIMATOR)["Entrypoint"]
-        shown = storage.run(job, [*entry, *words, "--format=csv"], registry, f"--env=HEARSAY_READ_TOKEN={READ_TOKEN}")
+        shown = storage.run(job, [*entry, *words, "--format=csv"], *options)
         assert shown.returncode == 0, shown.stderr
         assert f",{UPLOADS}," in shown.stdout
     finally:
