@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tools.fill import filled
 from tools.prose import MOST_COLUMNS, MOST_LINES, ROOT, WRITTEN_FROM_CODE, instead, mistakes, pages
 
 AVOIDED = instead()
@@ -41,3 +42,18 @@ def test_a_mistake_is_named(text: str, says: str) -> None:
 )
 def test_code_tables_and_short_items_are_left_alone(text: str) -> None:
     assert list(mistakes(text, AVOIDED)) == []
+
+
+def test_pages_that_pass_are_not_filled() -> None:
+    assert [path.name for path in pages() if filled(path.read_text("utf-8")) != path.read_text("utf-8")] == []
+
+
+@pytest.mark.parametrize("head", ["", "* ", "  1. "])
+def test_a_paragraph_with_a_long_line_is_filled_and_its_neighbours_are_not(head: str) -> None:
+    words = "word " * 60
+    text = f"short\n\n{head}{words.strip()}\n\n```\n{words}\n```\n"
+    new = filled(text)
+    assert list(mistakes(new, {})) == []
+    assert new.split() == text.split()
+    assert new.startswith("short\n\n")
+    assert f"```\n{words}\n```" in new

@@ -232,12 +232,6 @@ def test_reporting_from_python_works_as_the_pages_say(
     assert list(names["frame"]["estimate"]) == pytest.approx([1 - yes, yes])
 
 
-def test_testing_an_app_works_as_its_page_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
-    (testing,) = (sample for sample in samples("python") if "client_sdk.testing" in sample)
-    exec(testing, {})  # noqa: S102 the page's own sample
-
-
 def test_rehearsing_works_as_the_pages_say(folder: Path, address: str) -> None:
     table, population, checked = (line for line in commands() if "rehearse" in line.split())
     shell = Shell(folder, address)
