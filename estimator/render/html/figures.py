@@ -39,6 +39,11 @@ class FigureGroup:
     unit: Unit
     figures: tuple[tuple[str, Estimate], ...]
 
+    @property
+    def is_titled(self) -> bool:
+        """Whether the title says more than the label of its only figure."""
+        return [label.casefold() for label, _ in self.figures] != [self.title.casefold()]
+
 
 def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[FigureGroup]:
     """Yield the groups of one window.

@@ -13,6 +13,9 @@ from estimator.report.conclusions import SIGNIFICANT, clearest_first, conclusion
 from estimator.results.joint import Difference, GroupShares, Independence
 from estimator.results.metric import MetricEstimate
 
+MOST_OUTCOMES = 4
+"""So many columns of shares fit on a phone and on paper. A table with more has its cells one below the other there."""
+
 MOST_DIFFERENCES = 20
 """How many differences the table shows, the clearest first. JSON and CSV have all of them."""
 
@@ -35,6 +38,11 @@ class JointView:
     verdict: WordedConclusion
     independence: str
     clearest: Sequence[Difference]
+
+    @property
+    def has_many_outcomes(self) -> bool:
+        """Whether a line for each group would be too wide for a phone and for paper."""
+        return any(len(group.estimates) > MOST_OUTCOMES for group in self.groups)
 
     @property
     def differences(self) -> Sequence[tuple[Difference, str, str]]:

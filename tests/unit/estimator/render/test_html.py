@@ -180,7 +180,7 @@ def test_tracks_are_as_exact_as_a_hundredth_of_the_narrowest_interval() -> None:
         [Estimate(0.31234, 0.01, 0.29, 0.33, 0.3123), None, Estimate(-0.02, 0.1, 0.0, 0.2, 0.0)],
         [Estimate(None, None, 0.0, 1.0, None), Estimate(0.5, 0.02, 0.46, 0.54, None), None],
     ]
-    tracked = tracks(rows)
+    tracked = tracks(rows, PERCENT)
     narrowest = 0.04
     assert narrowest / 1000 <= tracked["step"] <= narrowest / 100
     for place, row in enumerate(rows):
@@ -192,7 +192,7 @@ def test_tracks_are_as_exact_as_a_hundredth_of_the_narrowest_interval() -> None:
             assert steps["e"] * tracked["step"] == pytest.approx(share.estimate, abs=tracked["step"])
             assert (steps["e"] - steps["d"]) * tracked["step"] == pytest.approx(share.low, abs=tracked["step"])
             assert (steps["e"] + steps["u"]) * tracked["step"] == pytest.approx(share.high, abs=tracked["step"])
-    assert "m" not in tracks([[Estimate(0.5, 0.1, 0.4, 0.6, None)]])
+    assert "m" not in tracks([[Estimate(0.5, 0.1, 0.4, 0.6, None)]], PERCENT)
 
 
 def test_the_data_of_a_distribution_are_its_bins_and_its_band() -> None:
@@ -240,8 +240,10 @@ def test_a_distribution_of_an_older_schema_has_no_band_to_draw() -> None:
 
 def test_a_spark_is_broken_where_there_is_nothing() -> None:
     estimate = Estimate(0.5, 0.1, 0.4, 0.6, None)
-    assert sparkline([estimate, None, estimate, estimate]).count("M") == 2
-    assert sparkline([estimate]) == ""
+    spark = sparkline([estimate, None, estimate, estimate], PERCENT)
+    assert spark is not None
+    assert spark.line.count("M") == spark.band.count("M") == 2
+    assert sparkline([estimate, None], PERCENT) is None
 
 
 def test_a_page_names_what_is_not_there() -> None:
