@@ -27,6 +27,9 @@ MOST_DECIMALS, MOST_DIGITS = 6, 12
 POINT_FIGURES: Final = 4
 """The figures of a number whose interval is a point, so that no error says how many it deserves."""
 
+DUST: Final = 1e-12
+"""An error this small beside its figure comes from the arithmetic of floats: the interval is a point."""
+
 _EXACT: Final = Context(prec=700, rounding=ROUND_HALF_EVEN)
 """Wider than any float, so that nothing but the place decides a rounding."""
 
@@ -159,6 +162,6 @@ def _decimals(figure: tuple[float | None, float, float, float | None], figures: 
     """Return the place of the error's last shown figure; that of an interval's length without an error."""
     value, low, high, error = figure
     scale = error or (high - low) / LENGTH_IN_ERRORS
-    if scale > 0:
+    if scale > DUST * max(abs(low), abs(high)):
         return digits_for(scale, figures)
     return digits_for(abs(value or low) or 1.0, POINT_FIGURES)

@@ -18,7 +18,7 @@ from client_sdk.protocol import Registry
 from estimator.render.html.document import as_html
 from estimator.report.report import make_report
 from estimator.results.estimate import Shares
-from estimator.results.request import Request, Selection
+from estimator.results.request import Selection
 from estimator.tallies.read import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, registry_text
 from tests.support.estimates.pages import DAYS, tallies
@@ -48,7 +48,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = decode(tallies(REGISTRY).splitlines())
-    report = make_report(REGISTRY, lines, Selection(preliminary=True), Request(pool=True, fakes=0.01))
+    report = make_report(REGISTRY, lines, Selection(preliminary=True))
     written = tmp_path_factory.mktemp("layout") / "report.html"
     written.write_text(as_html(report, REGISTRY), encoding="utf-8")
     return written
@@ -76,7 +76,8 @@ def overlap(first: dict[str, float], second: dict[str, float]) -> bool:
     )
 
 
-TOO_WIDE = "(tables) => tables.filter((table) => table.getBoundingClientRect().right > innerWidth).map((table) => table.outerHTML)"
+TOO_WIDE = """(tables) => tables.filter((table) => table.getBoundingClientRect().right > innerWidth)
+    .map((table) => table.outerHTML)"""
 
 
 def test_no_table_is_cut_on_a_phone(phone: Page) -> None:
@@ -111,7 +112,7 @@ def test_the_labels_of_no_chart_run_together(phone: Page) -> None:
 def test_every_window_with_reports_has_a_mark_within_the_chart_over_time(phone: Page) -> None:
     beyond = 0
     for chart in phone.locator("svg.chart[aria-label*=windows]").all():
-        marks = boxes(chart.locator("[data-label=dot] *"))
+        marks = boxes(chart.locator("[data-label=dot] circle, .beyond path"))
         assert len(marks) == DAYS - 1, "all but the day that is missing"
         frame = chart.bounding_box()
         assert frame is not None
@@ -131,7 +132,11 @@ def test_the_diamond_is_around_the_dot_and_not_over_it(phone: Page) -> None:
     for (_, dot), (_, diamond) in zip(boxes(chart.locator("circle")), boxes(diamonds), strict=True):
         assert diamond["height"] > dot["height"]
     legend = phone.locator("#q-dark_mode .legend").first
-    assert legend.locator(".keyed").all_inner_texts() == [" estimate", " interval", " likeliest"]
+    assert [text.strip() for text in legend.locator(".keyed").all_inner_texts()] == [
+        "estimate",
+        "interval",
+        "likeliest",
+    ]
 
 
 def texts(browser: Browser, file: Path, *, scripts: bool) -> list[str]:
@@ -149,16 +154,16 @@ def test_a_number_that_a_step_would_round_up_is_rounded_once(browser: Browser, t
     registry = Registry.parse(registry_text(dark_mode=BOOLEAN))
     report = make_report(registry, decode(tallies(registry, range(1)).splitlines()))
     (estimated,) = report.metrics
-    ends = np.array([0.38504, 0.38504]), np.array([0.67496, 0.67496])
+    ends = np.array([0.28504, 0.28504]), np.array([0.67496, 0.67496])
     half = np.array([0.5, 0.5])
-    shares = Shares((False, True), *ends, half, half / 10, half, half)
+    shares = Shares((False, True), *ends, half, half / 5, half, half)
     changed = replace(estimated, estimates=shares)
     highlights = (replace(report.highlights[0], shown=changed),)
     written = tmp_path / "report.html"
     written.write_text(as_html(replace(report, metrics=(changed,), highlights=highlights), registry), encoding="utf-8")
-    assert texts(browser, written, scripts=True)[1] == "39 to 67\N{NO-BREAK SPACE}%"
+    assert texts(browser, written, scripts=True)[1] == "29 to 67\N{NO-BREAK SPACE}%"
     with opened(browser, written) as view:
         view.show_everything()
-        assert "(39 to 67\N{NO-BREAK SPACE}%)" in view.page.locator("#q-dark_mode .answer").inner_text()
+        assert "(29 to 67\N{NO-BREAK SPACE}%)" in view.page.locator("#q-dark_mode .answer").inner_text()
         dots = view.page.locator("#q-dark_mode circle").evaluate_all("(dots) => dots.map((dot) => dot.dataset.label)")
-        assert dots == [f"{label}: 50\N{NO-BREAK SPACE}% (39 to 67\N{NO-BREAK SPACE}%)" for label in ("no", "yes")]
+        assert dots == [f"{label}: 50\N{NO-BREAK SPACE}% (29 to 67\N{NO-BREAK SPACE}%)" for label in ("no", "yes")]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from client_sdk.protocol.domain.label import Label, word
-from estimator.render.html.numbers import PERCENT, UNBROKEN, Unit, unit_of
+from estimator.render.html.numbers import PERCENT, Unit, unit_of
+from estimator.render.rounding import UNBROKEN
 from estimator.render.words import range_words
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate, Share

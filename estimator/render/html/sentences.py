@@ -30,8 +30,7 @@ def answer_of(estimated: MetricEstimate, independence: float | None = None) -> s
     if estimated.distribution is not None:
         median = estimated.distribution.quantiles[len(estimated.distribution.quantiles) // 2]
         if median.estimate is not None:
-            about = unit.about(median.estimate, median.low, median.high)
-            sentences.append(f"Half are at most about {about} ({unit.interval(median.low, median.high)}).")
+            sentences.append(f"Half are at most {unit.about(median)}.")
     if estimated.mean is not None:
         of = f" of {len(estimated.estimates)}" if estimated.kind == "ordinal" and estimated.estimates else ""
         sentences.append(f"The {mean_word(estimated.kind)} is {_about(estimated.mean, unit)}{of}.")
@@ -77,8 +76,4 @@ def _about(estimate: Estimate, unit: Unit) -> str:
 
     A sentence names nothing impossible, unlike the table.
     """
-    interval = unit.interval(estimate.low, estimate.high)
-    if estimate.estimate is None:
-        return f"unknown ({interval})"
-    possible = min(estimate.high, max(estimate.low, estimate.estimate))
-    return f"about {unit.about(possible, estimate.low, estimate.high)} ({interval})"
+    return unit.about(estimate)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from estimator.render.html.numbers import Unit
+from estimator.render.rounding import SENTENCE_FIGURES
+from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
 
 WIDTH, HEIGHT, MARGIN = 120, 28, 2
@@ -39,11 +41,12 @@ def sparkline(track: Sequence[Estimate | None], unit: Unit) -> Spark | None:
     most = max(max(estimate.high, estimate.estimate or 0.0) for estimate in known)
     scale = _Scale(least, most, len(track))
     runs = list(_runs(track))
+    ends = unit.rounded(Figure(None, least, most), SENTENCE_FIGURES)
     return Spark(
         line="".join(scale.line(run) for run in runs),
         band="".join(scale.band(run) for run in runs),
-        top=unit.value(most, least, most),
-        bottom=unit.value(least, least, most),
+        top=f"{ends.high}{unit.suffix}",
+        bottom=f"{ends.low}{unit.suffix}",
     )
 
 

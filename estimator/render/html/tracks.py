@@ -58,9 +58,8 @@ def tracks(rows: Sequence[Sequence[KnownEstimate]], unit: Unit) -> dict[str, Any
 def _text(known: KnownEstimate, unit: Unit) -> str | None:
     if known is None or known.estimate is None:
         return None
-    decimals = unit.decimals(known.low, known.high)
-    numbers = (known.estimate, known.low, known.high, known.maximum_likelihood)
-    return " ".join(unit.plain(number, decimals) for number in numbers if number is not None)
+    rounded = unit.rounded(known)
+    return " ".join((rounded.unbiased, rounded.low, rounded.high, unit.likeliest(known))).rstrip()
 
 
 def _coded(known: KnownEstimate, step: float) -> tuple[int, int, int, int | None] | None:

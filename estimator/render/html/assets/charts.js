@@ -236,14 +236,18 @@ function heat(question, slot, width, where) {
   const known = cells.filter((cell) => "value" in cell);
   if (!known.length) return null;
   const left = Math.min(width * 0.35, 12 + 7 * Math.max(...joint.groups.map((name) => Math.min(24, name.length))));
-  const most = Math.max(4, Math.floor((width - left) / joint.outcomes.length / 8));
+  const most = Math.floor((width - left) / joint.outcomes.length / 8);
+  const steep = most < Math.min(8, ...joint.outcomes.map((name) => name.length)); // names stand upright where there is no room
+  const shown = steep ? 12 : most;
+  const above = steep ? 12 + CHARACTER * Math.min(shown, d3.max(joint.outcomes, (name) => name.length)) : 30;
   const title = (cell) => sentence(`${cell.outcome} among ${cell.group}`, cell);
   return captioned(
     `${joint.names[1]} within each group of ${joint.names[0]}, ${where}`,
     svg(`${joint.names[1]} within each group of ${joint.names[0]}; the numbers are in the table below.`, width, {
-      height: 50 + 34 * joint.groups.length,
+      height: 20 + above + 34 * joint.groups.length,
       marginLeft: left,
-      x: { type: "band", label: null, axis: "top", padding: 0.02, domain: d3.range(joint.outcomes.length), tickFormat: (j) => cut(joint.outcomes[j], most), tickSize: 0 },
+      marginTop: above,
+      x: { type: "band", label: null, axis: "top", padding: 0.02, domain: d3.range(joint.outcomes.length), tickFormat: (j) => cut(joint.outcomes[j], shown), tickRotate: steep ? -90 : 0, tickSize: 0 },
       y: { type: "band", label: null, domain: d3.range(joint.groups.length), tickFormat: (i) => cut(joint.groups[i], Math.floor(left / 7)), tickSize: 0 },
       marks: [
         Plot.cell(known, { x: "j", y: "i", fill: "var(--accent)", fillOpacity: (cell) => 0.05 + 0.45 * Math.min(1, Math.max(0, cell.value)), inset: 1, ariaLabel: title }),

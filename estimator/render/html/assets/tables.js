@@ -1,11 +1,15 @@
 "use strict";
 // Tables: those of the page are refilled for another window; those of charts over time and histograms are built here.
 function table(head, rows) {
-  const cell = (name, text, scope) => element(name, { textContent: text, ...(scope ? { scope } : {}) });
-  const body = rows.map(([first, ...rest]) =>
-    element("tr", {}, cell("th", first, "row"), ...rest.map((value) => (value instanceof Node ? element("td", {}, value) : cell("td", value)))));
-  return element("table", {},
-    element("thead", {}, element("tr", {}, ...head.map((text) => cell("th", text, "col")))),
+  const cell = (text, scope) => element("th", { textContent: text, scope });
+  const number = (value, column) => {
+    const created = element("td", {}, value);
+    created.dataset.head = head[column + 1];
+    return created;
+  };
+  const body = rows.map(([first, ...rest]) => element("tr", {}, cell(first, "row"), ...rest.map(number)));
+  return element("table", { className: head.length > 3 ? "stacked" : "" },
+    element("thead", {}, element("tr", {}, ...head.map((text) => cell(text, "col")))),
     element("tbody", {}, ...body));
 }
 const valued = (text, value) => element("data", { textContent: text, value: String(value) });
