@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from msgspec.structs import replace
 from playwright.sync_api import Browser, Locator, Page
 
-from client_sdk.protocol import Registry
+from client_sdk.protocol import Registry, Window
 from estimator.render.html.document import as_html
+from estimator.render.html.index import ArchivedWindow, index_as_html
 from estimator.report.report import make_report
 from estimator.results.estimate import Shares
 from estimator.results.request import Selection
@@ -167,3 +169,17 @@ def test_a_number_that_a_step_would_round_up_is_rounded_once(browser: Browser, t
         assert "(29 to 67\N{NO-BREAK SPACE}%)" in view.page.locator("#q-dark_mode .answer").inner_text()
         dots = view.page.locator("#q-dark_mode circle").evaluate_all("(dots) => dots.map((dot) => dot.dataset.label)")
         assert dots == [f"{label}: 50\N{NO-BREAK SPACE}% (29 to 67\N{NO-BREAK SPACE}%)" for label in ("no", "yes")]
+
+
+def test_the_index_of_windows_shows_answers_in_the_style_of_the_page(browser: Browser, tmp_path: Path) -> None:
+    report = make_report(REGISTRY, decode(tallies(REGISTRY, range(2)).splitlines()))
+    entry = ArchivedWindow.of(Window.parse("2026-11-02"), ["report.html", "report.json"], report)
+    written = tmp_path / "index.html"
+    written.write_text(index_as_html([entry]), encoding="utf-8")
+    with opened(browser, written, NARROW, "dark") as view:
+        assert view.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 28)"
+        assert view.page.locator("table").evaluate_all(TOO_WIDE) == []
+        assert "say yes" in view.page.inner_text("main")
+        results = Axe().run(view.page)
+        assert results.violations_count == 0, results.generate_report()
+        assert view.complaints == []
