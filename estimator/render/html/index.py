@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ OPEN_WINDOWS: Final = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ArchivedAnswer:
     """The answer to one question in a window.
 
     Attributes:
@@ -59,26 +59,26 @@ class ArchivedWindow:
     reports: int | None
     skipped: int | None
     files: tuple[str, ...]
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[ArchivedAnswer, ...] = ()
 
     @classmethod
     def of(cls, window: Window, files: Sequence[str], report: EstimateReport | None) -> ArchivedWindow:
         """Return a window with the answers of its report. None stands for a report that cannot be read."""
         if report is None:
             return cls(window.text, window.kind, None, None, None, tuple(files))
-        answers = tuple(Answer(estimated.metric, answer_of(estimated)) for estimated in report.metrics)
+        answers = tuple(ArchivedAnswer(estimated.metric, answer_of(estimated)) for estimated in report.metrics)
         reports = sum(estimated.reports for estimated in report.metrics)
         return cls(window.text, window.kind, len(report.metrics), reports, len(report.skipped), tuple(files), answers)
 
     @classmethod
-    def from_json(cls, entry: Mapping[str, Any]) -> ArchivedWindow:
+    def from_json(cls, entry: dict[str, Any]) -> ArchivedWindow:
         """Return a window that an index holds.
 
         Raises:
             TypeError: if it is not one.
 
         """
-        answers = tuple(Answer(**answer) for answer in entry["answers"])
+        answers = tuple(ArchivedAnswer(**answer) for answer in entry["answers"])
         return cls(**entry | {"files": tuple(entry["files"]), "answers": answers})
 
 
