@@ -48,3 +48,7 @@ class Shown(Plotted):
         """Return the same as a table, which notebooks show."""
         html: str = import_module("estimator.render.summary").as_table(self)
         return html
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ANN401, FBT001 the interface of IPython
+        """Print the summary where a notebook or IPython prints the object."""
+        printer.text("…" if cycle else self.summary())
