@@ -22,16 +22,15 @@ from estimator.commands.cli import command
 from estimator.estimates.metric import estimate
 from estimator.render.html.document import as_html
 from estimator.render.html.extras import extras_of
-from estimator.render.html.figures import label_of
 from estimator.render.html.filters import change_interval_text, difference_text
 from estimator.render.html.joint import joint_view
 from estimator.render.html.numbers import PERCENT, PLAIN, count_words
 from estimator.render.html.page import page_of
-from estimator.render.html.sentences import NO_REPORTS, answer_of
 from estimator.render.html.sparkline import sparkline
 from estimator.render.html.tracks import tracks
 from estimator.render.html.verdicts import too_few, verdict_of
-from estimator.render.words import p_equals
+from estimator.render.sentences import NO_REPORTS, answer_of
+from estimator.render.words import label_of, p_equals
 from estimator.report.changes import changes_of
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.report.highlights import highlights_of, independence_of
@@ -107,7 +106,7 @@ def test_a_sentence_gives_the_answer_of_every_kind() -> None:
     have = answer_of(estimate_of(registry, "have", (3000, *[1000] * (symbols - 1))))
     assert re.match(r"The most common value is “a”: about \d+\s% \([\d. to]+\s%\) have it\.", have)
     symbols = registry.metric("size").channel.symbols
-    assert answer_of(estimate_of(registry, "size", (500,) * symbols)) == "The mean is about 5 (3.4 to 5.6)."
+    assert answer_of(estimate_of(registry, "size", (500,) * symbols)) == "The mean is about 4.5 (3.4 to 5.6)."
 
 
 def test_the_figure_over_time_is_the_one_that_the_answer_is_about() -> None:
