@@ -7,10 +7,11 @@ from itertools import chain
 from typing import Any
 
 from client_sdk.protocol.window import Window
-from estimator.render.html.figures import SHARES, groups_of, label_of, mean_title, plain_estimate
+from estimator.render.html.figures import SHARES, groups_of, mean_title, plain_estimate
 from estimator.render.html.numbers import PERCENT
-from estimator.render.html.sentences import leader
 from estimator.render.html.tracks import KnownEstimate, tracks
+from estimator.render.sentences import leader
+from estimator.render.words import label_of
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Share
 from estimator.results.metric import MetricEstimate

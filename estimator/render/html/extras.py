@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from estimator.render.html.figures import label_of, short
 from estimator.render.html.numbers import PERCENT, Unit, unit_of, whole_percent
 from estimator.render.text.poisoning import verdict_of
-from estimator.render.words import cluster_words
+from estimator.render.words import cluster_words, label_of, short
 from estimator.results.clusters import Cluster, Clusters
 from estimator.results.metric import MetricEstimate
 from estimator.results.poisoning import Fakes

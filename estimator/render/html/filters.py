@@ -7,9 +7,8 @@ from typing import Final
 
 from markupsafe import Markup
 
-from estimator.render.html.figures import label_of, short
 from estimator.render.html.numbers import PERCENT, Unit
-from estimator.render.words import p_words, short_loss
+from estimator.render.words import label_of, p_words, short, short_loss
 from estimator.results.changes import Change
 from estimator.results.estimate import Estimate
 from estimator.results.joint import Difference

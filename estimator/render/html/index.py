@@ -13,7 +13,7 @@ from client_sdk.protocol.window import Window
 from estimator.formats.to_json import json_text
 from estimator.render.html.files import PACKAGE, STYLE, asset, policy
 from estimator.render.html.filters import breakable
-from estimator.render.html.sentences import answer_of
+from estimator.render.sentences import answer_of
 from estimator.results.report import EstimateReport
 
 INDEX_SCHEMA: Final = 2

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from estimator.render.html.figures import short
 from estimator.render.html.group_differences import verdict_on
 from estimator.render.html.verdicts import CODES, WordedConclusion
-from estimator.render.words import p_equals
+from estimator.render.words import p_equals, short
 from estimator.report.conclusions import SIGNIFICANT, clearest_first, conclusion
 from estimator.results.joint import Difference, GroupShares, Independence
 from estimator.results.metric import MetricEstimate

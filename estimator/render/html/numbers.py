@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from estimator.render.rounding import FIGURES, SENTENCE_FIGURES, UNBROKEN, Rounded, digits_for, number, percent, text_of
+from estimator.render.rounding import FIGURES, UNBROKEN, Rounded, digits_for, number, percent, text_of
+from estimator.render.sentences import error_of
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
 
@@ -32,7 +33,7 @@ class Unit:
 
     def rounded(self, figure: Estimate | Figure, figures: int = FIGURES) -> Rounded:
         """Return a figure and its interval as texts, with so many figures of its error."""
-        error = figure.standard_error if isinstance(figure, Estimate) else None
+        error = error_of(figure)
         if self.power:
             return percent(figure.estimate, figure.low, figure.high, error, figures)
         return number(figure.estimate, figure.low, figure.high, error, self.name, figures)
@@ -43,10 +44,6 @@ class Unit:
             return ""
         likeliest = Estimate(estimate.maximum_likelihood, estimate.standard_error, estimate.low, estimate.high)
         return self.rounded(likeliest).unbiased
-
-    def about(self, figure: Estimate | Figure) -> str:
-        """Return a figure with its interval for a sentence."""
-        return self.rounded(figure, SENTENCE_FIGURES).about
 
     def changed(self, change: Estimate) -> str:
         """Return a difference with its sign."""

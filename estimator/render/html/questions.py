@@ -14,9 +14,9 @@ from estimator.render.html.facts import facts_of
 from estimator.render.html.figures import FigureGroup, groups_of
 from estimator.render.html.joint import JointView, joint_view
 from estimator.render.html.numbers import PERCENT, Unit, unit_of
-from estimator.render.html.sentences import answer_of, leader
 from estimator.render.html.sparkline import Spark, sparkline
 from estimator.render.html.verdicts import WordedConclusion, labelled_changes, too_few, verdict_of
+from estimator.render.sentences import answer_of, leader
 from estimator.results.changes import Change
 from estimator.results.estimate import Estimate
 from estimator.results.highlight import Highlight

@@ -8,10 +8,9 @@ from typing import Final
 
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
-from estimator.render.html.figures import label_of
 from estimator.render.html.filters import change_interval_text, change_text
 from estimator.render.html.numbers import PERCENT, Unit, count_words, unit_of
-from estimator.render.words import p_equals
+from estimator.render.words import label_of, p_equals
 from estimator.report.conclusions import (
     SIGNIFICANT,
     Conclusion,

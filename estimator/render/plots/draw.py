@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from estimator.render.html.figures import groups_of, label_of
+from estimator.render.html.figures import groups_of
 from estimator.render.html.numbers import PERCENT
-from estimator.render.html.sentences import leader
 from estimator.render.plots.figures import LONGEST_TITLE, mark_zero, over_time, plain, points
 from estimator.render.plots.library import BAND_OPACITY, BLUE, VERMILION, new_axes, pyplot
-from estimator.render.words import cluster_words
+from estimator.render.sentences import leader
+from estimator.render.words import cluster_words, label_of
 from estimator.report.highlights import first_shown, shown_values
 from estimator.results.changes import Changes
 from estimator.results.clusters import Clusters

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from estimator.render.html.figures import short
 from estimator.render.plots.library import BAND_OPACITY, BLUE, GREY
+from estimator.render.words import short
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
 

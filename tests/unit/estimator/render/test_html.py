@@ -22,16 +22,15 @@ from estimator.commands.cli import command
 from estimator.estimates.metric import estimate
 from estimator.render.html.document import as_html
 from estimator.render.html.extras import extras_of
-from estimator.render.html.figures import label_of
 from estimator.render.html.filters import change_interval_text, difference_text, estimate_text, interval_text
 from estimator.render.html.joint import joint_view
 from estimator.render.html.numbers import PERCENT, PLAIN, count_words
 from estimator.render.html.page import page_of
-from estimator.render.html.sentences import NO_REPORTS, answer_of
 from estimator.render.html.sparkline import sparkline
 from estimator.render.html.tracks import tracks
 from estimator.render.html.verdicts import too_few, verdict_of
-from estimator.render.words import p_equals
+from estimator.render.sentences import NO_REPORTS, about_share, answer_of
+from estimator.render.words import label_of, p_equals
 from estimator.report.changes import changes_of
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.report.highlights import highlights_of, independence_of
@@ -82,7 +81,7 @@ def unbroken(text: str) -> str:
 def test_numbers_have_as_many_digits_as_their_error_bears() -> None:
     assert interval_text(Estimate(0.312, 0.0067, 0.299, 0.325)) == unbroken("29.90 to 32.50 %")
     assert (
-        PERCENT.about(Estimate(0.312, 0.0067, 0.299, 0.325))
+        about_share(Estimate(0.312, 0.0067, 0.299, 0.325))
         == f"about {unbroken('31.2 %')} ({unbroken('29.9 to 32.5 %')})"
     )
     assert estimate_text(Estimate(0.3123, 0.1, 0.1, 0.5)) == unbroken("31 %")
