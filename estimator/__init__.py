@@ -1,13 +1,12 @@
 """The reporting job: from tallies to estimates with their uncertainty.
 
 ```python
-from pathlib import Path
-
 import estimator
-from client_sdk.protocol import Registry
 
 report = estimator.load_report("report.json")  # what `hearsay-estimator report --format json` wrote
-report = estimator.estimate(Registry.load("metrics.toml"), Path("tallies.ndjson"))
+report = estimator.estimate("metrics.toml", "tallies.ndjson")
+report = estimator.estimate("metrics.toml", collector="https://telemetry.example.org", token="…")
+print(report.summary())
 frame = estimator.to_pandas(report)
 ```
 

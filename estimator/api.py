@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import date
 from os import PathLike
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
@@ -12,16 +15,19 @@ from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.tallies.bounds import Bounds
+from estimator.tallies.fetch import Fetched, fetch
 from estimator.tallies.read import read_file
 from estimator.tallies.tally import Tally
 
 
 def estimate(  # noqa: PLR0913 one argument an option of the command
-    registry: Registry,
-    tallies: str | PathLike[str] | Iterable[Tally],
+    registry: Registry | str | PathLike[str],
+    tallies: str | PathLike[str] | Iterable[Tally] | None = None,
     *,
-    first: str | None = None,
-    last: str | None = None,
+    collector: str | None = None,
+    token: str | None = None,
+    first: str | date | None = None,
+    last: str | date | None = None,
     preliminary: bool = False,
     simultaneous: bool = False,
     covariance: bool = False,
@@ -34,11 +40,13 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     """Estimate everything that tallies allow, as ``hearsay-estimator report`` does.
 
     Args:
-        registry: the definitions that the app was shipped with.
+        registry: the definitions that the app was shipped with, or the path of their file.
         tallies: the path of an NDJSON file, the body of ``/v1/tallies``; or tallies that were read
-            already.
-        first: the first window, such as ``2026-11-20``, ``2026-W47`` or ``2026-11``.
-        last: the last window, included.
+            already. None to fetch them from a collector.
+        collector: the URL of a collector, ``http://`` or ``https://``, in place of tallies.
+        token: the secret of a read key of that collector.
+        first: the first window, such as ``2026-11-20``, ``2026-W47`` or ``2026-11``; or a day.
+        last: the last window, included; or a day.
         preliminary: also estimate windows that are still open; ``closed`` marks them.
         simultaneous: intervals that hold together for all figures of a tally.
         covariance: also the covariance of all shares of a metric.
@@ -51,19 +59,22 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
             and the end of each.
 
     Raises:
+        CollectorDownError: if the collector cannot be reached or cannot answer now.
+        RegistryError: if the registry's file cannot be used.
         RequestError: if a range cannot be had of its metric.
         TalliesError: if the tallies cannot be read, or are too many to estimate at once.
         UnknownMetricError: if a range is of a metric that the registry does not define.
-        ValueError: if ``central_delta`` or ``fakes`` is not between 0 and 1.
+        ValueError: if ``central_delta`` or ``fakes`` is not between 0 and 1, or if there are not either
+            tallies or a collector with its token.
         WindowError: if ``first`` or ``last`` is not a window.
 
     """
     for name, fraction in (("central_delta", central_delta), ("fakes", fakes)):
         if fraction is not None and not 0 < fraction < 1:
             raise ValueError(f"{name} must be above 0 and below 1")
+    definitions = registry if isinstance(registry, Registry) else Registry.load(Path(registry))
     selection = Selection(_window(first), _window(last), preliminary)
-    bounds = Bounds.of(registry, selection.spans)
-    read = read_file(Path(tallies), bounds) if isinstance(tallies, str | PathLike) else tallies
+    fetched = _read(tallies, (collector, token), Bounds.of(definitions, selection.spans), preliminary=preliminary)
     request = Request(
         simultaneous=simultaneous,
         covariance=covariance,
@@ -74,8 +85,30 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
         ranges=tuple(ranges),
         highlights=False,
     )
-    return make_report(registry, read, selection, request)
+    return replace(make_report(definitions, fetched.tallies, selection, request), snapshot_at=fetched.snapshot_at)
 
 
-def _window(text: str | None) -> Window | None:
-    return None if text is None else Window.parse(text)
+def _read(
+    tallies: str | PathLike[str] | Iterable[Tally] | None,
+    source: tuple[str | None, str | None],
+    bounds: Bounds,
+    *,
+    preliminary: bool,
+) -> Fetched:
+    """Return the tallies of a file, of a collector with its token, or those that were read already."""
+    collector, token = source
+    if (tallies is None) == (collector is None):
+        raise ValueError("give either tallies or collector")
+    if collector is not None:
+        if not token:
+            raise ValueError("a collector takes token, the secret of a read key")
+        return fetch(collector, token, preliminary=preliminary, bounds=bounds)
+    if isinstance(tallies, str | PathLike):
+        return Fetched(read_file(Path(tallies), bounds))
+    return Fetched(list(tallies or ()))
+
+
+def _window(window: str | date | None) -> Window | None:
+    if window is None:
+        return None
+    return Window.parse(window if isinstance(window, str) else f"{window:%Y-%m-%d}")

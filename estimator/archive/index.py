@@ -40,19 +40,17 @@ def _known(path: Path) -> dict[str, ArchivedWindow]:
     with suppress(OSError, ValueError, TypeError, KeyError):
         document = json.loads(path.read_bytes())
         if document["schema"] == INDEX_SCHEMA:
-            entries = [ArchivedWindow(**entry | {"files": tuple(entry["files"])}) for entry in document["windows"]]
+            entries = [ArchivedWindow.from_json(entry) for entry in document["windows"]]
             return {entry.window: entry for entry in entries}
     return {}
 
 
 def _entry(window: Window, folder: Path) -> ArchivedWindow:
-    files = tuple(sorted(path.name for path in folder.iterdir()))
-    try:
+    files = sorted(path.name for path in folder.iterdir())
+    report = None
+    with suppress(ReportError):  # perhaps of another version; the index still links it
         report = load_report(folder / REPORT)
-    except ReportError:  # perhaps of another version; the index still links it
-        return ArchivedWindow(window.text, window.kind, None, None, None, files)
-    reports = sum(metric.reports for metric in report.metrics)
-    return ArchivedWindow(window.text, window.kind, len(report.metrics), reports, len(report.skipped), files)
+    return ArchivedWindow.of(window, files, report)
 
 
 def _holds(path: Path, content: bytes) -> bool:

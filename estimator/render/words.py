@@ -5,13 +5,16 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, Context
 from typing import Final
 
-from client_sdk.protocol.domain.label import word
+from client_sdk.protocol.domain.label import Label, word
 from estimator.results.clusters import Cluster
 from estimator.results.distribution import Range
 from estimator.results.question import Question
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
 """Rounds up: a privacy loss is never shown smaller than it is."""
+
+LONGEST_LABEL = 80
+"""How many characters of a value are shown. JSON and CSV have all of them."""
 
 LEAST_P: Final = 0.001
 """Smaller p-values are shown as below this, because the normal approximation fails in the tails."""
@@ -26,6 +29,20 @@ def mechanism_words(question: Question) -> str:
     """Return the mechanism of a question with its epsilon, and with its delta if there is one."""
     delta = f", delta {short_loss(question.delta)}" if question.delta else ""
     return f"{question.mechanism}, epsilon {question.epsilon:.9f}{delta}"
+
+
+def label_of(value: Label) -> str:
+    """Return a value as people read it. Truth values become yes and no."""
+    if isinstance(value, tuple):
+        return ", ".join(label_of(part) for part in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return short(word(value))
+
+
+def short(text: str, most: int = LONGEST_LABEL) -> str:
+    """Return a text that is cut with an ellipsis where it is longer than ``most`` characters."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def cluster_words(cluster: Cluster) -> str:

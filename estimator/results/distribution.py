@@ -7,6 +7,7 @@ from typing import Any, Self
 import msgspec
 
 from estimator.results.record import Record
+from estimator.results.shown import Plotted
 
 
 class Figure(Record, frozen=True):
@@ -79,7 +80,7 @@ class Bin(Range, frozen=True, kw_only=True):
     maximum_likelihood: float | None = None
 
 
-class Distribution(Record, frozen=True):
+class Distribution(Plotted, Record, frozen=True):
     """The distribution of a number's answers, on the scale of the domain.
 
     Attributes:

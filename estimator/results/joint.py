@@ -8,6 +8,7 @@ from client_sdk.protocol.domain.label import Label
 from estimator.results.changes import Change
 from estimator.results.estimate import Share
 from estimator.results.record import Record
+from estimator.results.shown import Plotted
 
 PAIR: Final = 2
 
@@ -53,7 +54,7 @@ class Independence(Record, frozen=True):
     p_value: float
 
 
-class Joint(Record, frozen=True):
+class Joint(Plotted, Record, frozen=True):
     """All figures of the pairs. With fewer than `EXACT_BELOW` reports no group has an estimate.
 
     Attributes:

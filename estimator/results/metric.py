@@ -15,12 +15,13 @@ from estimator.results.estimate import Estimate, Share, Shares
 from estimator.results.joint import Joint
 from estimator.results.poisoning import Fakes
 from estimator.results.question import Question
+from estimator.results.shown import Shown
 from estimator.statistics.arrays import Floats
 
 NOTHING = np.zeros(0)
 
 
-class MetricEstimate(Question, frozen=True, kw_only=True):
+class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
     """The figures of one tally.
 
     Attributes:

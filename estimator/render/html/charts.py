@@ -7,10 +7,11 @@ from itertools import chain
 from typing import Any
 
 from client_sdk.protocol.window import Window
-from estimator.render.html.figures import SHARES, groups_of, label_of, mean_title, plain_estimate
+from estimator.render.html.figures import SHARES, groups_of, mean_title, plain_estimate
 from estimator.render.html.numbers import PERCENT
-from estimator.render.html.sentences import leader
 from estimator.render.html.tracks import KnownEstimate, tracks
+from estimator.render.sentences import leader
+from estimator.render.words import label_of
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Share
 from estimator.results.metric import MetricEstimate
@@ -76,7 +77,7 @@ def _groups(with_reports: WithReports, positions: Sequence[int], pooled: Pooled 
             last = pooled_groups.get(group.title, (None,) * len(rows))
             rows = [[*row, estimate] for row, estimate in zip(rows, last, strict=True)]
         labels = [label for label, _ in group.figures]
-        yield {"title": group.title, "percent": group.unit is PERCENT, "labels": labels, **tracks(rows)}
+        yield {"title": group.title, "percent": group.unit is PERCENT, "labels": labels, **tracks(rows, group.unit)}
 
 
 def _pooled_groups(pooled: Pooled, positions: Sequence[int]) -> Mapping[str, tuple[KnownEstimate, ...]]:
@@ -98,12 +99,12 @@ def _distribution(with_reports: WithReports) -> dict[str, Any]:
     first = next((distribution for distribution in distributions if distribution is not None), None)
     if first is None:
         return {}
-    bins = tracks(_rows([None if each is None else each.bins for each in distributions]))
+    bins = tracks(_rows([None if each is None else each.bins for each in distributions]), PERCENT)
     if not any(share.low for each in distributions if each is not None for share in each.bins):
         del bins["d"]  # every lower limit is 0
     data: dict[str, Any] = {"bins": {"edges": [(share.start, share.end) for share in first.bins], **bins}}
     if first.band:
-        band = tracks(_rows([None if each is None else each.band for each in distributions]))
+        band = tracks(_rows([None if each is None else each.band for each in distributions]), PERCENT)
         data["band"] = {"at": [point.at for point in first.band], **band}
     return data
 
@@ -132,6 +133,6 @@ def _joint(with_reports: WithReports) -> dict[str, Any]:
             "names": first.names,
             "groups": [label_of(group.group) for group in first.groups],
             "outcomes": [label_of(share.value) for share in first.groups[0].estimates],
-            **tracks(rows),
+            **tracks(rows, PERCENT),
         }
     }

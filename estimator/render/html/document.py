@@ -6,22 +6,18 @@ else.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from client_sdk.protocol.registry.registry import Registry
+from estimator.render.html.files import PACKAGE, STYLE, asset, policy
 from estimator.render.html.filters import FILTERS
 from estimator.render.html.page import page_of
 from estimator.results.report import EstimateReport
-
-PACKAGE: Final = "estimator.render.html"
 
 SCRIPTS: Final = ("d3.min.js", "plot.umd.min.js", "numbers.js", "charts.js", "tables.js", "report.js")
 """In the order in which they run: d3, then Observable Plot, which draws with it, then the scripts
@@ -29,8 +25,6 @@ of this page."""
 
 LICENCES: Final = ("d3.LICENSE", "plot.LICENSE")
 """Both licences require that every copy includes them."""
-
-STYLE: Final = "report.css"
 
 STYLE_OF_CHARTS: Final = """:where(.chart) {
   --plot-background: white;
@@ -49,47 +43,26 @@ STYLE_OF_CHARTS: Final = """:where(.chart) {
 def as_html(report: EstimateReport, registry: Registry) -> str:
     """Return the report as one HTML file."""
     page = page_of(report, registry)
-    scripts = [_asset(name) for name in SCRIPTS]
-    style = _asset(STYLE)
+    scripts = [asset(name) for name in SCRIPTS]
+    style = asset(STYLE)
     return (
         _environment()
         .get_template("page.html.jinja")
         .render(
             page=page,
-            policy=_policy(scripts, [style, STYLE_OF_CHARTS]),
+            policy=policy(scripts, [style, STYLE_OF_CHARTS]),
             scripts=[Markup(script) for script in scripts],  # noqa: S704 files of this package
-            licences=[_asset(name) for name in LICENCES],
+            licences=[asset(name) for name in LICENCES],
             style=Markup(style),  # noqa: S704 a file of this package
             data=_embedded(page.data),
         )
     )
 
 
-def _policy(scripts: list[str], styles: list[str]) -> str:
-    """Return a content security policy that allows these texts."""
-    return (
-        f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes(styles)};"
-        " base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hashes(texts: list[str]) -> str:
-    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
-    return " ".join(f"'sha256-{digest}'" for digest in digests)
-
-
 def _embedded(data: dict[str, Any]) -> Markup:
     """Return JSON that cannot end its element: tags and comments begin with a ``<``."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 escaped here
-
-
-@cache
-def _asset(name: str) -> str:
-    text = files(PACKAGE).joinpath("assets", name).read_text(encoding="utf-8")
-    if "</script" in text.lower() or "</style" in text.lower():
-        raise AssertionError(f"{name} would end the element around it")
-    return text
 
 
 @cache

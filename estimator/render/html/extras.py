@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from estimator.render.html.figures import label_of, short
-from estimator.render.html.numbers import PERCENT, Unit, unit_of
+from estimator.render.html.numbers import PERCENT, Unit, unit_of, whole_percent
 from estimator.render.text.poisoning import verdict_of
-from estimator.render.words import cluster_words
+from estimator.render.words import cluster_words, label_of, short
 from estimator.results.clusters import Cluster, Clusters
 from estimator.results.metric import MetricEstimate
 from estimator.results.poisoning import Fakes
@@ -49,11 +48,11 @@ def extras_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[E
 
 def _clusters_table(clusters: Clusters) -> Extra:
     number = len(clusters.clusters)
-    how_often = PERCENT.plain(clusters.numbers[number - 1], 0)
+    how_often = whole_percent(clusters.numbers[number - 1])
     how_many = f"{number} clusters" if number > 1 else "no clusters that can be told apart"
     return Extra(
         title="Clusters of answers",
-        note=f"{how_many}; this number in {how_often}{PERCENT.suffix} of resampled tallies."
+        note=f"{how_many}; this number in {how_often} of resampled tallies."
         + (" Found again: how much of a cluster they have in common, on average." if number > 1 else ""),
         head=("Answers", "Share of people", "Interval", "Found again"),
         rows=tuple(map(_cluster_row, clusters.clusters)) if number > 1 else (),
@@ -61,21 +60,20 @@ def _clusters_table(clusters: Clusters) -> Extra:
 
 
 def _cluster_row(cluster: Cluster) -> tuple[str, ...]:
-    share = cluster.share
+    rounded = PERCENT.rounded(cluster.share)
     return (
         short(cluster_words(cluster)),
-        PERCENT.value(share.estimate or 0.0, share.low, share.high),
-        PERCENT.interval(share.low, share.high),
-        f"{PERCENT.plain(cluster.stability, 0)}{PERCENT.suffix}",
+        f"{rounded.unbiased}{rounded.suffix}",
+        rounded.interval,
+        whole_percent(cluster.stability),
     )
 
 
 def _fakes_table(fakes: Fakes, kind: str, unit: Unit, positions: Sequence[int]) -> Extra:
     moves = [] if fakes.estimates is None else [fakes.estimates[position] for position in positions]
-    rows = [(label_of(move.value), _points(move.down), _points(move.up)) for move in moves]
+    rows = [(label_of(move.value), PERCENT.size(move.down), PERCENT.size(move.up)) for move in moves]
     if fakes.mean is not None:
-        down, up = (unit.value(move, 0.0, move) for move in (fakes.mean.down, fakes.mean.up))
-        rows.append((mean_word(kind), down, up))
+        rows.append((mean_word(kind), unit.size(fakes.mean.down), unit.size(fakes.mean.up)))
     verdict = verdict_of(fakes.test)
     return Extra(
         title=f"If {100 * fakes.fraction:.3g}{PERCENT.suffix} of the reports were made up",
@@ -83,7 +81,3 @@ def _fakes_table(fakes: Fakes, kind: str, unit: Unit, positions: Sequence[int]) 
         head=("What", "Moved down by at most", "Moved up by at most"),
         rows=tuple(rows),
     )
-
-
-def _points(share: float) -> str:
-    return f"{PERCENT.plain(share, PERCENT.decimals(0.0, share))}{PERCENT.change}"

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.metric import Metric
-from estimator.render.html.figures import short
 from estimator.render.html.numbers import count_words
-from estimator.render.words import short_loss
+from estimator.render.words import short, short_loss
 from estimator.results.central import Central
 from estimator.results.metric import MetricEstimate
 from estimator.text import in_unit

@@ -6,16 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from client_sdk.protocol.domain.label import Label, word
-from estimator.render.html.numbers import PERCENT, UNBROKEN, Unit, unit_of
-from estimator.render.words import range_words
+from estimator.render.html.numbers import PERCENT, Unit, unit_of
+from estimator.render.rounding import UNBROKEN
+from estimator.render.words import label_of, range_words
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate, Share
 from estimator.results.metric import MetricEstimate
 from estimator.text import mean_word
-
-LONGEST_LABEL = 80
-"""How many characters of a value are shown. JSON and CSV have all of them."""
 
 SHARES: Final = "Share of people"
 
@@ -38,6 +35,11 @@ class FigureGroup:
     title: str
     unit: Unit
     figures: tuple[tuple[str, Estimate], ...]
+
+    @property
+    def is_titled(self) -> bool:
+        """Whether the title says more than the label of its only figure."""
+        return [label.casefold() for label, _ in self.figures] != [self.title.casefold()]
 
 
 def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[FigureGroup]:
@@ -77,20 +79,6 @@ def mean_title(kind: str) -> str:
 def labelled(shares: Sequence[Share]) -> tuple[tuple[str, Estimate], ...]:
     """Return each share with its label."""
     return tuple((label_of(share.value), share) for share in shares)
-
-
-def label_of(value: Label) -> str:
-    """Return a value as the page shows it. Truth values become yes and no."""
-    if isinstance(value, tuple):
-        return ", ".join(label_of(part) for part in value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return short(word(value))
-
-
-def short(text: str, most: int = LONGEST_LABEL) -> str:
-    """Return a text that is cut with an ellipsis where it is longer than ``most`` characters."""
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def plain_estimate(figure: Figure) -> Estimate:

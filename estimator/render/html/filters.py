@@ -7,12 +7,14 @@ from typing import Final
 
 from markupsafe import Markup
 
-from estimator.render.html.figures import label_of, short
 from estimator.render.html.numbers import PERCENT, Unit
-from estimator.render.words import p_words, short_loss
+from estimator.render.words import label_of, p_words, short, short_loss
 from estimator.results.changes import Change
 from estimator.results.estimate import Estimate
 from estimator.results.joint import Difference
+
+NONE: Final = "\N{EN DASH}"
+"""Stands in a cell of a table for a figure that is not computed."""
 
 LONGEST_PURPOSE = 400
 """How many characters of a purpose are shown, so that there is room for the answer."""
@@ -20,31 +22,27 @@ LONGEST_PURPOSE = 400
 
 def estimate_text(estimate: Estimate, unit: Unit = PERCENT, unknown: str = "no estimate") -> str:
     """Return an estimate in a unit, or ``unknown`` where there is none."""
-    if estimate.estimate is None:
-        return unknown
-    return unit.value(estimate.estimate, estimate.low, estimate.high)
+    return unknown if estimate.estimate is None else f"{unit.rounded(estimate).unbiased}{unit.suffix}"
 
 
 def interval_text(estimate: Estimate, unit: Unit = PERCENT) -> str:
     """Return the interval of an estimate in a unit."""
-    return unit.interval(estimate.low, estimate.high)
+    return unit.rounded(estimate).interval
 
 
 def likeliest_text(estimate: Estimate, unit: Unit = PERCENT) -> str:
-    """Return the maximum-likelihood value in a unit; empty where it is not computed."""
-    if estimate.maximum_likelihood is None:
-        return ""
-    return unit.value(estimate.maximum_likelihood, estimate.low, estimate.high)
+    """Return the maximum-likelihood value in a unit; a dash where it is not computed."""
+    return NONE if estimate.maximum_likelihood is None else f"{unit.likeliest(estimate)}{unit.suffix}"
 
 
 def change_text(change: Change, unit: Unit = PERCENT) -> str:
     """Return a change in a unit, with its sign."""
-    return unit.changed(change.estimate or 0.0, change.low, change.high)
+    return unit.changed(change)
 
 
 def change_interval_text(change: Change, unit: Unit = PERCENT) -> str:
     """Return the interval of a change in a unit."""
-    return unit.change_interval(change.low, change.high)
+    return unit.change_interval(change)
 
 
 def difference_text(difference: Difference) -> str:

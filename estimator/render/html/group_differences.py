@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from estimator.render.html.figures import label_of, short
 from estimator.render.html.filters import change_interval_text, change_text
 from estimator.render.html.verdicts import CODES, WordedConclusion
-from estimator.render.words import p_equals
+from estimator.render.words import label_of, p_equals, short
 from estimator.report.conclusions import Conclusion, conclusion
 from estimator.results.joint import Difference
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from estimator.render.html.figures import short
 from estimator.render.html.group_differences import verdict_on
 from estimator.render.html.verdicts import CODES, WordedConclusion
-from estimator.render.words import p_equals
+from estimator.render.words import p_equals, short
 from estimator.report.conclusions import SIGNIFICANT, clearest_first, conclusion
 from estimator.results.joint import Difference, GroupShares, Independence
 from estimator.results.metric import MetricEstimate
+
+MOST_OUTCOMES = 4
+"""So many columns of shares fit on a phone and on paper. A table with more has its cells one below the other there."""
 
 MOST_DIFFERENCES = 20
 """How many differences the table shows, the clearest first. JSON and CSV have all of them."""
@@ -35,6 +37,11 @@ class JointView:
     verdict: WordedConclusion
     independence: str
     clearest: Sequence[Difference]
+
+    @property
+    def has_many_outcomes(self) -> bool:
+        """Whether a line for each group would be too wide for a phone and for paper."""
+        return any(len(group.estimates) > MOST_OUTCOMES for group in self.groups)
 
     @property
     def differences(self) -> Sequence[tuple[Difference, str, str]]:

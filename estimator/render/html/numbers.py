@@ -1,17 +1,14 @@
-"""Numbers for people: with as many digits as the interval justifies."""
+"""Figures for people in the unit of their question, each number rounded once from its value."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Final
 
-MOST_DECIMALS = 6
-
-MINUS: Final = "\N{MINUS SIGN}"
-
-DUST = 1e-12
-"""An interval that is shorter than this, in shown units, is a single point except for rounding."""
+from estimator.render.rounding import FIGURES, UNBROKEN, Rounded, digits_for, number, percent, text_of
+from estimator.render.sentences import error_of
+from estimator.results.distribution import Figure
+from estimator.results.estimate import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,67 +16,67 @@ class Unit:
     """The unit in which a figure is shown.
 
     Attributes:
-        factor: by what the figure is multiplied.
-        suffix: what follows the number.
-        change: what follows a difference of two figures.
+        power: the power of ten by which the figure is multiplied: 2 for shares, otherwise 0.
+        name: what follows the number; empty if nothing does.
+        difference: what follows a difference of two figures.
 
     """
 
-    factor: float
-    suffix: str
-    change: str
+    power: int
+    name: str
+    difference: str
 
-    def decimals(self, low: float, high: float) -> int:
-        """Return the number of decimals with which two digits of an interval's length are shown."""
-        length = (high - low) * self.factor
-        if not length > DUST * self.factor:
-            return 1
-        return min(MOST_DECIMALS, max(0, 1 - math.floor(math.log10(length))))
+    @property
+    def suffix(self) -> str:
+        """What follows the number, with a blank that does not break."""
+        return _behind(self.name)
 
-    def about(self, value: float, low: float, high: float) -> str:
-        """Return an estimate for a sentence, with one digit fewer than its interval."""
-        return f"{self.plain(value, max(0, self.decimals(low, high) - 1))}{self.suffix}"
+    def rounded(self, figure: Estimate | Figure, figures: int = FIGURES) -> Rounded:
+        """Return a figure and its interval as texts, with so many figures of its error."""
+        error = error_of(figure)
+        if self.power:
+            return percent(figure.estimate, figure.low, figure.high, error, figures)
+        return number(figure.estimate, figure.low, figure.high, error, self.name, figures)
 
-    def value(self, value: float, low: float, high: float) -> str:
-        """Return an estimate with as many digits as its interval."""
-        return f"{self.plain(value, self.decimals(low, high))}{self.suffix}"
+    def likeliest(self, estimate: Estimate) -> str:
+        """Return the maximum-likelihood value, with the digits of the estimate; empty where it is not computed."""
+        if estimate.maximum_likelihood is None:
+            return ""
+        likeliest = Estimate(estimate.maximum_likelihood, estimate.standard_error, estimate.low, estimate.high)
+        return self.rounded(likeliest).unbiased
 
-    def interval(self, low: float, high: float) -> str:
-        """Return both ends of an interval."""
-        decimals = self.decimals(low, high)
-        return f"{self.plain(low, decimals)} to {self.plain(high, decimals)}{self.suffix}"
-
-    def changed(self, difference: float, low: float, high: float) -> str:
+    def changed(self, change: Estimate) -> str:
         """Return a difference with its sign."""
-        decimals = self.decimals(low, high)
-        sign = "+" if difference > 0 else ""
-        return f"{sign}{self.plain(difference, decimals)}{self.change}"
+        sign = "+" if (change.estimate or 0.0) > 0 else ""
+        return f"{sign}{self.rounded(change).unbiased}{_behind(self.difference)}"
 
-    def change_interval(self, low: float, high: float) -> str:
+    def change_interval(self, change: Estimate) -> str:
         """Return both ends of a difference's interval."""
-        decimals = self.decimals(low, high)
-        return f"{self.plain(low, decimals)} to {self.plain(high, decimals)}{self.change}"
+        rounded = self.rounded(change)
+        return f"{rounded.low} to {rounded.high}{_behind(self.difference)}"
 
-    def plain(self, value: float, decimals: int) -> str:
-        """Return a number with thousands separators and a true minus sign.
-
-        It is never minus zero.
-        """
-        text = f"{value * self.factor:,.{decimals}f}"
-        negative = text.startswith("-")
-        return MINUS + text[1:] if negative and any(digit in text for digit in "123456789") else text.lstrip("-")
+    def size(self, difference: float, figures: int = FIGURES) -> str:
+        """Return a difference without an error, with so many figures of its own and without a sign."""
+        places = digits_for(difference, figures) - self.power if difference > 0 else 0
+        return f"{text_of(difference, max(0, places) if self.power else places, self.power)}{_behind(self.difference)}"
 
 
-UNBROKEN: Final = "\N{NO-BREAK SPACE}"
-"""Keeps a number and its unit on one line."""
+def _behind(name: str) -> str:
+    return f"{UNBROKEN}{name}" if name else ""
 
-PERCENT: Final = Unit(100.0, f"{UNBROKEN}%", f"{UNBROKEN}points")
-PLAIN: Final = Unit(1.0, "", "")
+
+PERCENT: Final = Unit(2, "%", "points")
+PLAIN: Final = Unit(0, "", "")
 
 
 def unit_of(name: str) -> Unit:
     """Return the unit of a question's numbers, by its name in the registry."""
-    return Unit(1.0, f"{UNBROKEN}{name}", f"{UNBROKEN}{name}") if name else PLAIN
+    return Unit(0, name, name) if name else PLAIN
+
+
+def whole_percent(share: float) -> str:
+    """Return a share without an error, in whole percents."""
+    return f"{text_of(share, 0, PERCENT.power)}{PERCENT.suffix}"
 
 
 def count_words(number: int, thing: str) -> str:

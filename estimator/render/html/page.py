@@ -97,6 +97,11 @@ class Page:
         return any(question.spark for question in self.questions)
 
     @property
+    def has_likeliest(self) -> bool:
+        """Whether any question shows maximum-likelihood values."""
+        return any(question.has_likeliest for question in self.questions)
+
+    @property
     def has_groups(self) -> bool:
         """Whether any question compares groups."""
         return any(question.joint for question in self.questions)

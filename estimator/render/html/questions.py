@@ -13,10 +13,10 @@ from estimator.render.html.extras import Extra, extras_of
 from estimator.render.html.facts import facts_of
 from estimator.render.html.figures import FigureGroup, groups_of
 from estimator.render.html.joint import JointView, joint_view
-from estimator.render.html.numbers import Unit
-from estimator.render.html.sentences import answer_of, leader
-from estimator.render.html.sparkline import sparkline
+from estimator.render.html.numbers import PERCENT, Unit, unit_of
+from estimator.render.html.sparkline import Spark, sparkline
 from estimator.render.html.verdicts import WordedConclusion, labelled_changes, too_few, verdict_of
+from estimator.render.sentences import answer_of, leader
 from estimator.results.changes import Change
 from estimator.results.estimate import Estimate
 from estimator.results.highlight import Highlight
@@ -47,7 +47,7 @@ class QuestionView:
         joint: of two questions asked together. None for any other question.
         extras: the further tables of that window that were requested.
         changes: label, unit and change of everything compared, the clearest first.
-        spark: the path of a small chart; empty where there is none.
+        spark: a small chart; None where there is none.
         spark_label: what that chart shows.
         data: for the charts. None where there is nothing to draw.
 
@@ -66,9 +66,20 @@ class QuestionView:
     joint: JointView | None = None
     extras: tuple[Extra, ...] = ()
     changes: Sequence[tuple[str, Unit, Change]] = ()
-    spark: str = ""
+    spark: Spark | None = None
     spark_label: str = ""
     data: Mapping[str, Any] | None = None
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What to know of the answer, in words for the overview."""
+        flags = {"too uncertain to conclude": self.warning is not None, "preliminary": self.preliminary}
+        return tuple(flag for flag, applies in flags.items() if applies)
+
+    @property
+    def has_likeliest(self) -> bool:
+        """Whether any figure has a maximum-likelihood value, in any window."""
+        return self.data is not None and any("m" in group for group in self.data["groups"])
 
     @property
     def shown_changes(self) -> Sequence[tuple[str, Unit, Change]]:
@@ -115,11 +126,15 @@ def question_of(
         joint=joint_view(shown, highlight.independence),
         extras=tuple(extras_of(shown, positions)),
         changes=labelled_changes(metric.kind, metric.unit, changes),
-        spark=sparkline(_headline(windows, shown, calendar)),
+        spark=sparkline(_headline(windows, shown, calendar), _unit_of_headline(shown)),
         spark_label=f"{with_reports} windows, {windows[0].window} to {windows[-1].window}",
         facts=facts_of(metric, windows, shown.central),
         data=data_of(windows, positions, calendar, shown, highlight.pooled) if has_data else None,
     )
+
+
+def _unit_of_headline(shown: MetricEstimate) -> Unit:
+    return unit_of(shown.unit) if shown.estimates is None else PERCENT
 
 
 def _headline(

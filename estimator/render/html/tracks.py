@@ -1,6 +1,7 @@
-"""Figures over windows in few bytes.
+"""Figures over windows in few bytes: where charts draw them, and the texts that tables show.
 
-Numbers are whole multiples of a step, which is a hundredth of the narrowest interval.
+Drawn numbers are whole multiples of a step, which is a hundredth of the narrowest interval. The
+page's script never rounds them: what was rounded to a step must not be rounded again.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from estimator.render.html.numbers import Unit
 from estimator.results.estimate import Estimate
 
 FINEST = 1e-12
@@ -26,17 +28,19 @@ def step_of(estimates: Iterable[KnownEstimate]) -> float:
     return float(f"1e{math.floor(math.log10(narrowest)) - 2}")
 
 
-def tracks(rows: Sequence[Sequence[KnownEstimate]]) -> dict[str, Any]:
+def tracks(rows: Sequence[Sequence[KnownEstimate]], unit: Unit) -> dict[str, Any]:
     """Return rows of estimates in the form that the page's script reads.
 
     Where every interval begins at 0, ``d`` may be left out.
 
     ``e`` is the estimate, ``d`` how far the interval reaches below it, ``u`` how far above, and
     ``m`` the likeliest value less the estimate. All are in steps, and null where there is no
-    estimate.
+    estimate. ``t`` is the text: estimate, lower and upper end, and the likeliest value if there is
+    one, each without the unit, which is ``suffix``.
 
     Args:
         rows: a row for each figure, with an estimate for each window.
+        unit: in which the texts are.
 
     """
     step = step_of(estimate for row in rows for estimate in row)
@@ -47,7 +51,15 @@ def tracks(rows: Sequence[Sequence[KnownEstimate]]) -> dict[str, Any]:
     }
     if not any(likeliest is not None for row in columns["m"] for likeliest in row):
         del columns["m"]
-    return {"step": step, **columns}
+    texts = [[_text(estimate, unit) for estimate in row] for row in rows]
+    return {"step": step, "suffix": unit.suffix, "t": texts, **columns}
+
+
+def _text(known: KnownEstimate, unit: Unit) -> str | None:
+    if known is None or known.estimate is None:
+        return None
+    rounded = unit.rounded(known)
+    return " ".join((rounded.unbiased, rounded.low, rounded.high, unit.likeliest(known))).rstrip()
 
 
 def _coded(known: KnownEstimate, step: float) -> tuple[int, int, int, int | None] | None:

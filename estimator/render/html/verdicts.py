@@ -8,10 +8,9 @@ from typing import Final
 
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
-from estimator.render.html.figures import label_of
 from estimator.render.html.filters import change_interval_text, change_text
 from estimator.render.html.numbers import PERCENT, Unit, count_words, unit_of
-from estimator.render.words import p_equals
+from estimator.render.words import label_of, p_equals
 from estimator.report.conclusions import (
     SIGNIFICANT,
     Conclusion,
@@ -25,6 +24,9 @@ from estimator.results.metric import MetricEstimate
 from estimator.text import mean_word
 
 YES: Final = label_of(value=True)
+
+FAR_FIGURES: Final = 3
+"""The figures of a reach, because it may differ little from its target."""
 
 CODES: Final = {
     Conclusion.DIFFER: "changed",
@@ -116,16 +118,11 @@ def too_few(estimated: MetricEstimate, precision: Precision) -> str | None:
     if needed is None:
         return None
     unit = unit_of(estimated.unit) if precision.range != 1 or estimated.estimates is None else PERCENT
-    target = unit.changed(TOO_FAR * precision.range, 0.0, TOO_FAR * precision.range).lstrip("+")
-    have, far = count_words(estimated.reports, "report"), _far(unit, precision.reach)
+    target = unit.size(TOO_FAR * precision.range)
+    have, far = count_words(estimated.reports, "report"), unit.size(precision.reach, FAR_FIGURES)
     if needed <= estimated.reports:
         return f"Too uncertain to conclude from {have}: an interval reaches {far} to a side."
     return (
         f"Too few reports to conclude: with {have} an interval reaches {far} to a side."
         f" For at most {target}, whatever the answers are, it takes about {needed:,} reports in a window."
     )
-
-
-def _far(unit: Unit, reach: float) -> str:
-    """Return a reach with three digits, because it may differ little from its target."""
-    return unit.changed(reach, 0.0, reach / 10).lstrip("+")

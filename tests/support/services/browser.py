@@ -30,8 +30,9 @@ class OpenedPage:
     requests: list[str] = field(default_factory=list)
 
     def show_everything(self) -> None:
-        """Draw every chart and open every fold, as before printing."""
-        self.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        """Draw every chart, as for printing, then as for the screen again, and open every fold."""
+        for name in ("beforeprint", "afterprint"):
+            self.page.evaluate("(name) => window.dispatchEvent(new Event(name))", name)
         self.page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
         self.page.wait_for_function(UNFOLDED)
 

@@ -21,33 +21,74 @@ const svg = (label, width, options) => {
 };
 const captioned = (caption, chart, ...notes) =>
   element("figure", {}, element("figcaption", { textContent: caption }), ...notes, chart);
-const legend = (text) => element("p", { className: "legend", textContent: text });
-const tick = (share) => `${plain(share * 100, Number.isInteger(Number((share * 100).toPrecision(6))) ? 0 : 1)}\u00a0%`;
-const axis = (percent, extra) => ({ label: null, ticks: 5, tickFormat: percent ? tick : undefined, ...extra });
+const legend = (...parts) => element("p", { className: "legend" }, ...parts);
+
+// Axes: as many ticks as there is room for, with the width of a character for the font of charts.
+const CHARACTER = 7;
+const tick = (percent) => (number) => (percent ? `${plain(number * 100, 4)}\u00a0%` : plain(number, 6));
+const axis = (percent, extra) => ({ label: null, ticks: 5, tickFormat: tick(percent), ...extra });
+function across(percent, low, high, room, extra) {
+  const format = tick(percent);
+  const fitting = d3.range(6, 1, -1).map((count) => d3.ticks(low, high, count))
+    .find((ticks) => d3.sum(ticks, (number) => CHARACTER * (format(number).length + 2)) <= room);
+  return axis(percent, { ticks: fitting ?? [low, high], domain: [low, high], ...extra });
+}
+// A label above each line, in as many rows as keep them apart.
+function apart(lines, position, text) {
+  const ends = [];
+  return d3.sort(lines, position).map((line) => {
+    const half = (CHARACTER * (text(line).length + 1)) / 2;
+    const free = ends.findIndex((end) => end <= position(line) - half);
+    const level = free < 0 ? ends.length : free;
+    ends[level] = position(line) + half;
+    return { ...line, level };
+  });
+}
+
+// The marks of legends, drawn as the charts draw them.
+const MARKS = {
+  dot: { fill: "var(--accent)", d: "M11 6a4 4 0 1 1-8 0a4 4 0 1 1 8 0Z" },
+  hollow: { fill: "var(--page)", stroke: "var(--accent)", "stroke-width": 1.5, d: "M10.5 6a3.5 3.5 0 1 1-7 0a3.5 3.5 0 1 1 7 0Z" },
+  bar: { fill: "var(--accent)", "fill-opacity": 0.45, d: "M0 4h14v4h-14Z" },
+  band: { fill: "var(--accent)", "fill-opacity": 0.25, d: "M0 0h14v12h-14Z" },
+  line: { stroke: "var(--accent)", "stroke-width": 2, d: "M0 6h14" },
+  dashed: { stroke: "var(--text)", "stroke-dasharray": "3 3", d: "M0 6h14" },
+  diamond: { fill: "none", stroke: "var(--likeliest)", "stroke-width": 1.5, d: "M7 0l4 6l-4 6l-4 -6Z" },
+  beyond: { fill: "var(--page)", stroke: "var(--accent)", "stroke-width": 1.5, d: "M7 2l5 8h-10Z" },
+};
+function key(mark, meaning) {
+  const drawing = d3.create("svg:svg").attr("class", "key").attr("viewBox", "0 0 14 12").attr("aria-hidden", "true");
+  const path = drawing.append("path").attr("fill", "none");
+  for (const [name, value] of Object.entries(MARKS[mark])) path.attr(name, value);
+  return element("span", { className: "keyed" }, drawing.node(), ` ${meaning} `);
+}
 
 // Estimates with their intervals, a line for each value.
 function intervals(group, slot, width, where) {
   const rows = figures(group, slot);
   if (rows.length < 2) return null;
-  const left = Math.min(width * 0.35, 12 + 7 * Math.max(...rows.map((estimate) => Math.min(24, estimate.label.length))));
-  const most = Math.floor(left / 7);
-  const title = (estimate) => sentence(estimate.label, estimate, group.percent);
+  const left = Math.min(width * 0.42, 12 + CHARACTER * Math.max(...rows.map((estimate) => Math.min(24, estimate.label.length))));
+  const most = Math.floor(left / CHARACTER);
+  const title = (estimate) => sentence(estimate.label, estimate);
+  const likely = rows.filter((estimate) => estimate.likeliest !== null);
+  const ends = [...rows.flatMap(({ low, high, value }) => [low, high, value]), ...likely.map((estimate) => estimate.likeliest)];
+  const zero = group.percent ? [0] : [];
   return captioned(
     `${group.title}, ${where}`,
     svg(`${group.title}, ${where}: ${rows.length} values; the numbers are in the table below.`, width, {
       height: 40 + 26 * rows.length,
       marginLeft: left,
       marginRight: 20,
-      x: axis(group.percent, { grid: true, zero: group.percent }),
+      x: across(group.percent, d3.min([...ends, ...zero]), d3.max([...ends, ...zero]), width - left - 20, { grid: true }),
       y: { type: "band", label: null, domain: rows.map((estimate) => estimate.row), tickFormat: (row) => cut(group.labels[row], most), tickSize: 0 },
       marks: [
         Plot.ruleY(rows, { y: "row", x1: "low", x2: "high", stroke: "var(--accent)", strokeWidth: 4, strokeOpacity: 0.45 }),
-        Plot.dot(rows.filter((estimate) => estimate.likeliest !== null), { x: "likeliest", y: "row", symbol: "diamond", r: 4, stroke: "var(--likeliest)" }),
-        Plot.dot(rows, { x: "value", y: "row", r: 4.5, fill: "var(--accent)", ariaLabel: title }),
+        Plot.dot(rows, { x: "value", y: "row", r: 4, fill: "var(--accent)", ariaLabel: title }),
+        Plot.dot(likely, { x: "likeliest", y: "row", symbol: "diamond", r: 6, stroke: "var(--likeliest)", className: "likeliest" }), // around the dot, not over it
         Plot.tip(rows, Plot.pointerY({ x: "value", y: "row", title })),
       ],
     }),
-    legend(`Dot: estimate. Bar: interval.${rows.some((estimate) => estimate.likeliest !== null) ? " Diamond: likeliest." : ""}`),
+    legend(key("dot", "estimate"), key("bar", "interval"), ...(likely.length ? [key("diamond", "likeliest")] : [])),
   );
 }
 
@@ -69,34 +110,49 @@ function overTime(question, group, row, width) {
   const lone = known.filter((point) => point.few);
   const alone = points.filter((point, slot) => !isNaN(point.value) && [slot - 1, slot + 1].every((next) => isNaN(points[next]?.value ?? NaN)));
   const framing = lone.length < known.length ? known.filter((point) => !point.few) : known; // lone ones may stick out
+  const [bottom, top] = d3.scaleLinear([d3.min(framing, (point) => point.estimate.low), d3.max(framing, (point) => point.estimate.high)], [0, 1]).nice(5).domain();
+  const beyond = known.filter(({ estimate }) => estimate.value < bottom || estimate.value > top);
+  const inside = known.filter((point) => !beyond.includes(point));
+  const edge = ({ estimate }) => (estimate.value > top ? top : bottom);
+  const late = (point) => point.slot > points.length / 2;
+  const beside = (points, textAnchor, dx) =>
+    Plot.text(points, { x: "date", y: edge, text: ({ estimate }) => words(estimate).estimate, fill: "var(--text)", textAnchor, dx, clip: false });
   const title = (point) =>
-    `${sentence(point.name, point.estimate, group.percent)}\n${whole(question.n[point.slot])} reports` +
+    `${sentence(point.name, point.estimate)}\n${whole(question.n[point.slot])} reports` +
     `${point.preliminary ? ", preliminary" : ""}${point.few ? ", too few to join" : ""}`;
   const missing = points.length - known.length;
-  const ticks = Math.max(2, Math.floor(width / 110));
+  const every = Math.ceil(points.length / Math.max(2, Math.floor((width - 80) / 50)));
   return captioned(
     `${group.labels[row]} over time`,
     svg(`${group.labels[row]} in ${known.length} windows; the numbers are in the table below.`, width, {
       height: 220,
       marginLeft: 60,
       clip: true,
-      x: { type: "utc", label: null, ticks: points.length <= ticks ? points.map((point) => point.date) : ticks, domain: d3.extent(points, (point) => point.date), inset: 6 },
-      y: axis(group.percent, {
-        grid: true, nice: true, domain: [d3.min(framing, (point) => point.estimate.low), d3.max(framing, (point) => point.estimate.high)],
-      }),
+      x: { type: "utc", label: null, ticks: points.filter((_, slot) => slot % every === 0).map((point) => point.date), domain: d3.extent(points, (point) => point.date), inset: 6 },
+      y: axis(group.percent, { grid: true, domain: [bottom, top] }),
       marks: [
         Plot.areaY(points, { x: "date", y1: "low", y2: "high", fill: "var(--accent)", fillOpacity: 0.25 }),
         Plot.ruleX(alone, { x: "date", y1: "low", y2: "high", stroke: "var(--accent)", strokeWidth: 4, strokeOpacity: 0.45, className: "alone" }), // a band has a width
         Plot.lineY(points, { x: "date", y: "value", stroke: "var(--accent)", strokeWidth: 2 }),
         Plot.ruleX(lone, { x: "date", y1: (point) => point.estimate.low, y2: (point) => point.estimate.high, stroke: "var(--muted)", strokeDasharray: "2 2" }),
-        Plot.dot(known, {
+        Plot.dot(inside, {
           x: "date", y: (point) => point.estimate.value, r: 3, stroke: "var(--accent)",
           fill: (point) => (point.few || point.preliminary ? "var(--page)" : "var(--accent)"), ariaLabel: title,
         }),
-        Plot.tip(known, Plot.pointerX({ x: "date", y: (point) => point.estimate.value, title, clip: false })),
+        Plot.dot(beyond, {
+          x: "date", y: edge, r: 5, symbol: "triangle", rotate: (point) => (edge(point) === top ? 0 : 180), clip: false,
+          stroke: "var(--accent)", fill: "var(--page)", ariaLabel: title, className: "beyond",
+        }),
+        beside(beyond.filter(late), "end", -10),
+        beside(beyond.filter((point) => !late(point)), "start", 10),
+        Plot.tip(known, Plot.pointerX({ x: "date", y: (point) => (beyond.includes(point) ? edge(point) : point.estimate.value), title, clip: false })),
       ],
     }),
-    legend(`Band or bar: interval. Hollow: preliminary, or fewer than ${FEW} reports.${missing ? ` No reports in ${missing} of ${points.length} windows.` : ""}`),
+    legend(
+      key("band", "interval"), key("hollow", `preliminary, or fewer than ${FEW} reports`),
+      ...(beyond.length ? [key("beyond", "beyond the chart")] : []),
+      missing ? `No reports in ${missing} of ${points.length} windows.` : "",
+    ),
   );
 }
 
@@ -109,10 +165,14 @@ function histogram(question, slot, width, where) {
   const bins = edges.map(([from, to], row) => ({ from, to, middle: (from + to) / 2, ...figure(question.bins, row, slot) }));
   if (!("value" in bins[0])) return null;
   const group = question.groups.find((candidate) => candidate.title === "Quantiles");
-  const quantiles = group ? figures(group, slot) : [];
+  const [first, last] = [edges[0][0], edges.at(-1)[1]];
+  const room = width - 80;
+  const name = (quantile) => quantile.label.split(" are ")[0];
+  const quantiles = apart(group ? figures(group, slot) : [], ({ value }) => (room * (value - first)) / (last - first), name);
+  const levels = 1 + d3.max(quantiles, (quantile) => quantile.level) || 0;
   const points = isPoints(question);
   const title = (bin) =>
-    points ? sentence(plain(bin.from, 0), bin, true) : `${bin.from} to ${bin.to}: ${words(bin, true).estimate} (at most ${words(bin, true).high})`;
+    points ? sentence(plain(bin.from, 0), bin) : `${bin.from} to ${bin.to}: ${words(bin).estimate} (at most ${words(bin).high})`;
   const bars = points
     ? [
         Plot.ruleX(bins, { x: "middle", y1: "low", y2: "high", stroke: "var(--likeliest)", strokeWidth: 7, strokeOpacity: 0.3 }),
@@ -124,17 +184,17 @@ function histogram(question, slot, width, where) {
     svg(`Histogram of ${bins.length} bins, ${where}; the numbers are in the table below.`, width, {
       height: 240,
       marginLeft: 60,
-      marginTop: 30,
-      x: { label: null },
+      marginTop: 18 + 12 * levels,
+      x: across(false, first, last, room, {}),
       y: axis(true, { grid: true }),
       marks: [
         ...bars,
         Plot.ruleX(quantiles, { x: "value", stroke: "var(--text)", strokeDasharray: "4 3" }),
-        Plot.text(quantiles, { x: "value", text: (estimate) => estimate.label.split(" are ")[0], frameAnchor: "top", dy: -14 }),
+        ...d3.range(levels).map((level) => Plot.text(quantiles.filter((quantile) => quantile.level === level), { x: "value", text: name, frameAnchor: "top", dy: -14 - 12 * level })),
         Plot.tip(bins, Plot.pointerX({ x: "middle", y: "value", title })),
       ],
     }),
-    legend(`Bars: smoothed shares. ${points ? "Wide bars: intervals." : BINS_ALONE} Dashed: the stated share of answers is at most this value.`),
+    legend(key("bar", "smoothed share"), key("dashed", "the stated share of answers is at most this value"), points ? "Wide bars: intervals." : BINS_ALONE),
   );
 }
 
@@ -148,13 +208,13 @@ function distributionFunction(question, slot, width, where) {
     const low = from.low, high = stepped && to.at - from.at <= 1 ? from.high : to.high;
     return [{ at: from.at, low, high }, { at: to.at, low, high }];
   });
-  const title = (point) => sentence(`at most ${point.at}`, point, true);
+  const title = (point) => sentence(`at most ${point.at}`, point);
   return captioned(
     `Distribution function, ${where}`,
     svg(`Distribution function at ${points.length} answers, ${where}; the numbers are in the table below.`, width, {
       height: 240,
       marginLeft: 60,
-      x: { label: null },
+      x: across(false, points[0].at, points.at(-1).at, width - 80, {}),
       y: axis(true, { grid: true, domain: [0, 1] }),
       marks: [
         Plot.areaY(corners, { x: "at", y1: "low", y2: "high", fill: "var(--accent)", fillOpacity: 0.25, className: "band" }),
@@ -163,7 +223,7 @@ function distributionFunction(question, slot, width, where) {
         Plot.tip(points, Plot.pointerX({ x: "at", y: "value", title })),
       ],
     }),
-    legend("Line: estimated share of people with an answer up to there. Band: it holds the whole function with the confidence of the intervals."),
+    legend(key("line", "estimated share of people with an answer up to there"), key("band", "holds the whole function with the confidence of the intervals")),
   );
 }
 
@@ -176,18 +236,22 @@ function heat(question, slot, width, where) {
   const known = cells.filter((cell) => "value" in cell);
   if (!known.length) return null;
   const left = Math.min(width * 0.35, 12 + 7 * Math.max(...joint.groups.map((name) => Math.min(24, name.length))));
-  const most = Math.max(4, Math.floor((width - left) / joint.outcomes.length / 8));
-  const title = (cell) => sentence(`${cell.outcome} among ${cell.group}`, cell, true);
+  const most = Math.floor((width - left) / joint.outcomes.length / 8);
+  const steep = most < Math.min(8, ...joint.outcomes.map((name) => name.length)); // names stand upright where there is no room
+  const shown = steep ? 12 : most;
+  const above = steep ? 12 + CHARACTER * Math.min(shown, d3.max(joint.outcomes, (name) => name.length)) : 30;
+  const title = (cell) => sentence(`${cell.outcome} among ${cell.group}`, cell);
   return captioned(
     `${joint.names[1]} within each group of ${joint.names[0]}, ${where}`,
     svg(`${joint.names[1]} within each group of ${joint.names[0]}; the numbers are in the table below.`, width, {
-      height: 50 + 34 * joint.groups.length,
+      height: 20 + above + 34 * joint.groups.length,
       marginLeft: left,
-      x: { type: "band", label: null, axis: "top", padding: 0.02, domain: d3.range(joint.outcomes.length), tickFormat: (j) => cut(joint.outcomes[j], most), tickSize: 0 },
+      marginTop: above,
+      x: { type: "band", label: null, axis: "top", padding: 0.02, domain: d3.range(joint.outcomes.length), tickFormat: (j) => cut(joint.outcomes[j], shown), tickRotate: steep ? -90 : 0, tickSize: 0 },
       y: { type: "band", label: null, domain: d3.range(joint.groups.length), tickFormat: (i) => cut(joint.groups[i], Math.floor(left / 7)), tickSize: 0 },
       marks: [
         Plot.cell(known, { x: "j", y: "i", fill: "var(--accent)", fillOpacity: (cell) => 0.05 + 0.45 * Math.min(1, Math.max(0, cell.value)), inset: 1, ariaLabel: title }),
-        Plot.text(known, { x: "j", y: "i", fill: "var(--text)", text: (cell) => (most < 5 ? plain(cell.value * 100, 0) : words(cell, true).estimate) }),
+        Plot.text(known, { x: "j", y: "i", fill: "var(--text)", text: (cell) => (most < 5 ? words(cell).number : words(cell).estimate) }),
         Plot.tip(known, Plot.pointer({ x: "j", y: "i", title })),
       ],
       opacity: { type: "identity" },

@@ -1,36 +1,30 @@
 "use strict";
 // What is embedded in the page, and its numbers for people. The scripts of this page share their names.
 const page = JSON.parse(document.getElementById("data").textContent);
-const RANGE = { true: { factor: 100, suffix: "\u00a0%" }, false: { factor: 1, suffix: "" } }; // shares, and other numbers
 
-// Numbers for people, as estimator/render/html/numbers.py writes them.
-const decimals = (low, high, factor) => {
-  const length = (high - low) * factor;
-  return length > 1e-12 * factor ? Math.min(6, Math.max(0, 1 - Math.floor(Math.log10(length)))) : 1;
-};
+// Numbers that nothing else shows, such as those of axes. Figures come with their texts, rounded once.
 const plain = (value, digits) => {
-  const text = value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const text = value.toLocaleString("en-US", { maximumFractionDigits: digits });
   return /[1-9]/.test(text) ? text.replace("-", "−") : text.replace("-", "");
 };
-const whole = (number) => number.toLocaleString("en-US");
-const words = (estimate, percent) => {
-  const { factor, suffix } = RANGE[percent];
-  const digits = decimals(estimate.low, estimate.high, factor);
-  const text = (value) => plain(value * factor, digits);
+const whole = (number) => plain(number, 0);
+const words = ({ text, suffix }) => {
+  const [value, low, high, likeliest] = text.split(" ");
   return {
-    estimate: text(estimate.value) + suffix,
-    high: text(estimate.high) + suffix,
-    interval: `${text(estimate.low)} to ${text(estimate.high)}${suffix}`,
-    likeliest: estimate.likeliest === null ? "" : text(estimate.likeliest) + suffix,
+    number: value,
+    estimate: value + suffix,
+    high: high + suffix,
+    interval: `${low} to ${high}${suffix}`,
+    likeliest: likeliest === undefined ? "–" : likeliest + suffix,
   };
 };
-const sentence = (label, estimate, percent) => {
-  const text = words(estimate, percent);
+const sentence = (label, estimate) => {
+  const text = words(estimate);
   return `${label}: ${text.estimate} (${text.interval})`;
 };
 const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
-// A figure of a window; null if there is none.
+// A figure of a window: where it is drawn, and its text; null if there is none.
 const figure = (track, row, slot) => {
   const estimate = track.e[row][slot];
   if (estimate === null || estimate === undefined) return null;
@@ -38,6 +32,8 @@ const figure = (track, row, slot) => {
   const likeliest = track.m ? track.m[row][slot] : null;
   return {
     row,
+    text: track.t[row][slot],
+    suffix: track.suffix,
     value: number(estimate),
     low: track.d ? number(estimate - track.d[row][slot]) : 0,
     high: number(estimate + track.u[row][slot]),

@@ -4,6 +4,8 @@ const articles = [...document.querySelectorAll("article")];
 
 // One question: what is chosen, and what follows from it.
 const drawn = new Map();
+const PAPER = 640; // the width of a chart in print, in pixels: A4 and Letter have a little more
+let printing = false;
 function slots(question) {
   const calendar = page.calendars[question.kind];
   const named = calendar.map(([name], slot) => [slot, question.open.includes(slot) ? `${name}, preliminary` : name]);
@@ -27,8 +29,9 @@ function start(article, question) {
   charts.append(single, time);
   const several = page.calendars[question.kind].filter((_, slot) => question.n[slot]).length > 1;
   const where = () => choices.find(([slot]) => slot === state.slot)[1];
+  const room = () => (printing ? PAPER : charts.clientWidth);
   const snapshot = () => {
-    const width = charts.clientWidth;
+    const width = room();
     single.replaceChildren(...question.groups.map((group) => intervals(group, state.slot, width, where())).filter(Boolean));
     const bars = question.bins && histogram(question, state.slot, width, where());
     if (bars) {
@@ -46,7 +49,7 @@ function start(article, question) {
   const overall = () => {
     const { group, row } = lines[state.line];
     time.replaceChildren(
-      overTime(question, group, row, charts.clientWidth),
+      overTime(question, group, row, room()),
       folded("Numbers over time", article, () => timeTable(question, group, row)),
     );
   };
@@ -122,11 +125,17 @@ document.getElementById("theme").addEventListener("change", ({ target }) => {
   else document.documentElement.dataset.theme = target.value;
 });
 const folds = new Set();
+function redraw(forPrint) {
+  printing = forPrint;
+  drawn.forEach((draw) => draw());
+}
 window.addEventListener("beforeprint", () => {
+  redraw(true);
   articles.forEach(ensure);
   document.querySelectorAll("details:not(.lazy)").forEach((fold) => { if (!fold.open) { folds.add(fold); fold.open = true; } });
 });
 window.addEventListener("afterprint", () => {
+  redraw(false);
   folds.forEach((fold) => { fold.open = false; });
   folds.clear();
 });

@@ -1,11 +1,15 @@
 "use strict";
 // Tables: those of the page are refilled for another window; those of charts over time and histograms are built here.
 function table(head, rows) {
-  const cell = (name, text, scope) => element(name, { textContent: text, ...(scope ? { scope } : {}) });
-  const body = rows.map(([first, ...rest]) =>
-    element("tr", {}, cell("th", first, "row"), ...rest.map((value) => (value instanceof Node ? element("td", {}, value) : cell("td", value)))));
-  return element("table", {},
-    element("thead", {}, element("tr", {}, ...head.map((text) => cell("th", text, "col")))),
+  const cell = (text, scope) => element("th", { textContent: text, scope });
+  const number = (value, column) => {
+    const created = element("td", {}, value);
+    created.dataset.head = head[column + 1];
+    return created;
+  };
+  const body = rows.map(([first, ...rest]) => element("tr", {}, cell(first, "row"), ...rest.map(number)));
+  return element("table", { className: head.length > 3 ? "stacked" : "" },
+    element("thead", {}, element("tr", {}, ...head.map((text) => cell(text, "col")))),
     element("tbody", {}, ...body));
 }
 const valued = (text, value) => element("data", { textContent: text, value: String(value) });
@@ -23,7 +27,7 @@ function timeTable(question, group, row) {
     const reports = question.n[slot] === null ? "no window" : whole(question.n[slot]);
     const label = question.open.includes(slot) ? `${name}, preliminary` : name;
     if (estimate === null) return [label, reports, "none", ""];
-    const text = words(estimate, group.percent);
+    const text = words(estimate);
     return [label, reports, valued(text.estimate, estimate.value), text.interval];
   });
   return table(["Window", "Reports", "Estimate", "Interval"], rows);
@@ -32,7 +36,7 @@ function binTable(question, slot) {
   const points = isPoints(question);
   const rows = question.bins.edges.map(([from, to], row) => {
     const estimate = figure(question.bins, row, slot);
-    const text = words(estimate, true);
+    const text = words(estimate);
     return [points ? String(from) : `${from} to ${to}`, valued(text.estimate, estimate.value), points ? text.interval : text.high];
   });
   return table(["Bin", "Share", points ? "Interval" : "At most"], rows);
@@ -40,28 +44,29 @@ function binTable(question, slot) {
 function bandTable(question, slot) {
   const rows = question.band.at.map((at, row) => {
     const estimate = figure(question.band, row, slot);
-    const text = words(estimate, true);
+    const text = words(estimate);
     return [String(at), valued(text.estimate, estimate.value), text.interval];
   });
   return table(["Answer", "Share of people up to there", "Interval, all together"], rows);
 }
-function fill(row, estimate, percent) {
-  const text = estimate === null ? { estimate: "no estimate", interval: "", likeliest: "" } : words(estimate, percent);
+function fill(row, estimate) {
+  const text = estimate === null ? { estimate: "no estimate", interval: "", likeliest: "" } : words(estimate);
   row.cells[1].replaceChildren(estimate === null ? text.estimate : valued(text.estimate, estimate.value));
   row.cells[2].textContent = text.interval;
-  row.cells[3].textContent = text.likeliest;
+  if (row.cells.length > 3) row.cells[3].textContent = text.likeliest;
 }
 function fillTables(article, question, slot, where) {
   article.querySelectorAll(".of-window").forEach((span) => { span.textContent = where; });
   question.groups.forEach((group, place) => {
     const body = article.querySelector(`tbody[data-group="${place}"]`);
-    group.labels.forEach((_, row) => fill(body.rows[row + 1], figure(group, row, slot), group.percent));
+    const rows = [...body.rows].filter((row) => row.cells.length > 1); // without the title
+    group.labels.forEach((_, row) => fill(rows[row], figure(group, row, slot)));
   });
   if (!question.joint) return;
   article.querySelectorAll(".joint tbody tr").forEach((line, i) => {
     question.joint.outcomes.forEach((_, j) => {
       const estimate = figure(question.joint, i * question.joint.outcomes.length + j, slot);
-      const text = estimate && words(estimate, true);
+      const text = estimate && words(estimate);
       const cell = line.cells[j + 1];
       if (estimate) cell.replaceChildren(valued(text.estimate, estimate.value), " ", element("small", { textContent: text.interval }));
       else cell.replaceChildren("too few to tell");

@@ -110,7 +110,7 @@ def test_a_later_run_adds_what_was_closed_since_and_rewrites_no_window(out: Path
 def test_the_index_links_every_file_of_every_window_the_newest_first(out: Path) -> None:
     _keep(out, MORE + UNFIT.replace("2026-11-18", "2026-11-19"))
     index = json.loads((out / "index.json").read_text())
-    assert index["schema"] == 1
+    assert index["schema"] == 2
     assert [entry["window"] for entry in index["windows"]] == ["2026-11", "2026-W47", "2026-11-20", "2026-11-19"]
     first = index["windows"][-1]
     assert (first["kind"], first["metrics"], first["reports"], first["skipped"]) == ("day", 2, 61 + 93, 1)
@@ -118,6 +118,29 @@ def test_the_index_links_every_file_of_every_window_the_newest_first(out: Path) 
     links = re.findall(r'href="([^"]+)"', page)
     assert set(links) == {f"{window}/{file}" for window in folders(out) for file in FILES}
     assert all((out / link).is_file() for link in links)
+
+
+def test_the_index_has_the_answers_of_every_window_in_the_words_of_its_page(out: Path) -> None:
+    _keep(out, MORE)
+    index = (out / "index.html").read_text()
+    for entry in json.loads((out / "index.json").read_text())["windows"]:
+        page = (out / entry["window"] / "report.html").read_text()
+        names = [metric.metric for metric in load_report(out / entry["window"] / "report.json").metrics]
+        assert [answer["metric"] for answer in entry["answers"]] == names
+        for answer in entry["answers"]:
+            assert re.search(r"\(\d.* to .*\)", answer["answer"])
+            assert f"<bdi>{answer['answer']}</bdi>" in page
+            assert f"<bdi>{answer['answer']}</bdi>" in index
+
+
+def test_an_index_of_an_older_version_gets_the_answers(out: Path) -> None:
+    _keep(out, MORE)
+    whole = (out / "index.json").read_text()
+    older = json.loads(whole)
+    entries = [{name: entry[name] for name in entry if name != "answers"} for entry in older["windows"]]
+    (out / "index.json").write_text(json.dumps({"schema": 1, "windows": entries}))
+    _keep(out, MORE)
+    assert (out / "index.json").read_text() == whole
 
 
 @pytest.mark.parametrize("spoil", ["", "{", '{"schema": 1, "windows": [{}]}', '{"schema": 2}', "[]"])
@@ -134,7 +157,7 @@ def test_a_report_of_another_version_is_linked_nevertheless(out: Path) -> None:
     (out / "2026-11-10" / "report.json").write_text('{"schema": 9}')
     assert _keep(out, FIRST).exit_code == NEW
     assert json.loads((out / "index.json").read_text())["windows"][-1]["reports"] is None
-    assert ">unknown<" in (out / "index.html").read_text()
+    assert "answers are <strong>unknown</strong>" in (out / "index.html").read_text()
 
 
 def test_a_window_without_a_fitting_tally_is_tried_again(out: Path) -> None:

@@ -22,20 +22,20 @@ from estimator.commands.cli import command
 from estimator.estimates.metric import estimate
 from estimator.render.html.document import as_html
 from estimator.render.html.extras import extras_of
-from estimator.render.html.figures import label_of
-from estimator.render.html.filters import change_interval_text, difference_text
+from estimator.render.html.filters import change_interval_text, difference_text, estimate_text, interval_text
 from estimator.render.html.joint import joint_view
 from estimator.render.html.numbers import PERCENT, PLAIN, count_words
 from estimator.render.html.page import page_of
-from estimator.render.html.sentences import NO_REPORTS, answer_of
 from estimator.render.html.sparkline import sparkline
 from estimator.render.html.tracks import tracks
 from estimator.render.html.verdicts import too_few, verdict_of
-from estimator.render.words import p_equals
+from estimator.render.sentences import NO_REPORTS, about_share, answer_of
+from estimator.render.words import label_of, p_equals
 from estimator.report.changes import changes_of
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.report.highlights import highlights_of, independence_of
 from estimator.report.report import make_report
+from estimator.results.changes import Change
 from estimator.results.clusters import Clusters
 from estimator.results.estimate import Estimate
 from estimator.results.highlight import TOO_FAR
@@ -78,16 +78,22 @@ def unbroken(text: str) -> str:
     return "\N{NO-BREAK SPACE}".join(text.rsplit(" ", 1))
 
 
-def test_numbers_have_as_many_digits_as_their_interval_bears() -> None:
-    assert PERCENT.about(0.3123, 0.299, 0.325) == unbroken("31 %")
-    assert PERCENT.interval(0.299, 0.325) == unbroken("29.9 to 32.5 %")
-    assert PERCENT.value(0.3123, 0.1, 0.5) == unbroken("31 %")
-    assert PERCENT.value(-0.0001, -0.02, 0.02) == unbroken("0.0 %")
-    assert PERCENT.changed(-0.032, -0.05, -0.01) == unbroken(f"{MINUS}3.2 points")
-    assert PERCENT.changed(0.032, 0.01, 0.05) == unbroken("+3.2 points")
-    assert PLAIN.interval(12345.6, 23456.7) == "12,346 to 23,457"
-    assert PLAIN.value(5.0, 5.0, 5.0) == "5.0"
-    assert PERCENT.value(1.0, 1 - 1e-15, 1.0) == unbroken("100.0 %"), "rounding is no interval"
+def test_numbers_have_as_many_digits_as_their_error_bears() -> None:
+    assert interval_text(Estimate(0.312, 0.0067, 0.299, 0.325)) == unbroken("29.90 to 32.50 %")
+    assert (
+        about_share(Estimate(0.312, 0.0067, 0.299, 0.325))
+        == f"about {unbroken('31.2 %')} ({unbroken('29.9 to 32.5 %')})"
+    )
+    assert estimate_text(Estimate(0.3123, 0.1, 0.1, 0.5)) == unbroken("31 %")
+    assert estimate_text(Estimate(-0.0001, 0.01, -0.02, 0.02)) == unbroken("0.0 %")
+    fell, rose = Change(-0.032, 0.01, -0.05, -0.01, p_value=0, p_value_corrected=0), Estimate(0.032, 0.01, 0.01, 0.05)
+    assert (PERCENT.changed(fell), PERCENT.changed(rose)) == (unbroken(f"{MINUS}3.2 points"), unbroken("+3.2 points"))
+    assert change_interval_text(fell) == unbroken(f"{MINUS}5.0 to {MINUS}1.0 points")
+    assert interval_text(Estimate(17_000, 2800.5, 12345.6, 23456.7), PLAIN) == "12,300 to 23,500"
+    assert estimate_text(Estimate(1.0, None, 1 - 1e-15, 1.0)) == unbroken("100.0 %"), "rounding is no interval"
+    assert [PERCENT.size(size) for size in (0.0779, 0.1, 0.0)] == [
+        unbroken(f"{size} points") for size in ("7.8", "10", "0")
+    ]
     assert [p_equals(p) for p in (0.0009, 0.0312, 1.0)] == ["below 0.001", "= 0.031", "= 1"]
     assert [count_words(number, "report") for number in (1, 2000)] == ["1 report", "2,000 reports"]
 
@@ -107,7 +113,7 @@ def test_a_sentence_gives_the_answer_of_every_kind() -> None:
     have = answer_of(estimate_of(registry, "have", (3000, *[1000] * (symbols - 1))))
     assert re.match(r"The most common value is “a”: about \d+\s% \([\d. to]+\s%\) have it\.", have)
     symbols = registry.metric("size").channel.symbols
-    assert answer_of(estimate_of(registry, "size", (500,) * symbols)) == "The mean is about 5 (3.4 to 5.6)."
+    assert answer_of(estimate_of(registry, "size", (500,) * symbols)) == "The mean is about 4.5 (3.4 to 5.6)."
 
 
 def test_the_figure_over_time_is_the_one_that_the_answer_is_about() -> None:
@@ -180,7 +186,7 @@ def test_tracks_are_as_exact_as_a_hundredth_of_the_narrowest_interval() -> None:
         [Estimate(0.31234, 0.01, 0.29, 0.33, 0.3123), None, Estimate(-0.02, 0.1, 0.0, 0.2, 0.0)],
         [Estimate(None, None, 0.0, 1.0, None), Estimate(0.5, 0.02, 0.46, 0.54, None), None],
     ]
-    tracked = tracks(rows)
+    tracked = tracks(rows, PERCENT)
     narrowest = 0.04
     assert narrowest / 1000 <= tracked["step"] <= narrowest / 100
     for place, row in enumerate(rows):
@@ -192,7 +198,7 @@ def test_tracks_are_as_exact_as_a_hundredth_of_the_narrowest_interval() -> None:
             assert steps["e"] * tracked["step"] == pytest.approx(share.estimate, abs=tracked["step"])
             assert (steps["e"] - steps["d"]) * tracked["step"] == pytest.approx(share.low, abs=tracked["step"])
             assert (steps["e"] + steps["u"]) * tracked["step"] == pytest.approx(share.high, abs=tracked["step"])
-    assert "m" not in tracks([[Estimate(0.5, 0.1, 0.4, 0.6, None)]])
+    assert "m" not in tracks([[Estimate(0.5, 0.1, 0.4, 0.6, None)]], PERCENT)
 
 
 def test_the_data_of_a_distribution_are_its_bins_and_its_band() -> None:
@@ -240,8 +246,10 @@ def test_a_distribution_of_an_older_schema_has_no_band_to_draw() -> None:
 
 def test_a_spark_is_broken_where_there_is_nothing() -> None:
     estimate = Estimate(0.5, 0.1, 0.4, 0.6, None)
-    assert sparkline([estimate, None, estimate, estimate]).count("M") == 2
-    assert sparkline([estimate]) == ""
+    spark = sparkline([estimate, None, estimate, estimate], PERCENT)
+    assert spark is not None
+    assert spark.line.count("M") == spark.band.count("M") == 2
+    assert sparkline([estimate, None], PERCENT) is None
 
 
 def test_a_page_names_what_is_not_there() -> None:

@@ -6,7 +6,7 @@ from functools import cache
 
 from estimator.render import FORMATS
 from estimator.render.html.document import as_html
-from estimator.render.html.sentences import answer_of
+from estimator.render.sentences import answer_of
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection

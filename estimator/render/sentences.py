@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from estimator.render.html.figures import label_of
-from estimator.render.html.numbers import PERCENT, Unit, unit_of
-from estimator.render.words import p_equals
+from estimator.render.rounding import SENTENCE_FIGURES, number, percent
+from estimator.render.words import label_of, p_equals
 from estimator.report.conclusions import SIGNIFICANT
+from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate, Shares
 from estimator.results.metric import MetricEstimate
 from estimator.text import mean_word
@@ -24,17 +24,16 @@ def answer_of(estimated: MetricEstimate, independence: float | None = None) -> s
     """
     if not estimated.reports:
         return NO_REPORTS
-    sentences, unit = [], unit_of(estimated.unit)
+    sentences, unit = [], estimated.unit
     if estimated.estimates is not None:
         sentences.append(_of_shares(estimated, estimated.estimates))
     if estimated.distribution is not None:
         median = estimated.distribution.quantiles[len(estimated.distribution.quantiles) // 2]
         if median.estimate is not None:
-            about = unit.about(median.estimate, median.low, median.high)
-            sentences.append(f"Half are at most about {about} ({unit.interval(median.low, median.high)}).")
+            sentences.append(f"Half are at most {_about_number(median, unit)}.")
     if estimated.mean is not None:
         of = f" of {len(estimated.estimates)}" if estimated.kind == "ordinal" and estimated.estimates else ""
-        sentences.append(f"The {mean_word(estimated.kind)} is {_about(estimated.mean, unit)}{of}.")
+        sentences.append(f"The {mean_word(estimated.kind)} is {_about_number(estimated.mean, unit)}{of}.")
     if independence is not None and estimated.joint is not None and estimated.joint.names is not None:
         sentences.append(_of_independence(estimated.joint.names, independence))
     return " ".join(sentences)
@@ -52,7 +51,7 @@ def leader(estimated: MetricEstimate) -> int:
 def _of_shares(estimated: MetricEstimate, shares: Shares) -> str:
     first = leader(estimated)
     share = shares[first]
-    about = _about(share, PERCENT)
+    about = about_share(share)
     if share.value is True:
         return f"{about.capitalize()} say yes."
     is_set = estimated.kind == "set"
@@ -60,7 +59,7 @@ def _of_shares(estimated: MetricEstimate, shares: Shares) -> str:
     second = int((-shares.unbiased).argsort(kind="stable")[1])
     rival = shares[second]
     if rival.high >= share.low:
-        both = f"“{label_of(share.value)}”, {about}, and “{label_of(rival.value)}”, {_about(rival, PERCENT)},"
+        both = f"“{label_of(share.value)}”, {about}, and “{label_of(rival.value)}”, {about_share(rival)},"
         return f"{both} look most common; which {what} is ahead cannot be told."
     return f"The most common {what} is “{label_of(share.value)}”: {about}{' have it' if is_set else ''}."
 
@@ -72,13 +71,15 @@ def _of_independence(names: tuple[str, str], p_value: float) -> str:
     return f"There is no sign that {first} and {second} have to do with each other (p {p_equals(p_value)})."
 
 
-def _about(estimate: Estimate, unit: Unit) -> str:
-    """Return an estimate with its interval.
+def about_share(share: Estimate | Figure) -> str:
+    """Return a share with its interval, such as ``about 12 % (9 to 14 %)``: nothing impossible, unlike a table."""
+    return percent(share.estimate, share.low, share.high, error_of(share), SENTENCE_FIGURES).about
 
-    A sentence names nothing impossible, unlike the table.
-    """
-    interval = unit.interval(estimate.low, estimate.high)
-    if estimate.estimate is None:
-        return f"unknown ({interval})"
-    possible = min(estimate.high, max(estimate.low, estimate.estimate))
-    return f"about {unit.about(possible, estimate.low, estimate.high)} ({interval})"
+
+def error_of(figure: Estimate | Figure) -> float | None:
+    """Return the standard error of a figure, or None where it has none."""
+    return figure.standard_error if isinstance(figure, Estimate) else None
+
+
+def _about_number(figure: Estimate | Figure, unit: str) -> str:
+    return number(figure.estimate, figure.low, figure.high, error_of(figure), unit, SENTENCE_FIGURES).about

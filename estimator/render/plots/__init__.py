@@ -1,0 +1,1 @@
+"""Plots of results, by matplotlib, which the extra ``plot`` installs."""

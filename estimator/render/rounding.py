@@ -1,0 +1,167 @@
+"""Figures as texts, with as many digits as their errors justify. Each number is rounded once, from its value.
+
+A figure and its interval are rounded to the same place: that of the second figure of the standard error (or
+of the first, for a sentence). Roundings are exact: of the shortest decimal that is the float, half to even.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from typing import Final
+
+MINUS: Final = "\N{MINUS SIGN}"
+
+UNBROKEN: Final = "\N{NO-BREAK SPACE}"
+"""Keeps a number and its unit on one line."""
+
+FIGURES, SENTENCE_FIGURES = 2, 1
+"""How many figures of the error are shown in a table, and in a sentence."""
+
+LENGTH_IN_ERRORS: Final = 4
+"""An interval of 95 % is about so many standard errors long. It stands in where there is no error."""
+
+MOST_DECIMALS, MOST_DIGITS = 6, 12
+"""A number with more decimals, or more digits before them, is written with a power of ten."""
+
+POINT_FIGURES: Final = 4
+"""The figures of a number whose interval is a point, so that no error says how many it deserves."""
+
+DUST: Final = 1e-12
+"""An error this small beside its figure comes from the arithmetic of floats: the interval is a point."""
+
+_EXACT: Final = Context(prec=700, rounding=ROUND_HALF_EVEN)
+"""Wider than any float, so that nothing but the place decides a rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rounded:
+    """A figure, its interval and its error as texts with the same place, without their unit.
+
+    Attributes:
+        estimate: the value, moved to the nearer end where it lies outside its interval; empty if unknown.
+        unbiased: the value as it is, which may be impossible; empty if unknown.
+        low: the lower end of the interval.
+        high: the upper end.
+        error: the standard error; empty if unknown.
+        suffix: the unit behind a number, with a no-break space; empty if there is none.
+
+    """
+
+    estimate: str
+    unbiased: str
+    low: str
+    high: str
+    error: str
+    suffix: str
+
+    @property
+    def interval(self) -> str:
+        """Both ends of the interval, and the unit once: ``9 to 14 %``."""
+        return f"{self.low} to {self.high}{self.suffix}"
+
+    @property
+    def about(self) -> str:
+        """The figure for a sentence: ``about 12 % (9 to 14 %)``, or ``unknown (0 to 100 %)``."""
+        return (
+            f"about {self.estimate}{self.suffix} ({self.interval})" if self.estimate else f"unknown ({self.interval})"
+        )
+
+
+def digits_for(standard_error: float, figures: int = FIGURES) -> int:
+    """Return how many decimals show so many figures of an error: 1 for 1.3, 3 for 0.0996; -1 for 120.
+
+    Below 0 the number is rounded to tens, hundreds and so on.
+
+    Args:
+        standard_error: above 0, in the unit that is shown.
+        figures: how many figures of the error are shown.
+
+    """
+    rounded = Context(prec=figures, rounding=ROUND_HALF_EVEN).create_decimal(repr(standard_error))
+    return figures - 1 - rounded.adjusted()
+
+
+def percent(
+    value: float | None, low: float, high: float, standard_error: float | None = None, figures: int = FIGURES
+) -> Rounded:
+    """Return a share as a percentage, to whole percents or finer.
+
+    Args:
+        value: the estimate, as a fraction of 1; it may lie outside 0 to 1. None if it is unknown.
+        low: the lower end of its interval.
+        high: the upper end.
+        standard_error: of the estimate. Without one, the interval's length decides the digits.
+        figures: how many figures of the error are shown.
+
+    """
+    return _rounded((value, low, high, standard_error), 2, figures, f"{UNBROKEN}%", least=0)
+
+
+def number(  # noqa: PLR0913, PLR0917 a figure has these parts
+    value: float | None,
+    low: float,
+    high: float,
+    standard_error: float | None = None,
+    unit: str = "",
+    figures: int = FIGURES,
+) -> Rounded:
+    """Return a number with its unit.
+
+    Args:
+        value: the estimate. None if it is unknown.
+        low: the lower end of its interval.
+        high: the upper end.
+        standard_error: of the estimate. Without one, the interval's length decides the digits.
+        unit: the name of the unit; empty if there is none.
+        figures: how many figures of the error are shown.
+
+    """
+    return _rounded((value, low, high, standard_error), 0, figures, f"{UNBROKEN}{unit}" if unit else "")
+
+
+def text_of(value: float, decimals: int, power: int = 0) -> str:
+    """Return a number times a power of ten to a place, with thousands separators and a true minus sign.
+
+    It is never minus zero.
+
+    Args:
+        value: a finite number.
+        decimals: digits behind the point; below 0 the number is rounded to tens, hundreds and so on.
+        power: the power of ten: 2 for a share in percent.
+
+    """
+    scaled = Decimal(repr(float(value))).scaleb(power, _EXACT)
+    rounded = scaled.quantize(Decimal(1).scaleb(-decimals), context=_EXACT)
+    sign = MINUS if rounded < 0 else ""
+    size = abs(rounded)
+    if size and (decimals > MOST_DECIMALS or size.adjusted() >= MOST_DIGITS):
+        return f"{sign}{size:.{max(0, size.adjusted() + decimals)}e}".replace("e-", f"e{MINUS}")
+    return f"{sign}{size:,.{min(MOST_DECIMALS, max(0, decimals))}f}"
+
+
+def _rounded(
+    figure: tuple[float | None, float, float, float | None],
+    power: int,
+    figures: int,
+    suffix: str,
+    least: int | None = None,
+) -> Rounded:
+    value, low, high, error = figure
+    decimals = _decimals(figure, figures) - power
+    decimals = decimals if least is None else max(least, decimals)
+
+    def shown(part: float | None) -> str:
+        return "" if part is None else text_of(part, decimals, power)
+
+    possible = None if value is None else min(high, max(low, value))
+    return Rounded(shown(possible), shown(value), shown(low), shown(high), shown(error), suffix)
+
+
+def _decimals(figure: tuple[float | None, float, float, float | None], figures: int) -> int:
+    """Return the place of the error's last shown figure; that of an interval's length without an error."""
+    value, low, high, error = figure
+    scale = error or (high - low) / LENGTH_IN_ERRORS
+    if scale > DUST * max(abs(low), abs(high)):
+        return digits_for(scale, figures)
+    return digits_for(abs(value or low) or 1.0, POINT_FIGURES)

@@ -1,0 +1,185 @@
+"""The layout of the HTML report in a real browser: nothing is cut, runs together or disappears, on
+a phone and on paper either; and scripts show the numbers that the file holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from msgspec.structs import replace
+from playwright.sync_api import Browser, Locator, Page
+
+from client_sdk.protocol import Registry, Window
+from estimator.render.html.document import as_html
+from estimator.render.html.index import ArchivedWindow, index_as_html
+from estimator.report.report import make_report
+from estimator.results.estimate import Shares
+from estimator.results.request import Selection
+from estimator.tallies.read import decode
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, registry_text
+from tests.support.estimates.pages import DAYS, tallies
+from tests.support.services.browser import chromium, opened
+
+MANY = [f"answer {number}" for number in range(9)]
+REGISTRY = Registry.parse(
+    registry_text(
+        dark_mode=BOOLEAN,
+        os=CATEGORY | {"values": MANY},
+        startup_ms=NUMBER | {"high": 20_000, "unit": "ms"},
+        steps=COUNT | {"max": 40, "statistic": "quantiles", "epsilon": 4, "unit": "steps"},
+        both=CROSS,
+    )
+)
+NARROW = (375, 800)
+PAPER = (718, 1000)
+"""The pixels between the margins of A4."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    lines = decode(tallies(REGISTRY).splitlines())
+    report = make_report(REGISTRY, lines, Selection(preliminary=True))
+    written = tmp_path_factory.mktemp("layout") / "report.html"
+    written.write_text(as_html(report, REGISTRY), encoding="utf-8")
+    return written
+
+
+@pytest.fixture(scope="module")
+def phone(browser: Browser, file: Path) -> Iterator[Page]:
+    """The page on a phone with everything drawn and unfolded, to be read only."""
+    with opened(browser, file, NARROW) as view:
+        view.show_everything()
+        yield view.page
+        assert view.complaints == []
+
+
+def boxes(texts: Locator) -> list[tuple[str, dict[str, float]]]:
+    shapes: list[dict[str, Any]] = texts.evaluate_all(
+        "(all) => all.map((each) => ({text: each.textContent, ...each.getBoundingClientRect().toJSON()}))"
+    )
+    return [(shape.pop("text"), shape) for shape in shapes]
+
+
+def overlap(first: dict[str, float], second: dict[str, float]) -> bool:
+    return all(
+        first[low] < second[high] and second[low] < first[high] for low, high in (("left", "right"), ("top", "bottom"))
+    )
+
+
+TOO_WIDE = """(tables) => tables.filter((table) => table.getBoundingClientRect().right > innerWidth)
+    .map((table) => table.outerHTML)"""
+
+
+def test_no_table_is_cut_on_a_phone(phone: Page) -> None:
+    assert phone.locator("table.changes tbody tr").count() > 3
+    assert phone.locator("table").evaluate_all(TOO_WIDE) == []
+    cell = phone.locator("#q-os table.changes td").last
+    assert cell.evaluate("(cell) => getComputedStyle(cell, '::before').content") == '"p corrected"'
+
+
+def test_no_table_is_cut_on_paper(browser: Browser, file: Path) -> None:
+    with opened(browser, file, PAPER) as view:
+        view.page.emulate_media(media="print")
+        view.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        assert view.page.locator("table").evaluate_all(TOO_WIDE) == []
+        charts = view.page.locator("svg.chart").evaluate_all(
+            "(charts) => charts.map((chart) => [chart.clientWidth, Number(chart.getAttribute('width'))])"
+        )
+        assert len(charts) > len(REGISTRY.metrics)
+        assert all(shown == drawn <= PAPER[0] for shown, drawn in charts), "drawn for paper, not shrunk to it"
+
+
+def test_the_labels_of_no_chart_run_together(phone: Page) -> None:
+    charts = phone.locator("svg.chart").all()
+    assert len(charts) > len(REGISTRY.metrics)
+    for chart in charts:
+        labels = boxes(chart.locator("text"))
+        assert labels
+        for (name, first), (other, second) in combinations(labels, 2):
+            assert not overlap(first, second), (chart.get_attribute("aria-label"), name, other)
+
+
+def test_every_window_with_reports_has_a_mark_within_the_chart_over_time(phone: Page) -> None:
+    beyond = 0
+    for chart in phone.locator("svg.chart[aria-label*=windows]").all():
+        marks = boxes(chart.locator("[data-label=dot] circle, .beyond path"))
+        assert len(marks) == DAYS - 1, "all but the day that is missing"
+        frame = chart.bounding_box()
+        assert frame is not None
+        for _, mark in marks:
+            assert frame["x"] <= mark["left"] <= mark["right"] <= frame["x"] + frame["width"]
+            assert frame["y"] <= mark["top"] <= mark["bottom"] <= frame["y"] + frame["height"]
+        beyond += chart.locator(".beyond path").count()
+    assert beyond, "a day of thirty reports lies far off"
+    assert phone.get_by_text("beyond the chart").count() > 0
+
+
+def test_the_diamond_is_around_the_dot_and_not_over_it(phone: Page) -> None:
+    chart = phone.locator("#q-dark_mode svg.chart").first
+    diamonds = chart.locator(".likeliest path")
+    assert diamonds.count() == 2
+    assert chart.locator(".likeliest").get_attribute("fill") == "none"
+    for (_, dot), (_, diamond) in zip(boxes(chart.locator("circle")), boxes(diamonds), strict=True):
+        assert diamond["height"] > dot["height"]
+    legend = phone.locator("#q-dark_mode .legend").first
+    assert [text.strip() for text in legend.locator(".keyed").all_inner_texts()] == [
+        "estimate",
+        "interval",
+        "likeliest",
+    ]
+
+
+def texts(browser: Browser, file: Path, *, scripts: bool) -> list[str]:
+    with opened(browser, file, scripts=scripts) as view:
+        if scripts:
+            view.show_everything()
+        return [row.strip() for row in view.page.locator(".numbers td, .joint td").all_inner_texts()]
+
+
+def test_scripts_show_the_numbers_of_the_file(browser: Browser, file: Path) -> None:
+    assert texts(browser, file, scripts=True) == texts(browser, file, scripts=False)
+
+
+def test_a_number_that_a_step_would_round_up_is_rounded_once(browser: Browser, tmp_path: Path) -> None:
+    registry = Registry.parse(registry_text(dark_mode=BOOLEAN))
+    report = make_report(registry, decode(tallies(registry, range(1)).splitlines()))
+    (estimated,) = report.metrics
+    ends = np.array([0.28504, 0.28504]), np.array([0.67496, 0.67496])
+    half = np.array([0.5, 0.5])
+    shares = Shares((False, True), *ends, half, half / 5, half, half)
+    changed = replace(estimated, estimates=shares)
+    highlights = (replace(report.highlights[0], shown=changed),)
+    written = tmp_path / "report.html"
+    written.write_text(as_html(replace(report, metrics=(changed,), highlights=highlights), registry), encoding="utf-8")
+    assert texts(browser, written, scripts=True)[1] == "29 to 67\N{NO-BREAK SPACE}%"
+    with opened(browser, written) as view:
+        view.show_everything()
+        assert "(29 to 67\N{NO-BREAK SPACE}%)" in view.page.locator("#q-dark_mode .answer").inner_text()
+        dots = view.page.locator("#q-dark_mode circle").evaluate_all("(dots) => dots.map((dot) => dot.dataset.label)")
+        assert dots == [f"{label}: 50\N{NO-BREAK SPACE}% (29 to 67\N{NO-BREAK SPACE}%)" for label in ("no", "yes")]
+
+
+def test_the_index_of_windows_shows_answers_in_the_style_of_the_page(browser: Browser, tmp_path: Path) -> None:
+    report = make_report(REGISTRY, decode(tallies(REGISTRY, range(2)).splitlines()))
+    entry = ArchivedWindow.of(Window.parse("2026-11-02"), ["report.html", "report.json"], report)
+    written = tmp_path / "index.html"
+    written.write_text(index_as_html([entry]), encoding="utf-8")
+    with opened(browser, written, NARROW, "dark") as view:
+        assert view.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 28)"
+        assert view.page.locator("table").evaluate_all(TOO_WIDE) == []
+        assert "say yes" in view.page.inner_text("main")
+        results = Axe().run(view.page)
+        assert results.violations_count == 0, results.generate_report()
+        assert view.complaints == []

@@ -1,0 +1,97 @@
+"""What the page says around its figures: titles, blanks, columns and groups that say something."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from functools import cache
+
+import pytest
+from msgspec.structs import replace
+
+from client_sdk.protocol import Registry
+from estimator.render.html.document import as_html
+from estimator.render.html.filters import estimate_text, interval_text, likeliest_text
+from estimator.render.html.numbers import PERCENT, Unit, unit_of
+from estimator.render.html.sparkline import sparkline
+from estimator.render.html.tracks import tracks
+from estimator.report.report import make_report
+from estimator.results.estimate import Estimate
+from estimator.results.report import EstimateReport
+from estimator.results.request import Selection
+from estimator.tallies.read import decode
+from tests.support.devices.definitions import BOOLEAN, COUNT, SET, registry_text
+from tests.support.estimates.pages import DAYS, OPEN_DAY, tallies
+
+REGISTRY = Registry.parse(
+    registry_text(dark_mode=BOOLEAN, languages=SET, steps=COUNT | {"max": 40, "statistic": "quantiles", "epsilon": 4})
+)
+
+
+@cache
+def report() -> EstimateReport:
+    lines = tallies(REGISTRY, range(OPEN_DAY - 1, DAYS)).splitlines()
+    made = make_report(REGISTRY, decode(lines), Selection(preliminary=True))
+    return replace(made, snapshot_at=datetime(2026, 11, 10, 9, 30, tzinfo=UTC))
+
+
+@cache
+def page() -> str:
+    return as_html(report(), REGISTRY)
+
+
+def article(name: str) -> str:
+    return page().partition(f'<article id="q-{name}"')[2].partition("</article>")[0]
+
+
+def test_a_blank_follows_every_sentence() -> None:
+    text = re.sub(r"<(script|style|pre)\b.*?</\1>", "", page(), flags=re.DOTALL)
+    text = re.sub(r"</?(?:bdi|strong|em|code|span|b)\b[^>]*>", "", text)  # these stand within a line
+    assert "09:30 UTC.\nContact: " in text
+    assert re.findall(r".{30}[.!?:][A-Z“].{10}", re.sub(r"<[^>]*>", "\n", text)) == []
+
+
+def test_the_titles_say_what_is_below_them() -> None:
+    assert "<title>acme: telemetry report</title>" in page()
+    assert "<bdi>acme</bdi>: telemetry report</h1>" in page()
+
+
+def test_a_column_stands_where_it_has_anything_to_say() -> None:
+    only_sets = Registry.parse(registry_text(languages=SET))
+    report_of_sets = make_report(only_sets, decode(tallies(only_sets, range(2)).splitlines()))
+    without_means = replace(
+        report_of_sets,
+        highlights=tuple(
+            replace(each, shown=replace(each.shown, mean=None), pooled=None) for each in report_of_sets.highlights
+        ),
+        metrics=tuple(replace(each, mean=None) for each in report_of_sets.metrics),
+    )
+    assert "Likeliest" not in as_html(without_means, only_sets)
+    assert '<th scope="col">Likeliest</th>' in article("dark_mode")
+
+
+def test_a_group_has_no_title_that_repeats_its_only_label() -> None:
+    assert re.findall(r'rowgroup"[^>]*>([^<]*)', article("steps")) == ["Quantiles"]
+    assert re.findall(r'rowgroup"[^>]*>([^<]*)', article("languages")) == ["Share of people"]
+
+
+@pytest.mark.parametrize("unit", [PERCENT, unit_of("ms")])
+def test_the_texts_of_tracks_are_those_of_the_table(unit: Unit) -> None:
+    figures = [Estimate(0.5, None, low / 1e5, 0.67496 + low / 1e6, 0.51) for low in range(38_000, 39_000, 7)]
+    (texts,) = tracks([figures], unit)["t"]
+    for figure, text in zip(figures, texts, strict=True):
+        value, low, high, likeliest = text.split()
+        assert f"{value}{unit.suffix}" == estimate_text(figure, unit)
+        assert f"{low} to {high}{unit.suffix}" == interval_text(figure, unit)
+        assert f"{likeliest}{unit.suffix}" == likeliest_text(figure, unit)
+
+
+def test_a_spark_has_its_intervals_and_the_ends_of_its_scale() -> None:
+    spark = sparkline([Estimate(0.5, 0.1, 0.4, 0.61), Estimate(0.52, 0.1, 0.42, 0.59)], PERCENT)
+    assert spark is not None
+    assert (spark.bottom, spark.top) == ("40\N{NO-BREAK SPACE}%", "61\N{NO-BREAK SPACE}%")
+    heights = [float(corner) for corner in re.findall(r" ([\d.]+)", spark.band)]
+    assert (min(heights), max(heights)) == (2, 26), "the intervals fill the chart"
+    lines = [float(corner) for corner in re.findall(r" ([\d.]+)", spark.line)]
+    assert 10 < min(lines) <= max(lines) < 20, "a move within the intervals is no crash"
+    assert '<small aria-hidden="true"><span>' in page()

@@ -1,0 +1,81 @@
+"""A figure, its interval and its error are rounded once, to the same place, half to even."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from estimator.render.rounding import MINUS, SENTENCE_FIGURES, digits_for, number, percent, text_of
+
+SPACE = "\N{NO-BREAK SPACE}"
+FINITE = st.floats(-1e6, 1e6)
+
+
+@pytest.mark.parametrize(
+    ("standard_error", "digits"),
+    [(1.3, 1), (0.013, 3), (0.0996, 2), (0.0994, 3), (9.96, 0), (12, 0), (123, -1), (99.6, -1), (1e-100, 101)],
+)
+def test_two_figures_of_an_error_decide_the_place(standard_error: float, digits: int) -> None:
+    assert digits_for(standard_error) == digits
+
+
+def test_a_sentence_shows_one_figure_of_the_error_and_a_table_two() -> None:
+    brief = percent(0.1163, 0.0918, 0.1408, 0.0125, SENTENCE_FIGURES)
+    assert brief.about == f"about 12{SPACE}% (9 to 14{SPACE}%)"
+    exact = percent(0.1163, 0.0918, 0.1408, 0.0125)
+    assert (exact.estimate, exact.error, exact.interval) == ("11.6", "1.2", f"9.2 to 14.1{SPACE}%")
+
+
+def test_a_sentence_about_a_share_is_never_coarser_than_a_percent() -> None:
+    assert percent(0.5, 0.389, 0.674, 0.12, SENTENCE_FIGURES).about == f"about 50{SPACE}% (39 to 67{SPACE}%)"
+
+
+def test_an_impossible_share_is_shown_as_what_it_means_and_keeps_its_unbiased_figure() -> None:
+    shown = percent(-0.126, 0.0, 0.021, 0.07, SENTENCE_FIGURES)
+    assert shown.about == f"about 0{SPACE}% (0 to 2{SPACE}%)"
+    assert shown.unbiased == f"{MINUS}13"
+
+
+def test_numbers_are_rounded_to_tens_and_more_where_the_error_is_so_large() -> None:
+    shown = number(41_234.5, 36_111, 46_333, 2_550, "ms")
+    assert (shown.estimate, shown.error, shown.interval) == ("41,200", "2,600", f"36,100 to 46,300{SPACE}ms")
+
+
+def test_no_figure_is_unknown_and_a_missing_error_is_taken_from_the_interval() -> None:
+    assert percent(None, 0.0, 1.0).about == f"unknown (0 to 100{SPACE}%)"
+    assert number(3.14159, 3.1, 3.2).estimate == "3.142"
+    assert number(7.0, 7.0, 7.0).interval == "7.000 to 7.000"
+    assert number(0.0, 0.0, 0.0).estimate == "0.000"
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "power", "text"),
+    [
+        (0.125, 2, 0, "0.12"),
+        (0.135, 2, 0, "0.14"),
+        (2.675, 2, 0, "2.68"),
+        (0.00125, 2, 2, "0.12"),
+        (-0.004, 2, 0, "0.00"),
+        (-1234.5, 0, 0, f"{MINUS}1,234"),
+        (149.0, -2, 0, "100"),
+        (1.25e-100, 101, 0, f"1.2e{MINUS}100"),
+        (-1.5e15, 0, 0, f"{MINUS}1.500000000000000e+15"),
+        (1.5e15, -14, 0, "1.5e+15"),
+        (0.0, 101, 0, "0.000000"),
+    ],
+)
+def test_a_number_is_rounded_from_its_decimal_half_to_even(value: float, decimals: int, power: int, text: str) -> None:
+    assert text_of(value, decimals, power) == text
+
+
+@given(FINITE, st.floats(1e-4, 1e5), st.floats(0, 100), st.floats(0, 100))
+def test_every_text_is_within_half_a_place_of_its_value(value: float, error: float, below: float, above: float) -> None:
+    low, high = value - below * error, value + above * error
+    shown = number(value, low, high, error)
+    place = Decimal(1).scaleb(-digits_for(error))
+    for text, exact in ((shown.unbiased, value), (shown.low, low), (shown.high, high), (shown.error, error)):
+        read = Decimal(text.replace(",", "").replace(MINUS, "-"))
+        assert abs(read - Decimal(repr(exact))) <= place / 2

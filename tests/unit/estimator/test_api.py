@@ -1,0 +1,103 @@
+"""The reporting job for programs: from paths or a collector, by dates, shown in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+import estimator
+from client_sdk.protocol import Registry
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, registry_text
+from tests.support.estimates.pages import day, tallies
+
+REGISTRY_TEXT = registry_text(dark_mode=BOOLEAN, os=CATEGORY | {"values": ["b", "<b>bold</b>"]})
+REGISTRY = Registry.parse(REGISTRY_TEXT)
+LINES = tallies(REGISTRY, range(3))
+SECRET = "sesame"  # noqa: S105 a test's token
+
+
+class _Collector(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        is_known = self.headers["Authorization"] == f"Bearer {SECRET}"
+        self.send_response(200 if is_known else 401)
+        self.send_header("Content-Length", str(len(LINES) if is_known else 0))
+        self.send_header("Hearsay-Snapshot", "2026-11-20T12:00:00Z")
+        self.end_headers()
+        self.wfile.write(LINES if is_known else b"")
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the overridden signature
+        """Say nothing."""
+
+
+@pytest.fixture
+def collector() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Collector) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "metrics.toml").write_text(REGISTRY_TEXT)
+    (tmp_path / "tallies.ndjson").write_bytes(LINES)
+    return tmp_path
+
+
+def test_paths_are_as_good_as_what_they_hold(folder: Path) -> None:
+    registry, lines = folder / "metrics.toml", folder / "tallies.ndjson"
+    report = estimator.estimate(REGISTRY, lines)
+    assert len(report.metrics) == 6
+    assert estimator.estimate(registry, lines) == estimator.estimate(str(registry), str(lines)) == report
+
+
+def test_a_collector_gives_the_same_tallies_and_says_when_it_read_them(collector: str, folder: Path) -> None:
+    fetched = estimator.estimate(folder / "metrics.toml", collector=collector, token=SECRET)
+    assert fetched.metrics == estimator.estimate(REGISTRY, folder / "tallies.ndjson").metrics
+    assert fetched.snapshot_at is not None
+    with pytest.raises(estimator.TalliesError, match="does not know the read token"):
+        estimator.estimate(REGISTRY, collector=collector, token="other")  # noqa: S106 as above
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ({}, "give either tallies or collector"),
+        ({"tallies": [], "collector": "http://127.0.0.1:9"}, "give either tallies or collector"),
+        ({"collector": "http://127.0.0.1:9"}, "a collector takes token"),
+    ],
+)
+def test_a_source_is_one_of_two(source: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        estimator.estimate(REGISTRY, **source)
+
+
+def test_windows_are_chosen_by_dates(folder: Path) -> None:
+    first = date.fromisoformat(day(1))
+    chosen = estimator.estimate(REGISTRY, folder / "tallies.ndjson", first=first, last=first)
+    assert {metric.window for metric in chosen.metrics} == {day(1)}
+    assert chosen == estimator.estimate(REGISTRY, folder / "tallies.ndjson", first=day(1), last=day(1))
+
+
+def test_a_summary_has_a_line_for_each_question(folder: Path) -> None:
+    report = estimator.estimate(REGISTRY, folder / "tallies.ndjson")
+    first, second = report.summary().splitlines()
+    assert first.startswith(f"dark_mode, {day(2)}: About ")
+    assert first.endswith(" say yes. (4,000 reports)")
+    assert second.startswith(f"os, {day(2)}: ")
+    assert report.metrics[2].summary() == first
+    assert estimator.estimate(REGISTRY, []).summary() == "There is nothing to report."
+
+
+def test_a_notebook_shows_a_table_in_which_names_are_nothing_but_text(folder: Path) -> None:
+    table = estimator.estimate(REGISTRY, folder / "tallies.ndjson")._repr_html_()
+    assert table.startswith("<table><thead><tr><th>question</th>")
+    assert table.count("<tr>") == 3
+    assert "&lt;b&gt;bold" in table
+    assert "<b>" not in table
