@@ -80,7 +80,7 @@ def test_init_writes_a_registry_that_works_and_never_replaces_a_file(
 
 def test_the_starter_is_the_registry_of_the_readme() -> None:
     assert f"```toml\n{STARTER.read_text(encoding='utf-8')}```\n" in (ROOT / "README.md").read_text(encoding="utf-8")
-    assert Registry.load(STARTER).shortages() == []
+    assert Registry.load(STARTER).shortages(datetime.now(UTC).date()) == []
 
 
 @pytest.fixture(scope="module")
