@@ -1,10 +1,12 @@
 """Hearsay's SDK: telemetry by local differential privacy, embedded in an application.
 
 ```python
+from pathlib import Path
+
 from client_sdk import Telemetry
 
-collector = "https://telemetry.example.com"
-telemetry = Telemetry("metrics.toml", collector=collector, data_dir=app_data_dir, consent=user_said_yes)
+registry, collector = Path(__file__).with_name("metrics.toml"), "https://telemetry.example.com"
+telemetry = Telemetry(registry, collector=collector, data_dir=app_data_dir, consent=user_said_yes)
 telemetry.record("dark_mode", True)
 ```
 

@@ -41,8 +41,10 @@ def _end(outcome: Outcome) -> int:
 def _print(lines: Iterable[str]) -> int:
     """Print each line as soon as it is known."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # a terminal that lacks a character shows a question mark
-        sys.stdout.reconfigure(errors="replace")
+        if sys.stdout.isatty():  # a terminal that lacks a character shows a question mark
+            sys.stdout.reconfigure(errors="replace")
+        else:  # a file or a program must get every character, whatever the locale is
+            sys.stdout.reconfigure(encoding="utf-8")
     for line in lines:
         try:
             sys.stdout.write(f"{line}\n")

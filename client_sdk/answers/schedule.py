@@ -144,6 +144,8 @@ class Schedule:
         instant_s = charges.instant(connection, clock_s)
         registries.keep(connection, self._registry.source)
         queue.drop_held(connection, lambda *key: self._current(*key) is not None)
+        # Slots come before counts that have ended: if a ceiling does not allow both, whether a filled-in question
+        # reports must not tell whether anything was counted. `feasibility` finds such ceilings.
         for kind in sorted(self._kinds):
             participation.open_slots(connection, self._registry, secret.key, Window.of(kind, instant_s), instant_s)
         self._fill_in(connection, instant_s)

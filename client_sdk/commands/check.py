@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 from client_sdk.commands.outcome import Outcome
@@ -9,12 +10,12 @@ from client_sdk.protocol.errors import RegistryError
 from client_sdk.protocol.registry.registry import Registry
 
 
-def check(path: Path) -> Outcome:
-    """Return the mistakes of a registry, or the ceilings under which it cannot work, a line each."""
+def check(path: Path, today: date) -> Outcome:
+    """Return the mistakes of a registry, or the ceilings under which it cannot work today, a line each."""
     registry, problems = read(path)
     if registry is None:
         return Outcome(problems=problems)
-    sentences = registry.shortages()
+    sentences = registry.shortages(today)
     if sentences:
         return Outcome(problems=tuple(f"{path}: {sentence}" for sentence in sentences))
     number = len(registry.metrics)

@@ -89,7 +89,7 @@ def _attribute(metric: Metric, taken: set[str]) -> Iterator[str]:
     taken.add(name)
     domain = _answered(metric.domain)
     made, kind = ("Count", "Count") if isinstance(domain, Count) else ("Question", f"Question[{_type(domain)}]")
-    yield f"        # {metric.purpose}"
+    yield f"        #: {metric.purpose}"  # with the colon no purpose is an order to a type checker
     yield f'        self.{name}: {kind} = {made}(telemetry, "{metric.name}")'
 
 

@@ -7,6 +7,8 @@ from datetime import date
 from pathlib import Path
 
 from client_sdk.commands.outcome import Outcome
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.registry.table import MAX_TEXT, is_text
 
 STARTER = Path(__file__).with_name("starter.toml")
 """The registry of the README, too."""
@@ -20,14 +22,31 @@ def init(path: Path, app: str | None, today: date) -> Outcome:
 
     Its questions expire with the next year: whoever wants to ask for longer decides that then.
     """
+    if app is not None and not is_text(app):
+        return Outcome(problems=(f"--app must be a text of 1 to {MAX_TEXT} printable characters; name the app",))
     text = STARTER.read_text(encoding="utf-8").replace(_LAST_DAY, f"{today.year + 1}-12-31")
     if app is not None:
         text = text.replace(_APP, json.dumps(app, ensure_ascii=False), 1)
+    Registry.parse(text)  # nothing is written that `check` would refuse
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        _write_new(path, text.encode())
     except FileExistsError:
         return Outcome(problems=(f"{path} exists and is left as it is; name another file",))
     except OSError as error:
         return Outcome(problems=(f"{path} cannot be written: {error.strerror}; name another file",))
     return Outcome(f"wrote {path}; put your own questions into it, then: hearsay-client check {path}\n")
+
+
+def _write_new(path: Path, content: bytes) -> None:
+    """Write a file that did not exist; one that cannot be filled would block the next attempt.
+
+    Raises:
+        OSError: if there is a file, or it cannot be written; then none was made.
+
+    """
+    path.open("xb").close()
+    try:
+        path.write_bytes(content)
+    except BaseException:
+        path.unlink()
+        raise

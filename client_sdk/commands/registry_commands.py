@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TypeAlias
 
@@ -22,7 +22,10 @@ _REGISTRY = Path("metrics.toml")
 def add_to(commands: Subparsers) -> None:
     """Add the commands to a parser; the attribute ``work`` of parsed arguments does what was asked."""
     _add(
-        commands, "check", "name every mistake of a registry, and whether it can work", lambda given: check(given.file)
+        commands,
+        "check",
+        "name every mistake of a registry, and whether it can work",
+        lambda given: check(given.file, _today()),
     )
     starting = _add(commands, "init", "write a registry to begin with", _init)
     starting.add_argument("--app", metavar="NAME", help="the app's name")
@@ -52,4 +55,8 @@ def _add(
 
 
 def _init(given: argparse.Namespace) -> Outcome:
-    return init(given.file, given.app, datetime.now(UTC).date())
+    return init(given.file, given.app, _today())
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()

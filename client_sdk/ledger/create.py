@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from client_sdk.host import machine_id
@@ -104,6 +104,16 @@ COMMIT;
 """
 
 
+def uri_of(path: PurePath) -> str:
+    """Return the URI by which SQLite opens an existing file at an absolute path, to read and write.
+
+    The server of a path on a Windows share becomes part of the path, because SQLite refuses
+    URIs that name a machine (https://www.sqlite.org/uri.html, section 3.1).
+    """
+    uri = path.as_uri()
+    return f"{uri if uri.startswith('file:///') else uri.replace('//', '////', 1)}?mode=rw"
+
+
 def connect(place: str) -> sqlite3.Connection:
     """Return a connection whose commits are durable and which overwrites what it deletes."""
     import sqlite3  # noqa: PLC0415 importing the SDK must stay quick
@@ -128,7 +138,7 @@ def create(path: Path, app: str) -> None:
     temporary = path.with_name(f"{path.name}.{os.urandom(8).hex()}{TEMPORARY_SUFFIX}")
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        with contextlib.closing(connect(f"{temporary.as_uri()}?mode=rw")) as connection:
+        with contextlib.closing(connect(uri_of(temporary))) as connection:
             fill(connection, app, origin.of(temporary))
             connection.execute("PRAGMA journal_mode = WAL")
         with contextlib.suppress(FileExistsError):  # another process made one meanwhile
@@ -158,7 +168,7 @@ def _give_name(temporary: Path, path: Path) -> None:
     except FileExistsError:
         raise
     except OSError:  # as on FAT: no lasting inodes either, and a POSIX rename would replace
-        with contextlib.closing(connect(f"{temporary.as_uri()}?mode=rw")) as connection:
+        with contextlib.closing(connect(uri_of(temporary))) as connection:
             connection.execute("UPDATE device SET inode = NULL, birth = NULL, file_system = NULL")
         with _locked(path.parent):
             if not path.exists():

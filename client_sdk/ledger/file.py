@@ -80,7 +80,7 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
         if not create or app is None:
             raise _missing(path)
         new_ledger.create(path, app)
-    connection = new_ledger.connect(f"{path.as_uri()}?mode=rw")
+    connection = new_ledger.connect(new_ledger.uri_of(path))
     try:
         _check(connection, path, app)
         upgrade.upgrade(connection)

@@ -82,7 +82,11 @@ class Window:
     def of(cls, kind: WindowKind, instant_s: float) -> Window:
         """Return the window of a kind that holds an instant, given in Unix seconds."""
         # fromtimestamp would round up into the next day
-        day = datetime.fromtimestamp(instant_s // 1, UTC).date()
+        return cls.on(kind, datetime.fromtimestamp(instant_s // 1, UTC).date())
+
+    @classmethod
+    def on(cls, kind: WindowKind, day: date) -> Window:
+        """Return the window of a kind that holds a UTC day."""
         if kind is WindowKind.WEEK:
             day -= timedelta(days=day.weekday())
         elif kind is WindowKind.MONTH:

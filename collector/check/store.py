@@ -53,7 +53,7 @@ def check_registry(path: Path, today: date) -> tuple[Registry | None, list[Check
     ]
     results += [
         CheckResult(Level.WARNING, "registry", sentence)
-        for sentence in (*registry.shortages(), *registry.neglected(today))
+        for sentence in (*registry.shortages(today), *registry.neglected(today))
     ]
     return registry, results
 

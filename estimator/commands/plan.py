@@ -192,7 +192,7 @@ def _check(new: Registry, old: Registry | None, day: date, at_most: float | None
         click.echo(remark)
     year = most_nanos(new, Horizon.YEAR, day)
     click.echo(year_words(year))
-    sentences = [*new.shortages(), *warnings(new, day), *([] if old is None else regressions(old, new))]
+    sentences = [*new.shortages(day), *warnings(new, day), *([] if old is None else regressions(old, new))]
     if at_most is not None:
         sentences += too_much(year, Fraction(repr(at_most)))
     for sentence in sentences:

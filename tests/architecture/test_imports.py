@@ -29,6 +29,9 @@ NOT_CALLED_IN_SPEC = {
 }
 """libm differs between machines; a clock would make a function of the vocabulary impure."""
 
+CALLED_AT_ITS_EDGE = {"client_sdk/protocol/registry/registry.py": {"datetime.now"}}
+"""Registry.load reads a file and, unless it is told, the day for which it warns."""
+
 ONLY_IMPORTERS = {
     "requests": {"client_sdk/sending/transport.py", "collector/relay/forward.py"},
     "redis": {
@@ -81,7 +84,7 @@ def test_the_vocabulary_imports_only_the_standard_library_and_itself(path: Path)
 
 @pytest.mark.parametrize("path", SPEC, ids=name_of)
 def test_the_vocabulary_calls_no_libm_and_no_clock(path: Path) -> None:
-    assert not set(called(path)) & NOT_CALLED_IN_SPEC
+    assert set(called(path)) & NOT_CALLED_IN_SPEC == CALLED_AT_ITS_EDGE.get(name_of(path), set())
     names = {f"{module}.{name}" for module, name in imported(path)}
     assert not names & NOT_CALLED_IN_SPEC
 

@@ -86,8 +86,12 @@ def test_an_app_that_has_no_consent_keeps_nothing(notes: Path, tmp_path: Path) -
 
 
 def test_the_tests_of_the_command_line_app_pass() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "examples/notes/test_notes.py"]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "examples/notes"]
+    without_the_projects_plugins = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    shown = subprocess.run(
+        command, cwd=ROOT, env=without_the_projects_plugins, capture_output=True, text=True, check=False
+    )
+    assert "2 passed" in shown.stdout, shown.stdout + shown.stderr
 
 
 @pytest.fixture

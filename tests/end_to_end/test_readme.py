@@ -134,10 +134,10 @@ def test_the_registry_of_the_pages_is_sound() -> None:
     first, _ = samples("toml")
     registry = Registry.parse(first)
     assert list(registry.metrics) == ["dark_mode", "os", "startup_ms"]
-    assert registry.shortages() == []
+    assert registry.shortages(date(2026, 11, 22)) == []
     everything = Registry.parse(with_all_questions())
     assert list(everything.metrics)[3:] == ["mood", "languages", "crashes", "dark_mode_by_os"]
-    assert everything.shortages() == []
+    assert everything.shortages(date(2026, 11, 22)) == []
 
 
 def test_the_year_of_the_first_registry_is_what_its_page_says() -> None:

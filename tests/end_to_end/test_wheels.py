@@ -140,6 +140,61 @@ def test_what_a_wheel_leaves_out_of_a_module_is_no_code() -> None:
         assert (ast.get_docstring(ast.parse(text)) is not None) == (name in CALLED), name
 
 
+ODD = (
+    'def f():\n    """Say "no"."""\n',
+    "def f():\n    '''End with \"quotes\"'''\n    return 1\n",
+    'def f():\n    """End with a backslash \\\\"""\n',
+    'def f():\n    """One."""\n    """Two."""\n',
+    'def f():\n    return """\n    one\n        two"""\n',
+    'def f():\n    if 1:\n        return f"""{\n        2}\n    one\n\n     two""", (\n            3,\n         4)\n',
+    'x = "\u2028" # \u2028\ny = 2 # \u0085\n',
+    '@dataclass\nclass A:\n    """An \'a\' and a "b"."""\n\n    a: int\n    """More."""\n',
+)
+REFUSED = ('"doc"; x = 1\n', 'class A: x = 1; "doc"\n', 'def f(): "doc"\n', '"""a\nb"""; x = 1\n', "x = (\n")
+
+IN_EACH_WAY = pytest.mark.parametrize("name", ["telemetry.py", "results.py", "cli.py"])
+
+
+@IN_EACH_WAY
+@pytest.mark.parametrize("source", ODD)
+def test_odd_texts_cost_no_code(source: str, name: str) -> None:
+    assert code_of(lean(source, name)) == code_of(source)
+    assert lean(source, name).count("\n") == source.count("\n")
+
+
+@pytest.mark.parametrize("name", ["telemetry.py", "cli.py"])
+@pytest.mark.parametrize("source", REFUSED)
+def test_a_module_that_would_lose_code_fails_the_build(source: str, name: str) -> None:
+    with pytest.raises(ValueError, match=f"client_sdk/{name} would lose code"):
+        lean(source, name)
+
+
+def test_what_lies_beside_the_modules_is_not_packed(tmp_path: Path) -> None:
+    for name in (".venv/lib/other/__init__.py", ".venv/py.toml", "build/lib.py", "inner/__init__.py", "inner/a.toml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    for name in ("__init__.py", "py.typed", "pyproject.toml", "hatch_build.py"):
+        (tmp_path / name).touch()
+    names = {name for name, _ in lean_files(tmp_path)}
+    assert names == {"py.typed", "__init__.py", "inner/__init__.py", "inner/a.toml"}
+
+
+def test_editors_see_what_the_results_of_the_sdk_mean() -> None:
+    text = lean((ROOT / "client_sdk" / "results.py").read_text("utf-8"), "results.py")
+    assert "What became of an answer." in text
+    assert "The count was added; it is reported when the window has ended." in text
+
+
+def test_no_dataclass_computes_its_docstring_while_an_app_starts() -> None:
+    checked = 0
+    for name, text in lean_files(ROOT / "client_sdk"):
+        for node in ast.walk(ast.parse(text)) if name.endswith(".py") else ():
+            if isinstance(node, ast.ClassDef) and any("dataclass" in ast.unparse(line) for line in node.decorator_list):
+                assert ast.get_docstring(node), f"{name}: {node.name}"
+                checked += 1
+    assert checked > 10
+
+
 def code_of(source: str) -> list[str]:
     """Return the statements of a module with their lines, without texts and places that stand for themselves."""
     tree = ast.parse(source)

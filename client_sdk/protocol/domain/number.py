@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Integral, Rational, Real
 from typing import ClassVar
 
 from client_sdk.protocol.coins import COIN_SCALE, Coins
@@ -120,19 +121,32 @@ class Count(Number):
         """Return the input symbol of a count, or one of the two grid points that enclose it.
 
         Raises:
-            DomainError: if the answer is no ``int`` from 0 to ``high``.
+            DomainError: if the answer is no whole number from 0 to ``high``, such as an ``int``.
 
         """
-        if not isinstance(answer, int):
+        if not isinstance(answer, Integral):
             raise DomainError
         return super(Count, self).encode(answer, inputs, coins)
 
 
 def _exact(answer: object) -> Fraction:
-    if isinstance(answer, bool) or not isinstance(answer, int | float | Decimal | Fraction):
+    """Return a number as a fraction; numbers of other libraries that register as numbers are numbers, too."""
+    if isinstance(answer, bool):
         raise DomainError
-    if isinstance(answer, float):
-        answer = Decimal(float.__repr__(answer))  # by its digits: 0.1 is within high = 0.1
-    if isinstance(answer, Decimal) and not (answer.is_finite() and abs(answer.adjusted()) <= MAX_ANSWER_EXPONENT):
-        raise DomainError
-    return Fraction(answer)
+    if isinstance(answer, Integral):
+        return Fraction(int(answer))
+    if isinstance(answer, Real) and not isinstance(answer, Rational):
+        answer = Decimal(float.__repr__(_as_float(answer)))  # by its digits: 0.1 is within high = 0.1
+    if isinstance(answer, Decimal) and answer.is_finite() and abs(answer.adjusted()) <= MAX_ANSWER_EXPONENT:
+        return Fraction(answer)
+    if isinstance(answer, Rational):
+        return Fraction(int(answer.numerator), int(answer.denominator))
+    raise DomainError
+
+
+def _as_float(answer: Real) -> float:
+    """Return the float of a real number: exactly that of one with less precision, such as `numpy.float32`."""
+    try:
+        return float(answer)
+    except (ArithmeticError, TypeError, ValueError):
+        raise DomainError from None

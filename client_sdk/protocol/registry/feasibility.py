@@ -6,20 +6,28 @@ A registry may be free of mistakes and still not work: if a device's first day c
 Charges are those of the ledger, and `Budget.exceeded` decides here as it does there. A sum is that
 of the worst order of answers: before the first answer to a question, all others were answered once
 in each of their windows that its first window touches, as far as a ceiling alone would let them. So
-a registry without a shortage never fails a first answer. If questions with shorter windows make a
-sum, it is an upper bound: some numbers cannot be used up in that order.
+without a shortage, a device can pay for every question that is first answered in the question's
+first window on that device. A question that is first asked later may find that the others have
+spent the budget. If questions with shorter windows make a sum, it is an upper bound: some numbers
+cannot be used up in that order.
+
+A count is paid for after its window has ended, and after what is paid for when the next window
+begins: `client_sdk.answers.schedule` says why. So one window more of those questions comes first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import date
 from decimal import Decimal
+from itertools import accumulate
 from typing import NamedTuple
 
 from client_sdk.protocol.budget import ATTOS, Budget, Ceiling, Cost, Spent, Strategy
+from client_sdk.protocol.domain import Count
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.window import IN_MONTH, IN_WINDOW, WindowKind
+from client_sdk.protocol.window import IN_MONTH, IN_WINDOW, Window, WindowKind
 
 MOST_TERMS = 6
 """Of a sum in a sentence: as many as can be read at a glance. The rest is one term."""
@@ -37,34 +45,54 @@ class _Term(NamedTuple):
     def amount(self) -> int:
         return self.times * self.each + self.once
 
+    def within(self, most: int) -> int:
+        """Return what of it a ceiling alone would let through, at least one answer."""
+        times = min(self.times, max(1, most // self.each)) if self.each else 1
+        return times * self.each + self.once
 
-def shortages(budget: Budget, metrics: Mapping[str, Metric]) -> list[str]:
-    """Return a sentence for each ceiling under which some question may lack its first answer."""
+
+_Terms = list[_Term]
+
+
+def shortages(budget: Budget, metrics: Mapping[str, Metric], today: date) -> list[str]:
+    """Return a sentence for each ceiling under which some question may lack its first answer.
+
+    Questions that are no longer asked on the day cost nothing.
+    """
+    asked = [metric for metric in metrics.values() if not metric.has_expired(Window.on(metric.window, today))]
     sentences = []
     for ceiling in Ceiling:
         most = budget.most(ceiling)
-        if most is None:
+        if most is None or not asked:
             continue
-        when, terms = max(_sums(budget, ceiling, most, list(metrics.values())), key=lambda pair: _total(pair[1]))
-        cost = Cost(0, _total(terms)) if ceiling is Ceiling.DELTA else Cost(_total(terms))
-        if ceiling in budget.exceeded(Spent(), cost):
+        sums = list(_sums(budget, ceiling, asked))
+        cost = max(sum(term.within(most) for term in terms) for _, terms in sums)
+        if ceiling in budget.exceeded(Spent(), Cost(0, cost) if ceiling is Ceiling.DELTA else Cost(cost)):
+            when, terms = max(sums, key=lambda pair: _total(pair[1]))  # whoever pays for it can pay for all
             sentences.append(_sentence(budget, ceiling, most, when, terms))
     return sentences
 
 
-def _sums(
-    budget: Budget, ceiling: Ceiling, most: int, metrics: list[Metric]
-) -> Iterator[tuple[WindowKind, list[_Term]]]:
+def _sums(budget: Budget, ceiling: Ceiling, metrics: list[Metric]) -> Iterator[tuple[WindowKind, _Terms]]:
     """Yield what a first window costs, with its kind, for each kind that may be the dearest."""
     if budget.strategy is not Strategy.SPLIT:
         terms = sorted((_term(metric, ceiling, 1) for metric in metrics), key=lambda term: -term.amount)
-        yield budget.window, terms[: budget.answers]
+        yield budget.window, terms if _for_life(ceiling) else terms[: budget.answers]
         return
     filled = [metric for metric in metrics if metric.fill is not None]
     yield budget.window, [_term(metric, ceiling, 1) for metric in filled]  # paid for before anything is recorded
     asked = {metric.window for metric in metrics if metric.fill is None}
+    counted = {metric.window for metric in metrics if metric.fill is None and isinstance(metric.domain, Count)}
     for kind in (kind for kind in WindowKind if kind in asked):
-        yield kind, [_term(metric, ceiling, _times(budget, ceiling, most, kind, metric)) for metric in metrics]
+        yield (
+            kind,
+            [_term(metric, ceiling, _times(budget, ceiling, kind, metric, kind in counted)) for metric in metrics],
+        )
+
+
+def _for_life(ceiling: Ceiling) -> bool:
+    """Whether a ceiling is never renewed."""
+    return ceiling in (Ceiling.LIFETIME, Ceiling.DELTA)
 
 
 def _term(metric: Metric, ceiling: Ceiling, times: int) -> _Term:
@@ -72,32 +100,56 @@ def _term(metric: Metric, ceiling: Ceiling, times: int) -> _Term:
     return _Term(metric.name, times, each, once)
 
 
-def _times(budget: Budget, ceiling: Ceiling, most: int, kind: WindowKind, metric: Metric) -> int:
-    """Return how often a metric may be charged to a ceiling within the first window of a kind."""
-    bounds = [IN_WINDOW[kind][metric.window]]
+def _times(budget: Budget, ceiling: Ceiling, kind: WindowKind, metric: Metric, counts: bool) -> int:  # noqa: FBT001 a fact
+    """Return how often a metric may be charged to a ceiling before the first window of a kind is paid for.
+
+    Args:
+        budget: the ceilings.
+        ceiling: one of them.
+        kind: the kind of the window.
+        metric: the metric.
+        counts: whether a count of the window is paid for after its end.
+
+    """
+    bounds = [IN_WINDOW[kind][metric.window] + (counts and metric.fill is not None)]
     if ceiling is Ceiling.PER_WINDOW:
         bounds.append(IN_WINDOW[budget.window][metric.window])
     elif ceiling is Ceiling.PER_MONTH:
         bounds.append(IN_MONTH[metric.window])
-    each = _term(metric, ceiling, 1).each
-    return min(*bounds, max(1, most // each)) if each else 1
+    return min(bounds) if _term(metric, ceiling, 1).each else 1
 
 
-def _total(terms: list[_Term]) -> int:
+def _total(terms: _Terms) -> int:
     return sum(term.amount for term in terms)
 
 
-def _sentence(budget: Budget, ceiling: Ceiling, most: int, when: WindowKind, terms: list[_Term]) -> str:
+def _sentence(budget: Budget, ceiling: Ceiling, most: int, when: WindowKind, terms: _Terms) -> str:
+    costs = f"the first {when} of a device may cost"
+    consequence = _CONSEQUENCES[budget.strategy]
+    if any(term.times > 1 for term in terms):
+        consequence = "the answer that comes last may be out_of_budget"
+    if budget.strategy is Strategy.SAMPLE and _for_life(ceiling):
+        costs = "one answer to each question costs"
+        consequence = f"no device ever answers more than {_answers_within(most, terms)} of {len(terms)} questions"
+    total, allowed = _written(_total(terms), ceiling), _written(most, ceiling)
+    return (
+        f"budget.{ceiling}: {costs} {_written_sum(terms, ceiling)} = {total}, more than {allowed}: {consequence}; "
+        f"raise {ceiling} to {total}, or ask less"
+    )
+
+
+def _answers_within(most: int, terms: _Terms) -> int:
+    """Return how many questions can be answered once, beginning with the cheapest."""
+    return sum(total <= most for total in accumulate(sorted(term.amount for term in terms)))
+
+
+def _written_sum(terms: _Terms, ceiling: Ceiling) -> str:
     shown = sorted((term for term in terms if term.amount), key=lambda term: -term.amount)
     parts = [_part(term, ceiling) for term in shown[:MOST_TERMS]]
     if shown[MOST_TERMS:]:
         rest = shown[MOST_TERMS:]
         parts.append(f"{_written(_total(rest), ceiling)} ({len(rest)} more)")
-    total, allowed = _written(_total(terms), ceiling), _written(most, ceiling)
-    return (
-        f"budget.{ceiling}: the first {when} of a device may cost {' + '.join(parts)} = {total}, more than {allowed}: "
-        f"{_CONSEQUENCES[budget.strategy]}; raise {ceiling} to {total}, or ask less"
-    )
+    return " + ".join(parts)
 
 
 _CONSEQUENCES = {

@@ -1,16 +1,30 @@
 """In which lines of a file its tables and keys begin: only a mistake needs that.
 
 `tomllib` names no lines. But every header and every key with its value is a small TOML document of
-its own, so `tomllib` itself says where each ends.
+its own, so `tomllib` itself says what it holds. Such a statement ends with the first line that is
+not within brackets or a text of several lines.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-_ENDS = ("]", "}", '"""', "'''")
-"""What ends a value of several lines; only where one occurs is it worth trying to read it."""
+_MARKS = r"""(?sx)
+      \#[^\n]*                          # a comment
+    | \"""(?:[^\\]|\\.)*?\"{3,5}        # texts of several lines, which may end with two more quotes
+    | '''.*?'{3,5}
+    | "(?:[^"\\\n]|\\.)*"               # texts of one line
+    | '[^'\n]*'
+    | [][{}\n]
+    """
+"""What decides where a statement of TOML ends, and what may hold the same letters without deciding it.
+
+`re` compiles it when a mistake needs it: importing the SDK must stay quick.
+"""
+
+_STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 def line_of(place: str, lines: dict[str, int]) -> int:
@@ -22,34 +36,29 @@ def line_of(place: str, lines: dict[str, int]) -> int:
 
 def lines_of(text: str) -> dict[str, int]:
     """Return the first line of each table and key of a TOML text, by its place."""
+    import tomllib  # noqa: PLC0415 importing the SDK must stay quick
+
     lines: dict[str, int] = {}
     table: tuple[str, ...] = ()
-    for line, statement, document in _statements(text):
-        paths = [(*table, *path) for path in _paths(document)]
-        if statement.lstrip().startswith("["):
-            paths = list(_paths(document))
+    for line, statement in _statements(text):
+        paths = list(_paths(tomllib.loads(statement)))
+        if statement.startswith("["):
             table = paths[-1]
+        else:
+            paths = [(*table, *path) for path in paths]
         for path in paths:
             lines.setdefault(".".join(path), line)
     return lines
 
 
-def _statements(text: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """Yield each header, and each key with its value: its first line, its text and what it says."""
-    import tomllib  # noqa: PLC0415 importing the SDK must stay quick
-
-    begun: list[str] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        begun.append(line)
-        if begun[1:] and not any(end in line for end in _ENDS):
-            continue
-        statement = "\n".join(begun)
-        try:
-            document = tomllib.loads(statement)
-        except (ValueError, ArithmeticError, RecursionError):
-            continue
-        yield number + 1 - len(begun), statement, document
-        begun = []
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the first line and the text of each header, and of each key with its value."""
+    line, begin, depth = 1, 0, 0
+    for mark in re.finditer(_MARKS, f"{text}\n"):
+        depth += _STEPS.get(mark[0], 0)
+        if mark[0] == "\n" and depth == 0:
+            yield line, text[begin : mark.start()].strip()
+            line, begin = line + text.count("\n", begin, mark.end()), mark.end()
 
 
 def _paths(document: dict[str, Any]) -> Iterator[tuple[str, ...]]:

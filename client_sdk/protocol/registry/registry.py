@@ -6,10 +6,11 @@ and every mistake is reported with its metric and key.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -26,6 +27,9 @@ from client_sdk.protocol.registry.lines import line_of, lines_of
 from client_sdk.protocol.registry.metric_table import read_metric
 from client_sdk.protocol.registry.table import TomlTable
 from client_sdk.protocol.window import WindowKind
+
+_SDK = str(Path(__file__).parents[2] / "any").removesuffix("any")
+"""With what the path of every module of the SDK begins."""
 
 SCHEMA = 1
 
@@ -85,13 +89,18 @@ class Registry:
                 sentences.append(f"metric.{name} has no owner: name one in it, or in [app]")
         return sentences
 
-    def shortages(self) -> list[str]:
-        """Return a sentence for each ceiling under which a question may lack its first answer."""
-        return shortages(self.budget, self.metrics)
+    def shortages(self, today: date) -> list[str]:
+        """Return a sentence for each ceiling under which a question of today may lack its first answer."""
+        return shortages(self.budget, self.metrics, today)
 
     @classmethod
-    def load(cls, path: str | Path) -> Registry:
+    def load(cls, path: str | Path, *, today: date | None = None) -> Registry:
         """Read a registry from its file.
+
+        Args:
+            path: the file.
+            today: the day for which to warn: a question that has expired costs nothing any more. By
+                default it is the present UTC day.
 
         Warns:
             RegistryWarning: if a device cannot pay for a first answer to every question.
@@ -102,8 +111,8 @@ class Registry:
 
         """
         registry = cls.read(path)
-        for sentence in registry.shortages():
-            warnings.warn(f"{path}: {sentence}", RegistryWarning, stacklevel=2)
+        for sentence in registry.shortages(today or datetime.now(UTC).date()):
+            warnings.warn(f"{path}: {sentence}", RegistryWarning, stacklevel=_depth_of_the_app())
         return registry
 
     @classmethod
@@ -143,6 +152,14 @@ class Registry:
             # absurd numbers and nesting end here, too
             raise RegistryError(WHOLE, f"is not TOML: {error}") from error
         return replace(_read_registry(document), source=text)
+
+
+def _depth_of_the_app() -> int:
+    """Return the ``stacklevel`` at which a warning of the caller points at the first line outside the SDK."""
+    frame, depth = sys._getframe(1), 1  # noqa: SLF001 `inspect` would slow the import; 3.12 has skip_file_prefixes
+    while frame.f_code.co_filename.startswith(_SDK) and frame.f_back is not None:
+        frame, depth = frame.f_back, depth + 1
+    return depth
 
 
 def _located(error: RegistryError, path: str, text: str) -> RegistryError:

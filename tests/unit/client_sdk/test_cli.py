@@ -126,13 +126,23 @@ def test_forget_removes_what_a_killed_process_left(used: Path) -> None:
     assert [path.name for path in used.iterdir()] == [FILE_NAME]
 
 
-def test_a_letter_that_the_terminal_lacks_is_replaced(used: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+class Screen(io.TextIOWrapper):
+    """A terminal that knows few characters."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("kind", "shown"), [(Screen, b"fa?ade"), (io.TextIOWrapper, "fa\u0142ade".encode())])
+def test_a_letter_is_replaced_only_for_eyes(
+    kind: type[io.TextIOWrapper], shown: bytes, used: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with contextlib.closing(sqlite3.connect(used / FILE_NAME)) as connection, connection:
-        connection.execute("UPDATE history SET outcome = 'fa\u00e7ade' WHERE metric = 'system'")
-    screen = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(screen, encoding="ascii"))
+        connection.execute("UPDATE history SET outcome = 'fa\u0142ade' WHERE metric = 'system'")
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", kind(written, encoding="cp1252"))
     assert main(["show", "--data-dir", str(used)]) == 0
-    assert b"fa?ade" in screen.getvalue()
+    assert shown in written.getvalue()
 
 
 def test_an_answer_that_cannot_be_written_is_one_sentence(used: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import os
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -22,6 +23,9 @@ from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, N
 
 ROOT = Path(__file__).parents[4]
 SHORT = registry_text(a=BOOLEAN, b=BOOLEAN).replace("per_window = 20", "per_window = 1.5")
+ORDERS = ("type: which?", "type: ignore", "type: ignore[misc] # type: ignore", "mypy: disable-error-code=x", "noqa")
+"""Purposes that would be orders to a type checker in a comment of their own."""
+
 KINDS = {"dark_mode": BOOLEAN, "os": CATEGORY, "size": NUMBER, "taps": COUNT, "languages": SET, "both": CROSS}
 
 
@@ -78,18 +82,47 @@ def test_init_writes_a_registry_that_works_and_never_replaces_a_file(
     assert "cannot be written: No such file" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("app", ["", "a\x7fb", "a\nb", os.fsdecode(b"\xff"), "x" * 501])
+def test_init_refuses_a_name_that_check_would_refuse_and_writes_nothing(
+    app: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "metrics.toml"
+    assert main(["init", str(path), "--app", app]) == 1
+    assert "--app must be a text of 1 to 500 printable characters" in capsys.readouterr().err
+    assert not path.exists()
+    assert main(["init", str(path), "--app", "\u00fc \\ '"]) == 0
+    assert main(["check", str(path)]) == 0
+
+
+def test_init_leaves_no_file_that_it_could_not_fill(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    code = (
+        "import resource, signal, sys; from client_sdk.cli import main; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)"
+    )
+    limit = "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-B", "-c", f"{code}; {limit}", "init", str(path)]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert shown.returncode == 1, shown.stderr
+    assert "metrics.toml cannot be written: File too large" in shown.stderr
+    assert not path.exists()
+
+
 def test_the_starter_is_the_registry_of_the_readme() -> None:
     assert f"```toml\n{STARTER.read_text(encoding='utf-8')}```\n" in (
         ROOT / "docs" / "reference" / "metrics.md"
     ).read_text(encoding="utf-8")
-    assert Registry.load(STARTER).shortages() == []
+    assert Registry.load(STARTER).shortages(datetime.now(UTC).date()) == []
 
 
 @pytest.fixture(scope="module")
 def typed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the typed module of a registry with a question of every kind."""
     folder = tmp_path_factory.mktemp("typed")
-    text = registry_text(**KINDS) + '[metric."class"]\npurpose = "Quote: \'\'\'"\nkind = "boolean"\nepsilon = 1\n'
+    orders = {f"order_{index}": BOOLEAN | {"purpose": purpose} for index, purpose in enumerate(ORDERS)}
+    text = (
+        registry_text(**KINDS, **orders)
+        + '[metric."class"]\npurpose = "Quote: \'\'\'"\nkind = "boolean"\nepsilon = 1\n'
+    )
     assert main(["codegen", str(write(folder, text)), "--output", str(folder / "questions.py")]) == 0
     return folder
 
@@ -123,13 +156,20 @@ def test_mypy_refuses_every_wrong_answer_and_no_right_one(typed: Path) -> None:
     body = "".join(f"    {line}\n" for line in (RIGHT + WRONG).splitlines())
     (typed / "app.py").write_text(head + body, encoding="utf-8")
     # In a process of its own: mypy raises the limit of recursion of the process that imports it.
-    options = ["--strict", "--no-error-summary", "--follow-imports=silent", "app.py", "questions.py"]
+    options = [
+        "--strict",
+        "--warn-unused-ignores",
+        "--no-error-summary",
+        "--follow-imports=silent",
+        "app.py",
+        "questions.py",
+    ]
     shown = subprocess.run(
         [sys.executable, "-m", "mypy", *options], cwd=typed, capture_output=True, text=True, check=False
     ).stdout
     first_wrong = len(head.splitlines()) + len(RIGHT.splitlines()) + 1
     expected = {f"app.py:{line}" for line in range(first_wrong, first_wrong + len(WRONG.splitlines()))}
-    found = {":".join(line.split(":")[:2]) for line in shown.splitlines() if ": error:" in line}
+    found = {":".join(line.split(":")[:2]) for line in shown.splitlines()}
     assert found == expected, shown
 
 

@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import stat
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
 import pytest
 
@@ -29,6 +29,23 @@ def path(tmp_path: Path) -> Path:
 
 def make(path: Path) -> None:
     open_file(path, "acme", create=True).close()
+
+
+@pytest.mark.parametrize(
+    ("place", "uri"),
+    [
+        (PurePosixPath("/a b/c?#%"), "file:///a%20b/c%3F%23%25?mode=rw"),
+        (PureWindowsPath("C:\\a b\\c"), "file:///C:/a%20b/c?mode=rw"),
+        (PureWindowsPath("\\\\server\\share\\a"), "file:////server/share/a?mode=rw"),
+    ],
+)
+def test_the_uri_of_a_ledger_names_no_machine_which_sqlite_would_refuse(place: PurePath, uri: str, path: Path) -> None:
+    assert create.uri_of(place) == uri
+    make(path)
+    with contextlib.closing(create.connect(create.uri_of(path).replace("file:///", "file:////"))) as connection:
+        assert connection.execute("SELECT app FROM device").fetchall() == [("acme",)]
+    with pytest.raises(sqlite3.OperationalError, match="invalid uri authority: server"):
+        create.connect("file://server/share/a?mode=rw")
 
 
 def test_directory_and_file_are_the_users_alone(path: Path) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 
+import numpy as np
 import pytest
 
 from client_sdk.protocol import COIN_SCALE, Boolean, Category, Number
-from client_sdk.protocol.domain import DomainError
+from client_sdk.protocol.domain import Count, DomainError
 from tests.support.laws.coins import ScriptedCoins
 
 NO_COINS = ScriptedCoins([])
@@ -49,6 +51,72 @@ def test_a_category_takes_its_values_in_order_and_nothing_else() -> None:
 def test_a_number_outside_the_range_or_of_another_type_is_refused_at_once(answer: object) -> None:
     with pytest.raises(DomainError):
         VISITS.encode(answer, 2, NO_COINS)
+
+
+class RecordedCoins:
+    """Coins that never fall true, and remember what was asked of them."""
+
+    def __init__(self) -> None:
+        self.numerators: list[int] = []
+
+    def bernoulli(self, numerator: int) -> bool:
+        self.numerators.append(numerator)
+        return False
+
+    def below(self, bound: int) -> int:
+        raise AssertionError(bound)
+
+
+class Other:
+    """A real number of another library."""
+
+    def __init__(self, worth: float | None) -> None:
+        self._worth = worth
+
+    def __float__(self) -> float:
+        if self._worth is None:
+            raise OverflowError
+        return self._worth
+
+
+Real.register(Other)
+
+
+@pytest.mark.parametrize(
+    ("answer", "exact"),
+    [
+        *((np.int64(5), Fraction(5)), (np.uint8(5), Fraction(5)), (np.float32(0.1), Fraction("0.10000000149011612"))),
+        *((np.float64(0.1), Fraction(1, 10)), (np.float16(2.5), Fraction(5, 2)), (np.longdouble(2.5), Fraction(5, 2))),
+        *((0.1, Fraction(1, 10)), (Decimal("0.1"), Fraction(1, 10)), (Fraction(1, 3), Fraction(1, 3))),
+        (Other(0.1), Fraction(1, 10)),
+    ],
+    ids=lambda answer: type(answer).__name__,
+)
+def test_a_number_of_any_library_is_taken_as_it_is(answer: object, exact: Fraction) -> None:
+    drawn = RecordedCoins()
+    points = 10**6
+    assert VISITS.encode(answer, points, drawn) == int(exact / 10 * (points - 1))
+    position = exact / 10 * (points - 1)
+    assert drawn.numerators == [int((position - int(position)) * COIN_SCALE)]
+
+
+@pytest.mark.parametrize("answer", [np.float32("nan"), np.float32("inf"), np.bool_(1), np.int64(11), Other(None)])
+def test_a_number_of_another_library_is_refused_like_any_other(answer: object) -> None:
+    with pytest.raises(DomainError):
+        VISITS.encode(answer, 2, NO_COINS)
+
+
+def test_a_count_takes_whole_numbers_of_any_library() -> None:
+    taps = Count.up_to(10, "distribution")
+    assert taps.encode(np.int64(5), 11, RecordedCoins()) == taps.encode(5, 11, RecordedCoins()) == 5
+    for answer in (np.float64(5), 5.0, np.bool_(1), Decimal(5)):
+        with pytest.raises(DomainError):
+            taps.encode(answer, 11, NO_COINS)
+
+
+def test_a_truth_value_of_another_library_is_not_guessed() -> None:
+    with pytest.raises(DomainError):
+        Boolean().encode(np.bool_(1), 2, NO_COINS)
 
 
 @pytest.mark.parametrize(

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from client_sdk import Registry, RegistryWarning
+from client_sdk import Registry, RegistryWarning, Telemetry
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import Window
+from client_sdk.protocol.epsilon import NANOS
 from client_sdk.results import Recorded
 from tests.support.devices.clients import ask
 from tests.support.devices.cohort import DAY_S, FIRST_S, SeededCoins, live, secret_of
@@ -23,6 +29,7 @@ from tests.support.devices.cohort import DAY_S, FIRST_S, SeededCoins, live, secr
 YEAR = 365
 KINDS = ("day", "week", "month")
 COSTS = ("0.25", "0.5", "1", "1.5")
+TODAY = date(2026, 1, 1)
 STARTS = (0, 45, 120, 299)
 """Days of the year on which devices begin: in the middle and at the ends of weeks and months."""
 
@@ -32,7 +39,8 @@ LAST_ON_THE_FIRST_DAY = {"theme": f"epsilon = 1\n{PATTERN}", "os": "", "start": 
 
 def questions(budget: str, fields: Mapping[str, str]) -> Registry:
     """Return a registry of yes or no questions, each with lines of its own."""
-    return ask("".join(f'[metric.{name}]\nkind = "boolean"\n{more}\n' for name, more in fields.items()), budget)
+    kinds = {name: "" if "kind = " in more else 'kind = "boolean"\n' for name, more in fields.items()}
+    return ask("".join(f"[metric.{name}]\n{kinds[name]}{more}\n" for name, more in fields.items()), budget)
 
 
 def first_answers(registry: Registry, days: range, victim: str, seed: int = 1) -> dict[str, Recorded]:
@@ -85,7 +93,7 @@ def drawn(seed: int, *, one_kind: bool) -> Registry:
 
 def test_a_first_day_that_costs_more_than_its_ceiling_is_said_with_the_sum() -> None:
     registry = questions("per_window = 6", LAST_ON_THE_FIRST_DAY)
-    (sentence,) = registry.shortages()
+    (sentence,) = registry.shortages(TODAY)
     assert sentence == (
         "budget.per_window: the first day of a device may cost 4 (theme, once for good) + 1.1 (sound) + 1 (os) + "
         "1 (start) = 7.1, more than 6: the answer that comes last is out_of_budget on every device; "
@@ -93,42 +101,42 @@ def test_a_first_day_that_costs_more_than_its_ceiling_is_said_with_the_sum() -> 
     )
     assert set(refused(registry)) == {"sound", "theme"}
     enough = questions("per_window = 7.1", LAST_ON_THE_FIRST_DAY)
-    assert enough.shortages() == []
+    assert enough.shortages(TODAY) == []
     assert list(refused(enough)) == []
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_devices_refuse_a_first_answer_exactly_where_questions_of_one_window_are_short(seed: int) -> None:
     registry = drawn(seed, one_kind=True)
-    assert bool(registry.shortages()) == any(refused(registry)), registry
+    assert bool(registry.shortages(TODAY)) == any(refused(registry)), registry
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_no_device_refuses_a_first_answer_where_windows_of_all_kinds_are_not_short(seed: int) -> None:
     registry = drawn(seed, one_kind=False)
-    if not registry.shortages():
+    if not registry.shortages(TODAY):
         assert not any(refused(registry)), registry
 
 
 def test_the_drawn_registries_are_of_both_sorts() -> None:
     for one_kind in (True, False):
-        short = Counter(bool(drawn(seed, one_kind=one_kind).shortages()) for seed in range(40))
+        short = Counter(bool(drawn(seed, one_kind=one_kind).shortages(TODAY)) for seed in range(40))
         assert min(short[True], short[False]) >= 5
 
 
 def test_answers_of_each_day_may_use_up_what_the_question_of_a_week_needs() -> None:
     fields = {"daily": 'window = "day"', "weekly": 'window = "week"'}
     short, enough = (questions(f'window = "week"\nper_window = {ceiling}', fields) for ceiling in (7.5, 8))
-    (sentence,) = short.shortages()
+    (sentence,) = short.shortages(TODAY)
     assert "the first week of a device may cost 7 times 1 (daily) + 1 (weekly) = 8, more than 7.5" in sentence
     assert "weekly" in refused(short)
-    assert enough.shortages() == []
+    assert enough.shortages(TODAY) == []
     assert not any(refused(enough))
 
 
 def test_a_single_question_of_each_day_is_not_short_only_because_its_later_answers_are() -> None:
     registry = questions('window = "week"\nper_window = 3', {"daily": 'window = "day"'})
-    assert registry.shortages() == []
+    assert registry.shortages(TODAY) == []
     assert not any(refused(registry))
 
 
@@ -138,7 +146,7 @@ def test_drawn_questions_that_do_not_fit_together_are_short(ceiling: float, is_s
     registry = questions(f'strategy = "sample"\nanswers = 2\nper_window = {ceiling}', fields)
     per_window = Counter(charge.window for charge in live(registry, 3, YEAR))
     assert (min(per_window.values()) < 2) is is_short
-    assert [sentence.split(":")[0] for sentence in registry.shortages()] == ["budget.per_window"] * is_short
+    assert [sentence.split(":")[0] for sentence in registry.shortages(TODAY)] == ["budget.per_window"] * is_short
 
 
 @pytest.mark.parametrize(
@@ -153,9 +161,91 @@ def test_drawn_questions_that_do_not_fit_together_are_short(ceiling: float, is_s
 def test_paced_questions_of_which_some_is_never_asked_are_short(ceilings: str, short: list[str]) -> None:
     last = "expires = 2026-12-31"
     registry = questions(f'strategy = "pace"\n{ceilings}', {"a": last, "b": last, "c": last})
-    assert [sentence.split(":")[0] for sentence in registry.shortages()] == short
+    assert [sentence.split(":")[0] for sentence in registry.shortages(TODAY)] == short
     asked = {charge.metric for charge in live(registry, 5, YEAR)}
     assert (asked != set(registry.metrics)) is bool(short)
+
+
+@pytest.mark.parametrize("one_kind", [True, False])
+@pytest.mark.parametrize("seed", range(40))
+def test_whoever_follows_the_advice_once_needs_no_more(seed: int, one_kind: bool) -> None:  # noqa: FBT001 a case
+    registry = drawn(seed, one_kind=one_kind)
+    raised: dict[str, Any] = {
+        f"{ceiling}_nanos": int(Decimal(total) * NANOS)
+        for sentence in registry.shortages(TODAY)
+        for ceiling, total in re.findall(r"raise (\w+) to ([0-9.]+)", sentence)
+    }
+    budget = replace(registry.budget, **raised)
+    assert replace(registry, budget=budget).shortages(TODAY) == []
+
+
+def test_the_advice_is_what_all_answers_of_a_first_month_cost() -> None:
+    fields = {"daily": 'window = "day"', "monthly": 'window = "month"'}
+    (sentence,) = questions("lifetime = 20", fields).shortages(TODAY)
+    assert sentence == (
+        "budget.lifetime: the first month of a device may cost 31 times 1 (daily) + 1 (monthly) = 32, more than 20: "
+        "the answer that comes last may be out_of_budget; raise lifetime to 32, or ask less"
+    )
+    assert questions("lifetime = 32", fields).shortages(TODAY) == []
+
+
+@pytest.mark.parametrize(
+    ("window", "last_day", "today", "is_short"),
+    [
+        ("day", "2020-12-31", TODAY, False),
+        ("day", "2026-01-01", TODAY, True),
+        ("week", "2025-12-29", TODAY, True),  # the week from that day on is asked to its end
+        ("week", "2025-12-28", TODAY, False),
+    ],
+)
+def test_a_question_that_has_expired_costs_nothing(window: str, last_day: str, today: date, is_short: bool) -> None:  # noqa: FBT001 a case
+    expired = f'expires = {last_day}\nwindow = "{window}"'
+    registry = questions("per_window = 1", {"a": "", "b": expired})
+    assert bool(registry.shortages(today)) is is_short
+    assert questions("per_window = 0.5", {"b": f"{expired}\nepsilon = 0.5"}).shortages(today) == []
+
+
+COUNTED = {"filled": "fill_in = true", "taps": 'kind = "count"\nmax = 9\nstatistic = "mean"\npersist = true'}
+
+
+def charged_after_a_counted_day(lifetime: int, *, counts: bool) -> list[str]:
+    """Return what a device pays for in three days that may count on the first, by window."""
+    registry = questions(f"per_window = 2\nlifetime = {lifetime}", COUNTED)
+    with closing(open_memory("acme")) as connection:
+        connection.execute("UPDATE device SET secret = ?", (secret_of(1),))
+        schedule = Schedule(registry, SeededCoins(1))
+        if counts:
+            schedule.count(connection, FIRST_S, registry.metric("taps"), 1)
+        for day in range(3):
+            schedule.catch_up(connection, FIRST_S + day * DAY_S)
+        return [name for (name,) in connection.execute("SELECT metric FROM charges ORDER BY window, metric")]
+
+
+def test_a_count_needs_the_budget_of_one_window_more_of_what_is_filled_in() -> None:
+    short, enough = (questions(f"per_window = 2\nlifetime = {lifetime}", COUNTED) for lifetime in (2, 3))
+    (sentence,) = short.shortages(TODAY)
+    assert "may cost 2 times 1 (filled) + 1 (taps) = 3, more than 2" in sentence
+    assert "taps" not in charged_after_a_counted_day(2, counts=True)
+    assert enough.shortages(TODAY) == []
+    assert "taps" in charged_after_a_counted_day(3, counts=True)
+
+
+def test_what_is_filled_in_on_the_next_day_does_not_depend_on_a_count() -> None:
+    for counts in (False, True):
+        assert charged_after_a_counted_day(2, counts=counts) == ["filled", "filled"]
+    assert charged_after_a_counted_day(3, counts=True) == ["filled", "taps", "filled"]
+
+
+def test_drawn_questions_of_which_a_life_pays_for_a_few_are_short() -> None:
+    def ten(lifetime: int) -> Registry:
+        budget = f'strategy = "sample"\nanswers = 1\nper_window = 1\nlifetime = {lifetime}'
+        return questions(budget, {f"m{index}": "" for index in range(10)})
+
+    (sentence,) = ten(2).shortages(TODAY)
+    assert sentence.startswith("budget.lifetime: one answer to each question costs 1 (m0) + ")
+    assert "= 10, more than 2: no device ever answers more than 2 of 10 questions; raise lifetime to 10" in sentence
+    assert len({charge.metric for charge in live(ten(2), 3, YEAR)}) <= 2
+    assert ten(10).shortages(TODAY) == []
 
 
 def test_a_delta_that_not_all_questions_fit_is_short() -> None:
@@ -163,14 +253,14 @@ def test_a_delta_that_not_all_questions_fit_is_short() -> None:
         'kind = "number"\nlow = 0\nhigh = 1\nstatistic = "mean"\nmechanism = "gaussian"\nepsilon = 2\ndelta = 1e-6'
     )
     registry = ask(f"[metric.a]\n{gaussian}\n[metric.b]\n{gaussian}\n", "delta = 1.5e-6")
-    (sentence,) = registry.shortages()
+    (sentence,) = registry.shortages(TODAY)
     assert sentence.startswith("budget.delta: the first day of a device may cost 0.00000")
     one = ask(f"[metric.a]\n{gaussian}\n", "delta = 1.5e-6")
-    assert one.shortages() == []
+    assert one.shortages(TODAY) == []
 
 
 def test_many_terms_are_cut_to_a_line() -> None:
-    (sentence,) = questions("per_window = 49", {f"m{index}": "" for index in range(50)}).shortages()
+    (sentence,) = questions("per_window = 49", {f"m{index}": "" for index in range(50)}).shortages(TODAY)
     assert "1 (m5) + 44 (44 more) = 50, more than 49" in sentence
 
 
@@ -184,11 +274,25 @@ def test_loading_warns_of_the_file_and_parsing_does_not(tmp_path: Path) -> None:
     assert str(caught[0].message).startswith(f"{path}: budget.per_window: ")
     assert caught[0].filename == __file__
     assert Registry.parse(path.read_text(encoding="utf-8")) == registry
+    with (
+        pytest.warns(RegistryWarning) as caught,
+        Telemetry(path, collector="http://localhost", data_dir=None, consent=False),
+    ):
+        pass
+    assert caught[0].filename == __file__, "the app's line, however deep the SDK reads the file"
+
+
+def test_loading_warns_for_today(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(questions("per_window = 1", {"a": "", "b": "expires = 2026-01-01"}).source, encoding="utf-8")
+    assert Registry.load(path).shortages(TODAY)
+    with pytest.warns(RegistryWarning, match="= 2, more than 1"):
+        Registry.load(path, today=TODAY)
 
 
 def test_looking_costs_little_for_fifty_questions() -> None:
     registry = questions("per_window = 49", {f"m{index}": "" for index in range(50)})
     begun_s = time.process_time()
     for _ in range(10):
-        registry.shortages()
+        registry.shortages(TODAY)
     assert (time.process_time() - begun_s) / 10 < 0.01

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -92,3 +94,42 @@ def test_a_long_list_with_a_mistake_is_found_at_once(tmp_path: Path) -> None:
     path.write_text(f"schema = 1\n[metric.m]\nvalues = [\n{values}]\nepsilom = 1\n", encoding="utf-8")
     with pytest.raises(RegistryError, match=f"{path}:50005: metric.m.epsilom"):
         Registry.load(path)
+
+
+ODD = """\
+a = ["]", '[', # ] [
+  "\\"]",
+  1]
+b = \'\'\'[
+\\\'\'\'\'\'
+c = \"\"\"
+\\\"\"\" # no comment
+d = 0
+\"\"\"
+e = "one line\u2028 of TOML" # \u2028
+ [ f . "#" ]
+g = { h = "}", i = [{ j = ']' }] }
+k = ""
+l = 'C:\\'
+m = 1"""
+
+
+def test_texts_comments_and_brackets_do_not_hide_where_a_key_begins() -> None:
+    assert tomllib.loads(ODD)
+    numbered = ODD.split("\n")
+    keys = {place: line for place, line in lines_of(ODD).items() if place.rpartition(".")[2] in set("abcegklm")}
+    assert sorted(place.rpartition(".")[2] for place in keys) == list("abcegklm")
+    for place, line in keys.items():
+        assert numbered[line - 1].lstrip().startswith(place.rpartition(".")[2]), place
+
+
+def test_values_full_of_brackets_are_found_at_once(tmp_path: Path) -> None:
+    values = "".join(f'  "v{index}]", # ]\n' for index in range(20_000))
+    path = tmp_path / "metrics.toml"
+    path.write_text(f"schema = 1\n[metric.m]\nvalues = [\n{values}]\nepsilom = 1\n", encoding="utf-8")
+    begun_s = time.process_time()
+    with pytest.raises(RegistryError, match=f"{path}:20005: metric.m.epsilom"):
+        Registry.load(path)
+    assert (
+        time.process_time() - begun_s < 5
+    )  # with a time that grows with the square, a tenth of the values took longer
