@@ -1,26 +1,34 @@
-# One set-up serves every target: a virtual environment with the pinned versions.
+# One virtual environment with the pinned versions. The demo needs the product alone, and sets up nothing else: tests and
+# tools are five times as much.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEV_READY := $(VENV)/.dev-ready
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-compile
 
 # Tests start hundreds of processes: each would compile this project's modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo check test lint style types layers prose quick whole architecture bench faults programs \
-	assets vendored screenshots reference docs clean
+	assets vendored screenshots reference docs images test-images clean
 
-setup: $(READY)
+setup: $(DEV_READY)
 
 $(READY): pyproject.toml client_sdk/pyproject.toml hatch_build.py constraints.txt
-	@echo "setting up $(VENV); this takes a minute or some"
-	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
-		--editable ./client_sdk --editable '.[collector,estimator,parquet,dev,docs]'
-	touch $(READY)
+	@echo "setting up $(VENV); this takes half a minute or so"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PIP_INSTALL) --editable ./client_sdk --editable '.[collector,estimator]'
+	@find $(VENV)/lib \( -path '*/scipy/*/tests' -o -name __pycache__ \) -prune -exec rm -r {} + # a tenth, of no use here
+	@touch $@
 
-demo: setup
-	$(BIN)/python examples/health/demo.py
+$(DEV_READY): $(READY)
+	@echo "setting up tests and tools in $(VENV); this takes a minute or some"
+	@$(PIP_INSTALL) --editable ./client_sdk --editable '.[collector,estimator,parquet,dev,docs]'
+	@touch $@
+
+demo: $(READY)
+	@$(BIN)/python examples/health/demo.py
 
 # Side by side: the checker of types takes as long as all others, and tests wait for servers now and then.
 TOGETHER := $(MAKE) --no-print-directory --jobs
@@ -63,13 +71,21 @@ test: setup programs
 whole:
 	$(PYTEST)
 
-# Debian's Chromium opens the HTML report in tests, its nginx stands before the collector, its faketime steps clocks; who
-# is not root installs them beforehand.
-PROGRAMS := chromium nginx faketime
+# Debian's Chromium opens the HTML report in tests, its nginx stands before the collector, its faketime steps clocks, its
+# Prometheus scrapes; who is not root installs them beforehand.
+PROGRAMS := chromium nginx faketime prometheus
 programs:
 	@for name in $(PROGRAMS); do command -v $$name >/dev/null || missing="$$missing $$name"; done; \
 	test -z "$$missing" || test "$$(id -u)" != 0 || \
 	{ apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing; }
+
+images:
+	$(PYTHON) -m tools.images
+
+# Takes minutes: a root of Debian, and three builds.
+test-images: PROGRAMS += buildah mmdebstrap
+test-images: setup programs
+	$(BIN)/python -m pytest tests/images
 
 architecture: setup
 	$(BIN)/python -m tools.architecture

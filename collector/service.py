@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -36,6 +36,7 @@ from collector.store.redis_store import RedisStore
 from collector.store.stored_grace import agree_on_grace
 from collector.text import plural
 from collector.upkeep.maintenance import Maintenance, ServerState
+from collector.upkeep.open_reports import OpenReports
 from collector.upkeep.redis_retirement import RedisRetirement
 from collector.upkeep.retention import Retention
 from collector.workers import announce_when_ready, begin_worker, require_free_address, resolve, run_workers
@@ -166,11 +167,12 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
     reloader = Reloader(served, config.registry, config.access_file, board.post)
     retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)
     memory_used = MemoryWatch(lambda: store.handle.ask_servers(memory_of))
+    open_reports = _open_reports(config, store)
 
     def every_tick() -> ServerState:
         is_noted = running.look_after()
         retention()
-        return ServerState(is_noted, memory_used())
+        return ServerState(is_noted, memory_used(), open_reports())
 
     maintenance = Maintenance(store, store.handle.logs(), grace_s=config.grace_s, every_tick=every_tick)
     with _metrics(config, maintenance) as counts:
@@ -181,6 +183,13 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
         finally:
             reloader.stop()
             maintenance.stop()
+
+
+def _open_reports(config: CollectorConfig, store: TallyStore) -> Callable[[], Mapping[tuple[str, str], int]]:
+    """Return what counts the reports of open windows, or counts none if nobody wants metrics."""
+    if config.metrics_bind is None:
+        return dict
+    return OpenReports(store, grace_s=config.grace_s, interval_s=config.snapshot_interval_s)
 
 
 @contextlib.contextmanager

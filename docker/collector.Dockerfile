@@ -1,10 +1,12 @@
-# The collector and the relay. Build it from the root of the checkout:
+# The collector and the relay. `make images` builds it with Docker, Podman or Buildah, or from the root of the checkout:
 #   docker build --file docker/collector.Dockerfile --tag hearsay-collector:0.1.0 .
 FROM python:3.11.14-slim-bookworm AS build
 WORKDIR /src
 COPY . .
-RUN ["python", "-m", "venv", "/opt/hearsay"]
-RUN ["/opt/hearsay/bin/python", "-m", "pip", "install", "--no-cache-dir", "--constraint", "constraints.txt", "./client_sdk", ".[collector]"]
+# What installs stays out of the image. The secret is the builder's own configuration of pip, if pip needs one.
+RUN ["python", "-m", "venv", "/opt/hearsay-pip"]
+RUN ["python", "-m", "venv", "--without-pip", "/opt/hearsay"]
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=secret,id=pip_cert,target=/etc/pip.crt ["/opt/hearsay-pip/bin/python", "-m", "pip", "--python", "/opt/hearsay/bin/python", "install", "--no-cache-dir", "--constraint", "constraints.txt", "./client_sdk", ".[collector]"]
 
 FROM python:3.11.14-slim-bookworm
 LABEL org.opencontainers.image.title="Hearsay collector" \
@@ -18,7 +20,7 @@ ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 USER 10001:10001
 EXPOSE 8080
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=6s --start-period=60s --start-interval=1s \
+HEALTHCHECK --interval=10s --timeout=6s --start-period=60s \
     CMD ["/opt/hearsay/bin/python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8080/readyz', timeout=5)"]
 ENTRYPOINT ["/opt/hearsay/bin/hearsay-collector"]
 CMD ["serve", "--registry", "/etc/hearsay/metrics.toml", "--bind", "0.0.0.0:8080", "--data-dir", "/var/lib/hearsay", "--log-format", "json"]

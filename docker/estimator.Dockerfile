@@ -1,10 +1,16 @@
-# The reporting job. Build it from the root of the checkout:
+# The reporting job. `make images` builds it with Docker, Podman or Buildah, or from the root of the checkout:
 #   docker build --file docker/estimator.Dockerfile --tag hearsay-estimator:0.1.0 .
+# With `--build-arg EXTRAS=estimator,parquet` it writes Parquet, too.
 FROM python:3.11.14-slim-bookworm AS build
+ARG EXTRAS=estimator
 WORKDIR /src
 COPY . .
-RUN ["python", "-m", "venv", "/opt/hearsay"]
-RUN ["/opt/hearsay/bin/python", "-m", "pip", "install", "--no-cache-dir", "--constraint", "constraints.txt", "./client_sdk", ".[estimator,parquet]"]
+# What installs stays out of the image. The secret is the builder's own configuration of pip, if pip needs one.
+RUN ["python", "-m", "venv", "/opt/hearsay-pip"]
+RUN ["python", "-m", "venv", "--without-pip", "/opt/hearsay"]
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=secret,id=pip_cert,target=/etc/pip.crt ["sh", "-c", "exec /opt/hearsay-pip/bin/python -m pip --python /opt/hearsay/bin/python install --no-cache-dir --constraint constraints.txt ./client_sdk \".[$EXTRAS]\""]
+# SciPy's own tests take as much room as its libraries of linear algebra.
+RUN ["find", "/opt/hearsay", "-path", "*/scipy/*/tests", "-prune", "-exec", "rm", "-r", "{}", "+"]
 
 FROM python:3.11.14-slim-bookworm
 LABEL org.opencontainers.image.title="Hearsay estimator" \

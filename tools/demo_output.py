@@ -18,8 +18,8 @@ END: Final = "<!-- end of demo -->\n"
 
 
 def shown(output: str) -> str:
-    """Return what the README shows: all but the line on an address and a folder of one run."""
-    return re.sub(r"^hearsay-collector is ready.*\n", "", output, flags=re.MULTILINE).strip("\n") + "\n"
+    """Return what the README shows: all but the lines on the page, whose folder is that of one run."""
+    return output.partition("\nThe same as a page: ")[0].strip("\n") + "\n"
 
 
 def block() -> str:

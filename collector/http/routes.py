@@ -25,7 +25,7 @@ from collector.judge import judge, judge_all
 from collector.live.state import Served
 from collector.monitoring.counters import WorkerCounters
 from collector.store.port import Snapshot, StoredTally, TallyStore
-from collector.store.windows import close_due_windows, due_windows
+from collector.store.windows import close_due_windows, look_at_open_windows
 
 SPARSE_FROM = 1024
 """Symbols from which a sparse tally is worth the trouble: a smaller one is a few kilobytes at
@@ -149,15 +149,13 @@ def _openapi_body() -> bytes:
 
 
 def _snapshot(service: Service, closed: frozenset[str]) -> Snapshot:
-    """Return the last look at open windows.
-
-    Windows that close before the next look is allowed are left out. A closed tally is a look as
-    well. If it came too soon after a look at the same window, the difference of the two would show
-    what arrived in between.
-    """
-    now_s, interval_s = service.clock(), service.snapshot_interval_s
-    closing = due_windows(service.store, now_s=now_s + interval_s, grace_s=service.grace_s)
-    return service.store.open_snapshot(interval_s, closed.union(window.text for window in closing), now_s)
+    return look_at_open_windows(
+        service.store,
+        closed,
+        now_s=service.clock(),
+        interval_s=service.snapshot_interval_s,
+        grace_s=service.grace_s,
+    )
 
 
 def _tagged(body: bytes) -> Response:

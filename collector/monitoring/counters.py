@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 import mmap
+import os
 import threading
 from bisect import bisect_left
 from collections.abc import Mapping
@@ -55,7 +56,10 @@ _HISTOGRAM_CELLS = len(BUCKETS_S) + 2
 
 _HISTOGRAM = {name: len(_COUNTERS) + place * _HISTOGRAM_CELLS for place, name in enumerate(OPERATION_NAMES)}
 
-CELLS = len(_COUNTERS) + len(OPERATION_NAMES) * _HISTOGRAM_CELLS
+_PID = len(_COUNTERS) + len(OPERATION_NAMES) * _HISTOGRAM_CELLS
+"""The cell that names the process which has the row."""
+
+CELLS = _PID + 1
 _BYTES = 8 * CELLS
 
 _BUCKETS_NS = tuple(round(bound * 1e9) for bound in BUCKETS_S)
@@ -74,6 +78,7 @@ class WorkerCounters:
         """
         self._lock = threading.Lock()
         self._cells = memoryview(_memory(sheet)).cast("q")
+        self._cells[_PID] = os.getpid()
 
     def add(self, name: str, label: str = "", amount: int = 1) -> None:
         """Add to a counter."""
@@ -126,6 +131,11 @@ class Totals:
         first = _HISTOGRAM[operation]
         *buckets, sum_ns = self._cells[first : first + _HISTOGRAM_CELLS]
         return buckets, sum_ns / 1e9
+
+
+def worker_pids(sheet: Sheet) -> list[int]:
+    """Return the process that has each row, or had it last."""
+    return [memoryview(counted).cast("q")[_PID] for counted in sheet.rows()]
 
 
 def new_sheet() -> Sheet:

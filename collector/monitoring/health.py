@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 
@@ -16,6 +18,8 @@ class Health(NamedTuple):
         closed_windows: how many windows are closed.
         memory_used: the fraction of its memory in use, on the fullest server; 0 if nobody has
             looked yet.
+        open_reports: the reports by metric and open window, as the last look at open windows shows
+            them.
 
     """
 
@@ -24,3 +28,4 @@ class Health(NamedTuple):
     open_windows: int
     closed_windows: int
     memory_used: float = 0.0
+    open_reports: Mapping[tuple[str, str], int] = MappingProxyType({})

@@ -1,6 +1,6 @@
 """Prometheus metrics of all workers, on an address of their own.
 
-The only importer of prometheus_client.
+This module and `processes` are the only importers of prometheus_client.
 
 They are for the operator of the service: counts of uploads, perturbed reports and requests, and
 nothing about a single one.
@@ -8,6 +8,7 @@ nothing about a single one.
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ from collector.monitoring.counters import (
     Totals,
 )
 from collector.monitoring.health import Health
+from collector.monitoring.processes import process_families, worker_processes
 from collector.monitoring.shared_rows import Sheet
 
 _COUNTERS = (
@@ -103,6 +105,7 @@ def families(sheet: Sheet, health: Health) -> Iterator[Metric]:
     yield CounterMetricFamily("hearsay_store_errors", "Errors of the store.", totals.of(STORE_ERRORS))
     yield _latency(totals)
     yield from _gauges(health)
+    yield from process_families({"main": os.getpid()} | worker_processes(sheet))
 
 
 def _latency(totals: Totals) -> Metric:
@@ -132,6 +135,14 @@ def _gauges(health: Health) -> Iterator[Metric]:
     windows.add_metric(("open",), health.open_windows)
     windows.add_metric(("closed",), health.closed_windows)
     yield windows
+    reports = GaugeMetricFamily(
+        "hearsay_window_reports",
+        "Perturbed reports in open windows, as the last look at open windows shows them.",
+        labels=("metric", "window"),
+    )
+    for labels, count in health.open_reports.items():
+        reports.add_metric(labels, count)
+    yield reports
     build = GaugeMetricFamily("hearsay_build_info", "Always 1.", labels=("version", "python"))
     build.add_metric((version("hearsay-ldp"), platform.python_version()), 1)
     yield build

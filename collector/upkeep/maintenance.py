@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from collector.errors import ConfigError, StoreUnavailableError
@@ -45,6 +46,7 @@ class ServerState(NamedTuple):
 
     is_noted: bool = True
     memory_used: float = 0.0
+    open_reports: Mapping[tuple[str, str], int] = MappingProxyType({})
 
 
 class Maintenance:
@@ -139,7 +141,8 @@ class Maintenance:
                 if str(error) not in reasons:  # a lost connection may hide a worse reason
                     _log.warning("maintenance is suspended: %s", error, extra={} if is_up else Event.STORE_DOWN.extra)
                 reasons.add(str(error))
-                self.health = self.health._replace(is_up=is_up)
+                # an old count would pass for a present one
+                self.health = self.health._replace(is_up=is_up, open_reports={})
             else:
                 if reasons:
                     _log.info("maintenance continues: the store answers", extra=Event.STORE_UP.extra)

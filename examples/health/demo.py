@@ -16,7 +16,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -31,6 +32,9 @@ REGISTRY = HERE / "metrics.toml"
 ANSWERS = HERE / "health.csv"
 
 DEVICES_AT_ONCE = 8
+DEVICES_AT_A_TIME = 16
+"""Devices that a process plays before it says so: enough that saying it costs nothing."""
+
 FLUSH_TIMEOUT_S = 60.0
 BUSY_PAUSE_S = 0.05
 
@@ -39,8 +43,15 @@ Answers = Mapping[str, bool | str | float]
 
 @click.command()
 @click.option("--devices", type=click.IntRange(1), help="How many people to ask; all 5,638 of year 1 by default.")
-@click.option("--html", metavar="FILE", type=click.Path(path_type=Path), help="Write the report as a page, too.")
-def main(devices: int | None, html: Path | None) -> None:
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    default=Path("report.html"),
+    show_default=True,
+    help="Where to write the report as a page.",
+)
+def main(devices: int | None, html: Path) -> None:
     """Let the people of year 1 report, and print the estimates beside the truth."""
     started_s = time.time()  # one instant for all devices: midnight may pass while they report
     people = read_people()[:devices]
@@ -51,11 +62,12 @@ def main(devices: int | None, html: Path | None) -> None:
         command("collector", "close", "--window", window.text, "--data-dir", str(Path(scratch) / "data"))
         output = command(
             *("estimator", "report", "--registry", str(REGISTRY), "--collector", url, "--format", "json"),
-            *(() if html is None else ("--html", str(html))),
+            *("--html", str(html)),
             HEARSAY_READ_TOKEN=token,
         )
     print_comparison(json.loads(output), people)
-    click.echo(f"{len(people)} devices, {answered} reports, {time.time() - started_s:.0f} s")
+    click.echo(f"{len(people):,} devices sent {answered:,} reports, in {time.time() - started_s:.0f} s.")
+    click.echo(f"\nThe same as a page: {html}. Open it:\n  python3 -m webbrowser {html.absolute().as_uri()}")
 
 
 def read_people() -> list[Answers]:
@@ -78,22 +90,25 @@ def answers_of(row: Mapping[str, str]) -> Answers:
 
 @contextlib.contextmanager
 def collector(scratch: Path, token: str) -> Iterator[str]:
-    """Run a collector with its embedded store, yield its address, and end it."""
+    """Run a collector with its embedded store, yield its address, and end it; its log is read if it does not start."""
+    log = scratch / "collector.log"
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         bind = f"127.0.0.1:{probe.getsockname()[1]}"
     options = ("serve", "--registry", str(REGISTRY), "--bind", bind, "--data-dir", str(scratch / "data"))
-    with subprocess.Popen(  # noqa: S603 this project's own command
-        [sys.executable, "-m", "collector", *options],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "HEARSAY_READ_TOKEN": token},
-        text=True,
-    ) as process:
+    with (
+        log.open("w", encoding="utf-8") as sink,
+        subprocess.Popen(  # noqa: S603 this project's own command
+            [sys.executable, "-m", "collector", *options],
+            stdout=subprocess.PIPE,
+            stderr=sink,
+            env={**os.environ, "HEARSAY_READ_TOKEN": token},
+            text=True,
+        ) as process,
+    ):
         try:
-            ready = process.stdout.readline() if process.stdout else ""
-            if not ready:
-                sys.exit("the collector did not start; it says why above")
-            click.echo(ready, nl=False)
+            if not (process.stdout and process.stdout.readline()):
+                sys.exit(f"the collector did not start:\n{log.read_text(encoding='utf-8')}")
             yield f"http://{bind}"
         finally:
             process.terminate()
@@ -101,20 +116,26 @@ def collector(scratch: Path, token: str) -> Iterator[str]:
 
 def report_all(people: list[Answers], url: str, now_s: float) -> int:
     """Let every person report with a separate device; return how many reports were delivered."""
-    registry = Registry.load(REGISTRY)
-
-    def report(answers: Answers) -> int:
-        with Telemetry(registry, collector=url, data_dir=None, consent=True, clock=lambda: now_s) as telemetry:
-            for metric, answer in answers.items():
-                record(telemetry, metric, answer)
-            if not telemetry.flush(timeout_s=FLUSH_TIMEOUT_S):
-                sys.exit("a device could not deliver its reports; is the collector running?")
-            return len(answers)
-
-    with ThreadPoolExecutor(DEVICES_AT_ONCE) as pool:
-        reports = pool.map(report, people)
+    with ProcessPoolExecutor(DEVICES_AT_ONCE) as pool:  # processes: threads would share a single core
+        reports = pool.map(partial(report, url, now_s), people, chunksize=DEVICES_AT_A_TIME)
         with click.progressbar(reports, length=len(people), label="devices report", file=sys.stderr) as bar:
             return sum(bar)
+
+
+def report(url: str, now_s: float, answers: Answers) -> int:
+    """Let one device record a person's answers and send them; return how many there are."""
+    with Telemetry(registry(), collector=url, data_dir=None, consent=True, clock=lambda: now_s) as telemetry:
+        for metric, answer in answers.items():
+            record(telemetry, metric, answer)
+        if not telemetry.flush(timeout_s=FLUSH_TIMEOUT_S):
+            sys.exit("a device could not deliver its reports; is the collector running?")
+    return len(answers)
+
+
+@cache
+def registry() -> Registry:
+    """Return the questions, read once in each process."""
+    return Registry.load(REGISTRY)
 
 
 def record(telemetry: Telemetry, metric: str, answer: bool | str | float) -> None:  # noqa: FBT001 an answer, not a switch
@@ -129,14 +150,17 @@ def record(telemetry: Telemetry, metric: str, answer: bool | str | float) -> Non
 
 
 def command(package: str, *arguments: str, **settings: str) -> str:
-    """Run one of the project's commands and return what it prints."""
-    return subprocess.run(  # noqa: S603 this project's own command
+    """Run one of the project's commands and return what it prints; if it fails, end with what it says."""
+    done = subprocess.run(  # noqa: S603 this project's own command
         [sys.executable, "-m", package, *arguments],
-        stdout=subprocess.PIPE,
+        capture_output=True,
         env={**os.environ, **settings},
         text=True,
-        check=True,
-    ).stdout
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(done.stderr)
+    return done.stdout
 
 
 def print_comparison(report: Mapping[str, Any], people: list[Answers]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +87,21 @@ def test_a_command_is_one_and_its_variables_are_read(file: str, name: str, servi
     source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / entry.group()[8:]).rglob("*.py"))
     for variable in service["environment"]:
         assert f'"{variable.removesuffix("_FILE")}"' in source, variable
+
+
+def test_the_files_are_valid_by_the_schema_of_compose(tmp_path: Path) -> None:
+    checked = schema_errors(*(str(FOLDER / file) for file in (*FILES, "common.yaml")))
+    assert checked.returncode == 0, checked.stdout
+    wrong = tmp_path / "compose.yaml"
+    text = (FOLDER / "compose.yaml").read_text(encoding="utf-8")
+    wrong.write_text(text.replace("depends_on:", "depend_on:"), encoding="utf-8")
+    assert "depend_on" in schema_errors(str(wrong), "--verbose").stdout
+
+
+def schema_errors(*words: str) -> subprocess.CompletedProcess[str]:
+    """Validate files by the schema of the Compose specification."""
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", *words]
+    return subprocess.run(command, check=False, capture_output=True, text=True)
 
 
 def test_the_store_is_set_as_the_embedded_one() -> None:

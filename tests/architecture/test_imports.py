@@ -36,7 +36,7 @@ ONLY_IMPORTERS = {
         *(f"collector/servers/{name}.py" for name in ("pipeline", "probe", "router")),
         "collector/store/connection_setup.py",
     },
-    "prometheus_client": {"collector/monitoring/prometheus.py"},
+    "prometheus_client": {"collector/monitoring/prometheus.py", "collector/monitoring/processes.py"},
 }
 
 AUDIT, PUBLIC_SDK = "estimator/audit/black_box.py", "client_sdk"

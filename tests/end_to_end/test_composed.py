@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -20,15 +21,10 @@ from client_sdk.protocol import Verdict, Window, WindowKind
 from collector.embedded.program import server_program
 from collector.store.redis_store import RedisStore
 from collector.store.stored_grace import agree_on_grace
-from tests.support.services.collecting import OPEN, judged, key_entry, report, upload
-from tests.support.services.composed import FOLDER, project
+from tests.support.services.collecting import judged, report, upload
+from tests.support.services.composed import FOLDER, initialised, project
 from tests.support.services.processes import free_port, run_command, running_collector, started, wait_until
 from tests.support.services.wire import post
-
-SECRETS = {
-    name: f"{name.partition('_')[0].lower()}-secret"
-    for name in ("COLLECTOR_PASSWORD", "BACKUP_PASSWORD", "REPLICA_PASSWORD", "ADMIN_PASSWORD")
-}
 
 
 @dataclass
@@ -56,11 +52,8 @@ class Files:
 def running_store(folder: Path, configuration: str) -> Iterator[int]:
     """Run the store of a compose file on its settings and users; yield its port."""
     files = Files(folder, free_port())
-    users = (FOLDER / "users.example.acl").read_text(encoding="utf-8")
-    for word, secret in SECRETS.items():
-        users = users.replace(word, secret)
-    (folder / "store_users").write_text(users, encoding="utf-8")
-    (folder / "store_replication").write_text("primaryuser replica\nprimaryauth replica-secret\n", encoding="utf-8")
+    for secret in (initialised(folder) / "secrets").iterdir():
+        shutil.copy(secret, folder / secret.name)
     for name in ("valkey.conf", "valkey.cluster.conf"):
         files.written(name)
     command = [server_program(), str(folder / configuration)]
@@ -80,6 +73,19 @@ def running_store(folder: Path, configuration: str) -> Iterator[int]:
         process.wait()
 
 
+def url_here(file: Path, port: int) -> Path:
+    """Let the URL that init.sh wrote name the store on this machine."""
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("@store:6379", f"@127.0.0.1:{port}"), encoding="utf-8")
+    return file
+
+
+def admin_password(folder: Path) -> str:
+    """Return the password that init.sh gave to the store's administrator."""
+    (password,) = re.findall(r"^user admin on >(\w+)", (folder / "store_users").read_text("utf-8"), re.MULTILINE)
+    return str(password)
+
+
 def answers(anybody: redis.Redis) -> bool:
     """Ask as the health check of the compose file does: without logging in."""
     with contextlib.suppress(redis.ConnectionError):
@@ -88,14 +94,15 @@ def answers(anybody: redis.Redis) -> bool:
 
 
 def test_the_collector_of_the_compose_file_counts_in_its_store(registry_file: Path, tmp_path: Path) -> None:
-    (tmp_path / "access.toml").write_text(OPEN + key_entry("report", "read", "report-secret"), encoding="utf-8")
     words = project("compose.yaml")["services"]["collector-1"]["command"]
-    here = {"/etc/hearsay/access.toml": str(tmp_path / "access.toml"), "0.0.0.0:9090": f"127.0.0.1:{free_port()}"}
+    here = {
+        "/etc/hearsay/access.toml": str(tmp_path / "docker/config/access.toml"),
+        "0.0.0.0:9090": f"127.0.0.1:{free_port()}",
+    }
     apart = ("serve", "--registry", "/etc/hearsay/metrics.toml", "--bind", "0.0.0.0:8080")
     options = [here.get(word, word) for word in words if word not in apart]
     with running_store(tmp_path, "valkey.conf") as port:
-        url = tmp_path / "store_url"
-        url.write_text(f"redis://hearsay:collector-secret@127.0.0.1:{port}\n", encoding="utf-8")
+        url = url_here(tmp_path / "store_url", port)
         environment = {"HEARSAY_REDIS_URL_FILE": str(url), "HEARSAY_READ_TOKEN": None}
         with running_collector(registry_file, tmp_path / "unused", *options, environment=environment) as collector:
             sent = upload(report(window=Window.of(WindowKind.DAY, time.time()).text))
@@ -110,16 +117,16 @@ def test_the_backup_of_the_compose_file_is_taken_and_put_into_an_empty_store(
     export = [str(registry_file) if word == "/etc/hearsay/metrics.toml" else word for word in words]
     page = (FOLDER.parent / "docs" / "how-to" / "operating.md").read_text(encoding="utf-8")
     (restored,) = re.findall(r"backup\.ndjson:ro backup (import [^`]*)`", page)
-    url, file = tmp_path / "backup_url", tmp_path / "backup.ndjson"
+    file = tmp_path / "backup.ndjson"
     with running_store(tmp_path, "valkey.conf") as port:
-        url.write_text(f"redis://backup:backup-secret@127.0.0.1:{port}\n", encoding="utf-8")
-        counting = RedisStore(f"redis://hearsay:collector-secret@127.0.0.1:{port}")
+        url = url_here(tmp_path / "backup_url", port)
+        counting = RedisStore(url_here(tmp_path / "store_url", port).read_text(encoding="utf-8").strip())
         counting.prepare()
         agree_on_grace(counting, 60)
         assert counting.count(judged(upload())).verdict == Verdict(1)
         taken = collector_command(url, *export)
         file.write_text(taken.stdout, encoding="utf-8")
-        with redis.Redis(port=port, username="admin", password=SECRETS["ADMIN_PASSWORD"]) as admin:
+        with redis.Redis(port=port, username="admin", password=admin_password(tmp_path)) as admin:
             admin.flushall()
         put = collector_command(url, *restored.replace("/backup.ndjson", str(file)).split())
         assert "1 remembered upload and 1 tally are in the store" in put.stdout
@@ -136,7 +143,7 @@ def collector_command(url: Path, *words: str) -> subprocess.CompletedProcess[str
 def test_a_node_of_the_compose_files_cluster_starts_on_its_settings(tmp_path: Path) -> None:
     with (
         running_store(tmp_path, "valkey.cluster.conf") as port,
-        redis.Redis(port=port, username="admin", password=SECRETS["ADMIN_PASSWORD"], decode_responses=True) as admin,
+        redis.Redis(port=port, username="admin", password=admin_password(tmp_path), decode_responses=True) as admin,
     ):
         assert admin.config_get("cluster-*")["cluster-require-full-coverage"] == "no"
         assert admin.config_get("appendfsync") == {"appendfsync": "always"}

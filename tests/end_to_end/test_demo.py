@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,8 @@ import pytest
 from tests.support.services.processes import run_command
 from tools import demo_output
 
-DEMO = Path(__file__).parents[2] / "examples" / "health" / "demo.py"
+ROOT = Path(__file__).parents[2]
+DEMO = ROOT / "examples" / "health" / "demo.py"
 
 
 @pytest.fixture
@@ -30,9 +32,23 @@ def test_the_demo_prints_truth_beside_estimate_and_cleans_up(tmp_path: Path, sho
     held, of = map(int, re.findall(r"^(\d+) of (\d+) intervals hold the truth", done.stdout, re.MULTILINE)[0])
     assert of == 7
     assert 0 <= held <= of
-    assert re.search(r"150 devices, (59\d|600) reports", done.stdout)
+    assert re.search(r"150 devices sent (59\d|600) reports", done.stdout)
     for metric in ("self_rated_health", "physical_limitation", "doctor_visits", "chronic_disease_index"):
         assert metric in done.stdout
     assert "How healthy do people feel?" in page.read_text(encoding="utf-8")
+    assert done.stdout.endswith(f"  python3 -m webbrowser {page.as_uri()}\n")
+    assert done.stderr.splitlines() == ["devices report"]  # the bar without a terminal: no log
     assert list(short_folder.iterdir()) == []
     assert demo_output.shape(demo_output.block()) == demo_output.shape(demo_output.shown(done.stdout))
+
+
+def installed_by(target: str) -> set[str]:
+    """Return the extras that a target installs from a fresh clone."""
+    commands = ["make", "--dry-run", "--always-make", target]
+    shown = subprocess.run(commands, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return {extra for extras in re.findall(r"--editable '\.\[([\w,]+)\]'", shown) for extra in extras.split(",")}
+
+
+def test_the_demo_sets_up_the_product_alone_and_tests_the_rest() -> None:
+    assert installed_by("demo") == {"collector", "estimator"}
+    assert installed_by("test") == {"collector", "estimator", "parquet", "dev", "docs"}

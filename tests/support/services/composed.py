@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,6 +12,16 @@ import yaml
 FOLDER: Final = Path(__file__).resolve().parents[3] / "docker"
 
 Service = dict[str, Any]
+
+
+def initialised(folder: Path, *words: str) -> Path:
+    """Return a copy of the folder of the compose files in which init.sh has run."""
+    copy = folder / "docker"
+    copy.mkdir()
+    for name in ("init.sh", "users.example.acl"):
+        shutil.copy(FOLDER / name, copy)
+    subprocess.run([copy / "init.sh", *words], check=True, stdout=subprocess.DEVNULL)
+    return copy
 
 
 def project(name: str) -> dict[str, Any]:
@@ -29,7 +41,7 @@ def _complete(own: Service) -> Service:
     return _merged(base, {key: value for key, value in own.items() if key != "extends"})
 
 
-REPLACED = ("command", "entrypoint")
+REPLACED = ("command", "entrypoint", "test")
 
 
 def _merged(base: Service, own: Service) -> Service:

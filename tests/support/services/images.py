@@ -88,9 +88,11 @@ class Image:
             (folder / name).mkdir(parents=True)
         os.chown(folder / "data", image.user, image.user)
         build_context(folder / "src")
+        arguments = dict(part.text.split("=") for part in image.parts if part.name == "ARG")
         for part in image.parts:
             if part.name == "RUN" and part.words[0] != "install":
-                subprocess.run(image.here(part.words), check=True, cwd=folder / "src")
+                command = image.here(part.words)
+                subprocess.run(command, check=True, cwd=folder / "src", env={**os.environ, **arguments})
         return image
 
     @property

@@ -127,10 +127,14 @@ def test_a_store_that_is_refused_is_not_up() -> None:
     def refuse() -> ServerState:
         raise ConfigError("part of what was acknowledged is lost")
 
+    seen = Health(is_up=True, is_noted=True, open_windows=1, closed_windows=0, open_reports={("os", TODAY): 3})
+
     chores = Maintenance(used_store(), Log(), grace_s=GRACE_S, every_tick=refuse)
+    chores.health = seen
     chores.start()
     try:
         wait_until(lambda: not chores.health.is_up, what="the refusal to be seen")
+        assert chores.health == seen._replace(is_up=False, open_reports={})
     finally:
         chores.stop()
 

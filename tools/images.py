@@ -1,0 +1,93 @@
+"""Builds the images of the collector and of the estimator, with Docker, Podman or Buildah, whichever works here.
+
+    python -m tools.images [collector|estimator ...] [--build-arg NAME=VALUE ...]
+
+pip runs within a build. It gets this machine's own configuration of pip as secrets of the build, which no image keeps:
+an index and a certificate that are needed here are used there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+IMAGES = ("collector", "estimator")
+
+ENGINES = (
+    (["docker", "info"], ["docker", "build"]),
+    (["podman", "info"], ["podman", "build", "--format", "docker"]),
+    # without rights or a daemon, such as in a container
+    (["buildah", "info"], ["buildah", "bud", "--isolation", "chroot", "--network", "host", "--format", "docker"]),
+)
+"""How to ask whether an engine works, and how to build with it. Only Docker's format has health checks."""
+
+PASSED = ("index-url", "extra-index-url", "trusted-host", "timeout", "default-timeout")
+"""What pip is told within a build. The rest is about this machine's folders."""
+
+
+def main() -> None:
+    """Build the named images."""
+    parser = argparse.ArgumentParser(description="Build the images.")
+    parser.add_argument("images", nargs="*", metavar="|".join(IMAGES), default=IMAGES)
+    parser.add_argument("--build-arg", action="append", default=[], metavar="NAME=VALUE")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        build = [*engine(), *pip_secrets(Path(folder))]
+        for image in asked.images:
+            file = f"docker/{image}.Dockerfile"
+            arguments = [f"--build-arg={argument}" for argument in asked.build_arg]
+            tag = f"hearsay-{image}:{version()}"
+            subprocess.run([*build, *arguments, "--file", file, "--tag", tag, "."], cwd=ROOT, check=True)
+            print(f"built {tag}")
+
+
+def engine() -> list[str]:
+    """Return the beginning of a command that builds here."""
+    for ask, build in ENGINES:
+        try:
+            subprocess.run(ask, check=True, capture_output=True)
+        except (FileNotFoundError, subprocess.CalledProcessError):
+            continue
+        return build
+    sys.exit("no engine works here: install Docker, Podman or Buildah")
+
+
+def version() -> str:
+    """Return the project's version."""
+    text = (ROOT / "client_sdk" / "pyproject.toml").read_text(encoding="utf-8")
+    return str(tomllib.loads(text)["project"]["version"])
+
+
+def pip_secrets(folder: Path) -> Iterator[str]:
+    """Write this machine's configuration of pip into a folder, and yield the options that pass it to a build."""
+    settings = pip_settings()
+    lines = [f"{name} = {value}" for name in PASSED if (value := within_a_build(settings.get(name, "")))]
+    if certificate := settings.get("cert"):
+        yield f"--secret=id=pip_cert,src={certificate}"
+        lines.append("cert = /etc/pip.crt")
+    (folder / "pip.conf").write_text("\n".join(["[global]", *lines, ""]), encoding="utf-8")
+    yield f"--secret=id=pip,src={folder / 'pip.conf'}"
+
+
+def pip_settings() -> dict[str, str]:
+    """Return the settings of pip, those of the environment's variables last; none if this Python has no pip."""
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    listed = subprocess.run(command, check=False, capture_output=True, text=True)
+    pairs = [line.partition("=") for line in listed.stdout.splitlines()]
+    ordered = sorted(pairs, key=lambda pair: pair[0].startswith(":env:"))
+    return {name.rpartition(".")[2]: value.strip("'\"") for name, _, value in ordered}
+
+
+def within_a_build(value: str) -> str:
+    """Return the words of a setting without folders of this machine, which a build cannot see."""
+    return " ".join(word for word in value.split() if not word.startswith(("file:", "/")))
+
+
+if __name__ == "__main__":
+    main()
