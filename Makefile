@@ -97,9 +97,10 @@ assets: setup
 vendored: setup
 	$(BIN)/python -m tools.fetch_assets
 
-screenshots: setup programs
+screenshots: setup programs docs
 	$(BIN)/python -m tools.screenshots
 	$(BIN)/python -m tools.tutorial
+	$(BIN)/python -m tools.site_pictures
 
 reference: setup
 	$(BIN)/python -m tools.reference

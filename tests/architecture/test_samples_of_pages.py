@@ -65,6 +65,8 @@ def test_the_settings_and_queries_of_prometheus_name_what_is_exposed() -> None:
     page = DOCS / "how-to" / "grafana.md"
     (settings,) = samples(page, "yaml")
     (job,) = yaml.safe_load(settings)["scrape_configs"]
+    shipped = yaml.safe_load((ROOT / "docker" / "monitoring" / "prometheus.yaml").read_text(encoding="utf-8"))
+    assert job["job_name"] == shipped["scrape_configs"][0]["job_name"]
     assert job["static_configs"][0]["targets"] == ["127.0.0.1:9090"]
     exposed = set(re.findall(r"`(hearsay_\w+)", (DOCS / "reference" / "monitoring.md").read_text(encoding="utf-8")))
     asked = set(re.findall(r"(hearsay_\w+)", page.read_text(encoding="utf-8")))
