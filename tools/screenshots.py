@@ -40,7 +40,7 @@ def main() -> None:
         page = Path(folder) / "report.html"
         demo = ROOT / "examples" / "health" / "demo.py"
         subprocess.run([sys.executable, str(demo), "--html", str(page)], check=True, stdout=subprocess.DEVNULL)
-        for name, (size, scheme) in PICTURES.items():
+        for name in PICTURES:
             picture = optimised(taken(browser, page, name))
             if len(picture) > MOST_BYTES:
                 sys.exit(f"{name} has {len(picture):,} bytes, more than {MOST_BYTES:,}; make it smaller")
