@@ -183,3 +183,12 @@ def test_the_index_of_windows_shows_answers_in_the_style_of_the_page(browser: Br
         results = Axe().run(view.page)
         assert results.violations_count == 0, results.generate_report()
         assert view.complaints == []
+
+
+def test_no_number_is_broken_on_paper(browser: Browser, file: Path) -> None:
+    with opened(browser, file, PAPER) as view:
+        view.page.emulate_media(media="print")
+        view.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        data = view.page.locator("table.differences data")
+        assert data.count() > 3
+        assert {data.nth(place).evaluate("(number) => number.getClientRects().length") for place in range(3)} == {1}

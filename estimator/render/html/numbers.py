@@ -47,8 +47,9 @@ class Unit:
 
     def changed(self, change: Estimate) -> str:
         """Return a difference with its sign."""
-        sign = "+" if (change.estimate or 0.0) > 0 else ""
-        return f"{sign}{self.rounded(change).unbiased}{_behind(self.difference)}"
+        text = self.rounded(change).unbiased
+        is_rise = (change.estimate or 0.0) > 0 and any(digit in text for digit in "123456789")
+        return f"{'+' if is_rise else ''}{text}{_behind(self.difference)}"
 
     def change_interval(self, change: Estimate) -> str:
         """Return both ends of a difference's interval."""

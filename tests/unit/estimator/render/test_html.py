@@ -88,6 +88,7 @@ def test_numbers_have_as_many_digits_as_their_error_bears() -> None:
     assert estimate_text(Estimate(-0.0001, 0.01, -0.02, 0.02)) == unbroken("0.0 %")
     fell, rose = Change(-0.032, 0.01, -0.05, -0.01, p_value=0, p_value_corrected=0), Estimate(0.032, 0.01, 0.01, 0.05)
     assert (PERCENT.changed(fell), PERCENT.changed(rose)) == (unbroken(f"{MINUS}3.2 points"), unbroken("+3.2 points"))
+    assert PERCENT.changed(Estimate(0.0001, 0.01, -0.02, 0.02)) == unbroken("0.0 points"), "nothing rose"
     assert change_interval_text(fell) == unbroken(f"{MINUS}5.0 to {MINUS}1.0 points")
     assert interval_text(Estimate(17_000, 2800.5, 12345.6, 23456.7), PLAIN) == "12,300 to 23,500"
     assert estimate_text(Estimate(1.0, None, 1 - 1e-15, 1.0)) == unbroken("100.0 %"), "rounding is no interval"
