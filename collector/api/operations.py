@@ -149,6 +149,13 @@ apart."""
 
 OPERATIONS = (
     Operation(
+        name="get_root",
+        method="GET",
+        path="/",
+        summary="Say what this is, and where its operations are described.",
+        successes=(Success("A line for people.", TEXT),),
+    ),
+    Operation(
         name="post_reports",
         method="POST",
         path="/v1/reports",

@@ -16,6 +16,7 @@ from collector.required_settings import Durability, Promise
 from collector.servers.connection import Connection
 from collector.servers.memory import FULL, GIB, NEARLY_FULL, Memory
 from collector.servers.server import info, memory_of, setting
+from collector.store import keys
 from collector.store.app_name import require_app
 from collector.store.handle import StoreHandle
 from collector.store.schema import APP_FIELD, NAMED_FIELD, SCHEMA_FIELD, SHARDS_FIELD, require_usable
@@ -25,6 +26,9 @@ from collector.text import plural
 LEAST_FREE_BYTES = GIB
 """What must be free on the disk besides twice the store's file: a rewrite puts a new file beside
 the old one."""
+
+LEFT_BEHIND_S = 60
+"""Seconds after which the key of a check is gone, even if the check is ended before it removes it."""
 
 FORGETFUL = {
     "slowlog-log-slower-than": ("-1", "its slow log keeps whole uploads, with the time at which they came"),
@@ -64,6 +68,7 @@ def check_store(store: StoreHandle, promise: Promise, registry: Registry | None)
         store.require_promise()
         yield CheckResult(Level.OK, "store", _server_summary(store.ask_servers(_server)))
         yield CheckResult(Level.OK, "promise", f"acknowledged means {MEANING[promise.durability]}")
+        yield _written(store)
         yield from map(_memory, store.ask_servers(memory_of))
         for name in sorted(set[str]().union(*store.ask_servers(_not_forgetful))):
             value, consequence = FORGETFUL[name]
@@ -76,6 +81,19 @@ def check_store(store: StoreHandle, promise: Promise, registry: Registry | None)
         yield CheckResult(Level.FAILED, "promise", str(error))
     except StoreUnavailableError as error:
         yield CheckResult(Level.FAILED, "store", str(error))
+
+
+def _written(store: StoreHandle) -> CheckResult:
+    """Check whether the store takes a write: that of a key that means nothing and is removed.
+
+    Raises:
+        StoreUnavailableError: if it does not.
+
+    """
+    key = keys.of_shard(0, keys.CHECK)
+    store.run(0, "SET", key, "", "EX", LEFT_BEHIND_S)
+    store.run(0, "UNLINK", key)
+    return CheckResult(Level.OK, "write", "the store took a write")
 
 
 def check_data_dir(data_dir: Path) -> CheckResult:

@@ -23,6 +23,7 @@ from collector.commands.options import (
     copies_option,
     data_dir_option,
     durability_option,
+    examples,
     redis_option,
 )
 from collector.config import CollectorConfig
@@ -32,7 +33,7 @@ from collector.errors import ConfigError
 from collector.store.handle import StoreHandle
 
 
-@click.command()
+@click.command(epilog=examples("hearsay-collector check --registry metrics.toml --data-dir hearsay-data"))
 @click.option("--registry", type=click.Path(path_type=Path), required=True, help="The file of definitions.")
 @click.option("--access", "access_file", type=click.Path(path_type=Path), help="The file of keys.")
 @data_dir_option
@@ -41,10 +42,10 @@ from collector.store.handle import StoreHandle
 @durability_option
 @copies_option
 def check(access_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by CollectorConfig
-    """Look at registry, keys and store before a deployment, and change nothing.
+    """Look at registry, keys and store before a deployment, and try to write.
 
-    It prints one line per check.     The exit status is 1 if any check failed. A collector may be
-    running.
+    It prints one line per check. What it writes means nothing and is removed at once. The exit
+    status is 1 if any check failed. A collector may be running.
     """
     config = CollectorConfig(host="127.0.0.1", port=8080, read_token=new_secret(), **settings)
     registry, registry_results = check_registry(config.registry, datetime.now(UTC).date())

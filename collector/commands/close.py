@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
@@ -14,25 +15,81 @@ from collector.commands.options import (
     copies_option,
     data_dir_option,
     durability_option,
+    examples,
     redis_option,
 )
 from collector.errors import ConfigError
+from collector.store.redis_store import RedisStore
+from collector.text import plural
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "hearsay-collector close --window 2026-W47 --data-dir hearsay-data",
+        "hearsay-collector close --window 2026-11-20 --yes",
+    )
+)
 @click.option("--window", "name", required=True, metavar="WINDOW", help="Such as 2026-11-20, 2026-W47 or 2026-11.")
+@click.option("--yes", is_flag=True, help="Close it without asking; for scripts.")
 @data_dir_option
 @redis_option
 @cluster_option
 @durability_option
 @copies_option
-def close(name: str, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
+def close(name: str, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
     """Close a window early and for good: it takes no further report, and its tallies are final.
 
-    Give the --durability and --copies of the service: the closing is kept as safely as reports are.
+    It says what it seals, and asks first. Give the --durability and --copies of the service: the
+    closing is kept as safely as reports are.
     """
     window = Window.parse(name)
     if window.starts_at > time.time():
         raise ConfigError(f"the window {window} has not begun; only a window that has begun can be closed")
-    open_store(**store).close(window)
+    opened = open_store(**store)
+    if window.text in opened.closed_windows():
+        click.echo(f"window {window} was closed already")
+        return
+    click.echo(f"closing window {window} for good: {_content(opened, window)}; later reports for it are refused")
+    if not yes:
+        _ask(window)
+    opened.close(window)
     click.echo(f"window {window} is closed")
+
+
+def _content(store: RedisStore, window: Window) -> str:
+    """Return how much a window holds, in words.
+
+    Numbers of reports alone show nothing of an answer, so that they are no look at an open window.
+
+    Raises:
+        ConfigError: if the store has no tally of a window of this kind: no metric has it.
+
+    """
+    tallied = store.tallied_windows() | store.closed_windows()
+    kinds = {Window.parse(name).kind for name in tallied}
+    if window.kind not in kinds:
+        known = f"only reports by {' and by '.join(sorted(kinds))}" if kinds else "no report yet"
+        raise ConfigError(f"no metric reports by {window.kind}: the store has {known}; name another --window")
+    tallies = list(store.open_tallies(frozenset(tallied - {window.text})))
+    metrics, reports = len({tally.metric for tally in tallies}), sum(sum(tally.counts) for tally in tallies)
+    if not reports:
+        return "it has no report yet"
+    return f"it has {plural(reports, 'report')} of {plural(metrics, 'metric')}"
+
+
+def _ask(window: Window) -> None:
+    """Ask whether to close a window.
+
+    Raises:
+        ConfigError: if nobody can answer.
+        click.Abort: if the answer is no.
+
+    """
+    if not is_terminal():
+        raise ConfigError(f"closing the window {window} cannot be undone, and nobody can be asked here: add --yes")
+    click.confirm("Close it?", abort=True)
+
+
+def is_terminal() -> bool:
+    """Return whether somebody can answer a question."""
+    return sys.stdin.isatty()

@@ -27,6 +27,11 @@ def member_option(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:
     }
 
 
+def examples(*lines: str) -> str:
+    """Return the end of a command's help: lines as they are typed."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
 data_dir_option = click.option(
     "--data-dir",
     type=click.Path(path_type=Path, file_okay=False),

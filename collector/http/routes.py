@@ -31,6 +31,8 @@ SPARSE_FROM = 1024
 """Symbols from which a sparse tally is worth the trouble: a smaller one is a few kilobytes at
 most."""
 
+GREETING = "This is a Hearsay collector: it counts perturbed reports. /v1/openapi.json describes what it answers.\n"
+
 _EXTENSION = "hearsay"
 
 routes = Blueprint("collector", __name__)
@@ -68,6 +70,12 @@ def install(app: Flask, service: Service) -> None:
 def _service() -> Service:
     service: Service = current_app.extensions[_EXTENSION]
     return service
+
+
+@routes.get("/")
+def get_root() -> Response:
+    """Say what this is, and where its operations are described."""
+    return Response(GREETING, mimetype=TEXT)
 
 
 @routes.post("/v1/reports")

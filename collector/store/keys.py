@@ -19,6 +19,7 @@ is a function of the upload id.
 ``{shard}:duplicates``                      integer: how often an upload came again
 ``{shard}:never``                           never exists
 ``{shard}:read``                            empty: written after a read, for replicas to have
+``{0}:check``                               empty: written by a check, and removed at once
 ``{shard}:quota:NAME:END``                  integer: reports charged to an allowance; expires at END
 ``{0}:look``                                JSON: the last look at open windows, and its time
 ==========================================  ===============================================
@@ -40,6 +41,7 @@ CLOSED = "closed"
 GOING = "going"
 NEVER = "never"
 READ = "read"
+CHECK = "check"
 
 
 def shard_of(upload_id: str, shards: int) -> int:

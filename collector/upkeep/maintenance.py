@@ -126,9 +126,10 @@ class Maintenance:
         is_due = since_rewrite_s >= REWRITE_INTERVAL_S or closed != self._closed_before
         is_due = is_due or (since_rewrite_s >= RETRY_INTERVAL_S and self._log.log_rewrite_failed())
         if is_due and self._log.rewrite_log():
+            if self._rewritten_at > float("-inf"):  # every start begins with one, which is no news
+                _log.info("the append-only file is being rewritten", extra=Event.FILE_REWRITTEN.extra)
             self._closed_before = closed
             self._rewritten_at = monotonic_s
-            _log.info("the append-only file is being rewritten", extra=Event.FILE_REWRITTEN.extra)
 
     def _run(self) -> None:
         reasons: set[str] = set()

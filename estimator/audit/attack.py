@@ -59,6 +59,8 @@ class LowerBound:
         detectable: the least excess over the claim that would be proved about every other time.
             None if there is none.
         observations: n, the number of observations of each answer.
+        at_best: the bound that so many observations prove of a device that always gives the answer
+            away. No device can be proved to reveal more.
 
     """
 
@@ -66,6 +68,7 @@ class LowerBound:
     epsilon: float
     detectable: float | None
     observations: int
+    at_best: float
 
     @property
     def excess(self) -> float:
@@ -91,7 +94,7 @@ def attack(table: ObservationTable, claim: PrivacyClaim, level: float) -> LowerB
     n = len(table.first)
     sides = (_one_sided(table, claim, level), _one_sided(table.swapped(), claim, level))
     excesses = [side.detectable for side in sides if side.detectable is not None]
-    return LowerBound(claim, max(side.epsilon for side in sides), min(excesses, default=None), n)
+    return LowerBound(claim, max(side.epsilon for side in sides), min(excesses, default=None), n, sides[0].at_best)
 
 
 def _one_sided(table: ObservationTable, claim: PrivacyClaim, level: float) -> LowerBound:
@@ -101,7 +104,8 @@ def _one_sided(table: ObservationTable, claim: PrivacyClaim, level: float) -> Lo
     score, threshold = _choose(learning, choosing, m, claim, level)
     hits, others = (int((score.of(rows) >= threshold).sum()) for rows in (proving.first, proving.second))
     excess = detectable(hits, m, level, claim.epsilon, claim.delta)
-    return LowerBound(claim, provable(hits, others, m, level, claim.delta), excess, n)
+    at_best = provable(m, 0, m, level, claim.delta)
+    return LowerBound(claim, provable(hits, others, m, level, claim.delta), excess, n, at_best)
 
 
 def _choose(

@@ -4,10 +4,36 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TextIO
 
 import click
 
-from estimator.render.text.style import Style
+from estimator.render.text.report import as_table
+from estimator.render.text.style import LEAST_WIDTH, NARROWEST, PLAIN, Style
+from estimator.render.text.summary import as_summary
+from estimator.results.report import EstimateReport
+
+
+@dataclass(frozen=True, slots=True)
+class TableLook:
+    """How the table of a report is drawn.
+
+    Attributes:
+        verbose: whether it has every figure and column.
+        no_color: whether colours are forbidden.
+
+    """
+
+    verbose: bool
+    no_color: bool
+
+    def drawn(self, report: EstimateReport, stream: TextIO | None) -> str:
+        """Return the table for a stream, or for a file where there is none."""
+        narrowest = LEAST_WIDTH if self.verbose else NARROWEST
+        style = PLAIN if stream is None else Style.of(stream, narrowest=narrowest)
+        style = replace(style, is_coloured=style.is_coloured and not self.no_color)
+        return as_table(report, style) if self.verbose else as_summary(report, style)
 
 
 def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) -> None:

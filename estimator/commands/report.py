@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ from client_sdk.protocol.registry.registry import Registry
 from estimator.atomic_file import write_whole
 from estimator.commands.archive import Kept, keep
 from estimator.commands.options import BETWEEN_0_AND_1, RANGES, REGISTRY, WindowType
-from estimator.commands.printing import put
+from estimator.commands.printing import TableLook
 from estimator.commands.progress import progress
 from estimator.commands.report_options import ReportOptions
 from estimator.commands.watch import watch_collector
@@ -89,6 +90,8 @@ MEGABYTE = 10**6
     type=click.IntRange(LEAST_S, GREATEST_S),
     help=f"Draw the table again every {USUAL_S} seconds, with windows that are still open, until Ctrl-C.",
 )
+@click.option("--verbose", is_flag=True, help="Print every figure with four decimals, its columns explained.")
+@click.option("--no-color", is_flag=True, help="Print no colours; NO_COLOR in the environment does the same.")
 def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the names of `ReportOptions`
     """Print estimates, standard errors and confidence intervals of every metric and window.
 
@@ -105,7 +108,8 @@ def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the na
     check_ranges(registry, request.ranges)
     if options.watch_s is not None:
         collector = options.collector or ""
-        watch_collector(registry, collector, selection=selection, request=request, every_s=options.watch_s)
+        look = TableLook(verbose=options.verbose, no_color=options.no_color)
+        watch_collector(registry, collector, selection=selection, request=request, every_s=options.watch_s, look=look)
         return
     tallies, snapshot_at = _read(options, Bounds.of(registry, selection.spans))
     if options.out is not None:
@@ -120,7 +124,7 @@ def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the na
     if options.html is not None:
         _write_page(estimated, registry, options.html)
     if options.printed is not None:
-        _put(estimated, options.printed, options.output)
+        _put(estimated, options, options.printed)
     status = _status(estimated, tallies, selection)
     if status:
         raise SystemExit(status)
@@ -145,15 +149,17 @@ def _write_page(estimated: EstimateReport, registry: Registry, html: Path) -> No
     click.echo(f"{html} is written: {len(page) / MEGABYTE:.1f} MB, open it in a browser", err=True)
 
 
-def _put(estimated: EstimateReport, form: str, output: Path | None) -> None:
-    if output is None and form == "table":
-        put(FORMATS, form, estimated)
-        return
-    content = BINARY_FORMATS[form](estimated) if form in BINARY_FORMATS else FORMATS[form](estimated).encode()
-    if output is None:
+def _put(estimated: EstimateReport, options: ReportOptions, form: str) -> None:
+    if form == "table":
+        look = TableLook(verbose=options.verbose, no_color=options.no_color)
+        text = look.drawn(estimated, sys.stdout if options.output is None else None)
+        content = text.encode()
+    else:
+        content = BINARY_FORMATS[form](estimated) if form in BINARY_FORMATS else FORMATS[form](estimated).encode()
+    if options.output is None:
         click.echo(content, nl=False)
     else:
-        write_whole(output, content)
+        write_whole(options.output, content)
 
 
 def _read(options: ReportOptions, bounds: Bounds) -> tuple[list[Tally], datetime | None]:

@@ -42,6 +42,8 @@ class ReportOptions:
     out: Path | None
     every: str | None
     watch_s: float | None
+    verbose: bool
+    no_color: bool
 
     @property
     def printed(self) -> str | None:
@@ -116,6 +118,10 @@ class ReportOptions:
         yield (
             STDOUT in (self.html, self.output),
             "- is no file here; leave --output out for standard output, and give --html a file",
+        )
+        yield (
+            self.verbose and self.printed != "table",
+            "--verbose is of the table; every other form has all figures, so leave it out",
         )
         yield (self.out is None) != (self.every is None), "--out DIR and --every window belong together"
         elsewhere = self.output or self.html or self.printed != "table"

@@ -9,9 +9,8 @@ import click
 from msgspec.structs import replace
 
 from client_sdk.protocol.registry.registry import Registry
+from estimator.commands.printing import TableLook
 from estimator.commands.watch_loop import CLEARED, Watch
-from estimator.render.text.report import as_table
-from estimator.render.text.style import Style
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
@@ -20,8 +19,8 @@ from estimator.tallies.fetch import fetch
 from estimator.tallies.read_token import read_token
 
 
-def watch_collector(
-    registry: Registry, collector: str, *, selection: Selection, request: Request, every_s: float
+def watch_collector(  # noqa: PLR0913 what a watch reads and how it draws
+    registry: Registry, collector: str, *, selection: Selection, request: Request, every_s: float, look: TableLook
 ) -> None:
     """Draw the report of a collector again and again until Ctrl-C.
 
@@ -31,6 +30,7 @@ def watch_collector(
         selection: which windows are drawn.
         request: what is requested of each tally.
         every_s: seconds between two drawings.
+        look: how the table is drawn.
 
     Raises:
         TalliesError: if the collector answers, but not with tallies.
@@ -38,14 +38,14 @@ def watch_collector(
     """
     token, bounds = read_token(), Bounds.of(registry, selection.spans)
 
-    def look() -> str:
+    def drawn() -> str:
         fetched = fetch(collector, token, preliminary=True, bounds=bounds)
         report = make_report(registry, fetched.tallies, selection, request)
         report = replace(report, snapshot_at=fetched.snapshot_at)
-        return as_table(report, Style.of(sys.stdout)) + _skipped(report)
+        return look.drawn(report, sys.stdout) + _skipped(report)
 
     try:
-        Watch(look, show=_show, wait=time.sleep, now=time.time, every_s=every_s).run()
+        Watch(drawn, show=_show, wait=time.sleep, now=time.time, every_s=every_s).run()
     except KeyboardInterrupt:
         click.echo()
 

@@ -11,10 +11,10 @@ from typing import Final
 from estimator.formats.frames import to_parquet
 from estimator.formats.to_csv import as_csv
 from estimator.formats.to_json import as_json
-from estimator.render.text.report import as_table
+from estimator.render.text.summary import as_summary
 from estimator.results.report import EstimateReport
 
-FORMATS: Final[dict[str, Callable[..., str]]] = {"table": as_table, "json": as_json, "csv": as_csv}
+FORMATS: Final[dict[str, Callable[..., str]]] = {"table": as_summary, "json": as_json, "csv": as_csv}
 """The values of ``--format``. Every form ends with a line break."""
 
 BINARY_FORMATS: Final[dict[str, Callable[[EstimateReport], bytes]]] = {"parquet": to_parquet}

@@ -59,7 +59,7 @@ def main(devices: int | None, html: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="hearsay-demo-") as scratch, collector(Path(scratch), token) as url:
         answered = report_all(people, url, started_s)
         window = Window.of(WindowKind.DAY, started_s)
-        command("collector", "close", "--window", window.text, "--data-dir", str(Path(scratch) / "data"))
+        command("collector", "close", "--yes", "--window", window.text, "--data-dir", str(Path(scratch) / "data"))
         output = command(
             *("estimator", "report", "--registry", str(REGISTRY), "--collector", url, "--format", "json"),
             *("--html", str(html)),

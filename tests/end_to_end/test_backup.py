@@ -92,6 +92,7 @@ def test_whatever_is_sent_again_after_a_restore_is_counted_once(registry_file: P
         closing = [
             *COMMAND,
             "close",
+            "--yes",
             "--data-dir",
             str(tmp_path / "new"),
             "--window",

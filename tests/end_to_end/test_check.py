@@ -26,6 +26,7 @@ def test_a_line_a_check_and_a_status_for_scripts(registry_file: Path, tmp_path: 
         running = run_command(local)
     stopped = run_command(local)
     for done in (running, stopped):
+        assert "ok      write: the store took a write\n" in done.stdout
         assert (done.returncode, done.stderr) == (0, "")
         assert "ok      editions: the registry holds all editions that have tallies: 1" in done.stdout
         assert "ok      keys: 0 upload, 1 read, 0 relay" in done.stdout

@@ -145,14 +145,17 @@ def test_a_configured_token_is_shown_nowhere(registry_file: Path, tmp_path: Path
 
 
 def test_a_window_can_be_closed_early_and_only_if_it_has_begun(registry_file: Path, tmp_path: Path) -> None:
-    close = (sys.executable, "-m", "collector", "close", "--data-dir", str(tmp_path / "data"), "--window")
+    close = (sys.executable, "-m", "collector", "close", "--yes", "--data-dir", str(tmp_path / "data"), "--window")
     stopped = run_command([*close, today()])
     assert (stopped.returncode, "no collector runs on" in stopped.stderr) == (1, True)
     with running_collector(registry_file, tmp_path / "data") as collector:
         sent = upload(report(window=today()))
         assert post(collector.url, sent) == (200, {"accepted": 1, "refused": []})
         closed = run_command([*close, today()])
-        assert (closed.returncode, closed.stdout) == (0, f"window {today()} is closed\n")
+        sealed = f"closing window {today()} for good: it has 1 report of 1 metric; later reports for it are refused"
+        assert (closed.returncode, closed.stdout) == (0, f"{sealed}\nwindow {today()} is closed\n")
+        again = run_command([*close, today()])
+        assert (again.returncode, again.stdout) == (0, f"window {today()} was closed already\n")
         assert post(collector.url, sent) == (200, {"accepted": 1, "refused": []})
         refused = [{"index": 0, "code": "window_closed"}]
         assert post(collector.url, upload(report(window=today()))) == (200, {"accepted": 0, "refused": refused})

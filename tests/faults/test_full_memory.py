@@ -91,7 +91,7 @@ def test_a_collector_whose_store_is_full_keeps_what_it_acknowledged_says_so_and_
 
         server.config_set("maxmemory", 1)
         window = Window.of(WindowKind.DAY, time.time()).text
-        command = (sys.executable, "-m", "collector", "close", "--window", window, "--data-dir", str(data))
+        command = (sys.executable, "-m", "collector", "close", "--yes", "--window", window, "--data-dir", str(data))
         assert run_command(command).returncode == 0
         assert sum_of(tallies(collector.url)) == load.acknowledged
 

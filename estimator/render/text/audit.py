@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from textwrap import wrap
 from typing import Final
 
-from estimator.audit.attack import FALSE_ACCUSATION
+from estimator.audit.attack import FALSE_ACCUSATION, LowerBound
 from estimator.audit.games import APART
 from estimator.audit.run import Audit, ContestResult
 from estimator.formats.to_json import json_text
-from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
+from estimator.render.text.style import LEAST_WIDTH, PLAIN, VALUE_WIDTH, Style
+from estimator.text import plural
 
 ALL: Final = "all metrics"
 
@@ -41,7 +43,44 @@ def audit_as_table(audit: Audit, style: Style = PLAIN) -> str:
     for result in audit.results:
         horizons.setdefault(result.contest.horizon, []).append(result)
     blocks = ["".join(_block(horizon, results, style)) for horizon, results in horizons.items()]
-    return style.shown("\n".join([*blocks, FOOTNOTES + APART_FOOTNOTE * (APART in horizons)]))
+    notes = FOOTNOTES + APART_FOOTNOTE * (APART in horizons)
+    return style.shown("\n".join([*blocks, notes, verdict_of(audit)]))
+
+
+def verdict_of(audit: Audit) -> str:
+    """Return what an audit says in the end, in words and lines of 80 columns."""
+    results, refuted = audit.results, len(audit.accused)
+    compared = plural(len(results), "comparison")
+    sentences = [f"Verdict: REFUTED: {refuted} of {compared} proved more than is claimed (*)."]
+    if not refuted:
+        sentences = [f"Verdict: no claim was refuted in {compared}.", *_weakness(results)]
+    return "".join(f"{line}\n" for line in wrap(" ".join(sentences), LEAST_WIDTH))
+
+
+def _weakness(results: Sequence[ContestResult]) -> Iterator[str]:
+    """Yield how little the number of reports could prove."""
+    powerless, able = _partitioned([result.bound for result in results])
+    weak = [bound for bound in able if bound.detectable is None or bound.detectable > bound.claim.epsilon]
+    if powerless:
+        most = max(powerless, key=lambda bound: bound.at_best)
+        yield (
+            f"{len(powerless)} could not refute anything: {most.observations:,} observations prove at best epsilon "
+            f"{most.at_best:.2f}, whatever the SDK reveals."
+        )
+    if weak:
+        yield (
+            f"{len(weak)} could prove little: twice the claimed epsilon would most likely go unnoticed; "
+            "give more --reports."
+        )
+    if len(able) > len(weak):
+        excess = max(bound.detectable or 0.0 for bound in able if bound not in weak)
+        yield f"In {len(able) - len(weak)} an excess of {excess:.2f} over the claim would most likely be noticed."
+
+
+def _partitioned(bounds: Sequence[LowerBound]) -> tuple[list[LowerBound], list[LowerBound]]:
+    """Return the bounds that could not have refuted their claims, and those that could."""
+    powerless = [bound for bound in bounds if bound.at_best <= bound.claim.epsilon]
+    return powerless, [bound for bound in bounds if bound.at_best > bound.claim.epsilon]
 
 
 def audit_as_json(audit: Audit) -> str:

@@ -13,10 +13,12 @@ from estimator.formats.to_json import builtins_of, json_text
 from estimator.plan.allocation import Allocation
 from estimator.plan.plan import MetricPlan, Plan
 from estimator.privacy.exposure import Exposure
+from estimator.render.rounding import digits_for, text_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
 from estimator.render.words import mechanism_words, short_loss
 from estimator.render.year import year_words
 from estimator.results.question import Question
+from estimator.statistics.confidence import Z
 from estimator.text import mean_word, plural
 
 NO_BOUND: Final = "no bound"
@@ -144,6 +146,32 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
     of_mean = unit if plan.shares is None else ""
     devices = "" if plan.needed_devices is None else f" of {plural(plan.needed_devices, 'device')}"
     yield f"  {f'reports for an error of {plan.target_error:.4g}{of_mean}':34} {plan.needed_reports:>14,}{devices}"
+    yield f"  {_judgement(plan)}"
+
+
+def _judgement(plan: MetricPlan) -> str:
+    """Return whether the expected reports are enough for the requested error, in words."""
+    if not plan.reports:
+        return "no report is expected"
+    is_share = plan.shares is not None
+    error = plan.shares.worst if plan.shares is not None else plan.mean or 0.0
+    unit = " points" if is_share else f" {plan.metric.unit}".rstrip()
+    what = "a share" if is_share else f"the {mean_word(plan.metric.kind)}"
+
+    def within(standard_error: float) -> str:
+        reach = Z * standard_error * (100 if is_share else 1)
+        return f"{what} to within {text_of(reach, digits_for(reach))}{unit} (95 %)"
+
+    if plan.reports >= plan.needed_reports:
+        return f"enough to tell {within(error)}"
+    needed = "" if plan.needed_devices is None else f": needs about {round_up(plan.needed_devices):,} devices"
+    return f"too few to tell {within(plan.target_error)}{needed}"
+
+
+def round_up(devices: int) -> int:
+    """Return a number of devices with two figures, rounded up."""
+    step: int = 10 ** max(0, len(str(devices)) - 2)
+    return -(-devices // step) * step
 
 
 def _device_lines(plan: Plan) -> Iterator[str]:

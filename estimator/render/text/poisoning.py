@@ -16,3 +16,8 @@ def verdict_of(test: RangeTest) -> str:
     if test.impossible:
         return f"HARDLY any population makes such a tally (p = {test.p_value:.2g}): do not trust it"
     return f"no sign of made-up reports (p = {test.p_value:.2g}); this cannot rule them out"
+
+
+def brief(test: RangeTest) -> str:
+    """Return the result of the test in a few words."""
+    return "the tally looks MADE UP" if test.impossible else "no sign of it"

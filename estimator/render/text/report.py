@@ -94,7 +94,7 @@ def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
         for metric, windows in groupby(report.metrics, key=lambda estimated: estimated.metric)
     ]
     preliminary = any(not estimated.closed for estimated in report.metrics)
-    point = any(_has_a_point(estimated) for estimated in report.metrics)
+    point = any(has_a_point(estimated) for estimated in report.metrics)
     notes = {
         FOOTNOTES: True,
         LIKELIEST_FOOTNOTE: style.has_likeliest,
@@ -121,7 +121,8 @@ def _snapshot_note(report: EstimateReport) -> str:
     return "" if at is None else f"Open windows are shown as they were at {at:%Y-%m-%d %H:%M:%S} UTC.\n"
 
 
-def _has_a_point(estimated: MetricEstimate) -> bool:
+def has_a_point(estimated: MetricEstimate) -> bool:
+    """Return whether an interval of a window is a single point."""
     mean = estimated.mean
     of_mean = mean is not None and mean.low == mean.high
     return of_mean or (estimated.estimates is not None and estimated.estimates.has_a_point)

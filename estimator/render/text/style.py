@@ -10,10 +10,16 @@ from typing import Final, TextIO
 
 import click
 
+from estimator.render.rounding import MINUS, UNBROKEN
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
 
 LEAST_WIDTH: Final = 80
+"""Of a table with all columns."""
+
+NARROWEST: Final = 60
+"""Of a summary. A terminal that is narrower breaks its lines."""
+
 MOST_WIDTH: Final = 160
 """Nobody reads a longer line at a glance."""
 
@@ -29,10 +35,20 @@ SHORTEST_BAR: Final = 5
 """A bar is left out where long figures leave less room than this."""
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
-IN_ASCII: Final = str.maketrans({"±": "+-", "…": "..", **dict.fromkeys("▏▎▍", ""), **dict.fromkeys("▌▋▊▉█", "#")})
+IN_ASCII: Final = str.maketrans(
+    {
+        "±": "+-",
+        "…": "..",
+        "“": '"',
+        "”": '"',
+        MINUS: "-",
+        **dict.fromkeys("▏▎▍", ""),
+        **dict.fromkeys("▌▋▊▉█", "#"),
+    }
+)
 """Replaces signs that an encoding may lack. A bar is rounded to whole cells."""
 
-ALL_SIGNS: Final = f"±…{EIGHTHS}"
+ALL_SIGNS: Final = f"±…“”{MINUS}{EIGHTHS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +67,14 @@ class Style:
     is_ascii: bool = False
 
     @classmethod
-    def of(cls, stream: TextIO, environment: Mapping[str, str] = os.environ) -> Style:
-        """Return the style of a stream. Colours follow https://no-color.org."""
+    def of(cls, stream: TextIO, environment: Mapping[str, str] = os.environ, *, narrowest: int = LEAST_WIDTH) -> Style:
+        """Return the style of a stream, at least so many columns wide. Colours follow https://no-color.org."""
         is_ascii = not _can_show(stream.encoding or "ascii", ALL_SIGNS)
         if not stream.isatty():
             return cls(is_ascii=is_ascii)
         width = shutil.get_terminal_size().columns
         is_coloured = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
-        return cls(min(MOST_WIDTH, max(LEAST_WIDTH, width)), is_coloured, is_ascii)
+        return cls(min(MOST_WIDTH, max(narrowest, width)), is_coloured, is_ascii)
 
     @property
     def has_likeliest(self) -> bool:
@@ -137,12 +153,20 @@ class Style:
         """Return a text in a colour, where colours may be used."""
         return click.style(text, fg=colour) if self.is_coloured else text
 
+    def quiet(self, text: str) -> str:
+        """Return a text that steps back, where that may be used."""
+        return click.style(text, dim=True) if self.is_coloured else text
+
     def strong(self, text: str) -> str:
         """Return a text in bold, where that may be used."""
         return click.style(text, bold=True) if self.is_coloured else text
 
     def shown(self, text: str) -> str:
-        """Return a text in characters that can be shown."""
+        """Return a text in characters that can be shown.
+
+        A no-break space becomes a space: nobody who searches the output would find it.
+        """
+        text = text.replace(UNBROKEN, " ")
         return text.translate(IN_ASCII).encode("ascii", "replace").decode() if self.is_ascii else text
 
 

@@ -12,6 +12,8 @@ from collector.access import Role
 from collector.access_file import parse_access
 from collector.commands.cli import cli
 from collector.required_settings import Durability
+from collector.store.redis_store import RedisStore
+from tests.support.services.collecting import TODAY, judged, report, upload
 
 
 def run(*words: str | Path) -> Result:
@@ -48,13 +50,14 @@ def test_a_setting_that_is_refused_shows_no_token(monkeypatch: pytest.MonkeyPatc
     assert "token" not in refused.stderr
 
 
-@pytest.mark.parametrize("command", [("close", "--window", "2026-11-20"), ("retire", "--before", "2026-11-20")])
+@pytest.mark.parametrize("command", [("close", "--yes", "--window", TODAY), ("retire", "--before", TODAY)])
 def test_a_command_that_changes_a_store_keeps_the_promise_that_the_service_makes(
     command: tuple[str, ...], embedded_url: str
 ) -> None:
     store = ("--redis", embedded_url)
     with redis.Redis.from_url(embedded_url) as client:
         client.flushall()
+        store_with_a_report(embedded_url)
         assert run(*command, *store).exit_code == 0
         client.config_set("appendfsync", "everysec")
         try:
@@ -65,6 +68,40 @@ def test_a_command_that_changes_a_store_keeps_the_promise_that_the_service_makes
             client.config_set("appendfsync", "always")
     alone = run(*command, *store, "--durability", "replicated", "--copies", "1")
     assert (alone.exit_code, "has 0 replicas in step" in alone.stderr) == (1, True)
+
+
+def store_with_a_report(url: str) -> None:
+    counting = RedisStore(url)
+    counting.prepare()
+    counting.count(judged(upload(report(window=TODAY))))
+    counting.disconnect()
+
+
+def test_a_window_is_closed_only_after_a_yes_and_only_if_a_metric_has_it(
+    embedded_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close = ("close", "--redis", embedded_url, "--window")
+    with redis.Redis.from_url(embedded_url) as client:
+        client.flushall()
+    empty = run(*close, TODAY, "--yes")
+    assert (empty.exit_code, "no metric reports by day: the store has no report yet" in empty.stderr) == (1, True)
+    store_with_a_report(embedded_url)
+    of_no_metric = run(*close, "2026-W47", "--yes")
+    assert (
+        of_no_metric.exit_code,
+        "no metric reports by week: the store has only reports by day" in of_no_metric.stderr,
+    ) == (1, True)
+    unasked = run(*close, TODAY)
+    assert (unasked.exit_code, "nobody can be asked here: add --yes" in unasked.stderr) == (1, True)
+    monkeypatch.setattr("collector.commands.close.is_terminal", lambda: True)
+    assert CliRunner().invoke(cli, [*close, TODAY], input="n\n").exit_code == 1
+    declined = CliRunner().invoke(cli, [*close, "2026-11-19"], input="n\n").output
+    sealed = "closing window 2026-11-19 for good: it has no report yet; later reports for it are refused"
+    assert declined.startswith(f"{sealed}\nClose it? [y/N]: n")
+    agreed = CliRunner().invoke(cli, [*close, TODAY], input="y\n")
+    assert (agreed.exit_code, "it has 1 report of 1 metric;" in agreed.output) == (0, True)
+    assert agreed.output.endswith(f"window {TODAY} is closed\n")
+    assert run(*close, TODAY).output == f"window {TODAY} was closed already\n"
 
 
 def test_an_upgrade_of_a_directory_without_a_store_makes_none(tmp_path: Path) -> None:

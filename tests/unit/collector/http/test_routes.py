@@ -247,6 +247,14 @@ def test_a_store_that_is_down_gets_503_with_retry_after_and_health_still_answers
     assert client.get("/readyz").status_code == HTTPStatus.OK
 
 
+def test_the_root_greets_and_leads_to_the_description(client: FlaskClient) -> None:
+    answer = client.get("/")
+    assert (answer.status_code, answer.mimetype, answer.text.count("\n")) == (HTTPStatus.OK, "text/plain", 1)
+    assert answer.text.startswith("This is a Hearsay collector")
+    (path,) = (word for word in answer.text.split() if word.startswith("/"))
+    assert client.get(path).json["openapi"] == "3.1.0"  # type: ignore[index] # a JSON object
+
+
 def test_a_store_that_is_full_gets_503_for_uploads_alone(client: FlaskClient, store: MemoryStore) -> None:
     store.is_full = True
     for answer in (client.post("/v1/reports", data=upload().encode(), headers=JSON), client.get("/readyz")):

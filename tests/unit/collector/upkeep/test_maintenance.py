@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import threading
 
 import pytest
@@ -60,6 +61,15 @@ def test_the_log_is_rewritten_at_least_every_quarter_of_an_hour() -> None:
         chores.tick(float(second))
     assert REWRITE_INTERVAL_S < 900
     assert log.rewrites == 1 + int(3599 / REWRITE_INTERVAL_S)
+
+
+def test_the_rewrite_that_every_start_begins_with_is_no_news(caplog: pytest.LogCaptureFixture) -> None:
+    chores = Maintenance(used_store(), Log(), grace_s=GRACE_S, clock=lambda: 0.0)
+    with caplog.at_level(logging.INFO, "collector"):
+        chores.tick(0.0)
+        assert "rewritten" not in caplog.text
+        chores.tick(REWRITE_INTERVAL_S)
+    assert caplog.text.count("the append-only file is being rewritten") == 1
 
 
 def test_the_log_is_rewritten_whenever_a_window_closes() -> None:

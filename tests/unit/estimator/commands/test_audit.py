@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 
@@ -58,6 +59,25 @@ def test_the_table_has_a_block_a_horizon_within_80_columns(registry: Path) -> No
         "a window, one differs",
     ]
     assert "accused" not in result.output
+
+
+@pytest.mark.usefixtures("right")
+def test_the_verdict_says_what_so_many_reports_could_at_best_have_proved(registry: Path) -> None:
+    few = " ".join(_run("--registry", registry, "--reports", LEAST_REPORTS, "--metric", "dark_mode").stdout.split())
+    assert "Verdict: no claim was refuted in 3 comparisons. 2 could not refute anything: " in few
+    assert "observations prove at best epsilon 0.00, whatever the SDK reveals." in few
+    assert few.endswith(
+        "1 could prove little: twice the claimed epsilon would most likely go unnoticed; give more --reports."
+    )
+    many = " ".join(_run("--registry", registry, "--reports", 600, "--metric", "dark_mode").stdout.split())
+    assert "2 could not refute anything: 20 observations prove at best epsilon 0.00" in many
+    assert re.search(r"In 1 an excess of \d\.\d\d over the claim would most likely be noticed\.$", many)
+
+
+@pytest.mark.usefixtures("leaking")
+def test_the_verdict_names_a_refutation(registry: Path) -> None:
+    shown = _run("--registry", registry, "--reports", 600, "--metric", "dark_mode").stdout
+    assert shown.splitlines()[-1].startswith("Verdict: REFUTED: 1 of 3 comparisons proved more than is claimed (*).")
 
 
 @pytest.mark.usefixtures("right")

@@ -88,7 +88,7 @@ def test_csv_is_flat_and_keeps_texts_as_they_are(registry: Path, tallies: Path) 
 
 
 def test_a_table_fits_a_terminal_and_marks_what_is_preliminary(registry: Path, tallies: Path) -> None:
-    text = _run("--registry", registry, "--tallies", tallies, "--preliminary").stdout
+    text = _run("--registry", registry, "--tallies", tallies, "--preliminary", "--verbose").stdout
     assert max(len(row) for row in text.splitlines()) <= 80
     assert "2026-11-21*" in text
     assert "*: preliminary" in text
@@ -96,6 +96,16 @@ def test_a_table_fits_a_terminal_and_marks_what_is_preliminary(registry: Path, t
     assert "0.7000 ± 0.0310" in text
     assert "no reports" in text
     assert "a system with a …" in text
+
+
+def test_without_verbose_a_table_has_the_sentence_of_each_question(registry: Path, tallies: Path) -> None:
+    text = _run("--registry", registry, "--tallies", tallies, "--preliminary").stdout
+    assert text.splitlines()[0] == "Window 2026-11-20; estimate ± standard error, 95% interval; --verbose shows all"
+    assert "dark_mode: About 70 % (64 to 76 %) say yes; 1,000 reports.\n" in text
+    assert "  yes     70.0 % ± 3.1  63.9 to 76.0  " in text
+    assert "  Other windows: yes 67 % in 2026-11-21*.\n" in text
+    assert "*: preliminary" in text
+    assert text == _run("--registry", registry, "--tallies", tallies, "--preliminary", "--no-color").stdout
 
 
 def test_a_table_without_open_windows_speaks_of_none(registry: Path, tallies: Path) -> None:
@@ -164,6 +174,7 @@ def test_nothing_to_report_is_said_and_is_an_exit_status(
         ((), "either --collector URL or --tallies FILE"),
         (("--tallies", "a", "--collector", "http://b"), "either --collector URL or --tallies FILE"),
         (("--collector", "http://telemetry.example.com"), "--collector must be an https:// URL, unless it is on this"),
+        (("--tallies", "a", "--verbose", "--format", "json"), "--verbose is of the table"),
         (("--tallies", "a", "--from", "yesterday"), "'yesterday': a window is a UTC day"),
         (("--tallies", "a", "--from", "2026-11-20", "--to", "2026-11-19"), "begins after"),
         (("--tallies", "a", "--format", "xml"), "'xml' is not one of"),

@@ -78,7 +78,7 @@ def test_every_kind_has_the_same_numbers_in_every_form(tmp_path: Path, name: str
     assert {float(row["delta"]) for row in rows} == {metric["delta"]}
     assert (metric["delta"] > 0) == (name == "length")
     assert ("sum" in metric) == (reports > 0 and name in {"visits", "many", "length", "spread"})
-    table = run(tmp_path, content).stdout
+    table = run(tmp_path, content, "--verbose").stdout
     assert max(map(len, table.splitlines())) <= 80
     if reports == 0:
         assert "no reports" in table
@@ -100,7 +100,7 @@ def test_a_range_stands_in_every_form(tmp_path: Path) -> None:
         ("3.0 to 7.5", part["low"]),
         ("0.0 to 20.0", whole["low"]),
     ]
-    table = run(tmp_path, content, *ranges).stdout
+    table = run(tmp_path, content, "--verbose", *ranges).stdout
     line = next(line for line in table.splitlines() if line.startswith("  from 3 to 7.5 "))
     assert f"{part['estimate']:.4f}   {part['low']:.4f} … {part['high']:.4f} " in line
 
@@ -120,7 +120,7 @@ def test_two_questions_have_groups_differences_and_a_test(tmp_path: Path) -> Non
     assert list(joint["independence"]) == ["statistic", "degrees_of_freedom", "p_value"]
     first, second = ([share["estimate"] for share in group["estimates"]] for group in joint["groups"])
     assert [entry["estimate"] for entry in joint["differences"]] == [a - b for a, b in zip(first, second, strict=True)]
-    assert f"p = {joint['independence']['p_value']:.2g}" in run(tmp_path, tally("both", 10**4)).stdout
+    assert f"p = {joint['independence']['p_value']:.2g}" in run(tmp_path, tally("both", 10**4), "--verbose").stdout
     assert only_metric(tmp_path, tally("both", 1))["joint"]["independence"] is None
 
 
@@ -132,8 +132,8 @@ def test_intervals_together_are_wider_and_labelled(tmp_path: Path, name: str) ->
         assert joint["low"] <= single["low"] <= single["high"] <= joint["high"]
         assert joint["estimate"] == single["estimate"]
     assert json.loads(run(tmp_path, content, "--format", "json", "--simultaneous").stdout)["simultaneous"] is True
-    assert "hold together" in run(tmp_path, content, "--simultaneous").stdout
-    assert "hold together" not in run(tmp_path, content).stdout
+    assert "hold together" in run(tmp_path, content, "--simultaneous", "--verbose").stdout
+    assert "hold together" not in run(tmp_path, content, "--verbose").stdout
 
 
 def test_a_covariance_is_in_json_and_only_there(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_of_many_values_a_table_shows_fifty_and_the_covariance_is_left_out(tmp_p
     counts = np.random.default_rng(1).multinomial(10**4, np.full(metric.channel.symbols, 1 / metric.channel.symbols))
     fields = {"metric": "wide", "edition": metric.edition, "window": "2026-11-20", "closed": True, "reports": 10**4}
     content = json.dumps(fields | {"counts": counts.tolist()}).encode() + b"\n"
-    table = run(tmp_path, content, registry=text).stdout
+    table = run(tmp_path, content, "--verbose", registry=text).stdout
     assert sum(line.startswith("  v") for line in table.splitlines()) == 50
     assert "… and 250 more values" in table
     without = run(tmp_path, content, "--covariance", "--format", "json", registry=text)

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from estimator.commands.cli import command
 from estimator.estimates.channel_range import DRAWN_AT_MOST
 from estimator.render import FORMATS
+from estimator.render.text.report import as_table
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
@@ -57,7 +58,7 @@ def test_a_tally_that_no_population_makes_is_flagged_and_one_without_reports_is_
 
 
 def test_a_table_says_it_in_words_and_that_a_pass_proves_nothing() -> None:
-    text = FORMATS["table"](_report())
+    text = as_table(_report())
     assert "if 0.02 of the reports were made up, 2026-11-20: down, up\n" in text
     assert ["true", "0.02449", "0.01633"] in [row.split() for row in text.splitlines()]
     assert "HARDLY any population makes such a tally (p = 0.001): do not trust it\n" in text

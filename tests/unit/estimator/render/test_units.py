@@ -7,6 +7,7 @@ from functools import cache
 from estimator.render import FORMATS
 from estimator.render.html.document import as_html
 from estimator.render.sentences import answer_of
+from estimator.render.text.report import as_table
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
@@ -40,7 +41,7 @@ def test_a_unit_is_refused_where_nothing_has_it_or_where_it_is_no_short_text() -
 
 
 def test_the_terminal_names_the_unit_of_every_number() -> None:
-    shown = FORMATS["table"](report_of())
+    shown = as_table(report_of())
     assert "startup_ms: number, ms\n" in shown
     assert "  mean, ms " in shown
     assert "steps: count, steps\n" in shown

@@ -1,0 +1,221 @@
+"""The report for a glance: of each question a sentence, and a line for each figure of one window."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from estimator.render.rounding import SENTENCE_FIGURES, Rounded, number, percent
+from estimator.render.sentences import answer_of, error_of, leader
+from estimator.render.text import central, poisoning
+from estimator.render.text.columns import FigureCells, figure_lines
+from estimator.render.text.lines import SHARES, window_of
+from estimator.render.text.report import NOTHING, NOTHING_SKIPPED, PRELIMINARY_FOOTNOTE, has_a_point
+from estimator.render.text.style import PLAIN, Style
+from estimator.render.words import label_of, p_equals, range_words
+from estimator.report.conclusions import Conclusion, change_conclusion, clearest_changes
+from estimator.results.changes import Changes
+from estimator.results.distribution import Figure
+from estimator.results.estimate import Estimate
+from estimator.results.highlight import SHOWN_VALUES, Highlight
+from estimator.results.metric import MetricEstimate
+from estimator.results.poisoning import Fakes
+from estimator.results.pooled import Pooled
+from estimator.results.report import EstimateReport
+from estimator.text import mean_word, plural
+
+SHOWN_SHARES = 5
+"""How many values of a question are shown: the most common ones. ``--verbose`` shows more."""
+
+HEADING = "estimate ± standard error, {confidence:.0%} interval{together}; --verbose shows all"
+
+POINT_NOTE = "An interval of one point is no certainty: the tally lies beyond what the mechanism makes of any answers."
+
+OUTCOMES = {
+    Conclusion.DIFFER: "Changed",
+    Conclusion.MAY_DIFFER: "Perhaps changed",
+    Conclusion.NO_DIFFERENCE: "No change seen",
+    Conclusion.TOO_FEW: "Too few reports to see a change",
+}
+"""What is said of the change between two windows."""
+
+
+def as_summary(report: EstimateReport, style: Style = PLAIN) -> str:
+    """Return the report as text for a glance."""
+    if not report.metrics:
+        return NOTHING_SKIPPED if report.skipped else NOTHING
+    highlights = {highlight.shown.metric: highlight for highlight in report.highlights}
+    changes = {of_metric.metric: of_metric for of_metric in report.changes}
+    pooled = {of_metric.metric: of_metric for of_metric in report.pooled}
+    shown = [highlight.shown for highlight in report.highlights]
+    common = window_of(shown[0]) if len({window_of(each) for each in shown}) == 1 else None
+    lines = [*_heading(report, common, style)]
+    for metric, windows in groupby(report.metrics, key=lambda estimated: estimated.metric):
+        lines += _block(highlights[metric], list(windows), pooled.get(metric), common, style)
+        lines += _together(highlights[metric], pooled.get(metric), changes.get(metric), style)
+    lines += [central.composed_lines(report.composed).rstrip("\n")] if report.composed else []
+    lines += _notes(report, style)
+    return style.shown("".join(f"{line.rstrip()}\n" for line in lines))
+
+
+def _heading(report: EstimateReport, common: str | None, style: Style) -> Iterator[str]:
+    """Yield what every figure is, and the window where it is the same for all."""
+    together = ", all of a question together" if report.simultaneous else ""
+    words = HEADING.format(confidence=report.confidence, together=together)
+    yield from _wrapped(words if common is None else f"Window {common}; {words}", style)
+
+
+def _block(
+    highlight: Highlight, windows: Sequence[MetricEstimate], pooled: Pooled | None, common: str | None, style: Style
+) -> Iterator[str]:
+    shown = highlight.shown
+    where = "" if common else f" in {window_of(shown)}"
+    answer = answer_of(shown, highlight.independence)
+    counted = f"{answer.removesuffix('.')}; {plural(shown.reports, 'report')}{where}."
+    yield from _titled(shown.metric, counted if shown.reports else f"No reports{where}.", style)
+    if shown.reports:
+        yield from figure_lines([*_cells(shown, highlight)], style)
+    left_out = len(shown.estimates or ()) - SHOWN_SHARES
+    if left_out > 0:
+        yield from _sentence(f"… and {plural(left_out, 'more value')}; --verbose shows up to {SHOWN_VALUES}.", style)
+    others = [each for each in windows if each.window != shown.window and pooled is None]
+    if others:
+        yield from _sentence(f"Other windows: {_listed(others, leader(shown))}.", style)
+    yield from _details(shown, style)
+
+
+def _titled(title: str, sentence: str, style: Style) -> Iterator[str]:
+    """Yield a sentence behind a title that stands out."""
+    first, *rest = textwrap.wrap(f"{title}: {sentence}", style.width, subsequent_indent="  ")
+    yield style.strong(first[: len(title) + 1]) + first[len(title) + 1 :]
+    yield from rest
+
+
+def _sentence(sentence: str, style: Style) -> Iterator[str]:
+    lines = textwrap.wrap(sentence, style.width, initial_indent="  ", subsequent_indent="  ")
+    yield from map(style.quiet, lines)
+
+
+def _cells(shown: MetricEstimate, highlight: Highlight) -> Iterator[FigureCells]:
+    """Yield the figures of a window that have a line."""
+    for position in _positions(shown, highlight.positions):
+        share = (shown.estimates or ())[position]
+        yield FigureCells(label_of(share.value), share_of(share), share.estimate, SHARES)
+    for share in shown.answered[-1:]:
+        yield FigureCells(f"{label_of(share.value)}, of answers", share_of(share), share.estimate, SHARES)
+    if shown.mean is not None:
+        mean = number_of(shown.mean, shown.unit)
+        yield FigureCells(mean_word(shown.kind), mean, shown.mean.estimate, shown.mean_range)
+    if shown.distribution is not None:
+        for quantile in shown.distribution.quantiles:
+            label = f"{quantile.quantile:.0%} at most"
+            yield FigureCells(label, number_of(quantile, shown.unit), quantile.estimate, shown.mean_range)
+        for asked in shown.distribution.ranges:
+            yield FigureCells(range_words(asked), share_of(asked), asked.estimate, SHARES)
+
+
+def _positions(shown: MetricEstimate, positions: Sequence[int]) -> Sequence[int]:
+    """Return which values have a line: of yes and no it is yes; of many the most common ones."""
+    shares = shown.estimates
+    if shares is None or list(shares.labels) == [False, True]:
+        return [] if shares is None else [1]
+    most_common = sorted(positions, key=lambda position: -shares.unbiased[position])[:SHOWN_SHARES]
+    return sorted(most_common)
+
+
+def share_of(figure: Estimate | Figure) -> Rounded:
+    """Return a share as texts."""
+    return percent(figure.estimate, figure.low, figure.high, error_of(figure))
+
+
+def number_of(figure: Estimate | Figure, unit: str) -> Rounded:
+    """Return a number as texts, with its unit."""
+    return number(figure.estimate, figure.low, figure.high, error_of(figure), unit)
+
+
+def _listed(windows: Sequence[MetricEstimate], position: int) -> str:
+    return ", ".join(f"{_leading(each, position)} in {window_of(each)}" for each in windows)
+
+
+def _leading(estimated: MetricEstimate, position: int) -> str:
+    """Return the figure of a window that the sentence on another window is about."""
+    if not estimated.reports:
+        return "no reports"
+    if estimated.estimates is not None:
+        share = estimated.estimates[position]
+        rounded = percent(share.estimate, share.low, share.high, share.standard_error, SENTENCE_FIGURES)
+        return f"{label_of(share.value)} {rounded.estimate}{rounded.suffix}"
+    if estimated.mean is None:
+        return plural(estimated.reports, "report")
+    rounded = number_of(estimated.mean, estimated.unit)
+    return f"{rounded.estimate}{rounded.suffix}"
+
+
+def _details(shown: MetricEstimate, style: Style) -> Iterator[str]:
+    """Yield what was asked for besides the figures."""
+    if shown.central is not None:
+        yield central.line_of(shown)
+    if shown.clusters is not None:
+        number_of_clusters = len(shown.clusters.clusters)
+        sure = shown.clusters.numbers[number_of_clusters - 1]
+        yield from _sentence(f"{plural(number_of_clusters, 'cluster')}, in {sure:.0%} of resampled tallies.", style)
+    if shown.fakes is not None:
+        yield from _sentence(_fakes_words(shown, shown.fakes), style)
+
+
+def _fakes_words(shown: MetricEstimate, fakes: Fakes) -> str:
+    """Return how far made-up reports could have moved the answer's figure, and the result of the test."""
+    what = "nothing moved"
+    if fakes.estimates is not None:
+        move = fakes.estimates[leader(shown)]
+        moved = percent(0.0, -move.down, move.up, figures=SENTENCE_FIGURES)
+        what = f"“{label_of(move.value)}” moved by {moved.low} to {moved.high} points at most"
+    elif fakes.mean is not None:
+        moved = number(0.0, -fakes.mean.down, fakes.mean.up, unit=shown.unit, figures=SENTENCE_FIGURES)
+        what = f"mean moved by {moved.interval} at most"
+    return f"{100 * fakes.fraction:.3g} % made up: {what}; {poisoning.brief(fakes.test)}."
+
+
+def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | None, style: Style) -> Iterator[str]:
+    """Yield what several windows say together."""
+    words = []
+    if changes is not None:
+        clearest = clearest_changes(changes)[0]
+        conclusion, p_value = change_conclusion(clearest, changes.tests), clearest.p_value_corrected
+        may_differ = conclusion in {Conclusion.DIFFER, Conclusion.MAY_DIFFER}
+        chance = f" (p {p_equals(p_value)})" if may_differ and p_value is not None else ""
+        words.append(f"{OUTCOMES[conclusion]} since {changes.first}{chance}")
+    if pooled is not None:
+        together = _pooled_words(pooled, leader(highlight.shown))
+        words.append(f"{plural(len(pooled.windows), 'window')} pooled: {together}")
+    if words:
+        yield from _sentence(f"{'; '.join(words)}.", style)
+
+
+def _pooled_words(pooled: Pooled, position: int) -> str:
+    """Return the figure of all windows that the sentence on one window is about."""
+    if pooled.estimates:
+        share = pooled.estimates[position]
+        rounded = percent(share.estimate, share.low, share.high, share.standard_error, SENTENCE_FIGURES)
+        label = "" if share.value is True else f"{label_of(share.value)} "
+        return f"{label}{rounded.estimate}{rounded.suffix} ({rounded.interval})"
+    if pooled.mean is None:
+        return plural(pooled.reports, "report")
+    rounded = number_of(pooled.mean, pooled.unit)
+    return f"{rounded.estimate}{rounded.suffix} ({rounded.interval})"
+
+
+def _notes(report: EstimateReport, style: Style) -> Iterator[str]:
+    """Yield what is preliminary, and what looks more certain than it is."""
+    if any(has_a_point(highlight.shown) for highlight in report.highlights):
+        yield from _wrapped(POINT_NOTE, style)
+    if any(not estimated.closed for estimated in report.metrics):
+        yield from _wrapped(PRELIMINARY_FOOTNOTE, style)
+        if report.snapshot_at is not None:
+            at = f"{report.snapshot_at:%Y-%m-%d %H:%M:%S}"
+            yield from _wrapped(f"Open windows are shown as they were at {at} UTC.", style)
+
+
+def _wrapped(note: str, style: Style) -> Iterator[str]:
+    yield from map(style.quiet, textwrap.wrap(note, style.width))

@@ -1,0 +1,110 @@
+"""The report for a glance: a screen for four questions, at 80 and at 60 columns, and nothing impossible."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from client_sdk.protocol import Registry
+from estimator.render.rounding import number, percent
+from estimator.render.text.columns import FigureCells, aligned, figure_lines
+from estimator.render.text.style import PLAIN, Style
+from estimator.render.text.summary import as_summary
+from estimator.report.report import make_report
+from estimator.results.report import EstimateReport
+from estimator.results.request import Request, Selection
+from estimator.tallies.read import decode
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, registry_text
+from tests.support.estimates.every_kind import REGISTRY, tallies
+
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+FOUR = Registry.parse(
+    registry_text(
+        self_rated_health=CATEGORY | {"values": ["excellent", "good", "fair", "poor"]},
+        physical_limitation=BOOLEAN,
+        doctor_visits=NUMBER,
+        startup_ms=NUMBER | {"unit": "ms"},
+    )
+)
+
+
+def four_questions() -> EstimateReport:
+    generator = np.random.default_rng(1)
+    lines = []
+    for metric in FOUR.metrics.values():
+        shares = np.linspace(1.0, 0.8, metric.channel.symbols)
+        for window in ("2026-11-19", "2026-11-20"):
+            counts = generator.multinomial(5474, shares / shares.sum()).tolist()
+            fields = {"metric": metric.name, "edition": metric.edition, "window": window, "closed": True}
+            lines.append(json.dumps(fields | {"reports": 5474, "counts": counts}).encode())
+    return make_report(FOUR, decode(lines), Selection(), Request(pool=True, fakes=0.01))
+
+
+@pytest.fixture(scope="module")
+def every_kind() -> EstimateReport:
+    read = decode(tallies().splitlines(keepends=True))
+    return make_report(REGISTRY, read, Selection(preliminary=True), Request(pool=True, fakes=0.01))
+
+
+def test_four_questions_with_fakes_and_pool_are_shorter_than_a_screen() -> None:
+    lines = as_summary(four_questions()).splitlines()
+    assert len(lines) < 24
+    assert sum("made up: " in line for line in lines) == sum("2 windows pooled: " in line for line in lines) == 4
+
+
+@pytest.mark.parametrize("style", [PLAIN, Style(60), Style(60, is_ascii=True), Style(80, is_coloured=True)])
+def test_every_kind_fits_the_width(every_kind: EstimateReport, style: Style) -> None:
+    text = as_summary(every_kind, style)
+    assert max(len(ESCAPES.sub("", line)) for line in text.splitlines()) <= style.width
+    assert text.isascii() or not style.is_ascii
+    assert ("\x1b" in text) == style.is_coloured
+    assert "\N{NO-BREAK SPACE}" not in text
+
+
+@pytest.mark.parametrize("reports", [0, 1])
+def test_hardly_any_report_of_every_kind_makes_a_summary(reports: int) -> None:
+    read = decode(tallies(reports).splitlines(keepends=True))
+    text = as_summary(make_report(REGISTRY, read, Selection(preliminary=True), Request(pool=True)))
+    assert ("No reports" in text) == (reports == 0)
+    assert "nan" not in text
+
+
+def test_every_question_has_its_sentence_and_the_unit_of_its_numbers(every_kind: EstimateReport) -> None:
+    text = as_summary(every_kind)
+    assert "dark_mode: About 50 % (46 to 54 %) say yes; 3,004 reports.\n" in text
+    assert "  mean    4.51 ms ± 0.34  3.86 to 5.17 " in text
+    assert "startup_ms: The mean is about 4.5 ms (3.9 to 5.2 ms); 3,004 reports.\n" in text
+    assert "*: preliminary" in text
+
+
+def test_an_impossible_share_is_shown_as_what_it_means() -> None:
+    metric = FOUR.metric("physical_limitation")
+    fields = {"metric": metric.name, "edition": metric.edition, "window": "2026-11-20", "closed": True}
+    tally = json.dumps(fields | {"reports": 1000, "counts": [745, 255]}).encode()
+    text = as_summary(make_report(FOUR, decode([tally]), Selection(), Request()))
+    assert re.search(r"About 0 % \(0 to \d %\) say yes", text)
+    assert "no certainty" not in text
+    assert re.search(r"^  yes     0\.0 % ± \d\.\d  0\.0 to \d\.\d$", text, re.MULTILINE)
+
+
+def test_points_stand_below_each_other_and_long_figures_cost_the_bar_and_not_the_width() -> None:
+    assert aligned(["9.25", "10", "0.5"]) == [" 9.25", "10   ", " 0.5 "]
+    rows = [
+        FigureCells("a long label", percent(0.123, 0.09, 0.15, 0.013), 0.123, (0.0, 1.0)),
+        FigureCells("mean", number(-1.25e-100, -2e-100, 1e-100, 1e-101, "a unit of 16 let"), -1e-100, (-1.0, 1.0)),
+    ]
+    shown = list(figure_lines(rows, Style(60)))
+    assert max(map(len, shown)) <= 80
+    assert len({line.index("±") for line in shown}) == 1
+
+
+def test_an_interval_of_one_point_is_said_to_be_no_certainty() -> None:
+    metric = FOUR.metric("physical_limitation")
+    fields = {"metric": metric.name, "edition": metric.edition, "window": "2026-11-20", "closed": True}
+    tally = json.dumps(fields | {"reports": 1000, "counts": [900, 100]}).encode()
+    text = as_summary(make_report(FOUR, decode([tally]), Selection(), Request()))
+    assert "(0 to 0 %)" in text
+    assert "An interval of one point is no certainty" in text
