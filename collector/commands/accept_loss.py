@@ -8,14 +8,14 @@ from pathlib import Path
 import click
 
 from collector.commands.open_store import require_embedded
-from collector.commands.options import cluster_option, data_dir_option, redis_option
+from collector.commands.options import cluster_option, data_dir_option, examples, redis_option
 from collector.embedded.store import EmbeddedStore
 from collector.required_settings import IN_MEMORY
 from collector.store.handle import StoreHandle
 from collector.store.lost_shards import accept_lost_shards
 
 
-@click.command("accept-loss")
+@click.command("accept-loss", epilog=examples("hearsay-collector accept-loss --data-dir hearsay-data"))
 @data_dir_option
 @redis_option
 @cluster_option

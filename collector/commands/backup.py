@@ -17,7 +17,7 @@ from collector.backup.store_filler import StoreFiller
 from collector.backup.store_reader import StoreReader
 from collector.backup.summary import Summary
 from collector.commands.open_store import embedded_url
-from collector.commands.options import cluster_option, data_dir_option, redis_option
+from collector.commands.options import cluster_option, data_dir_option, examples, redis_option
 from collector.commands.progress import progress
 from collector.embedded.store import EmbeddedStore
 from collector.required_settings import IN_MEMORY
@@ -31,7 +31,7 @@ _registry = click.option(
 )
 
 
-@click.command("export")
+@click.command("export", epilog=examples("hearsay-collector export --data-dir hearsay-data --to backup.ndjson"))
 @click.option("--to", type=click.Path(path_type=Path), help="The file to write; standard output by default.")
 @_registry
 @data_dir_option
@@ -63,7 +63,7 @@ def export_store(
     click.echo(f"the backup holds {summary}", err=True)
 
 
-@click.command("import")
+@click.command("import", epilog=examples("hearsay-collector import --from backup.ndjson --data-dir hearsay-data"))
 @click.option("--from", "path", type=click.Path(path_type=Path), required=True, help="The file that export wrote.")
 @_registry
 @data_dir_option

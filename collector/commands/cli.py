@@ -12,6 +12,7 @@ from collector.commands.accept_loss import accept_loss
 from collector.commands.backup import export_store, import_store
 from collector.commands.check import check
 from collector.commands.close import close
+from collector.commands.completion import completion
 from collector.commands.key import key
 from collector.commands.relay import relay
 from collector.commands.retire import retire
@@ -42,5 +43,17 @@ def cli() -> None:
     """Collect perturbed reports, and keep nothing but their tallies."""
 
 
-for command in (accept_loss, check, close, export_store, import_store, key, relay, retire, serve, upgrade_store):
+for command in (
+    accept_loss,
+    check,
+    close,
+    completion,
+    export_store,
+    import_store,
+    key,
+    relay,
+    retire,
+    serve,
+    upgrade_store,
+):
     cli.add_command(command)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from collector.access import NAME, NAME_RULE, Role, digest_of, new_secret
-from collector.commands.options import member_option
+from collector.commands.options import examples, member_option
 from collector.errors import ConfigError
 
 WITHOUT_UPLOAD_KEYS = (
@@ -14,7 +14,7 @@ WITHOUT_UPLOAD_KEYS = (
 )
 
 
-@click.command()
+@click.command(epilog=examples("hearsay-collector key dashboard --role read"))
 @click.argument("name")
 @click.option("--role", **member_option(Role, Role.UPLOAD), help="What the key is for.")
 def key(name: str, role: Role) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from collector.commands.options import log_format_option
+from collector.commands.options import examples, log_format_option
 from collector.commands.secret import read_secret
 from collector.config import parse_bind
 from collector.errors import ConfigError
@@ -16,7 +16,7 @@ from collector.relay.config import DEFAULT_GATHER_S, DEFAULT_HELD, RelayConfig
 KEY_VARIABLE = "HEARSAY_RELAY_KEY"
 
 
-@click.command()
+@click.command(epilog=examples("hearsay-collector relay --to https://telemetry.example.com --key-file relay.key"))
 @click.option("--to", "collector", metavar="URL", required=True, help="The collector's base URL.")
 @click.option(
     "--allow-plain-http",

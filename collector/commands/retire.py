@@ -15,6 +15,7 @@ from collector.commands.options import (
     copies_option,
     data_dir_option,
     durability_option,
+    examples,
     redis_option,
 )
 from collector.text import plural
@@ -22,7 +23,7 @@ from collector.upkeep.redis_retirement import RedisRetirement
 from collector.upkeep.retention import TallyName, before
 
 
-@click.command()
+@click.command(epilog=examples("hearsay-collector retire --before 2026-01-01 --dry-run"))
 @click.option("--before", "first_kept", required=True, metavar="WINDOW", help="The first window that stays.")
 @click.option("--dry-run", is_flag=True, help="Show what would go, and remove nothing.")
 @data_dir_option

@@ -14,6 +14,7 @@ from collector.commands.options import (
     copies_option,
     data_dir_option,
     durability_option,
+    examples,
     log_format_option,
     redis_option,
 )
@@ -23,7 +24,12 @@ from collector.config import DEFAULT_THREADS, HOUR_S, CollectorConfig, parse_bin
 TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "hearsay-collector serve --registry metrics.toml",
+        "hearsay-collector serve --registry metrics.toml --bind 0.0.0.0:8080 --access access.toml",
+    )
+)
 @click.option("--registry", type=click.Path(path_type=Path), required=True, help="The file of definitions.")
 @click.option("--access", "access_file", type=click.Path(path_type=Path), help="The file of keys: who may do what.")
 @click.option("--read-token-file", type=click.Path(path_type=Path), help="A file that holds the read token.")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from collector.commands.open_store import require_embedded
-from collector.commands.options import cluster_option, data_dir_option, redis_option
+from collector.commands.options import cluster_option, data_dir_option, examples, redis_option
 from collector.embedded.store import EmbeddedStore
 from collector.required_settings import IN_MEMORY
 from collector.store.redis_store import RedisStore
@@ -16,7 +16,7 @@ from collector.store.schema import Purpose
 from collector.upkeep.upgrade import upgrade
 
 
-@click.command("upgrade")
+@click.command("upgrade", epilog=examples("hearsay-collector upgrade --data-dir hearsay-data"))
 @data_dir_option
 @redis_option
 @cluster_option

@@ -11,7 +11,7 @@ from estimator.audit.exact.prove import laws_walked, prove
 from estimator.audit.exact.request import requests_of
 from estimator.audit.games import LEAST_REPORTS
 from estimator.audit.run import audit, chosen, default_reports, windows_played
-from estimator.commands.options import REGISTRY
+from estimator.commands.options import REGISTRY, examples
 from estimator.commands.printing import put
 from estimator.commands.progress import progress
 from estimator.render.text import proof as exact_forms
@@ -21,7 +21,13 @@ MAX_REPORTS = 10**7
 """A million take an hour, and more than this does not fit into memory."""
 
 
-@click.command("audit")
+@click.command(
+    "audit",
+    epilog=examples(
+        "hearsay-estimator audit --registry metrics.toml --metric dark_mode --reports 6000",
+        "hearsay-estimator audit --registry metrics.toml --exact",
+    ),
+)
 @REGISTRY
 @click.option(
     "--reports",

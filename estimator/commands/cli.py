@@ -16,6 +16,7 @@ from estimator.errors import AnswersError, AuditError, PlanError, RequestError
 
 COMMANDS: Final = {
     "audit": "estimator.commands.audit:audit_command",
+    "completion": "estimator.commands.completion:completion",
     "plan": "estimator.commands.plan:plan",
     "rehearse": "estimator.commands.rehearse:rehearse",
     "report": "estimator.commands.report:report",

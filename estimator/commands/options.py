@@ -71,3 +71,8 @@ RANGES = click.option(
     help="Also the share of answers from FROM to TO, both included, of a number's distribution; repeatable.",
 )
 """Of `report` and `rehearse`."""
+
+
+def examples(*lines: str) -> str:
+    """Return the end of a command's help: lines as they are typed."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

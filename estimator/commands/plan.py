@@ -17,7 +17,7 @@ from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.horizon import Horizon, most_nanos, windows_left
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.statement import statement
-from estimator.commands.options import REGISTRY, NumberRange
+from estimator.commands.options import REGISTRY, NumberRange, examples
 from estimator.commands.printing import put, put_document
 from estimator.plan.allocation import allocate
 from estimator.plan.plan import DELTA, PlanRequest, make_plan
@@ -64,7 +64,12 @@ class MetricValue(click.ParamType[tuple[str, float]]):
         return name, number
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "hearsay-estimator plan --registry metrics.toml --population 50000 --wanted-error os=0.02",
+        "hearsay-estimator plan --registry metrics.toml --check --at-most 5",
+    )
+)
 @REGISTRY
 @click.option("--population", metavar="N", type=click.IntRange(1, MAX_DEVICES), help="How many devices there are.")
 @click.option(

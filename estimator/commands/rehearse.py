@@ -9,7 +9,7 @@ from secrets import randbits
 import click
 
 from client_sdk.protocol.registry.registry import Registry
-from estimator.commands.options import RANGES, REGISTRY
+from estimator.commands.options import RANGES, REGISTRY, examples
 from estimator.commands.printing import put
 from estimator.commands.progress import progress
 from estimator.rehearsal import rehearsal
@@ -23,7 +23,12 @@ SEED_BITS = 32
 """The length of a seed that was not given: short enough to be typed again."""
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "hearsay-estimator rehearse --registry metrics.toml --csv answers.csv --repeat 5000 --seed 7",
+        "hearsay-estimator rehearse --registry metrics.toml --population 1000000 --rounds 20",
+    )
+)
 @REGISTRY
 @click.option(
     "--csv",

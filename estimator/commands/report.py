@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from client_sdk.protocol.registry.registry import Registry
 from estimator.atomic_file import write_whole
 from estimator.commands.archive import Kept, keep
-from estimator.commands.options import BETWEEN_0_AND_1, RANGES, REGISTRY, WindowType
+from estimator.commands.options import BETWEEN_0_AND_1, RANGES, REGISTRY, WindowType, examples
 from estimator.commands.printing import TableLook
 from estimator.commands.progress import progress
 from estimator.commands.report_options import ReportOptions
@@ -35,7 +35,12 @@ from estimator.tallies.tally import Tally
 MEGABYTE = 10**6
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "hearsay-estimator report --registry metrics.toml --collector https://telemetry.example.com",
+        "hearsay-estimator report --registry metrics.toml --tallies tallies.ndjson --html report.html",
+    )
+)
 @REGISTRY
 @click.option("--collector", metavar="URL", help=f"Read tallies over HTTP; the read token comes from {TOKEN_VARIABLE}.")
 @click.option(

@@ -69,9 +69,9 @@ def test_the_verdict_says_what_so_many_reports_could_at_best_have_proved(registr
     assert few.endswith(
         "1 could prove little: twice the claimed epsilon would most likely go unnoticed; give more --reports."
     )
-    many = " ".join(_run("--registry", registry, "--reports", 600, "--metric", "dark_mode").stdout.split())
-    assert "2 could not refute anything: 20 observations prove at best epsilon 0.00" in many
-    assert re.search(r"In 1 an excess of \d\.\d\d over the claim would most likely be noticed\.$", many)
+    many = " ".join(_run("--registry", registry, "--reports", 900, "--metric", "dark_mode").stdout.split())
+    assert "2 could not refute anything: 30 observations prove at best epsilon 0.00" in many
+    assert re.search(r"In 1 an excess of 0\.\d\d over the claim would most likely be noticed\.$", many)
 
 
 @pytest.mark.usefixtures("leaking")
