@@ -146,7 +146,7 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
     of_mean = unit if plan.shares is None else ""
     devices = "" if plan.needed_devices is None else f" of {plural(plan.needed_devices, 'device')}"
     yield f"  {f'reports for an error of {plan.target_error:.4g}{of_mean}':34} {plan.needed_reports:>14,}{devices}"
-    yield f"  {_judgement(plan)}"
+    yield fill(_judgement(plan), WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 def _judgement(plan: MetricPlan) -> str:

@@ -112,9 +112,9 @@ def test_a_plan_judges_in_words_whether_the_devices_are_enough(registry: Path) -
     wanted = ("--wanted-error", "dark_mode=0.01", "--wanted-error", "startup_ms=500")
     enough = _run(registry, "--population", 10_000, *wanted).stdout
     assert "  enough to tell a share to within 2.0 points (95 %)\n" in enough
-    too_few = _run(registry, "--population", 9_000, *wanted).stdout
-    assert "  too few to tell a share to within 2.0 points (95 %): needs about 10,000 devices\n" in too_few
-    assert "  enough to tell the mean to within " in too_few
+    too_few = " ".join(_run(registry, "--population", 9_000, *wanted).stdout.split())
+    assert "too few to tell a share to within 2.0 points (95 %): needs about 10,000 devices" in too_few
+    assert "enough to tell the mean to within " in too_few
 
 
 def test_wanted_errors_are_those_that_reports_are_counted_for(registry: Path) -> None:
