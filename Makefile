@@ -101,6 +101,7 @@ screenshots: setup programs docs
 	$(BIN)/python -m tools.screenshots
 	$(BIN)/python -m tools.tutorial
 	$(BIN)/python -m tools.site_pictures
+	$(BIN)/python -m tools.terminal_pictures
 
 reference: setup
 	$(BIN)/python -m tools.reference

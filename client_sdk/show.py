@@ -75,7 +75,7 @@ def _budget(connection: sqlite3.Connection, registry: Registry | None, now_s: fl
     if registry is None:
         return None
     periods = Periods.at(registry.budget, now_s)
-    return read_status(connection, registry.budget, periods, participation.window_nanos(registry))
+    return read_status(connection, registry.budget, periods, participation.window_nanos(registry, periods.day))
 
 
 def as_text(view: LedgerView) -> Iterator[str]:

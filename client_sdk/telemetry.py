@@ -355,7 +355,7 @@ class Telemetry:
         """
         budget = self._registry.budget
         periods = Periods.at(budget, self._recorder.instant(budget.window))
-        window_nanos = participation.window_nanos(self._registry)
+        window_nanos = participation.window_nanos(self._registry, periods.day)
         work = partial(read_status, budget=budget, periods=periods, window_nanos=window_nanos)
         return self._ask(work, empty=status_of((0, 0, 0), budget, periods, window_nanos))
 

@@ -42,7 +42,7 @@ class BudgetWatch:
         if not all(0 < fraction <= 1 for fraction in warn_at):
             raise ValueError("warn_at must hold fractions of the lifetime budget: above 0, at most 1")
         self._budget = registry.budget
-        self._window_nanos = participation.window_nanos(registry)
+        self._registry = registry
         self._on_budget = on_budget
         self._warn_at = sorted(set(warn_at))
         self._announced: set[tuple[tuple[int, int], float]] = set()
@@ -68,5 +68,6 @@ class BudgetWatch:
 
     def _read(self, connection: sqlite3.Connection) -> tuple[int, BudgetStatus]:
         periods = Periods.at(self._budget, charges.latest_s(connection))
-        status = read_status(connection, self._budget, periods, self._window_nanos)
+        window_nanos = participation.window_nanos(self._registry, periods.day)
+        status = read_status(connection, self._budget, periods, window_nanos)
         return charges.lifetime_nanos(connection), status

@@ -29,9 +29,14 @@ def has_slots(registry: Registry, definition: Metric) -> bool:
     return registry.budget.strategy is not Strategy.SPLIT or definition.fill is not None
 
 
-def window_nanos(registry: Registry) -> int:
-    """Return the most that a device spends in a window in which it answers, in billionths."""
-    dearest = sorted((metric.charge_nanos for metric in registry.metrics.values()), reverse=True)
+def window_nanos(registry: Registry, day: Window) -> int:
+    """Return the most that a device spends in a window of a day in which it answers, in billionths."""
+    asked = (
+        metric
+        for metric in registry.metrics.values()
+        if not metric.has_expired(Window.of(metric.window, day.starts_at))
+    )
+    dearest = sorted((metric.charge_nanos for metric in asked), reverse=True)
     return sum(dearest[: registry.budget.answers])
 
 

@@ -161,6 +161,15 @@ def test_no_fraction_asks_for_no_warning(tmp_path: Path) -> None:
     assert host.calls == []
 
 
+def test_a_question_that_has_expired_shortens_no_budget(tmp_path: Path) -> None:
+    text = '[metric.a]\nkind = "boolean"\n[metric.b]\nkind = "boolean"\nexpires = 2026-11-21'
+    clock = SetClock()
+    with telemetry(tmp_path, registry=ask(text, "lifetime = 9"), clock=clock) as device:
+        assert device.budget().windows_left == 4
+        clock.now_s += 5 * DAY_S
+        assert device.budget().windows_left == 9
+
+
 def test_the_budget_tells_for_how_many_windows_it_lasts_and_what_the_month_holds(tmp_path: Path) -> None:
     registry = ask('[metric.a]\nkind = "boolean"\n[metric.b]\nkind = "boolean"', "lifetime = 9\nper_month = 3")
     clock = SetClock()
