@@ -17,6 +17,16 @@ from client_sdk.commands.outcome import Outcome
 from client_sdk.ledger import erase
 from client_sdk.ledger import file as ledger_file
 
+EXAMPLES = {
+    "show": "--data-dir app-data --pending",
+    "forget": "--data-dir app-data",
+    "check": "metrics.toml",
+    "init": "metrics.toml --app acme-notes",
+    "codegen": "metrics.toml --output questions.py",
+    "schema": "",
+}
+"""An example of each command."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 1 if there is no sound ledger or no output."""
@@ -88,6 +98,8 @@ def _parser() -> argparse.ArgumentParser:
     showing.add_argument("--json", action="store_true", help="print an object of JSON, for programs")
     showing.add_argument("--follow", action="store_true", help="go on, and show what changes, until it is interrupted")
     registry_commands.add_to(commands)
+    for name, example in EXAMPLES.items():
+        commands.choices[name].epilog = f"example: hearsay-client {name} {example}".rstrip()
     return parser
 
 

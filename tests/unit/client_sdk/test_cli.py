@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -64,6 +65,19 @@ def test_show_leaves_a_ledger_of_an_older_sdk_as_it_is(tmp_path: Path, capsys: p
     assert main(["show", "--data-dir", str(tmp_path)]) == 0
     assert "Waiting to be sent or answered: 0" in capsys.readouterr().out
     assert rows(tmp_path, "PRAGMA user_version") == before
+
+
+def test_every_command_has_an_example_that_it_understands(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = cli._parser()
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--help"])
+    assert set(re.findall(r"^    (\w+) ", capsys.readouterr().out, re.MULTILINE)) == cli.EXAMPLES.keys()
+    for name, example in cli.EXAMPLES.items():
+        assert parser.parse_args([name, *example.split()])
+        with pytest.raises(SystemExit):
+            parser.parse_args([name, "--help"])
+        shown = " ".join(capsys.readouterr().out.split())
+        assert shown.endswith(f"example: hearsay-client {name} {example}".rstrip())
 
 
 def test_show_says_when_nothing_has_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
