@@ -67,6 +67,23 @@ def held(cross: Cross, joint: Joint, truth: Floats) -> list[bool]:
     ]
 
 
+@pytest.fixture
+def only_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compute no p-values: they take most of the time, and no interval depends on them."""
+    monkeypatch.setattr(Ratios, "p_values", lambda _, first, *__: np.ones(first.size))
+
+
+def check_coverage(cross: Cross, truth: Floats, epsilon: str, reports: int) -> None:
+    """Check how often all intervals hold the truth, over drawn tallies."""
+    inverse = inverse_for(cross, epsilon)
+    law = inverse.symbol_law(truth.ravel())
+    tallies = np.random.default_rng(2).multinomial(reports, law / law.sum(), size=enough(PROMISED).draws)
+    different, of_each = np.unique(tallies, axis=0, return_inverse=True)
+    holding = np.array([held(cross, joint_estimate(cross, inverse, counts), truth) for counts in different])
+    check_held(holding[of_each], PROMISED)
+
+
+@pytest.mark.usefixtures("only_intervals")
 @pytest.mark.parametrize(
     ("name", "epsilon", "reports"),
     [
@@ -80,18 +97,12 @@ def held(cross: Cross, joint: Joint, truth: Floats) -> list[bool]:
     ],
 )
 def test_intervals_within_and_between_groups_hold_the_truth_as_often_as_promised(
-    name: str, epsilon: str, reports: int, monkeypatch: pytest.MonkeyPatch
+    name: str, epsilon: str, reports: int
 ) -> None:
-    monkeypatch.setattr(Ratios, "p_values", lambda _, first, *__: np.ones(first.size))  # no interval depends on them
-    cross, truth = TRUTHS[name]
-    inverse = inverse_for(cross, epsilon)
-    law = inverse.symbol_law(truth.ravel())
-    tallies = np.random.default_rng(2).multinomial(reports, law / law.sum(), size=enough(PROMISED).draws)
-    different, of_each = np.unique(tallies, axis=0, return_inverse=True)
-    holding = np.array([held(cross, joint_estimate(cross, inverse, counts), truth) for counts in different])
-    check_held(holding[of_each], PROMISED)
+    check_coverage(*TRUTHS[name], epsilon, reports)
 
 
+@pytest.mark.usefixtures("only_intervals")
 @pytest.mark.parametrize(
     ("epsilon", "reports", "shares"),
     [("8", 50, (0.02, 0.98)), ("8", 300, (0.02, 0.98)), ("8", 50, (0.5, 0.5)), ("5", 300, (0.01, 0.99))],
@@ -100,11 +111,7 @@ def test_rare_outcomes_of_few_people_with_little_noise_are_held_as_often_as_prom
     epsilon: str, reports: int, shares: tuple[float, float]
 ) -> None:
     """Fieller's interval by itself holds a share of 2 % within half of 50 people in 50 %: most tallies hold none."""
-    truth = np.array([shares, shares[::-1]]) / 2
-    inverse = inverse_for(TWO, epsilon)
-    law = inverse.symbol_law(truth.ravel())
-    tallies = np.random.default_rng(2).multinomial(reports, law / law.sum(), size=enough(PROMISED).draws)
-    check_held(np.array([held(TWO, joint_estimate(TWO, inverse, counts), truth) for counts in tallies]), PROMISED)
+    check_coverage(TWO, np.array([shares, shares[::-1]]) / 2, epsilon, reports)
 
 
 def a_table() -> Ratios:
