@@ -54,7 +54,8 @@ def as_summary(report: EstimateReport, style: Style = PLAIN) -> str:
     for metric, windows in groupby(report.metrics, key=lambda estimated: estimated.metric):
         lines += _block(highlights[metric], list(windows), pooled.get(metric), common, style)
         lines += _together(highlights[metric], pooled.get(metric), changes.get(metric), style)
-    lines += [central.composed_lines(report.composed).rstrip("\n")] if report.composed else []
+    if report.composed:
+        lines += [central.composed_lines(report.composed).rstrip("\n"), *_wrapped(central.FOOTNOTE, style)]
     lines += _notes(report, style)
     return style.shown("".join(f"{line.rstrip()}\n" for line in lines))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -160,7 +161,8 @@ def test_a_report_has_bins_quantiles_a_band_variance_and_mean() -> None:
     for one in (distribution["variance"], *quantiles):
         assert one["low"] <= one["estimate"] <= one["high"]
     table, rows = FORMATS["table"](made), FORMATS["csv"](made).splitlines()
-    assert "50% are at most" in table
+    assert re.search(r"^  50% at most  +\d,\d{3}", table, re.MULTILINE)
+    assert "m: Half are at most about" in table
     assert max(map(len, table.splitlines())) <= 80
     assert sum(",bin," in row for row in rows) == BINS
     assert FORMATS["json"](made) == FORMATS["json"](make_report(Registry.parse(METRIC), [tally_of(counts)]))
@@ -188,7 +190,7 @@ def test_without_reports_everything_is_possible() -> None:
     bins, quantiles = document["distribution"]["bins"], document["distribution"]["quantiles"]
     assert all((share["estimate"], share["low"], share["high"]) == (None, 0, 1) for share in bins)
     assert all((quantile["estimate"], quantile["low"], quantile["high"]) == (None, 100, 5100) for quantile in quantiles)
-    assert "no reports" in FORMATS["table"](made)
+    assert "m: No reports." in FORMATS["table"](made)
 
 
 def test_one_report_is_estimated() -> None:

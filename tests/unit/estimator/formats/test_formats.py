@@ -24,6 +24,7 @@ import estimator
 from estimator.commands.cli import command
 from estimator.formats.to_json import document_of
 from estimator.render import BINARY_FORMATS, FORMATS
+from estimator.render.text.report import as_table
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
@@ -130,7 +131,7 @@ def _fields(node: Any) -> list[str]:
 
 def test_a_table_of_windows_together_says_how_easily_a_change_is_chance() -> None:
     report = report_of()
-    text = FORMATS["table"](report)
+    text = as_table(report)
     for change in report.changes:
         assert f"from {change.first} to {change.last}: p = {change.p_value_corrected:.2g}, corrected" in text
     assert report.changes

@@ -13,6 +13,7 @@ from client_sdk.protocol.epsilon import as_float
 from estimator.privacy.amplification import composed, shuffled_epsilon
 from estimator.privacy.central import together
 from estimator.render import FORMATS
+from estimator.render.text.report import as_table
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
@@ -60,12 +61,18 @@ def test_the_tallies_of_a_window_are_composed() -> None:
 
 
 def test_a_table_says_it_rounded_up_on_a_line_with_what_is_assumed() -> None:
-    text = FORMATS["table"](_report())
+    text = as_table(_report())
     assert "  2026-11-20: central epsilon 0.0531 at delta 1e-06, if only tallies are public\n" in text
     assert "2026-11-20, 3 tallies together: central epsilon 0." in text
     assert "if those counted are honest" in text
     assert "2026-11-21: central" not in text
     assert max(len(row) for row in text.splitlines()) <= 80
+
+
+def test_the_short_form_says_what_is_assumed_too() -> None:
+    text = " ".join(FORMATS["table"](_report()).split())
+    assert "2026-11-20, 3 tallies together: central epsilon 0." in text
+    assert "if of all reports only the tallies of closed windows are published, and if those counted are honest" in text
 
 
 @pytest.mark.parametrize("form", ["table", "json"])
