@@ -72,6 +72,7 @@ def main(names: list[str]) -> None:
     unknown = [name for name in names if name not in PARTS]
     if unknown:
         sys.exit(f"there is no part {', '.join(unknown)}; the parts are: {', '.join(PARTS)}")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # with it, every new process compiles the project anew
     for name in names or PARTS:
         sys.stderr.write(f"{name} …\n")
         write({name: section(PARTS[name]())})
