@@ -75,7 +75,8 @@ def test_a_collector_whose_store_is_full_keeps_what_it_acknowledged_says_so_and_
         assert (status, json.loads(body)["code"]) == (503, "store_full")
         assert retry_after == str(FULL_RETRY_AFTER_S)
         assert answer_of(f"{collector.url}/healthz")[0] == 200
-        assert sum_of(tallies(collector.url, "?preliminary=1")) == kept
+        # the look that the metrics share may be a second old
+        wait_until(lambda: sum_of(tallies(collector.url, "?preliminary=1")) == kept, what="a new look")
 
         wait_until(lambda: "the store is nearly full" in collector.output.read_text(), what="a warning")
         exposed = answer_of(f"http://127.0.0.1:{metrics}/metrics")[2].splitlines()
