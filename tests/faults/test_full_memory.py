@@ -79,9 +79,7 @@ def test_a_collector_whose_store_is_full_keeps_what_it_acknowledged_says_so_and_
         wait_until(lambda: sum_of(tallies(collector.url, "?preliminary=1")) == kept, what="a new look")
 
         wait_until(lambda: "the store is nearly full" in collector.output.read_text(), what="a warning")
-        exposed = answer_of(f"http://127.0.0.1:{metrics}/metrics")[2].splitlines()
-        (part,) = (line.split()[1] for line in exposed if line.startswith("hearsay_store_memory_used_ratio "))
-        assert float(part) >= FULL
+        wait_until(lambda: part_in_use(metrics) >= FULL, what="the ratio among the metrics")
 
         server.delete(keys.of_shard(0, "ballast"))
         load.wait_for(kept + UPLOADS_BETWEEN)
@@ -95,6 +93,13 @@ def test_a_collector_whose_store_is_full_keeps_what_it_acknowledged_says_so_and_
         command = (sys.executable, "-m", "collector", "close", "--yes", "--window", window, "--data-dir", str(data))
         assert run_command(command).returncode == 0
         assert sum_of(tallies(collector.url)) == load.acknowledged
+
+
+def part_in_use(metrics_port: int) -> float:
+    """Return the part of the store's memory that is used, as the metrics show it."""
+    exposed = answer_of(f"http://127.0.0.1:{metrics_port}/metrics")[2].splitlines()
+    (part,) = (line.split()[1] for line in exposed if line.startswith("hearsay_store_memory_used_ratio "))
+    return float(part)
 
 
 @pytest.fixture
