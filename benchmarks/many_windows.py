@@ -16,10 +16,10 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol import Metric, Registry
+from estimator.decoders import inverse_of
+from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.grid import grid_law
 from estimator.formats.to_json import as_json
-from estimator.inverse import inverse_of
-from estimator.inverse.decoders import decoder_of
-from estimator.inverse.grid import grid_law
 from estimator.report.report import make_report
 from estimator.tallies.read import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, ORDINAL, SET, Field, registry_text

@@ -13,7 +13,7 @@ from benchmarks.results import spread, table, verdict
 from client_sdk.protocol import Verdict
 from collector.http.latency import with_latency
 from collector.monitoring.counters import WorkerCounters, new_sheet
-from collector.store.port import CountedUpload
+from collector.store.store_protocol import CountedUpload
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication

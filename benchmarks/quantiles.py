@@ -17,12 +17,12 @@ from client_sdk.protocol import Channel, Number
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.distribution_intervals.quantiles import quantile_interval
+from estimator.distribution_intervals.stretches import TallyStretches
 from estimator.estimates.distribution import QUANTILES
 from estimator.likelihood.histogram import Histogram
 from estimator.likelihood.histogram_fit import fits_of
 from estimator.statistics.arrays import Floats
-from estimator.stretches.quantiles import quantile_interval
-from estimator.stretches.stretches import TallyStretches
 from tests.support.estimates.coverage import PROMISED
 from tests.support.estimates.inverses import requested
 from tests.support.estimates.populations import POPULATIONS, Population

@@ -12,9 +12,9 @@ from flask import Flask, Response
 from collector import service
 from collector.__main__ import main
 from collector.config import CollectorConfig
-from collector.live.shared_state import Board
+from collector.live_config.shared_state import Board
 from collector.monitoring.shared_rows import Sheet
-from collector.store.port import TallyStore
+from collector.store.store_protocol import TallyStore
 
 worker_app = service.worker_app
 

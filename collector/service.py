@@ -21,18 +21,18 @@ from collector.access_file import load_access
 from collector.config import CollectorConfig
 from collector.embedded.store import EmbeddedStore
 from collector.http.app import create_app
-from collector.live.reload import Reloader
-from collector.live.shared_state import Board
-from collector.live.state import Served
+from collector.live_config.reload import Reloader
+from collector.live_config.shared_state import Board
+from collector.live_config.state import Served
 from collector.log import Event, configure
 from collector.monitoring.counters import WorkerCounters, new_sheet
 from collector.monitoring.shared_rows import Sheet
-from collector.servers.machine_memory import embedded_limit_bytes
-from collector.servers.memory import MemoryWatch
-from collector.servers.server import memory_of
+from collector.redis_servers.machine_memory import embedded_limit_bytes
+from collector.redis_servers.memory import MemoryWatch
+from collector.redis_servers.server import memory_of
 from collector.store.app_name import agree_on_app
-from collector.store.port import TallyStore
 from collector.store.redis_store import RedisStore
+from collector.store.store_protocol import TallyStore
 from collector.store.stored_grace import agree_on_grace
 from collector.text import plural
 from collector.upkeep.maintenance import Maintenance, ServerState

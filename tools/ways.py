@@ -70,7 +70,11 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
             "decides which reports count, and why others do not; pure",
             by="collector/http/routes.py",
         ),
-        Step("collector/store/port.py:count", "is what the routes know of a store", by="collector/http/routes.py"),
+        Step(
+            "collector/store/store_protocol.py:count",
+            "is what the routes know of a store",
+            by="collector/http/routes.py",
+        ),
         Step(
             "collector/store/redis_store.py:count",
             "is the store that service.py hands to the routes",
@@ -82,8 +86,11 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
             "holds the router and the connections of one store",
             by="collector/store/redis_store.py",
         ),
-        Step("collector/servers/router.py:Router", "finds the server that holds the shard, and tries again"),
-        Step("collector/servers/connection.py:Connection", "sends the call; the script adds to the tally, and answers"),
+        Step("collector/redis_servers/router.py:Router", "finds the server that holds the shard, and tries again"),
+        Step(
+            "collector/redis_servers/connection.py:Connection",
+            "sends the call; the script adds to the tally, and answers",
+        ),
     ),
     "tally_to_row": (
         Step("estimator/tallies/fetch.py:fetch", "asks the collector for its closed tallies"),
@@ -91,7 +98,7 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
         Step("estimator/report/report.py:make_report", "selects the tallies", by="estimator/commands/report.py"),
         Step("estimator/estimates/metric.py:estimates", "estimates all tallies of one metric together"),
         Step("estimator/estimates/shares_and_means.py:shares_and_means", "computes shares, means and their intervals"),
-        Step("estimator/inverse/__init__.py:inverse_of", "finds the inverse of the metric's mechanism"),
+        Step("estimator/decoders/__init__.py:inverse_of", "finds the inverse of the metric's mechanism"),
         Step(
             "estimator/results/estimate.py:Estimate",
             "holds a figure: estimate, interval, standard error",

@@ -11,9 +11,9 @@ import numpy as np
 from benchmarks.coverage.cells import Cell, Figure, Held, holds, tallies
 from client_sdk.protocol import Boolean, Category, Cross
 from client_sdk.protocol.mechanisms import channel_for
+from estimator.decoders import inverse_of
 from estimator.estimates.covariance import Sample
 from estimator.estimates.joint import joint_of
-from estimator.inverse import inverse_of
 from estimator.results.estimate import Estimate
 from estimator.statistics.arrays import Floats
 from tests.support.estimates.inverses import requested

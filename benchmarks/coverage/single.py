@@ -18,10 +18,10 @@ from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.decoders import inverse_of
+from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.grid import grid_law
 from estimator.estimates.means import Contrast, UnbiasedScores, means_of
-from estimator.inverse import inverse_of
-from estimator.inverse.decoders import decoder_of
-from estimator.inverse.grid import grid_law
 from estimator.statistics.arrays import Floats
 from tests.support.devices.definitions import CATEGORY, GAUSSIAN, metric_of
 from tests.support.estimates.inverses import requested

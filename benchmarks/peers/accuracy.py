@@ -14,8 +14,8 @@ import numpy as np
 from benchmarks.peers.environments import Peer
 from benchmarks.peers.ours import DEVICES, chosen, post_processed, zipf
 from benchmarks.results import NONE, table
-from estimator.inverse import inverse_of
-from estimator.inverse.support import Support
+from estimator.decoders import inverse_of
+from estimator.decoders.support import Support
 from estimator.likelihood.shares import maximum_likelihood
 from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.statistics.arrays import Floats

@@ -16,9 +16,9 @@ from benchmarks.results import NONE, table
 from client_sdk.protocol import Channel, Number
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import AUTO, channel_for
+from estimator.decoders import inverse_of
+from estimator.decoders.catalogue import decoder_of
 from estimator.estimates.means import mean_of
-from estimator.inverse import inverse_of
-from estimator.inverse.decoders import decoder_of
 from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.statistics.arrays import Counts, Floats
 

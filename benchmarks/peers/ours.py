@@ -9,8 +9,8 @@ import numpy as np
 from client_sdk.protocol import Boolean, Category, Channel
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import AUTO, channel_for
+from estimator.decoders.protocol import Inverse
 from estimator.estimates.shrinkage import shrunken_shares
-from estimator.inverse.protocol import Inverse
 from estimator.statistics.arrays import Counts, Floats
 
 DEVICES = 100_000

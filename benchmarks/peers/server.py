@@ -12,7 +12,7 @@ from benchmarks.peers.environments import Peer
 from benchmarks.peers.ours import chosen, zipf
 from benchmarks.results import NONE, spread, table, verdict
 from client_sdk.protocol import Channel
-from estimator.inverse import inverse_of
+from estimator.decoders import inverse_of
 from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.statistics.arrays import Counts
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.host import forks
 from client_sdk.ledger import history, queue, retries
-from client_sdk.ledger.backoff import Uniform
 from client_sdk.ledger.queue import Waiting, deadline
 from client_sdk.ledger.retries import Retry
+from client_sdk.ledger.retry_delay import Uniform
 from client_sdk.protocol.wire.report import MAX_REPORTS, Report, Upload, Verdict
 from client_sdk.results import ReportOutcome
 

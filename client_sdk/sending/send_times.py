@@ -16,9 +16,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from client_sdk.ledger.backoff import Uniform, next_delay_s
 from client_sdk.ledger.queue import SPREAD_S
 from client_sdk.ledger.retries import Retry
+from client_sdk.ledger.retry_delay import Uniform, next_delay_s
 
 APART_S = 900.0
 """An upload that was sent before leaves within a quarter of an hour after another upload, or after

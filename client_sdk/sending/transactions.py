@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import outbox, problems, queue, retries
-from client_sdk.ledger.backoff import Uniform
 from client_sdk.ledger.retries import Retry
+from client_sdk.ledger.retry_delay import Uniform
 from client_sdk.results import ClockError, warn
 from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Transient
 

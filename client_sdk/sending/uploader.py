@@ -16,8 +16,8 @@ from functools import partial
 from client_sdk.answers.budget_alerts import BudgetWatch
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import file as ledger_file
-from client_sdk.ledger.backoff import Uniform, jitter
 from client_sdk.ledger.retries import Retry
+from client_sdk.ledger.retry_delay import Uniform, jitter
 from client_sdk.ledger.thread import BARE, LedgerThread
 from client_sdk.results import Flushed, FlushOutcome, LedgerBusyError, LedgerError, warn
 from client_sdk.sending import transactions

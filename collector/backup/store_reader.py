@@ -10,8 +10,8 @@ from collector.backup.cut import BucketState, ShardCut, StoredBucket, StorePrope
 from collector.backup.lines import Bucket
 from collector.backup.redis_scripts import CUT, READ_BUCKETS
 from collector.errors import ConfigError
-from collector.servers.connection import Connection
-from collector.servers.server import ask, info
+from collector.redis_servers.connection import Connection
+from collector.redis_servers.server import ask, info
 from collector.store import keys
 from collector.store.redis_store import RedisStore
 from collector.store.schema import GRACE_FIELD, SCHEMA_FIELD, SHARDS_FIELD

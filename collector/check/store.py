@@ -12,10 +12,10 @@ from client_sdk.protocol.registry.registry import Registry
 from collector.check.result import CheckResult, Level
 from collector.embedded.lock import require_trusted, require_writable
 from collector.errors import ConfigError, StoreUnavailableError
+from collector.redis_servers.connection import Connection
+from collector.redis_servers.memory import FULL, GIB, NEARLY_FULL, Memory
+from collector.redis_servers.server import info, memory_of, setting
 from collector.required_settings import Durability, Promise
-from collector.servers.connection import Connection
-from collector.servers.memory import FULL, GIB, NEARLY_FULL, Memory
-from collector.servers.server import info, memory_of, setting
 from collector.store import keys
 from collector.store.app_name import require_app
 from collector.store.handle import StoreHandle

@@ -25,7 +25,7 @@ from collector.embedded.losses import how_to_go_on
 from collector.embedded.program import SETTINGS, server_program
 from collector.errors import ConfigError
 from collector.log import Event
-from collector.servers.probe import answers, before_an_answer
+from collector.redis_servers.probe import answers, before_an_answer
 
 _log = logging.getLogger(__name__)
 

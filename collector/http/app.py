@@ -18,10 +18,10 @@ from collector.config import DAY_S, HOUR_S
 from collector.errors import QuotaExceededError, StoreFullError, StoreUnavailableError
 from collector.http.latency import with_latency
 from collector.http.routes import Service, install
-from collector.live.state import Served
+from collector.live_config.state import Served
 from collector.log import Event
 from collector.monitoring.counters import PROBLEMS, STORE_ERRORS, WorkerCounters
-from collector.store.port import TallyStore
+from collector.store.store_protocol import TallyStore
 
 RETRY_AFTER_S = 5
 """Seconds to stay away while the store is down: about as long as it takes to start again."""

@@ -13,7 +13,7 @@ from collector.api.problem import Problem
 from collector.errors import QuotaExceededError, StoreFullError, StoreUnavailableError
 from collector.judgement import Judgement
 from collector.monitoring.counters import PROBLEMS, STORE_ERRORS, WorkerCounters
-from collector.store.port import CountedUpload, Outcome, TallyStore
+from collector.store.store_protocol import CountedUpload, Outcome, TallyStore
 
 
 def count_batch(

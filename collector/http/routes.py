@@ -22,9 +22,9 @@ from collector.api.problem import Problem, ProblemError
 from collector.http.authorization import require_key
 from collector.http.batches import count_batch
 from collector.judge import judge, judge_all
-from collector.live.state import Served
+from collector.live_config.state import Served
 from collector.monitoring.counters import WorkerCounters
-from collector.store.port import Snapshot, StoredTally, TallyStore
+from collector.store.store_protocol import Snapshot, StoredTally, TallyStore
 from collector.store.windows import close_due_windows, look_at_open_windows
 
 SPARSE_FROM = 1024

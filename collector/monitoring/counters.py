@@ -24,7 +24,7 @@ from client_sdk.protocol.wire.refusal import Refusal
 from collector.api.operations import OPERATIONS
 from collector.api.problem import Problem
 from collector.monitoring.shared_rows import Sheet
-from collector.store.port import CountedUpload
+from collector.store.store_protocol import CountedUpload
 
 _log = logging.getLogger(__name__)
 

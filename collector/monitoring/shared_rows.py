@@ -1,4 +1,4 @@
-"""The rows in which processes count: a nameless file that all of them hold open.
+"""The rows in which processes count: an unlinked file that all of them hold open.
 
 A process locks its row until it ends, in whatever way, and the next process continues in the row of
 one that died. The lock belongs to the process, not to the open file, which all of them inherit. It
@@ -17,7 +17,7 @@ from itertools import count
 from multiprocessing.reduction import DupFd
 from typing import Any
 
-from collector.nameless_file import nameless_file
+from collector.unlinked_file import unlinked_file
 
 
 class Sheet:
@@ -36,7 +36,7 @@ class Sheet:
         """
         self._row_bytes = row_bytes
         self._stride = -(-row_bytes // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
-        self._descriptor = nameless_file() if descriptor is None else descriptor
+        self._descriptor = unlinked_file() if descriptor is None else descriptor
 
     def __reduce__(self) -> tuple[Callable[..., Sheet], tuple[Any, ...]]:
         """Pass the sheet to a process that is being started."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from redis.exceptions import AskError, ClusterDownError
 
 from collector.errors import ConfigError
-from collector.servers.connection import Connection
-from collector.servers.server import ask
+from collector.redis_servers.connection import Connection
+from collector.redis_servers.server import ask
 from collector.store import keys
 from collector.store.count_script import COUNT_UPLOAD
 from collector.store.schema import NAME_FIELD

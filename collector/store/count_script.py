@@ -18,10 +18,10 @@ from client_sdk.protocol.wire.refusal import Refusal
 from client_sdk.protocol.wire.report import MAX_REPORTS, Verdict
 from collector.errors import QuotaExceededError
 from collector.judgement import Judgement
-from collector.servers.command import PackedCommand
+from collector.redis_servers.command import PackedCommand
 from collector.store import keys
 from collector.store.packed_verdict import pack, unpack
-from collector.store.port import CountedUpload
+from collector.store.store_protocol import CountedUpload
 
 BUCKET_ENTRIES = 128
 """Entries of a small sorted set, at 22 to 25 bytes for each upload id. In a larger set each would

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from collector.redis_servers.command import PackedCommand
+from collector.redis_servers.connection import Connection
+from collector.redis_servers.connections import Connections
+from collector.redis_servers.every_server import Answer, ask_every_server, require_promise
+from collector.redis_servers.log_rewrite import Logs
+from collector.redis_servers.router import Router
 from collector.required_settings import ON_DISK, Promise
-from collector.servers.command import PackedCommand
-from collector.servers.connection import Connection
-from collector.servers.connections import Connections
-from collector.servers.every_server import Answer, ask_every_server, require_promise
-from collector.servers.log_rewrite import Logs
-from collector.servers.router import Router
 from collector.store import keys
 from collector.store.connection_setup import ConnectionSetup
 from collector.store.schema import NAME_FIELD, NAMED_FIELD, SHARDS_FIELD

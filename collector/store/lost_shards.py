@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collector.servers.command import even_when_full
+from collector.redis_servers.command import even_when_full
 from collector.store import keys
 from collector.store.handle import StoreHandle
 from collector.store.schema import NAME_FIELD, NAMED, NAMED_FIELD, SCHEMA, SCHEMA_FIELD, SHARDS_FIELD

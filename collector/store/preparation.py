@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 
-from collector.servers.command import even_when_full
+from collector.redis_servers.command import even_when_full
 from collector.store import keys
 from collector.store.handle import StoreHandle
 from collector.store.schema import (

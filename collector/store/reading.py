@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from collector.errors import StoreUnavailableError
-from collector.servers.command import PackedCommand
-from collector.servers.connection import Connection
-from collector.servers.router import Router
-from collector.servers.server import Address
+from collector.redis_servers.command import PackedCommand
+from collector.redis_servers.connection import Connection
+from collector.redis_servers.router import Router
+from collector.redis_servers.server import Address
 from collector.store import keys
 
 

@@ -14,16 +14,16 @@ from collections.abc import Callable, Iterator, Sequence
 from client_sdk.protocol.window import Window
 from collector.errors import QuotaExceededError, StoreUnavailableError
 from collector.judgement import Judgement
+from collector.redis_servers.command import PackedCommand, even_when_full
 from collector.required_settings import ON_DISK, Promise
-from collector.servers.command import PackedCommand, even_when_full
 from collector.store import keys
 from collector.store.count_script import count_command, read_answer
 from collector.store.handle import StoreHandle
-from collector.store.port import CountedUpload, Outcome, Snapshot, StoredTally
 from collector.store.preparation import prepare
 from collector.store.reading import Reading
 from collector.store.schema import Purpose
 from collector.store.shards import ONE_SERVER, Layout, Shards
+from collector.store.store_protocol import CountedUpload, Outcome, Snapshot, StoredTally
 
 
 class RedisStore:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from collector.errors import StoreUnavailableError
-from collector.servers.command import PackedCommand, even_when_full
-from collector.servers.server import Address
+from collector.redis_servers.command import PackedCommand, even_when_full
+from collector.redis_servers.server import Address
 from collector.store import keys
 from collector.store.shard_identity import numbered
 

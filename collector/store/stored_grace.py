@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collector.errors import ConfigError
-from collector.servers.command import even_when_full
+from collector.redis_servers.command import even_when_full
 from collector.store import keys
 from collector.store.redis_store import RedisStore
 from collector.store.schema import GRACE_FIELD

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from client_sdk.protocol.window import Window
 from collector.judge import is_due_to_close
-from collector.store.port import Snapshot, TallyStore
+from collector.store.store_protocol import Snapshot, TallyStore
 
 
 def close_due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> None:

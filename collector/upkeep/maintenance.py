@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.log import Event
 from collector.monitoring.health import Health
-from collector.store.port import TallyStore
+from collector.store.store_protocol import TallyStore
 from collector.store.windows import close_due_windows
 
 REWRITE_INTERVAL_S = 840.0

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from collector.errors import StoreUnavailableError
-from collector.store.port import TallyStore
+from collector.store.store_protocol import TallyStore
 from collector.store.windows import look_at_open_windows
 
 RETRY_S = 60.0

@@ -25,10 +25,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from client_sdk.protocol.channel import Channel
-from estimator.inverse import inverse_of
-from estimator.inverse.decoders import decoder_of
-from estimator.inverse.grid import grid_law
-from estimator.inverse.protocol import Inverse
+from estimator.decoders import inverse_of
+from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.grid import grid_law
+from estimator.decoders.protocol import Inverse
 from estimator.likelihood.expectation_maximisation import AT_ONCE
 from estimator.likelihood.projected_gradient import climbed
 from estimator.likelihood.range_distance import as_far

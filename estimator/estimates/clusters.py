@@ -10,9 +10,13 @@ from client_sdk.protocol.domain.boolean import Boolean
 from client_sdk.protocol.domain.category import Category, Ordinal
 from client_sdk.protocol.domain.cross import Cross
 from client_sdk.protocol.metric import Metric
+from estimator.decoders.protocol import Inverse
+from estimator.distribution_intervals.limits import limits_of
+from estimator.distribution_intervals.moments import STEPS, mean_within, where_zero
+from estimator.distribution_intervals.ranges import shares_of_ranges
+from estimator.distribution_intervals.stretches import TallyStretches
 from estimator.estimates.k_means import Members, split
 from estimator.estimates.mean_scale import positions_of
-from estimator.inverse.protocol import Inverse
 from estimator.likelihood.expectation_maximisation import shares_of
 from estimator.likelihood.histogram import Histogram
 from estimator.likelihood.histogram_fit import Fit
@@ -20,10 +24,6 @@ from estimator.likelihood.shares import maximum_likelihood
 from estimator.results.clusters import Cluster, Clusters
 from estimator.results.distribution import Figure
 from estimator.statistics.arrays import Counts, Floats
-from estimator.stretches.limits import limits_of
-from estimator.stretches.moments import STEPS, mean_within, where_zero
-from estimator.stretches.ranges import shares_of_ranges
-from estimator.stretches.stretches import TallyStretches
 
 MOST_POINTS = 256
 """The most values to cluster, because the distances of all pairs are held."""

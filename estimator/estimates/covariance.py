@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from estimator.inverse.protocol import Inverse
+from estimator.decoders.protocol import Inverse
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.simplex import nearest_shares
 

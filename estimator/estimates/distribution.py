@@ -1,6 +1,6 @@
 """The distribution of a number from a tally: a histogram, and the figures that follow from it.
 
-Estimates come from the smoothed histogram. Intervals come from `estimator.stretches`: they hold for
+Estimates come from the smoothed histogram. Intervals come from `estimator.distribution_intervals`: they hold for
 every population, whatever the smoothing does to the estimate. An estimate outside its interval is
 moved to the nearer end.
 """
@@ -12,15 +12,15 @@ from typing import Final
 
 import numpy as np
 
+from estimator.distribution_intervals.band import band, band_places
+from estimator.distribution_intervals.moments import variance_interval
+from estimator.distribution_intervals.quantiles import quantile_interval
+from estimator.distribution_intervals.ranges import shares_of_ranges
+from estimator.distribution_intervals.stretches import TallyStretches
 from estimator.likelihood.histogram import Histogram
 from estimator.likelihood.histogram_fit import Fit
 from estimator.results.distribution import AtMost, Bin, Distribution, Figure, Quantile, Range
 from estimator.statistics.arrays import Counts, Floats
-from estimator.stretches.band import band, band_places
-from estimator.stretches.moments import variance_interval
-from estimator.stretches.quantiles import quantile_interval
-from estimator.stretches.ranges import shares_of_ranges
-from estimator.stretches.stretches import TallyStretches
 
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 

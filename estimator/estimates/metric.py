@@ -20,6 +20,8 @@ from client_sdk.protocol.domain.filled import Filled
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.metric import Metric
+from estimator.decoders import inverse_of
+from estimator.decoders.catalogue import decoder_of
 from estimator.estimates.clusters import clusters_of_histogram, clusters_of_values
 from estimator.estimates.covariance import MOST_VALUES, Sample
 from estimator.estimates.distribution import distribution_of, family_of, mean_of
@@ -29,8 +31,6 @@ from estimator.estimates.poisoning import fakes_of
 from estimator.estimates.question_fields import question_fields
 from estimator.estimates.ratios import Ratios
 from estimator.estimates.shares_and_means import has_shares, shares_and_means
-from estimator.inverse import inverse_of
-from estimator.inverse.decoders import decoder_of
 from estimator.likelihood.histogram import Histogram
 from estimator.likelihood.histogram_fit import Fit, fits_of
 from estimator.privacy.central import central_of

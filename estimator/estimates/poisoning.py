@@ -19,10 +19,10 @@ from client_sdk.protocol.domain.label import Label
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.metric import Metric
+from estimator.decoders import inverse_of
+from estimator.decoders.catalogue import decoder_of
 from estimator.estimates.channel_range import range_test
 from estimator.estimates.mean_scale import positions_of, scale_of
-from estimator.inverse import inverse_of
-from estimator.inverse.decoders import decoder_of
 from estimator.results.poisoning import Fakes, Move, ShareMove
 from estimator.statistics.arrays import Counts, Floats
 

@@ -13,12 +13,12 @@ from client_sdk.protocol.domain.label import Label
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.metric import Metric
+from estimator.decoders import inverse_of
+from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.protocol import Inverse
 from estimator.estimates.mean_scale import positions_of
 from estimator.estimates.means import Contrast, means_of
 from estimator.estimates.shrinkage import FEWEST, shrunken_shares
-from estimator.inverse import inverse_of
-from estimator.inverse.decoders import decoder_of
-from estimator.inverse.protocol import Inverse
 from estimator.likelihood.shares import maximum_likelihood
 from estimator.results.estimate import Estimate, Shares
 from estimator.statistics.arrays import Counts, Floats

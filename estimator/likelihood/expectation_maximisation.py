@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from estimator.inverse.protocol import ChannelLaw
+from estimator.decoders.protocol import ChannelLaw
 from estimator.likelihood.histogram import Histogram
 from estimator.statistics.arrays import Floats
 

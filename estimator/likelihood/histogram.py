@@ -9,9 +9,9 @@ import numpy as np
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.domain.number import Number
-from estimator.inverse.decoder import REMEMBERED
-from estimator.inverse.grid import grid_law
-from estimator.inverse.protocol import ChannelLaw
+from estimator.decoders.decoder import REMEMBERED
+from estimator.decoders.grid import grid_law
+from estimator.decoders.protocol import ChannelLaw
 from estimator.statistics.arrays import Floats
 
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimator.inverse.protocol import ChannelLaw
+from estimator.decoders.protocol import ChannelLaw
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.simplex import nearest_shares
 

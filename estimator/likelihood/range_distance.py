@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from estimator.inverse.protocol import ChannelLaw
+from estimator.decoders.protocol import ChannelLaw
 from estimator.likelihood.expectation_maximisation import MAX_LEAPS, extrapolated, stepped
 from estimator.likelihood.projected_gradient import SLACK
 from estimator.statistics.arrays import Counts, Floats

@@ -15,8 +15,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from estimator.inverse.protocol import ChannelLaw, Inverse, TableLaw
-from estimator.inverse.support import Support
+from estimator.decoders.protocol import ChannelLaw, Inverse, TableLaw
+from estimator.decoders.support import Support
 from estimator.likelihood.projected_gradient import climbed
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.simplex import nearest_shares

@@ -18,14 +18,14 @@ from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.metric import Metric
+from estimator.decoders import inverse_of
+from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.cyclic_design import LeastSquares
+from estimator.decoders.exponential import TableInverse
+from estimator.decoders.permanent import TwoStep
+from estimator.decoders.protocol import Inverse
+from estimator.decoders.support import Balanced, Support
 from estimator.estimates.mean_scale import positions_of
-from estimator.inverse import inverse_of
-from estimator.inverse.cyclic_design import LeastSquares
-from estimator.inverse.decoders import decoder_of
-from estimator.inverse.exponential import TableInverse
-from estimator.inverse.permanent import TwoStep
-from estimator.inverse.protocol import Inverse
-from estimator.inverse.support import Balanced, Support
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW
 

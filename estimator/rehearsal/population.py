@@ -13,7 +13,7 @@ from client_sdk.protocol.domain.label import Label
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.metric import Metric
-from estimator.inverse.decoders import decoder_of
+from estimator.decoders.catalogue import decoder_of
 from estimator.rehearsal.true_answers import TrueAnswer, Value, as_float, parts
 from estimator.rehearsal.weighted_numbers import WeightedNumbers
 from estimator.statistics.arrays import Counts, Floats

@@ -28,12 +28,12 @@ import numpy as np
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
+from estimator.decoders import inverse_of
+from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.decoder import LEAST_NOISE
 from estimator.estimates.mean_scale import scale_of
 from estimator.estimates.means import Contrast
 from estimator.estimates.question_fields import question_fields
-from estimator.inverse import inverse_of
-from estimator.inverse.decoder import LEAST_NOISE
-from estimator.inverse.decoders import decoder_of
 from estimator.report.changes import difference, reaches
 from estimator.results.estimate import Estimate, Share
 from estimator.results.metric import MetricEstimate

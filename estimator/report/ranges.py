@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.registry.registry import Registry
+from estimator.decoders.catalogue import decoder_of
 from estimator.errors import RequestError
-from estimator.inverse.decoders import decoder_of
 
 
 def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]]) -> None:

@@ -35,8 +35,11 @@ CALLED_AT_ITS_EDGE = {"client_sdk/protocol/registry/registry.py": {"datetime.now
 ONLY_IMPORTERS = {
     "requests": {"client_sdk/sending/transport.py", "collector/relay/forward.py"},
     "redis": {
-        *(f"collector/servers/{name}.py" for name in ("connection", "connections", "every_server", "log_rewrite")),
-        *(f"collector/servers/{name}.py" for name in ("pipeline", "probe", "router")),
+        *(
+            f"collector/redis_servers/{name}.py"
+            for name in ("connection", "connections", "every_server", "log_rewrite")
+        ),
+        *(f"collector/redis_servers/{name}.py" for name in ("pipeline", "probe", "router")),
         "collector/store/connection_setup.py",
     },
     "prometheus_client": {"collector/monitoring/prometheus.py", "collector/monitoring/processes.py"},

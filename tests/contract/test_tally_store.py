@@ -22,9 +22,9 @@ from collector.judgement import Allowance
 from collector.required_settings import ON_DISK, Durability, Promise
 from collector.store import keys
 from collector.store.count_script import COUNTABLE_NOW
-from collector.store.port import CountedUpload, TallyStore
 from collector.store.redis_store import RedisStore
 from collector.store.schema import SCHEMA
+from collector.store.store_protocol import CountedUpload, TallyStore
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import NOON, REGISTRY, TODAY, judged, report, upload
 from tests.support.services.memory_store import MemoryStore

@@ -13,7 +13,7 @@ import redis
 
 from client_sdk.protocol import Window, WindowKind
 from collector.embedded.program import server_program
-from collector.servers.probe import answers
+from collector.redis_servers.probe import answers
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import of_shard, report, upload
 from tests.support.services.processes import command_line, free_port, run_command, running_collector, wait_until

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Category, Metric, Window, WindowKind
+from estimator.decoders import inverse_of
 from estimator.estimates.covariance import MOST_VALUES, Sample
 from estimator.estimates.metric import estimate
-from estimator.inverse import inverse_of
 from estimator.results.request import Request
 from estimator.statistics.arrays import Counts
 from estimator.tallies.tally import Tally

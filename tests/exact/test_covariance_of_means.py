@@ -13,9 +13,9 @@ import pytest
 from client_sdk.protocol import Channel, Count, Metric, Ordinal, Subset, Window, WindowKind
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from estimator.decoders import inverse_of
 from estimator.estimates.means import Contrast, means_of
 from estimator.estimates.metric import estimate
-from estimator.inverse import inverse_of
 from estimator.rehearsal.true_answers import encode
 from estimator.results.estimate import Shares
 from estimator.results.metric import MetricEstimate

@@ -8,8 +8,8 @@ import pytest
 from client_sdk.protocol import Boolean, Category
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.inverse import inverse_of
-from estimator.inverse.support import Support
+from estimator.decoders import inverse_of
+from estimator.decoders.support import Support
 from estimator.statistics.binomial_intervals import binomial_interval, binomial_intervals
 from tests.support.estimates.checks import check_coverage, mean_coverage, worst_coverage
 from tests.support.mutants import estimators

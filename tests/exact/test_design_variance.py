@@ -18,9 +18,9 @@ from client_sdk.protocol.mechanisms import auto as choice
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
-from estimator.inverse import inverse_of
-from estimator.inverse.cyclic_design import LeastSquares
-from estimator.inverse.support import Balanced, Support
+from estimator.decoders import inverse_of
+from estimator.decoders.cyclic_design import LeastSquares
+from estimator.decoders.support import Balanced, Support
 
 SIZES = [*range(2, 65), 80, 96, 100, 128, 200, 256, 500, 1000, 1024, 5000]
 EPSILONS = ["0.1", "0.25", "0.5", "1", "1.5", "2", "3", "4", "5"]

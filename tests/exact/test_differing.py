@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from estimator.decoders import inverse_of
 from estimator.estimates.covariance import Sample
 from estimator.estimates.ratios import SETTLED, Ratios
 from estimator.formats.frames import to_pandas
 from estimator.formats.to_json import document_of
-from estimator.inverse import inverse_of
 from estimator.render.html.group_differences import verdict_on
 from estimator.render.text.report import as_table
 from estimator.report.conclusions import Conclusion, clearest_first, conclusion

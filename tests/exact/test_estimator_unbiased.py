@@ -10,8 +10,8 @@ import pytest
 from client_sdk.protocol import Boolean, Category, Channel, Domain, Number
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.inverse import inverse_of
-from estimator.inverse.support import Support
+from estimator.decoders import inverse_of
+from estimator.decoders.support import Support
 from estimator.likelihood.shares import maximum_likelihood
 from tests.support.estimates.checks import (
     check_likelihood,

@@ -11,11 +11,11 @@ import pytest
 
 from client_sdk.protocol import Boolean, Category, Cross
 from client_sdk.protocol.mechanisms import channel_for
+from estimator.decoders import inverse_of
+from estimator.decoders.protocol import Inverse
 from estimator.estimates.covariance import Sample
 from estimator.estimates.joint import intervals_of, joint_of
 from estimator.estimates.ratios import Ratios
-from estimator.inverse import inverse_of
-from estimator.inverse.protocol import Inverse
 from estimator.results.estimate import Estimate
 from estimator.results.joint import Joint
 from estimator.statistics.arrays import Counts, Floats

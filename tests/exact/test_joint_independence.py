@@ -13,11 +13,11 @@ import pytest
 
 from client_sdk.protocol import Category, Cross
 from client_sdk.protocol.mechanisms import channel_for
+from estimator.decoders import inverse_of
+from estimator.decoders.protocol import Inverse
 from estimator.estimates.covariance import Sample
 from estimator.estimates.joint import _independence, joint_of
 from estimator.estimates.ratios import Ratios
-from estimator.inverse import inverse_of
-from estimator.inverse.protocol import Inverse
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.chi_square import survival
 from tests.support.estimates.inverses import PRECISION, requested, uneven

@@ -16,8 +16,8 @@ from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
-from estimator.inverse import band as inverse_band
-from estimator.inverse import hybrid as inverse_hybrid
+from estimator.decoders import band as inverse_band
+from estimator.decoders import hybrid as inverse_hybrid
 from tests.support.laws.bands import (
     BAND_MUTANTS,
     KINDS,

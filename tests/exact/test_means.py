@@ -17,11 +17,11 @@ from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
+from estimator.decoders import band, hybrid, inverse_of
+from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.decoder import Decoder
 from estimator.estimates.means import ENOUGH, Contrast, mean_of, means_of
 from estimator.estimates.metric import estimate
-from estimator.inverse import band, hybrid, inverse_of
-from estimator.inverse.decoder import Decoder
-from estimator.inverse.decoders import decoder_of
 from estimator.statistics.arrays import Floats
 from estimator.tallies.tally import Tally
 from tests.support.laws.bands import REPLAYED, GridChannel, request

@@ -17,10 +17,10 @@ from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomi
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.decoders import inverse_of
+from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.grid import grid_law
 from estimator.estimates.means import Contrast, UnbiasedScores, means_of
-from estimator.inverse import inverse_of
-from estimator.inverse.decoders import decoder_of
-from estimator.inverse.grid import grid_law
 from estimator.statistics.arrays import Counts
 from estimator.statistics.confidence import Z
 from tests.support.estimates.coverage import PROMISED, check_held, enough

@@ -16,11 +16,11 @@ from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.decoders import inverse_of
+from estimator.decoders.grid import grid_law
 from estimator.estimates.channel_range import CLEAR, DRAWN_AT_MOST, likeliest_law, range_test
 from estimator.estimates.metric import estimate
 from estimator.estimates.poisoning import extremes_of, reach_of
-from estimator.inverse import inverse_of
-from estimator.inverse.grid import grid_law
 from estimator.likelihood.projected_gradient import SLACK
 from estimator.likelihood.range_distance import as_far
 from estimator.statistics.arrays import Counts, Floats

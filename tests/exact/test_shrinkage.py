@@ -9,8 +9,8 @@ import pytest
 
 from client_sdk.protocol import Category
 from client_sdk.protocol.mechanisms import channel_for
+from estimator.decoders import inverse_of
 from estimator.estimates.shrinkage import AT_ONCE, FEWEST, shrunken_shares
-from estimator.inverse import inverse_of
 from estimator.likelihood.shares import maximum_likelihood
 from estimator.statistics.arrays import Floats
 from tests.support.estimates.inverses import PRECISION, requested

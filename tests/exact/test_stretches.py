@@ -12,15 +12,15 @@ from client_sdk.protocol import Channel, Count, Number
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.distribution_intervals.band import band, band_places
+from estimator.distribution_intervals.moments import mean_within, variance_interval
+from estimator.distribution_intervals.quantiles import quantile_interval
+from estimator.distribution_intervals.ranges import Edges, shares_of_ranges
+from estimator.distribution_intervals.stretches import WIDTHS, Side, Stretches, TallyStretches
 from estimator.estimates.distribution import QUANTILES
 from estimator.likelihood.expectation_maximisation import shares_of
 from estimator.likelihood.histogram import Histogram
 from estimator.statistics.arrays import Counts, Floats
-from estimator.stretches.band import band, band_places
-from estimator.stretches.moments import mean_within, variance_interval
-from estimator.stretches.quantiles import quantile_interval
-from estimator.stretches.ranges import Edges, shares_of_ranges
-from estimator.stretches.stretches import WIDTHS, Side, Stretches, TallyStretches
 from tests.support.estimates.coverage import PROMISED
 from tests.support.estimates.inverses import requested
 from tests.support.estimates.populations import POPULATIONS, Population

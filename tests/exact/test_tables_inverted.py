@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol.mechanisms.exponential import TOTAL, Exponential
-from estimator.inverse.exponential import TableInverse, inverse
+from estimator.decoders.exponential import TableInverse, inverse
 from tests.support.estimates.inverses import (
     PRECISION,
     UNLIKE,

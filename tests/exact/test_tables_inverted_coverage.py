@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol.mechanisms.exponential import Exponential
-from estimator.inverse.exponential import TableInverse, inverse
+from estimator.decoders.exponential import TableInverse, inverse
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import FEW
 from estimator.statistics.score_intervals import hoeffding_half_width, score_intervals

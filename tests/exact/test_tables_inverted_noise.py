@@ -11,9 +11,9 @@ import pytest
 
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.laplace import Laplace
-from estimator.inverse import laplace, noise
-from estimator.inverse.decoder import Decoder
-from estimator.inverse.decoders import decoder_of
+from estimator.decoders import laplace, noise
+from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.decoder import Decoder
 from tests.support.estimates.coverage import check_held, enough, intervals_of_means, promised
 from tests.support.estimates.inverses import PRECISION, requested
 

@@ -9,7 +9,7 @@ import pytest
 
 from client_sdk.protocol import Channel
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
-from estimator.inverse import hierarchical, inverse_of
+from estimator.decoders import hierarchical, inverse_of
 from estimator.plan.variance import mean_variance
 from estimator.statistics.arrays import Floats
 from tests.support.devices.definitions import NUMBER, metric_of

@@ -14,8 +14,8 @@ from client_sdk.protocol import Category, Number
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.permanent import Permanent
-from estimator.inverse import inverse_of
-from estimator.inverse.support import Support
+from estimator.decoders import inverse_of
+from estimator.decoders.support import Support
 
 ROUNDINGS = 2**10
 """The relative error of a float sum of some dozens of terms, each at most some hundreds."""

@@ -19,8 +19,8 @@ import pytest
 
 from collector.embedded.store import EmbeddedStore
 from collector.required_settings import Durability, Promise
-from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
+from collector.store.store_protocol import CountedUpload
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import judged, of_shard, report, upload
 from tests.support.services.processes import children, wait_until

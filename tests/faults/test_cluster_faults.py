@@ -13,9 +13,9 @@ from client_sdk.protocol import Verdict, Window, WindowKind
 from collector.errors import StoreUnavailableError
 from collector.required_settings import Durability, Promise
 from collector.store import keys
-from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
 from collector.store.shards import CLUSTER_SHARDS, Layout
+from collector.store.store_protocol import CountedUpload
 from tests.support.services.cluster import Cluster, Node, running_cluster
 from tests.support.services.collecting import judged, of_shard
 from tests.support.services.delivering import Load

@@ -22,8 +22,8 @@ from collector.embedded.high_water_mark import MARK_FILE
 from collector.embedded.store import EmbeddedStore
 from collector.errors import ConfigError
 from collector.judgement import Judgement
-from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
+from collector.store.store_protocol import CountedUpload
 from collector.upkeep.maintenance import Maintenance, ServerState
 from tests.support.services.collecting import TODAY, judged, report, upload
 from tests.support.services.delivering import Load

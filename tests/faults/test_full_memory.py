@@ -22,7 +22,7 @@ from collector.embedded.address import running_store_url
 from collector.embedded.store import EmbeddedStore
 from collector.errors import StoreFullError
 from collector.http.app import FULL_RETRY_AFTER_S
-from collector.servers.memory import FULL
+from collector.redis_servers.memory import FULL
 from collector.store import keys
 from collector.store.redis_store import RedisStore
 from collector.store.stored_grace import agree_on_grace

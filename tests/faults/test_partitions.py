@@ -23,11 +23,11 @@ from client_sdk.protocol import Verdict, Window, WindowKind
 from collector.config import DAY_S
 from collector.errors import StoreUnavailableError
 from collector.judge import judge
+from collector.redis_servers import pipeline
 from collector.required_settings import ON_DISK, Durability, Promise
-from collector.servers import pipeline
 from collector.store import keys
-from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
+from collector.store.store_protocol import CountedUpload
 from tests.support.services.accounting import REGISTRY_TEXT, Account, Cell, cells_of
 from tests.support.services.cluster import Node
 from tests.support.services.collecting import REGISTRY, TODAY, judged, of_shard

@@ -12,7 +12,7 @@ import numpy as np
 from client_sdk.protocol import Category, Registry
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.catalogue import channel_for
-from estimator.inverse.decoders import decoder_of
+from estimator.decoders.catalogue import decoder_of
 from estimator.plan.variance import squares_of
 
 ROOT: Final = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from client_sdk.protocol import Channel
-from estimator.inverse.support import Support
+from estimator.decoders.support import Support
 from estimator.statistics.arrays import Counts, Floats
 
 Interval = Callable[[int, int], tuple[float, float]]

@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol import Registry, Window
+from estimator.decoders import inverse_of
 from estimator.estimates.covariance import Sample
 from estimator.estimates.joint import joint_of
 from estimator.estimates.question_fields import question_fields
-from estimator.inverse import inverse_of
 from estimator.report.group_differences import corrected_differences
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.arrays import Floats

@@ -17,7 +17,7 @@ from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
-from estimator.inverse.protocol import Inverse
+from estimator.decoders.protocol import Inverse
 from estimator.statistics.arrays import Floats
 
 PRECISION = float(np.finfo(float).eps)

@@ -10,10 +10,10 @@ from fractions import Fraction
 import numpy as np
 
 from client_sdk.protocol import Cross, Label
+from estimator.decoders.protocol import Inverse
+from estimator.decoders.support import Support
 from estimator.estimates.covariance import Sample
 from estimator.estimates.joint import joint_of
-from estimator.inverse.protocol import Inverse
-from estimator.inverse.support import Support
 from estimator.results.estimate import Shares
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.chi_square import survival

@@ -9,7 +9,7 @@ from client_sdk.protocol import Verdict, Window
 from collector.errors import QuotaExceededError, StoreFullError, StoreUnavailableError
 from collector.judgement import Allowance, Judgement
 from collector.store.count_script import verdict_again
-from collector.store.port import CountedUpload, Outcome, Snapshot, StoredTally
+from collector.store.store_protocol import CountedUpload, Outcome, Snapshot, StoredTally
 
 
 @dataclass

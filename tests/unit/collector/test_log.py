@@ -13,7 +13,9 @@ SECRET = "canary-of-a-value"  # noqa: S105 a test's own
 
 
 def record(message: str, **fields: object) -> logging.LogRecord:
-    line = logging.makeLogRecord({"name": "collector.live.reload", "levelname": "INFO", "msg": message, **fields})
+    line = logging.makeLogRecord(
+        {"name": "collector.live_config.reload", "levelname": "INFO", "msg": message, **fields}
+    )
     line.created = 1_795_190_400.0
     return line
 

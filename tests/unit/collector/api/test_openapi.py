@@ -16,7 +16,7 @@ from collector.api.openapi import openapi_document
 from collector.api.operations import OPERATIONS, PROBLEMS_OF_ALL, PROBLEMS_OF_NONE
 from collector.api.problem import BY_CODE, Problem
 from collector.api.schemas import SCHEMAS
-from collector.live.state import Served
+from collector.live_config.state import Served
 from tests.support.services.collecting import NOON, REGISTRY
 from tests.support.services.conforming import conforming_client, require_valid
 from tests.support.services.memory_store import MemoryStore

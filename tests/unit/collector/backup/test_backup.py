@@ -21,9 +21,9 @@ from collector.errors import ConfigError, StoreUnavailableError
 from collector.required_settings import ON_DISK
 from collector.store import keys
 from collector.store.handle import StoreHandle
-from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
 from collector.store.schema import SCHEMA, Purpose
+from collector.store.store_protocol import CountedUpload
 from collector.store.stored_grace import agree_on_grace
 from collector.upkeep.redis_retirement import RedisRetirement
 from collector.upkeep.retention import TallyName

@@ -16,8 +16,8 @@ from client_sdk.protocol import Registry
 from collector.check import store as check
 from collector.check.result import CheckResult, Level
 from collector.check.store import check_disk, check_registry, check_store
+from collector.redis_servers.memory import GIB, Memory
 from collector.required_settings import IN_MEMORY, ON_DISK
-from collector.servers.memory import GIB, Memory
 from collector.store import keys
 from collector.store.redis_store import RedisStore
 from tests.support.services.cluster import Cluster

@@ -13,8 +13,8 @@ from collector import create_app
 from collector.access import Access
 from collector.config import HOUR_S
 from collector.errors import StoreUnavailableError
-from collector.live.state import Served
-from collector.store.port import StoredTally
+from collector.live_config.state import Served
+from collector.store.store_protocol import StoredTally
 from tests.support.services.collecting import NOON, REGISTRY, TODAY, report, tallies_of, upload
 from tests.support.services.conforming import conforming_client
 from tests.support.services.memory_store import MemoryStore

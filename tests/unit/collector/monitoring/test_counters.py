@@ -23,7 +23,7 @@ from collector.monitoring.counters import (
     new_sheet,
 )
 from collector.monitoring.shared_rows import Sheet
-from collector.store.port import CountedUpload
+from collector.store.store_protocol import CountedUpload
 from tests.support.services.processes import START_DEADLINE_S
 
 COUNTED = CountedUpload(Verdict(3, ((1, Refusal.WINDOW_CLOSED),)), is_duplicate=False)

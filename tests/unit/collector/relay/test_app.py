@@ -12,7 +12,7 @@ from client_sdk.protocol import MAX_UPLOAD_BYTES, Upload, Verdict
 from collector import create_app
 from collector.access import Access
 from collector.api.batch import LineProblem, UploadVerdict, decode_batch, encode_answers
-from collector.live.state import Served
+from collector.live_config.state import Served
 from collector.relay.app import RelayApp, Room
 from collector.relay.arrivals import Arrivals
 from collector.relay.forward import CollectorUnavailableError

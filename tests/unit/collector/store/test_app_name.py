@@ -11,7 +11,7 @@ from client_sdk.protocol import Registry, RegistryError
 from collector.check.result import Level
 from collector.check.store import check_store
 from collector.errors import ConfigError
-from collector.live.reload import require_additive
+from collector.live_config.reload import require_additive
 from collector.required_settings import ON_DISK
 from collector.store import keys
 from collector.store.app_name import agree_on_app, app_of

@@ -10,8 +10,8 @@ import redis
 
 from client_sdk.protocol import MAX_REPORTS
 from collector.store.packed_verdict import MOST_BYTES
-from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
+from collector.store.store_protocol import CountedUpload
 from tests.support.services.collecting import judged
 from tests.support.services.hostile_uploads import HONEST, HOSTILE, Kind
 

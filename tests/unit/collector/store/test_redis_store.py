@@ -15,9 +15,9 @@ from collector.judgement import Judgement
 from collector.required_settings import IN_MEMORY, Durability, Promise
 from collector.store import keys
 from collector.store.count_script import BUCKET_ENTRIES
-from collector.store.port import CountedUpload
 from collector.store.redis_store import RedisStore
 from collector.store.schema import SCHEMA
+from collector.store.store_protocol import CountedUpload
 from collector.store.stored_grace import agree_on_grace
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import NOON, TODAY, judged, report, upload

@@ -14,9 +14,9 @@ import pytest
 from client_sdk.protocol import Number, Registry, Window
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.decoders import band
 from estimator.estimates.distribution import QUANTILES
 from estimator.estimates.metric import estimate, estimates
-from estimator.inverse import band
 from estimator.likelihood.expectation_maximisation import shares_of
 from estimator.likelihood.histogram import Histogram
 from estimator.render import FORMATS

@@ -15,8 +15,8 @@ import pytest
 
 from client_sdk.protocol import Metric, Registry
 from client_sdk.protocol.mechanisms.permanent import Permanent
-from estimator.inverse import inverse_of
-from estimator.inverse.decoders import decoder_of
+from estimator.decoders import inverse_of
+from estimator.decoders.catalogue import decoder_of
 from estimator.plan.plan import PlanRequest, make_plan
 from estimator.plan.power import POWER, least_count, smallest_share
 from estimator.plan.target_error import reports_needed, unit_variance

@@ -1,0 +1,171 @@
+"""Reads files again while the collector runs: a changed access file, all files on a signal."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from client_sdk.protocol.errors import HearsayError, RegistryError
+from client_sdk.protocol.registry.registry import Registry
+from collector.access import Access
+from collector.access_file import load_access
+from collector.errors import ConfigError
+from collector.live_config.state import Served
+from collector.log import Event
+
+LOOK_S = 1.0
+"""Seconds between two looks at the access file: a key that is removed from it opens nothing soon
+after."""
+
+_log = logging.getLogger(__name__)
+
+
+def require_additive(served: Registry, new: Registry) -> None:
+    """Refuse a registry that would no longer count what devices report now.
+
+    Raises:
+        RegistryError: naming every metric that is missing or has another edition.
+
+    """
+    mistakes = []
+    if new.app != served.app:
+        mistakes.append(("app.name", "is served and may not change; restart with --rename-app to serve another name"))
+    for name, metric in served.metrics.items():
+        if name not in new.metrics:
+            mistakes.append((f"metric.{name}", "is served and may not disappear; put it back, or let it expire"))
+        elif new.metrics[name].edition != metric.edition:
+            mistakes.append((f"metric.{name}", "is served and must keep its meaning; give the new question a new name"))
+    if mistakes:
+        raise RegistryError.of(mistakes)
+
+
+def require_as_closed(served: Access, new: Access) -> None:
+    """Refuse keys that would open uploads to everybody.
+
+    An operator who means that can restart. A slip is noticed before it has an effect.
+
+    Raises:
+        ConfigError: saying how to open uploads on purpose.
+
+    """
+    if new.uploads_are_open and not served.uploads_are_open:
+        raise ConfigError(
+            "uploads need a key, and the file now opens them to all, which happens at a start only: restart the "
+            'collector to open them, or write uploads = "keys"'
+        )
+
+
+class Reloader:
+    """Keeps what is served up to date, in a thread, until stopped.
+
+    A file that cannot be used changes nothing.
+
+    Attributes:
+        served: the present state.
+
+    """
+
+    def __init__(self, served: Served, registry: Path, access: Path | None, publish: Callable[[Served], None]) -> None:
+        """Take the present state; nothing happens before ``start``.
+
+        Args:
+            served: the present state, as read from the files.
+            registry: the file of definitions.
+            access: the access file, or None.
+            publish: called with each new state.
+
+        """
+        self.served = served
+        self._registry = registry
+        self._access = access
+        self._publish = publish
+        self._stamp = _stamp(access)
+        self._requests = 0
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="reloader", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the thread and wait for its end."""
+        self._stopped.set()
+        self._thread.join()
+
+    def request(self) -> None:
+        """Have all files read again at the next look.
+
+        A signal handler calls this, and may interrupt itself. So it takes no lock, and counts, so
+        that no request is lost.
+        """
+        self._requests += 1
+
+    def look(self, *, requested: bool) -> None:
+        """Read all files if that was requested, otherwise the access file if it has changed."""
+        # before it is read: a change meanwhile is noticed the next time
+        stamp = _stamp(self._access)
+        new = self.served
+        if requested:
+            new = _attempt("registry", self._read_registry, new)
+        if self._access is not None and (requested or stamp != self._stamp):
+            new = _attempt("file of keys", partial(_read_access, self._access), new)
+        if new is not self.served:
+            self._publish(new)
+            self.served = new
+        self._stamp = stamp
+
+    def _read_registry(self, served: Served) -> Served:
+        new = Registry.read(self._registry)
+        require_additive(served.registry, new)
+        _log_reload("the registry", "metrics", len(new.metrics), len(served.registry.metrics))
+        return replace(served, registry=new)
+
+    def _run(self) -> None:
+        answered, failing = 0, False
+        while not self._stopped.wait(LOOK_S):
+            requests = self._requests
+            try:
+                self.look(requested=requests != answered)
+            except Exception:  # noqa: BLE001 whatever it is, the next look may succeed
+                if not failing:
+                    _log.exception("what is served stays as it is", extra=Event.RELOAD_REFUSED.extra)
+                failing = True
+            else:
+                answered, failing = requests, False
+
+
+def _read_access(file: Path, served: Served) -> Served:
+    access = load_access(file)
+    require_as_closed(served.access, access)
+    _log_reload("the file of keys", "keys", len(access.keys), len(served.access.keys))
+    return replace(served, access=access)
+
+
+def _log_reload(file: str, entries: str, now: int, before: int) -> None:
+    _log.info("%s has been read again: %d %s, %d before", file, now, entries, before, extra=Event.RELOADED.extra)
+
+
+def _attempt(file: str, read: Callable[[Served], Served], served: Served) -> Served:
+    """Return the state after reading a file.
+
+    If the file cannot be used, log that and return the same state.
+    """
+    try:
+        return read(served)
+    except HearsayError as error:
+        _log.warning("the %s that is served stays as it is: %s", file, error, extra=Event.RELOAD_REFUSED.extra)
+        return served
+
+
+def _stamp(path: Path | None) -> tuple[int, int, int] | None:
+    """Return values that change with a file, or None if there is no such file."""
+    try:
+        status = path.stat() if path is not None else None
+    except OSError:
+        return None
+    return None if status is None else (status.st_mtime_ns, status.st_ino, status.st_size)

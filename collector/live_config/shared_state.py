@@ -1,0 +1,81 @@
+"""Shares the state that is served between the main process, which writes it, and the workers."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable
+from hashlib import sha256
+from multiprocessing.reduction import DupFd
+from typing import Any
+
+from collector.errors import ConfigError
+from collector.live_config.state import Served
+from collector.unlinked_file import unlinked_file
+
+DIGEST_BYTES = 32
+
+
+class Board:
+    """Holds the latest state. The main process posts, workers read.
+
+    It is a file without a name that all processes hold open. So nobody can remove or replace it, a
+    worker that starts later finds it, and nobody waits for anybody. The digest before the state
+    tells a reader whether the state is complete.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        """Take over the descriptor of a file."""
+        self._descriptor = descriptor
+        self._latest: tuple[bytes, Served] | None = None
+
+    @classmethod
+    def with_state(cls, served: Served) -> Board:
+        """Return a new board with a state.
+
+        Raises:
+            ConfigError: if no temporary file can be made or filled.
+
+        """
+        board = cls(unlinked_file())
+        try:
+            board.post(served)
+        except OSError as error:
+            raise ConfigError(
+                f"no temporary file can be filled: {error.strerror}; set TMPDIR to a folder for it"
+            ) from error
+        return board
+
+    def __reduce__(self) -> tuple[Callable[[Any], Board], tuple[Any]]:
+        """Send the descriptor to a worker that is being started."""
+        return _adopt, (DupFd(self._descriptor),)
+
+    def post(self, served: Served) -> None:
+        """Replace the state."""
+        state = pickle.dumps(served)
+        entry = sha256(state).digest() + state
+        written = 0
+        while written < len(entry):
+            written += os.pwrite(self._descriptor, entry[written:], written)
+        os.ftruncate(self._descriptor, len(entry))
+
+    def latest(self) -> Served:
+        """Return the state: the same object until another is posted. Any thread may call this.
+
+        While another state is being written, or if the disk had no room for it, the one before
+        stays.
+        """
+        while True:
+            latest = self._latest  # read once and replaced as a whole, because of other threads
+            if latest is not None and os.pread(self._descriptor, DIGEST_BYTES, 0) == latest[0]:
+                return latest[1]
+            entry = os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
+            digest, state = entry[:DIGEST_BYTES], entry[DIGEST_BYTES:]
+            if sha256(state).digest() == digest:
+                self._latest = digest, pickle.loads(state)  # noqa: S301 only the main process writes there
+            elif latest is not None:
+                return latest[1]
+
+
+def _adopt(descriptor: Any) -> Board:  # noqa: ANN401 what multiprocessing makes of a descriptor
+    return Board(descriptor.detach())

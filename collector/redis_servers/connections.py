@@ -1,0 +1,261 @@
+"""Connections to the servers of a store, each checked to keep the promise.
+
+All settings of redis-py are here.
+
+Each thread has a connection of its own to each server. Without a pool's bookkeeping an upload takes
+about a third less of a worker's time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import redis
+from redis.crc import key_slot
+from redis.exceptions import AskError, RedisError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from collector.errors import ConfigError
+from collector.redis_servers import server
+from collector.redis_servers.connection import Connection
+from collector.redis_servers.server import Address, Replicas
+from collector.required_settings import Durability, Promise
+from collector.text import plural
+
+CONNECT_TIMEOUT_S = 2.0
+ANSWER_TIMEOUT_S = 5.0
+"""If a write is not on disk within five seconds, the disk is failing: a 503 and a retry are
+better."""
+
+AVOIDED_S = 2.0
+"""Seconds for which only one thread at a time tries a server that did not answer in time. The
+others fail at once."""
+
+
+class _OfAThread(dict[Address, Connection]):
+    """The connections of one thread.
+
+    They close when the thread ends, not when they happen to be collected.
+    """
+
+    def __del__(self) -> None:
+        """Close them."""
+        for connection in self.values():
+            connection.close()
+
+
+class Connections:
+    """Opens connections to a store's servers, and keeps one for each thread and server."""
+
+    def __init__(
+        self,
+        url: str,
+        promise: Promise,
+        *,
+        is_cluster: bool,
+        set_up: Callable[[Connection], None] = lambda _: None,
+    ) -> None:
+        """Name a server; nothing is sent before the first use.
+
+        Args:
+            url: where the server listens. The other nodes of a cluster take the same user, password
+                and certificates.
+            promise: what every server must keep.
+            is_cluster: whether the server is a node of a cluster.
+            set_up: prepares a connection that was just opened; the connection is closed if it
+                raises.
+
+        Raises:
+            ConfigError: if the URL is not valid.
+
+        """
+        pool = _pool_of(url)
+        self._class = pool.connection_class
+        self._settings = pool.connection_kwargs
+        self._promise = promise
+        self._is_cluster = is_cluster
+        self._set_up = set_up
+        self._thread = threading.local()
+        self._avoided_until: dict[Address, float] = {}
+
+    def own(self, address: Address) -> Connection:
+        """Return this thread's connection to a server; open it first if there is none.
+
+        Raises:
+            RedisError: if the server does not answer.
+            ConfigError: if it would not keep the promise.
+
+        """
+        connections = self._own()
+        connection = connections.get(address)
+        if connection is None:
+            self._require_not_avoided(address)
+            try:
+                connection = connections[address] = self.open(address)
+            except RedisTimeoutError:
+                self.avoid(address)
+                raise
+            self._avoided_until.pop(address, None)
+        return connection
+
+    def opened(self, address: Address) -> Connection | None:
+        """Return this thread's open connection to a server, or None."""
+        return self._own().get(address)
+
+    def drop(self, address: Address) -> None:
+        """Close this thread's connection to a server. The next use opens and checks a new one."""
+        connection = self._own().pop(address, None)
+        if connection is not None:
+            connection.close()
+
+    def drop_all(self) -> None:
+        """Close all connections of this thread."""
+        for address in list(self._own()):
+            self.drop(address)
+
+    def avoid(self, address: Address) -> None:
+        """Let one thread at a time try a server that did not answer in time, until it answers."""
+        self._avoided_until[address] = time.monotonic() + AVOIDED_S
+
+    def connect(self, address: Address) -> Connection:
+        """Return a new connection to a server, without any check."""
+        place = {} if address is None else {"host": address[0], "port": address[1]}
+        opened = self._class(**self._settings | place)
+        opened.connect()
+        return Connection(opened, ANSWER_TIMEOUT_S)
+
+    def open(self, address: Address) -> Connection:
+        """Return a new connection, set up, to a server that keeps the promise.
+
+        Raises:
+            RedisError: if the server does not answer.
+            ConfigError: if it would not keep the promise.
+
+        """
+        connection = self.connect(address)
+        try:
+            server.require_kept(connection, self._promise, is_cluster=self._is_cluster)
+            if self._promise.copies:
+                self._require_copies(connection, address)
+            self._set_up(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @property
+    def is_replicated(self) -> bool:
+        """Whether replicas may take over that must have what is read.
+
+        Under ``memory`` nobody counts on replicas.
+        """
+        return bool(self._promise.copies) or (self._is_cluster and self._promise.durability is not Durability.MEMORY)
+
+    def replicas_to_confirm(self, connection: Connection, tag: str) -> Replicas:
+        """Return the replicas that must have what a server answered about the shard of a tag.
+
+        That is every replica that may take over, and at least the promised number.
+        """
+        if not self._is_cluster:
+            return Replicas(self._promise.copies)
+        listed = server.replicas_of_slot(connection, key_slot(tag.encode()))
+        return listed._replace(number=max(self._promise.copies, listed.number))
+
+    def redirected(self, source: Address, error: AskError) -> Address:
+        """Return the address to which a server redirects.
+
+        An empty host stands for that server's own.
+        """
+        host, port = error.node_addr
+        return host or self._host_of(source), port
+
+    def servers(self, known: Sequence[Address]) -> list[Address]:
+        """Return the addresses of all servers of the store, replicas included.
+
+        Args:
+            known: nodes to ask, in this order; the server of the URL comes last.
+
+        Raises:
+            RedisError: if none of them answers.
+
+        """
+        for address in known:
+            with contextlib.suppress(RedisError), self.briefly(address) as connection:
+                return self._beside(connection, address)
+        with self.briefly(None) as connection:
+            return self._beside(connection, None)
+
+    def _beside(self, connection: Connection, address: Address) -> list[Address]:
+        if self._is_cluster:
+            return server.nodes(connection, self._host_of(address), by_tls=issubclass(self._class, redis.SSLConnection))
+        return [None, *(server.replicas(connection) or ())]
+
+    @contextlib.contextmanager
+    def briefly(self, address: Address) -> Iterator[Connection]:
+        """Connect to a server, without any check, while the context is entered."""
+        connection = self.connect(address)
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+    def _host_of(self, address: Address) -> str:
+        host: str = self._settings["host"] if address is None else address[0]
+        return host
+
+    def _own(self) -> dict[Address, Connection]:
+        connections: dict[Address, Connection] | None = getattr(self._thread, "connections", None)
+        if connections is None:
+            connections = self._thread.connections = _OfAThread()
+        return connections
+
+    def _require_not_avoided(self, address: Address) -> None:
+        until = self._avoided_until.get(address)
+        if until is None:
+            return
+        if time.monotonic() < until:
+            raise RedisConnectionError("it has just not answered in time")
+        self.avoid(address)  # holds the other threads off while this one tries
+
+    def _require_copies(self, connection: Connection, address: Address) -> None:
+        """Refuse a server with too few replicas, or with one that would not keep the promise."""
+        replicas = server.replicas(connection)
+        if replicas is None:
+            return
+        kept = 0
+        for replica in replicas:
+            with contextlib.suppress(RedisError), self.briefly(replica) as other:
+                server.require_kept(other, self._promise, is_cluster=self._is_cluster)
+                kept += 1
+        if kept < self._promise.copies:
+            where = "the store" if address is None else f"{address[0]}:{address[1]}"
+            raise ConfigError(
+                f"{where} has {plural(kept, 'replica')} in step; --copies {self._promise.copies} needs as many: "
+                "start more, or promise fewer"
+            )
+
+
+def _pool_of(url: str) -> redis.ConnectionPool:
+    """Read a URL into a pool, of which only the class and the arguments of connections are used.
+
+    Raises:
+        ConfigError: if the URL is not valid.
+
+    """
+    try:
+        return redis.ConnectionPool.from_url(
+            url,
+            socket_connect_timeout=CONNECT_TIMEOUT_S,
+            socket_timeout=ANSWER_TIMEOUT_S,
+            client_name=None,
+            protocol=2,
+        )
+    except ValueError:  # not shown: a URL that was split in the wrong places may reveal a password
+        raise ConfigError(
+            "--redis must be a URL such as redis://HOST:6379/0, rediss://HOST:6379/0 or unix:///PATH; write "
+            "special characters of a password as %XX"
+        ) from None

@@ -1,0 +1,234 @@
+"""Sends commands to the servers that hold their keys: one server, or the nodes of a cluster.
+
+The router learns from the cluster's redirections where keys live, and forgets it when a node is
+lost. While a slot moves, its commands are retried for about a second. After that, and while a node
+is down, only the commands for its keys fail.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from redis.exceptions import (
+    AskError,
+    ClusterDownError,
+    MovedError,
+    RedisError,
+    ResponseError,
+    TryAgainError,
+)
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from collector.errors import ConfigError, StoreUnavailableError
+from collector.redis_servers.call import Answered, Call
+from collector.redis_servers.command import PackedCommand
+from collector.redis_servers.connection import Connection
+from collector.redis_servers.connections import Connections
+from collector.redis_servers.pipeline import (
+    Sent,
+    TooFewCopiesError,
+    receive,
+    require_copies,
+    send,
+    unavailable,
+    write_after_reading,
+)
+from collector.redis_servers.server import Address
+
+ROUNDS = 9
+"""The most times that a command is sent. Each redirection, and each pause while a slot moves, takes
+one round."""
+
+FIRST_PAUSE_S = 0.005
+"""The first pause while a slot moves. Each pause is twice as long as the one before; all are about
+a second."""
+
+TRIES = 2
+"""How often a server is tried whose connection broke, for the connection may have been stale."""
+
+
+class Router:
+    """Sends commands to the servers of a store."""
+
+    def __init__(self, connections: Connections, copies: int) -> None:
+        """Start without knowing where keys live; nothing is sent before the first use.
+
+        Args:
+            connections: opens the connections.
+            copies: the number of replicas that must have a write on disk before it is acknowledged.
+
+        """
+        self._connections = connections
+        self._nodes: tuple[Address, ...] = ()
+        self._homes: dict[str, Address] = {}
+        self._copies = copies
+
+    def learn(self, nodes: tuple[Address, ...]) -> None:
+        """Remember nodes of the cluster, which say where keys are when others are lost."""
+        self._nodes = nodes
+
+    def ask(self, request: PackedCommand) -> Any:  # noqa: ANN401 the server decides
+        """Send one command and return its answer.
+
+        It does the same as `ask_all`, in fewer steps as long as nothing has changed.
+
+        Raises:
+            StoreUnavailableError: if there is no answer.
+
+        """
+        home = self._homes.get(request.tag)
+        connection = self._connections.opened(home)
+        if connection is not None and not self._copies:
+            try:
+                connection.send(request.command)
+                return connection.receive()
+            except RedisTimeoutError as error:  # the caller cannot wait as long a second time
+                self._connections.drop(home)
+                self._connections.avoid(home)
+                raise unavailable(error) from error
+            except RedisError as error:  # try again: sending a command twice is always safe
+                if not isinstance(error, ResponseError):
+                    self._connections.drop(home)
+            except BaseException:
+                self._connections.drop(home)
+                raise
+        (answer,) = self.ask_all((request,))
+        if isinstance(answer, StoreUnavailableError):
+            raise answer
+        return answer
+
+    def ask_all(self, requests: Sequence[PackedCommand], answered: Answered | None = None) -> list[Any]:
+        """Send commands, those for one server in a row.
+
+        Args:
+            requests: the commands.
+            answered: collects the servers that answered, for `confirm`.
+
+        Returns:
+            For each request, in order, its answer or a StoreUnavailableError. The answer to a write
+            means that the write is on disk, on as many servers as promised.
+
+        """
+        call = Call(requests, {} if answered is None else answered)
+        pause_s = FIRST_PAUSE_S
+        for _ in range(ROUNDS):
+            self._exchange(call)
+            if not call.pending:
+                return call.answers
+            if call.is_moving:
+                time.sleep(pause_s)
+                pause_s *= 2
+        for index in call.pending:
+            call.answers[index] = StoreUnavailableError("a slot of the store is moving; try again later")
+        return call.answers
+
+    def confirm(self, address: Address, connection: Connection, tags: Sequence[str], name: str) -> None:
+        """Wait until every replica that could take over from a server has what it answered.
+
+        Args:
+            address: the server.
+            connection: the connection over which it answered.
+            tags: prefixes of the shards that it answered about.
+            name: the name of the key to write for that, without a prefix.
+
+        Raises:
+            StoreUnavailableError: if the connection is gone, or replicas do not have the
+                answers in time.
+
+        """
+        if not self._connections.is_replicated:
+            return
+        if self._connections.opened(address) is not connection:
+            raise StoreUnavailableError("a connection to the store broke while it was read; ask again")
+        try:
+            tag = write_after_reading(connection, tags, name)
+            require_copies(connection, self._connections.replicas_to_confirm(connection, tag))
+        except RedisError as error:
+            self._connections.drop(address)
+            raise unavailable(error) from error
+        except BaseException:
+            self._connections.drop(address)
+            raise
+
+    def _exchange(self, call: Call) -> None:
+        """Send the pending requests and settle those that are answered."""
+        batches = self._batches(call)
+        sent: list[tuple[Address, Connection]] = []
+        try:
+            for address, batch in batches.items():
+                try:
+                    connection = self._connections.own(address)
+                    send(connection, call.requests, batch)
+                    sent.append((address, connection))
+                except (RedisError, ConfigError) as error:
+                    self._lose(call, address, batch, error)
+            for address, connection in sent:
+                batch = batches[address]
+                try:
+                    answers = receive(connection, batch, self._copies)
+                except RedisError as error:
+                    self._lose(call, address, batch, error)
+                else:
+                    for (index, _), answer in zip(batch, answers, strict=True):
+                        self._settle(call, address, index, answer)
+                    call.note_answered(address, connection, batch)
+        except BaseException:
+            # an unread answer would be taken for the answer to a later command
+            self._connections.drop_all()
+            raise
+
+    def _batches(self, call: Call) -> dict[Address, list[Sent]]:
+        """Return each server's batch: its requests, and whether their slot is still moving."""
+        batches: dict[Address, list[Sent]] = {}
+        for index in call.pending:
+            is_asking = index in call.asking
+            address = call.asking[index] if is_asking else self._home(call, call.requests[index].tag)
+            batches.setdefault(address, []).append(Sent(index, is_asking))
+        call.begin_round()
+        return batches
+
+    def _home(self, call: Call, tag: str) -> Address:
+        """Return the server that has a tag's keys, or else a server that may know."""
+        if tag in self._homes:
+            return self._homes[tag]
+        return min((*self._nodes, *self._homes.values(), None), key=call.lost.count)
+
+    def _lose(self, call: Call, address: Address, batch: list[Sent], error: RedisError | ConfigError) -> None:
+        """Forget a server that failed, and retry its requests once, perhaps elsewhere."""
+        self._forget(call, address)
+        if isinstance(error, RedisTimeoutError):
+            self._connections.avoid(address)
+        is_final = isinstance(error, (RedisTimeoutError, ConfigError)) or call.lost.count(address) >= TRIES
+        for index, _ in batch:
+            if is_final:
+                call.answers[index] = unavailable(error)
+            else:
+                call.pending.append(index)
+
+    def _settle(self, call: Call, address: Address, index: int, answer: Any) -> None:  # noqa: ANN401 the server decides
+        """Record an answer, or put its request back among the pending ones."""
+        call.answers[index] = answer
+        if not isinstance(answer, RedisError):
+            return
+        call.answers[index] = unavailable(answer)
+        if isinstance(answer, MovedError):
+            self._homes[call.requests[index].tag] = self._connections.redirected(address, answer)
+        elif isinstance(answer, AskError):
+            call.asking[index] = self._connections.redirected(address, answer)
+        elif isinstance(answer, TryAgainError):
+            call.is_moving = True
+        elif isinstance(answer, ClusterDownError) and address not in call.lost:
+            self._forget(call, address)  # another node may know where the slot is
+        elif isinstance(answer, TooFewCopiesError):
+            self._forget(call, address)  # the next connection checks its replicas
+            return
+        else:
+            return
+        call.pending.append(index)
+
+    def _forget(self, call: Call, address: Address) -> None:
+        self._connections.drop(address)
+        self._homes = {tag: home for tag, home in self._homes.items() if home != address}
+        call.lost.append(address)

@@ -1,0 +1,28 @@
+"""The decoder of each channel whose inputs are the points of a grid."""
+
+from __future__ import annotations
+
+from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.mechanisms.band import Band
+from client_sdk.protocol.mechanisms.gaussian import Gaussian
+from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
+from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from client_sdk.protocol.mechanisms.laplace import Laplace
+from estimator.decoders import band, gaussian, hierarchical, hybrid, laplace
+from estimator.decoders.decoder import Decoder
+
+
+def decoder_of(channel: Channel) -> Decoder | None:
+    """Return the decoder of a channel on a grid. None for other channels."""
+    match channel:
+        case Band():
+            return band.decoder(channel)
+        case Hybrid():
+            return hybrid.decoder(channel)
+        case Laplace():
+            return laplace.decoder(channel)
+        case Gaussian():
+            return gaussian.decoder(channel)
+        case Hierarchical():
+            return hierarchical.decoder(channel)
+    return None

@@ -1,0 +1,186 @@
+"""Cyclic block designs inverted: least squares over Z_k, with one transform for each base block.
+
+Blocks of pseudo-random values are almost, but not exactly, balanced, so support counts alone would
+be biased. The linear equations of the channel are solved by least squares, frequency by frequency,
+because every block occurs with all its shifts. The weights of the equations are those of a uniform
+population, for which the estimate has the least variance of all unbiased ones; it is unbiased in
+every population. Pairs are exactly balanced.
+
+Source: Park, Nam & Lee 2023, section IV; Kay 1993, "Fundamentals of statistical signal processing:
+estimation theory", section 4.4 (least squares of circulant equations by Fourier transforms).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
+from estimator.decoders.protocol import Inverse
+from estimator.decoders.support import Balanced, Block, Support
+from estimator.statistics.arrays import Counts, Floats, Reports
+from estimator.statistics.binomial_intervals import binomial_intervals
+from estimator.statistics.confidence import EXACT_BELOW, FEW
+from estimator.statistics.score_intervals import score_intervals
+from estimator.statistics.simplex import nearest_shares
+
+Spectra = NDArray[np.complex128]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shifts:
+    """Which shifts of base blocks hold which values: convolutions over Z_k.
+
+    Attributes:
+        inputs: k.
+        blocks: the real Fourier transforms of the base blocks' indicators, shape (j, k // 2 + 1).
+
+    """
+
+    inputs: int
+    blocks: Spectra
+
+    @classmethod
+    def of(cls, channel: CyclicDesign) -> Shifts:
+        """Transform the base blocks of a channel."""
+        indicators = np.zeros((channel.base_blocks, channel.inputs))
+        for index, indicator in enumerate(indicators):
+            indicator[list(channel.base_block(index))] = 1
+        return cls(channel.inputs, np.fft.rfft(indicators))
+
+    def of_values(self, scores: Floats) -> Floats:
+        """Return for each value the score sum of the symbols whose block holds it, (..., k)."""
+        return self.gathered(scores, self.blocks)
+
+    def of_symbols(self, shares: Floats) -> Floats:
+        """Return the sum of the shares of the values in each symbol's block, shape (..., m)."""
+        return self.spread(shares, self.blocks)
+
+    def gathered(self, scores: Floats, weights: Spectra) -> Floats:
+        """Return the weighted sum of symbols' scores for each value: (..., m) to (..., k)."""
+        spectra = np.fft.rfft(scores.reshape(*scores.shape[:-1], -1, self.inputs))
+        return np.fft.irfft((spectra * weights).sum(axis=-2), n=self.inputs)
+
+    def spread(self, shares: Floats, weights: Spectra) -> Floats:
+        """Return the weighted sum of values' shares for each symbol: (..., k) to (..., m)."""
+        spectra = np.fft.rfft(shares)[..., np.newaxis, :] * weights.conj()
+        return np.fft.irfft(spectra, n=self.inputs).reshape(*shares.shape[:-1], -1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeastSquares:
+    """The inverse of a design that is not exactly balanced.
+
+    A report of block i shifted by s adds the score ``weight_i(v - s)`` to the estimate of value v.
+    The score has mean 1 if the answer is v, otherwise 0. Its mean square depends on the answer x
+    only through the distance x - v.
+
+    Attributes:
+        block: the law.
+        shifts: which symbols hold which values.
+        weights: the transforms of the weights, shape (j, k // 2 + 1).
+        mean_squares: of a report's score for a value, by the distance of the answer, shape (k,).
+        own: the probability that a block holds the sender's answer.
+        other_least: the probability that it holds another value, at the distance where it is
+            smallest.
+        other_most: the same at the distance where it is largest.
+
+    """
+
+    block: Block
+    shifts: Shifts
+    weights: Spectra
+    mean_squares: Floats
+    own: float
+    other_least: float
+    other_most: float
+
+    @classmethod
+    def of(cls, channel: CyclicDesign, block: Block, own: float) -> LeastSquares:
+        """Compute the weights of a channel and their exact second moments."""
+        shifts = Shifts.of(channel)
+        inputs, blocks, gap = channel.inputs, shifts.blocks, block.supporting - block.others
+        powers = (np.abs(blocks) ** 2).sum(axis=0)
+        weights = blocks / (gap * powers)
+        weights[:, 0] = 1  # the weights of every symbol add up to 1, as shares do
+        squares = np.fft.irfft(weights, n=inputs) ** 2
+        near = np.fft.irfft((np.fft.rfft(squares).conj() * blocks).sum(axis=0), n=inputs)
+        held = channel.symbols * channel.block_size / inputs * block.others + gap * np.fft.irfft(powers, n=inputs)[1:]
+        mean_squares = block.others * squares.sum() + gap * near
+        return cls(block, shifts, weights, mean_squares, own, float(held.min()), float(held.max()))
+
+    def shares(self, counts: Counts, reports: Reports) -> Floats:
+        """Return the unbiased estimate of each value's share, shape (..., k)."""
+        return self.shifts.gathered(counts / reports, self.weights)
+
+    def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
+        """Return the standard error of each share, shape (..., k), for people sampled at random.
+
+        It is exactly that of the population on the simplex nearest to the estimate, and therefore
+        above 0.
+        """
+        shares = nearest_shares(self.shares(counts, reports))
+        spectrum = np.fft.rfft(shares) * np.fft.rfft(self.mean_squares).conj()
+        squares = np.fft.irfft(spectrum, n=self.shifts.inputs)
+        errors: Floats = np.sqrt((squares - shares**2) / reports)
+        return errors
+
+    def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
+        """Return the ends of the shares' confidence intervals, each of shape (..., k), within 0..1.
+
+        Several populations have the same share, with different variances. From 50 reports on the
+        interval holds the shares that a score test does not reject, with the largest variance of
+        all populations with that share. If few reports hold a value, the interval is that of the
+        support count, which is binomial in every population, with the worst population for either
+        end. It keeps the confidence at every truth.
+        """
+        own, other = self.mean_squares[0], self.mean_squares[1:].max()
+        low, high = score_intervals(self.shares(counts, reports), own, other, reports, family)
+        few = np.less(reports, max(EXACT_BELOW, FEW / self.other_least))
+        if few.any():
+            low, high = np.where(few, self._conservative(counts, reports, family), (low, high))
+        return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+    def symbol_law(self, shares: Floats) -> Floats:
+        """Return the probability of each symbol in a population: shape (..., k) to (..., m)."""
+        return self.block.symbol_law(self.shifts, shares)
+
+    def expectations(self, scores: Floats) -> Floats:
+        """Return the expected score of a symbol given each input: shape (..., m) to (..., k)."""
+        return self.block.expectations(self.shifts, scores)
+
+    def contrast(self, weights: Floats) -> Floats:
+        """Return the score of each symbol for a weighted sum of shares."""
+        return self.shifts.spread(weights, self.weights)
+
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Return the least and the greatest score of a report; shape (1,).
+
+        They are equal for all values, because every block has all shifts.
+        """
+        scores = np.fft.irfft(self.weights, n=self.shifts.inputs)
+        return scores.min(keepdims=True).ravel(), scores.max(keepdims=True).ravel()
+
+    def _conservative(self, counts: Counts, reports: Reports, family: int) -> tuple[Floats, Floats]:
+        supports = np.rint(self.shifts.of_values(counts.astype(np.float64))).astype(np.int64)
+        low, high = binomial_intervals(supports, reports, family)
+        return (
+            (low - self.other_most) / (self.own - self.other_most),
+            (high - self.other_least) / (self.own - self.other_least),
+        )
+
+
+def inverse(channel: CyclicDesign) -> Inverse:
+    """Return the inverse of a cyclic design: support counts for pairs, otherwise least squares."""
+    inputs, size = channel.inputs, channel.block_size
+    keep = Fraction(channel.keep_numerator, COIN_SCALE)
+    supporting = keep / (channel.base_blocks * size)
+    others = (1 - keep) / (channel.base_blocks * (inputs - size))
+    block = Block(float(supporting), float(others))
+    if size == PAIR:
+        return Balanced(Support(keep, (PAIR - keep) / (inputs - 1)), block, Shifts.of(channel))
+    return LeastSquares.of(channel, block, float(keep))

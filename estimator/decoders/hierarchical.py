@@ -1,0 +1,103 @@
+"""A hierarchical histogram inverted: least squares over all levels together.
+
+A node holds the nodes below it, so every level tells something about the same shares of points. The
+equations of all levels are solved by least squares, with the weights of a uniform population, for
+which the estimate has the least variance of all unbiased ones (Aitken 1936). It is unbiased in
+every population. This takes the place of averaging parents and children (Cormode, Kulkarni &
+Srivastava 2019, section 4: constrained inference), which does the same if all nodes of a level have
+the same noise and no covariance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.hierarchical import Hierarchical, LevelChannel
+from estimator.decoders.decoder import REMEMBERED, Decoder
+from estimator.decoders.exponential import TableInverse
+from estimator.statistics.arrays import Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeLaw:
+    """The law of a tree, as operators level by level: a table of it all would be twice as large.
+
+    Attributes:
+        inputs: k.
+        spans: of each level, how many points a node holds.
+        tables: of each level, the probability of each of its symbols given each node, shape (nodes,
+            symbols).
+
+    """
+
+    inputs: int
+    spans: tuple[int, ...]
+    tables: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, channel: Hierarchical) -> TreeLaw:
+        """Write out the levels of a channel, each drawn as often as the others."""
+        levels = channel.levels
+        tables = tuple(_table(level.channel) / len(levels) for level in levels)
+        return cls(channel.inputs, tuple(level.span for level in levels), tables)
+
+    def symbol_law(self, shares: Floats) -> Floats:
+        """Return the probability of each symbol: shape (..., inputs) to (..., symbols)."""
+        parts = [
+            np.add.reduceat(shares, np.arange(0, self.inputs, span), axis=-1) @ table
+            for span, table in zip(self.spans, self.tables, strict=True)
+        ]
+        return np.concatenate(parts, axis=-1)
+
+    def expectations(self, scores: Floats, /) -> Floats:
+        """Return the expected score given each input: shape (..., symbols) to (..., inputs)."""
+        expected = np.zeros((*scores.shape[:-1], self.inputs))
+        for span, table, of_level in zip(self.spans, self.tables, self._by_level(scores), strict=True):
+            expected += np.repeat(of_level @ table.T, span, axis=-1)[..., : self.inputs]
+        return expected
+
+    def _by_level(self, scores: Floats) -> Iterator[Floats]:
+        first = 0
+        for table in self.tables:
+            last = first + table.shape[1]
+            yield scores[..., first:last]
+            first = last
+
+
+@lru_cache(maxsize=REMEMBERED)
+def law(channel: Hierarchical) -> TreeLaw:
+    """Return the law of a channel, cached for the next window."""
+    return TreeLaw.of(channel)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def decoder(channel: Hierarchical) -> Decoder:
+    """Return the scores of the symbols for the mean, and their expected squares."""
+    tree = law(channel)
+    inverse = TableInverse.of(tree.symbol_law(np.eye(channel.inputs)))
+    scores = inverse.contrast(np.linspace(0.0, 1.0, channel.inputs))
+    return Decoder(scores, tree.expectations(scores**2))
+
+
+def _table(channel: LevelChannel) -> Floats:
+    """Return the probability of each symbol of a level given each node, shape (nodes, symbols)."""
+    nodes, keep = channel.inputs, channel.keep_numerator / COIN_SCALE
+    if not isinstance(channel, CyclicDesign):
+        lies: Floats = np.full((nodes, nodes), (1 - keep) / (nodes - 1))
+        np.fill_diagonal(lies, keep)
+        return lies
+    holds = np.zeros((channel.base_blocks, nodes), dtype=np.bool_)
+    for index, held in enumerate(holds):
+        held[list(channel.base_block(index))] = True
+    unshifted = (np.arange(nodes)[:, np.newaxis] - np.arange(nodes)) % nodes
+    is_held = holds[:, unshifted].swapaxes(0, 1).reshape(nodes, -1)
+    inside = keep / (channel.base_blocks * channel.block_size)
+    outside = (1 - keep) / (channel.base_blocks * (nodes - channel.block_size))
+    table: Floats = np.where(is_held, inside, outside)
+    return table

@@ -1,0 +1,89 @@
+"""Permanent answers inverted: first the shares of permanent answers, then those of the true ones.
+
+The permanent answer is the true one with probability p, and each other one with probability q. The
+share of a permanent answer is therefore q + (p - q) times that of the true one (Erlingsson, Pihur &
+Korolova 2014, section 4; Arcolezi et al. 2023, section 3). All results of the instantaneous step's
+inverse are mapped by this line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from client_sdk.protocol.mechanisms.permanent import Permanent
+from estimator.decoders.protocol import Inverse
+from estimator.decoders.support import Support
+from estimator.statistics.arrays import Counts, Floats, Reports
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TwoStep:
+    """The inverse of two steps.
+
+    Attributes:
+        second: the inverse of the instantaneous step.
+        keep: p, the probability that the permanent answer is the true one.
+        lie: q, the probability that it is a particular other one.
+
+    """
+
+    second: Inverse
+    keep: float
+    lie: float
+
+    @property
+    def gap(self) -> float:
+        """The factor from a true share to that of permanent answers: p - q."""
+        return self.keep - self.lie
+
+    def shares(self, counts: Counts, reports: Reports) -> Floats:
+        """Return the unbiased estimate of each value's share, shape (..., k)."""
+        shares: Floats = (self.second.shares(counts, reports) - self.lie) / self.gap
+        return shares
+
+    def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
+        """Return the standard error of each share, shape (..., k), for people sampled at random."""
+        errors: Floats = self.second.standard_errors(counts, reports) / self.gap
+        return errors
+
+    def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
+        """Return the ends of the shares' intervals: of permanent answers, mapped and clipped."""
+        low, high = (
+            np.clip((end - self.lie) / self.gap, 0.0, 1.0) for end in self.second.intervals(counts, reports, family)
+        )
+        return low, high
+
+    def contrast(self, weights: Floats) -> Floats:
+        """Return the score of each symbol for a weighted sum of shares."""
+        summed: Floats = (self.second.contrast(weights) - self.lie * weights.sum()) / self.gap
+        return summed
+
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Return the least and the greatest score of a report: those of the second step, mapped."""
+        least, most = self.second.extremes()
+        return (least - self.lie) / self.gap, (most - self.lie) / self.gap
+
+    def symbol_law(self, shares: Floats) -> Floats:
+        """Return the probability of each symbol in a population: shape (..., k) to (..., m)."""
+        return self.second.symbol_law(self.lie * shares.sum(axis=-1, keepdims=True) + self.gap * shares)
+
+    def expectations(self, scores: Floats) -> Floats:
+        """Return the expected score of a symbol given each input: shape (..., m) to (..., k)."""
+        of_permanent = self.second.expectations(scores)
+        expected: Floats = self.lie * of_permanent.sum(axis=-1, keepdims=True) + self.gap * of_permanent
+        return expected
+
+
+def two_step(channel: Permanent, second: Inverse) -> Inverse:
+    """Return the inverse of two steps.
+
+    It is a `Support` if the second step's is one: then each symbol still supports the value that it
+    names.
+    """
+    keep, lie = (channel.permanent.probability(0, given) for given in (0, 1))
+    if not isinstance(second, Support):
+        return TwoStep(second, float(keep), float(lie))
+    gap = second.own - second.other
+    return Support(own=second.other + gap * keep, other=second.other + gap * lie)

@@ -1,0 +1,99 @@
+"""Projective geometry response inverted: a reported point supports the points orthogonal to it.
+
+Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
+geometry", section 3. Their decoder is a dynamic programme over Z_q**t. Here the sums over
+hyperplanes are Fourier transforms with one coordinate less, so that memory and time grow with the
+number of points, not with q - 1 times that number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from estimator.decoders.support import Balanced, Block, Support
+from estimator.statistics.arrays import Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Orthogonality:
+    """Sums over the points orthogonal to each point of PG(t-1, q); a symmetric operator.
+
+    Attributes:
+        inputs: k; the inputs are the first k points.
+        prime: q.
+        firsts: the number of the first point with m digits after the leading 1, for m from 0 to t.
+        multiples: in row w and column m, the integer whose base-q digits are m times the vector of
+            point w, for the points of PG(t-2, q).
+
+    """
+
+    inputs: int
+    prime: int
+    firsts: tuple[int, ...]
+    multiples: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, channel: ProjectiveGeometry) -> Orthogonality:
+        """Tabulate the multiples of the points with one dimension less."""
+        prime, dimension = channel.prime, channel.dimension
+        powers = [prime**digits for digits in range(dimension + 1)]
+        firsts = tuple((power - 1) // (prime - 1) for power in powers)
+        numbers = np.concatenate([np.arange(power, 2 * power, dtype=np.int32) for power in powers[: dimension - 1]])
+        factors = np.arange(prime, dtype=np.int32)
+        multiples = np.zeros((numbers.size, prime), dtype=np.int32)
+        for power in powers[: dimension - 1]:
+            digits = numbers // power % prime
+            multiples += digits[:, None] * factors % prime * power
+        return cls(channel.inputs, prime, firsts, multiples)
+
+    def of_values(self, scores: Floats) -> Floats:
+        """Return the sum of the scores of the points orthogonal to each input, shape (..., k)."""
+        return self._sums(scores)[..., : self.inputs]
+
+    def of_symbols(self, shares: Floats) -> Floats:
+        """Return the sum of the shares of the inputs orthogonal to each point, shape (..., m)."""
+        scores = np.zeros((*shares.shape[:-1], self.firsts[-1]))
+        scores[..., : self.inputs] = shares
+        return self._sums(scores)
+
+    def _sums(self, scores: Floats) -> Floats:
+        """Add up hyperplanes, with one more coordinate in each round.
+
+        In PG(0, q) no point is orthogonal to itself. The points (1, u) are an affine space. The
+        sums of its scores over the u with a given product with w, for all products, are the inverse
+        transform along the multiples of w. A point (0, w) is orthogonal to product 0; a point (1, m
+        w) to product -1/m; the point (1, 0) to no (1, u); and all to their hyperplanes of points
+        (0, u).
+        """
+        prime = self.prime
+        to_be_orthogonal = [-pow(factor, -1, prime) % prime for factor in range(1, prime)]
+        populations = scores.shape[:-1]
+        sums = np.zeros((*populations, 1))
+        for digits in range(1, len(self.firsts) - 1):
+            first, end = self.firsts[digits : digits + 2]
+            multiples = self.multiples[:first]
+            affine = scores[..., first:end].reshape(*populations, *(prime,) * digits)
+            spectra = np.fft.fftn(affine, axes=range(-digits, 0)).reshape(*populations, -1)
+            by_product = np.fft.irfft(spectra[..., multiples[:, : prime // 2 + 1]], n=prime)
+            larger = np.empty((*populations, end))
+            larger[..., :first] = by_product[..., 0] + sums
+            larger[..., first] = scores[..., :first].sum(axis=-1)
+            larger[..., first + multiples[:, 1:]] = by_product[..., to_be_orthogonal] + sums[..., np.newaxis]
+            sums = larger
+        return sums
+
+
+def inverse(channel: ProjectiveGeometry) -> Balanced:
+    """Return the inverse: p keeps the answer; two values share lambda supporting points."""
+    points, orthogonal = channel.symbols, channel.orthogonal
+    common = (orthogonal - 1) // channel.prime
+    keep = Fraction(channel.keep_numerator, COIN_SCALE)
+    other = keep * common / orthogonal + (1 - keep) * (orthogonal - common) / (points - orthogonal)
+    block = Block(float(keep / orthogonal), float((1 - keep) / (points - orthogonal)))
+    return Balanced(Support(keep, other), block, Orthogonality.of(channel))

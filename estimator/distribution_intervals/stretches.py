@@ -1,0 +1,181 @@
+"""The stretches of a grid, and the mean of the distribution function over each from a tally."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimator.decoders.decoder import REMEMBERED
+from estimator.distribution_intervals.limits import SILENT, Noise, limits, limits_of
+from estimator.distribution_intervals.scores import Scores
+from estimator.likelihood.histogram import Histogram
+from estimator.statistics.arrays import Counts, Floats
+from estimator.statistics.confidence import z_of
+
+WIDTHS: Final = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256])
+"""Cells of a stretch. Finer steps gained less than 2 % of an interval's width."""
+
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """The stretches on one side of each point, of each width: arrays of shape (widths, points).
+
+    Attributes:
+        starts: where a stretch begins, from 0 to k.
+        stops: where it ends, from 0 to k.
+        beyond: its cells beyond the last point, where F is 1. (Before the first point F is 0.)
+        noise: of the score for the mean over the stretch.
+
+    """
+
+    starts: Places
+    stops: Places
+    beyond: Places
+    noise: Noise
+
+    @classmethod
+    def of(cls, histogram: Histogram, firsts: Places) -> Side:
+        """Return the stretches that begin at some places, shape (widths, points)."""
+        integrals = Scores.of(histogram).integrals
+        last = integrals.shape[1] - 1
+        stops = firsts + WIDTHS[:, np.newaxis]
+        starts, stops, beyond = np.clip(firsts, 0, last), np.clip(stops, 0, last), np.maximum(stops - last, 0)
+        noises = [Noise.of(histogram.law, row) for row in _scores(integrals, starts, stops, beyond)]
+        columns = (
+            np.array(column) for column in zip(*((n.least, n.most, n.span, n.enough) for n in noises), strict=True)
+        )
+        return cls(starts, stops, beyond, Noise(*columns))
+
+    def means(self, integrals: Floats) -> Floats:
+        """Return the mean of F over each stretch from its integrals, shape (k + 1,)."""
+        sums = integrals[self.stops] - integrals[self.starts] + self.beyond
+        means: Floats = sums / WIDTHS[:, np.newaxis]
+        return means
+
+    def variances(self, covariance: Floats) -> Floats:
+        """Return the variance of each stretch's score from the covariance of the integrals'."""
+        own = np.diag(covariance)
+        sums = own[self.starts] + own[self.stops] - 2 * covariance[self.starts, self.stops]
+        variances: Floats = np.maximum(sums, 0.0) / WIDTHS[:, np.newaxis] ** 2
+        return variances
+
+
+def _scores(integrals: Floats, starts: Places, stops: Places, beyond: Places) -> Iterator[Floats]:
+    """Yield the scores of the stretches of each width, shape (m, points)."""
+    for width, start, stop, more in zip(WIDTHS, starts, stops, beyond, strict=True):
+        yield (integrals[:, stop] - integrals[:, start] + more) / width
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stretches:
+    """All stretches of a histogram's grid.
+
+    Attributes:
+        points: the answers at the k points, rising.
+        scores: of the channel.
+        after: the stretches that begin at each point. Their means are not below F there.
+        before: those that end at each point; of counts, one cell later, because F keeps its value
+            until the next count. Their means are not above F there.
+
+    """
+
+    histogram: Histogram
+    points: Floats
+    scores: Scores
+    after: Side
+    before: Side
+
+    @staticmethod
+    @lru_cache(maxsize=REMEMBERED)
+    def of(histogram: Histogram) -> Stretches:
+        """Return the stretches of a histogram, cached for the next window."""
+        scores = Scores.of(histogram)
+        points = histogram.points
+        places = np.arange(points.size)
+        widths = WIDTHS[:, np.newaxis]
+        return Stretches(
+            histogram,
+            points,
+            scores,
+            Side.of(histogram, places + np.zeros_like(widths)),
+            Side.of(histogram, places + histogram.is_of_points - widths),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """One side's stretches in a tally; arrays of shape (widths, points).
+
+    Attributes:
+        fitted: the mean of F over each stretch if the fitted histogram were the truth.
+        means: the unbiased estimate.
+        variances: of a report's score.
+        noise: of the scores.
+
+    """
+
+    fitted: Floats
+    means: Floats
+    variances: Floats
+    noise: Noise
+    reports: int
+
+    @property
+    def errors(self) -> Floats:
+        """The standard errors, above 0."""
+        errors: Floats = np.sqrt(np.maximum(self.variances, self.noise.least + SILENT) / self.reports)
+        return errors
+
+    def limits(self, chosen: Places, family: int) -> tuple[Floats, Floats]:
+        """Return the limits of the chosen width at each point, not clipped."""
+        places = chosen, np.arange(chosen.size)
+        return limits(self.means[places], self.variances[places], self.noise.at(*places), self.reports, family)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TallyStretches:
+    """The stretches of one tally."""
+
+    stretches: Stretches
+    counts: Counts
+    after: Seen
+    before: Seen
+
+    @classmethod
+    def of(cls, histogram: Histogram, counts: Counts, smoothed: Floats) -> TallyStretches:
+        """Return the stretches of a tally with reports.
+
+        Args:
+            histogram: its bins, and the law of the mechanism given each bin.
+            counts: of each symbol, shape (symbols,).
+            smoothed: the fitted shares of the bins, which choose among stretches, shape (bins,).
+
+        """
+        stretches = Stretches.of(histogram)
+        integrals, reports = stretches.scores.integrals, int(counts.sum())
+        frequencies = counts / reports
+        fitted, means = histogram.symbol_law(smoothed) @ integrals, frequencies @ integrals
+        covariance = integrals.T @ (frequencies[:, np.newaxis] * integrals) - np.outer(means, means)
+        after, before = (
+            Seen(side.means(fitted), side.means(means), side.variances(covariance), side.noise, reports)
+            for side in (stretches.after, stretches.before)
+        )
+        return cls(stretches, counts, after, before)
+
+    def chosen(self, family: int) -> tuple[Places, Places]:
+        """Return the widths that promise the narrowest limits at each point: from above, from below."""
+        z, after, before = z_of(family), self.after, self.before
+        rising = (after.fitted + z * after.errors).argmin(axis=0)
+        falling = (before.fitted - z * before.errors).argmax(axis=0)
+        return rising, falling
+
+    def limits_of(self, scores: Floats, family: int = 1, *, is_share: bool = True) -> tuple[Floats, Floats]:
+        """Return the limits of the expectations of scores, shape (symbols, f); each of shape (f,)."""
+        return limits_of(self.stretches.histogram.law, self.counts, scores, family, is_share=is_share)

@@ -1,0 +1,19 @@
+"""How long to wait before an upload is sent again."""
+
+from __future__ import annotations
+
+import pytest
+
+from client_sdk.ledger.retry_delay import BACKOFF_CEILING_S, next_delay_s
+
+
+@pytest.mark.parametrize("failures", [0, 1, 2, 9, 10, 50, 10**6])
+def test_full_jitter_reaches_from_nothing_to_the_doubled_base_below_the_ceiling(failures: int) -> None:
+    highest = min(BACKOFF_CEILING_S, 1.0 * 2 ** min(failures, 64))
+    assert next_delay_s(failures, 0.0, lambda low, _: low) == 0.0
+    assert next_delay_s(failures, 0.0, lambda _, high: high) == highest
+
+
+def test_what_the_server_asked_for_is_a_minimum() -> None:
+    assert next_delay_s(0, 300.0, lambda low, _: low) == 300.0
+    assert next_delay_s(0, 300.0, lambda _, high: high) == 301.0

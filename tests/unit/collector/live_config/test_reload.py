@@ -1,0 +1,240 @@
+"""Files that are read again: what may change, and what has no effect."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from client_sdk.protocol import Registry, RegistryError
+from collector.access import Access
+from collector.access_file import load_access, parse_access
+from collector.errors import ConfigError
+from collector.live_config import reload
+from collector.live_config.reload import Reloader, require_additive
+from collector.live_config.shared_state import DIGEST_BYTES, Board
+from collector.live_config.state import Served
+from tests.support.services.collecting import OPEN, REGISTRY, REGISTRY_TEXT, key_entry
+from tests.support.services.processes import wait_until
+
+ADDED = """
+[metric.tabs]
+purpose = "Are tabs used?"
+kind = "boolean"
+epsilon = 1
+"""
+KEY = key_entry("app", "upload", "old-secret")
+READER = key_entry("dashboard", "read", "read-secret")
+NEW_KEY = key_entry("app", "upload", "new-secret")
+
+
+class Files:
+    """A collector's files, and the states that were published to its workers."""
+
+    def __init__(self, folder: Path) -> None:
+        self.registry, self.access = folder / "metrics.toml", folder / "access.toml"
+        self.registry.write_text(REGISTRY_TEXT)
+        self.access.write_text(KEY)
+        self.published: list[Served] = []
+        served = Served(REGISTRY, load_access(self.access))
+        self.reloader = Reloader(served, self.registry, self.access, self.published.append)
+
+    def look(self, *, requested: bool = False) -> None:
+        self.reloader.look(requested=requested)
+
+    def opens(self, secret: str) -> bool:
+        return self.reloader.served.access.find(secret) is not None
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return Files(tmp_path)
+
+
+def test_metrics_may_come_and_what_is_no_part_of_an_edition_may_change() -> None:
+    text = REGISTRY_TEXT.replace("Is dark mode used?", "Do people use it?").replace("2026-11-10", "2026-11-11")
+    require_additive(REGISTRY, Registry.parse(text + ADDED))
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (REGISTRY_TEXT.partition("[metric.old]")[0], r"^metric\.old: is served and may not disappear"),
+        (REGISTRY_TEXT.replace('"ln 3"', "1"), r"^metric\.dark_mode: is served and must keep its meaning"),
+        (REGISTRY_TEXT.replace("[metric.os]", "[metric.system]") + ADDED, r"^metric\.os: is served and may not"),
+    ],
+)
+def test_what_devices_report_now_must_still_count(text: str, named: str) -> None:
+    with pytest.raises(RegistryError, match=named):
+        require_additive(REGISTRY, Registry.parse(text))
+
+
+def test_a_registry_is_read_again_when_asked_and_only_then(files: Files) -> None:
+    files.registry.write_text(REGISTRY_TEXT + ADDED)
+    files.look()
+    assert files.published == []
+    files.look(requested=True)
+    assert [list(served.registry.metrics)[-1] for served in files.published] == ["tabs"]
+    assert files.reloader.served is files.published[-1]
+
+
+@pytest.mark.parametrize("text", [REGISTRY_TEXT.partition("[metric.old]")[0], "schema = 2", None])
+def test_a_registry_that_cannot_be_used_changes_nothing_and_says_why(
+    files: Files, caplog: pytest.LogCaptureFixture, text: str | None
+) -> None:
+    if text is None:
+        files.registry.unlink()
+    else:
+        files.registry.write_text(text)
+    files.look(requested=True)
+    assert set(files.reloader.served.registry.metrics) == set(REGISTRY.metrics)
+    assert caplog.text.count("the registry that is served stays as it is") == 1
+
+
+def test_keys_change_with_their_file(files: Files) -> None:
+    files.access.write_text(KEY + NEW_KEY)
+    files.look()
+    assert (files.opens("old-secret"), files.opens("new-secret")) == (True, True)
+    files.access.write_text(NEW_KEY)
+    files.look()
+    assert (files.opens("old-secret"), files.opens("new-secret")) == (False, True)
+    files.look()
+    assert len(files.published) == 2
+
+
+def test_keys_change_when_another_file_takes_the_place_of_theirs(files: Files, tmp_path: Path) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text(NEW_KEY)
+    before = files.access.stat()
+    os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+    other.replace(files.access)
+    files.look()
+    assert files.opens("new-secret")
+
+
+@pytest.mark.parametrize("text", ["[[key]]\n", "[[key", None])
+def test_broken_keys_leave_the_old_ones_in_force_and_are_named_once(
+    files: Files, caplog: pytest.LogCaptureFixture, text: str | None
+) -> None:
+    if text is None:
+        files.access.unlink()
+    else:
+        files.access.write_text(text)
+    for _ in range(3):
+        files.look()
+    assert files.opens("old-secret")
+    assert caplog.text.count("the file of keys that is served stays as it is") == 1
+    files.access.write_text(NEW_KEY)
+    files.look()
+    assert (files.opens("old-secret"), files.opens("new-secret")) == (False, True)
+
+
+@pytest.mark.parametrize("text", [READER, OPEN + READER])
+@pytest.mark.parametrize("requested", [False, True])
+def test_keys_that_are_taken_out_never_open_uploads_while_the_collector_runs(
+    files: Files, caplog: pytest.LogCaptureFixture, text: str, *, requested: bool
+) -> None:
+    files.access.write_text(text)
+    files.look(requested=requested)
+    assert not files.reloader.served.access.uploads_are_open
+    assert files.opens("old-secret")
+    assert 'uploads = "keys"' in caplog.text
+    assert ("restart the collector" in caplog.text) is (text != READER)
+
+
+def test_the_last_key_for_uploads_may_go_where_the_file_keeps_them_closed(files: Files) -> None:
+    files.access.write_text('uploads = "keys"\n' + READER)
+    files.look()
+    assert (files.opens("old-secret"), files.reloader.served.access.uploads_are_open) == (False, False)
+
+
+def test_open_uploads_stay_open_when_other_keys_change_and_may_be_closed(files: Files) -> None:
+    access = parse_access(OPEN + READER)
+    files.reloader = Reloader(Served(REGISTRY, access), files.registry, files.access, files.published.append)
+    files.access.write_text(OPEN + READER + key_entry("edge", "relay", "relay-secret"))
+    files.look()
+    assert (files.opens("relay-secret"), files.reloader.served.access.uploads_are_open) == (True, True)
+    files.access.write_text(KEY)
+    files.look()
+    assert not files.reloader.served.access.uploads_are_open
+
+
+def test_files_that_could_not_be_published_are_published_the_next_time(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Served) -> None:
+        raise OSError("no space")
+
+    files.access.write_text(NEW_KEY)
+    with monkeypatch.context() as patched:
+        patched.setattr(files.reloader, "_publish", fail)
+        with pytest.raises(OSError, match="no space"):
+            files.look()
+    files.look()
+    assert [served.access.find("new-secret") is not None for served in files.published] == [True]
+
+
+def test_a_collector_without_a_file_of_keys_keeps_its_token(files: Files) -> None:
+    served = Served(REGISTRY, Access.of_token("token"))
+    files.registry.write_text(REGISTRY_TEXT + ADDED)
+    reloader = Reloader(served, files.registry, None, files.published.append)
+    reloader.look(requested=True)
+    assert reloader.served.access is served.access
+    assert "tabs" in reloader.served.registry.metrics
+
+
+def test_a_look_that_fails_is_made_again_by_the_thread(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[bool] = []
+
+    def look(*, requested: bool) -> None:
+        looks.append(requested)
+        if len(looks) == 1:
+            raise OSError("no space")
+
+    monkeypatch.setattr(reload, "LOOK_S", 0.01)
+    monkeypatch.setattr(files.reloader, "look", look)
+    files.reloader.request()
+    files.reloader.start()
+    try:
+        wait_until(lambda: len(looks) > 2, what="more looks")
+    finally:
+        files.reloader.stop()
+    assert looks[:3] == [True, True, False]
+
+
+def test_the_board_gives_the_latest_state_and_the_same_object_until_there_is_another() -> None:
+    board = Board.with_state(Served(REGISTRY, Access.of_token("one")))
+    first = board.latest()
+    assert first.registry.metrics.keys() == REGISTRY.metrics.keys()
+    assert board.latest() is first
+    board.post(Served(REGISTRY, Access(())))
+    assert board.latest().access == Access(())
+
+
+def test_a_folder_for_temporary_files_that_cannot_be_used_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    with pytest.raises(ConfigError, match="set TMPDIR"):
+        Board.with_state(Served(REGISTRY, Access(())))
+
+
+def test_a_state_that_is_being_written_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    board = Board.with_state(Served(REGISTRY, Access.of_token("one")))
+    whole = Board.with_state(Served(REGISTRY, Access.of_token("another")))
+    entry = os.pread(whole._descriptor, 10**6, 0)
+    os.pwrite(board._descriptor, entry[: DIGEST_BYTES + 100], 0)
+    read = os.pread
+    reads: list[int] = []
+
+    def pread(descriptor: int, size: int, offset: int) -> bytes:
+        reads.append(size)
+        if len(reads) == 5:
+            os.pwrite(descriptor, entry, 0)
+            os.ftruncate(descriptor, len(entry))
+        return read(descriptor, size, offset)
+
+    monkeypatch.setattr(os, "pread", pread)
+    assert board.latest().access == Access.of_token("another")
+    assert len(reads) > 5

@@ -1,0 +1,240 @@
+"""Connections over real sockets of each kind: the right and complete answer, or an error."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import ssl
+import struct
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import pytest
+import redis
+import trustme
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import InvalidResponse, MovedError, RedisError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from collector.redis_servers import connection
+from collector.redis_servers.connection import Connection
+
+PATIENT_S = 30.0
+IMPATIENT_S = 0.1
+
+LARGE = b"x" * 8_000_000
+"""More than a socket of any kind holds."""
+
+NO_LINGER = struct.pack("ii", 1, 0)
+"""The other end sees a reset, not an orderly end."""
+
+
+class Ends(NamedTuple):
+    """A connection and the server's end of it."""
+
+    ours: Connection
+    server: socket.socket
+
+
+Connect = Callable[[float], Ends]
+Alarm = Callable[[Callable[[], object]], None]
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture
+def aside() -> Iterator[ThreadPoolExecutor]:
+    """A thread for what the server does meanwhile."""
+    with ThreadPoolExecutor(1) as pool:
+        yield pool
+
+
+@pytest.fixture(params=["unix", "tcp", "tls"])
+def connect(request: pytest.FixtureRequest, authority: trustme.CA, aside: ThreadPoolExecutor) -> Iterator[Connect]:
+    """Return a function that connects with a time limit."""
+    opened: list[Ends] = []
+
+    def connected(timeout_s: float) -> Ends:
+        ends = socket.socketpair() if request.param == "unix" else tcp_pair()
+        for end in ends:
+            end.settimeout(PATIENT_S)
+        if request.param == "tls":
+            ends = encrypted(ends, authority, aside)
+        held: Any = redis.Connection()  # type: ignore[no-untyped-call] # as redis has it
+        held._sock = ends[0]
+        opened.append(Ends(Connection(held, timeout_s), ends[1]))
+        return opened[-1]
+
+    yield connected
+    for ends in opened:
+        ends.ours.close()
+        ends.server.close()
+
+
+@pytest.fixture
+def alarm() -> Iterator[Alarm]:
+    """Return a function that calls another from a signal handler, soon."""
+
+    def set_alarm(act: Callable[[], object]) -> None:
+        signal.signal(signal.SIGALRM, lambda *_: act())
+        signal.setitimer(signal.ITIMER_REAL, IMPATIENT_S)
+
+    before = signal.getsignal(signal.SIGALRM)
+    yield set_alarm
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def tcp_pair() -> tuple[socket.socket, socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        ours = socket.create_connection(listener.getsockname())
+        return ours, listener.accept()[0]
+
+
+def encrypted(
+    ends: tuple[socket.socket, socket.socket], authority: trustme.CA, aside: ThreadPoolExecutor
+) -> tuple[socket.socket, socket.socket]:
+    of_client, of_server = ssl.create_default_context(), ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.configure_trust(of_client)
+    authority.issue_cert("127.0.0.1").configure_cert(of_server)
+    server = aside.submit(of_server.wrap_socket, ends[1], server_side=True)
+    return of_client.wrap_socket(ends[0], server_hostname="127.0.0.1"), server.result()
+
+
+def read(server: socket.socket, size: int) -> bytes:
+    received = bytearray()
+    while len(received) < size and (part := server.recv(1_000_000)):
+        received += part
+    return bytes(received)
+
+
+def require_closed(ends: Ends) -> None:
+    """Fail unless the server sees the end, and sending and reading fail."""
+    with pytest.raises(RedisConnectionError):
+        ends.ours.receive()
+    with pytest.raises(RedisConnectionError):
+        ends.ours.send(b"*1\r\n$4\r\nPING\r\n")
+    with suppress(ConnectionResetError):  # as something was not read
+        while ends.server.recv(1_000_000):
+            pass
+
+
+def test_commands_reach_the_server_and_their_answers_come_in_order(connect: Connect) -> None:
+    ours, server = connect(PATIENT_S)
+    ours.send(b"one")
+    ours.send(b"two")
+    assert read(server, 6) == b"onetwo"
+    server.sendall(b"+OK\r\n:7\r\n$-1\r\n*2\r\n$1\r\na\r\n:1\r\n")
+    assert [ours.receive() for _ in range(4)] == [b"OK", 7, None, [b"a", 1]]
+
+
+def test_an_answer_that_comes_byte_by_byte_is_one(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "MOST_BYTES", 1)
+    ours, server = connect(PATIENT_S)
+    server.sendall(b"*2\r\n$2\r\nab\r\n$-1\r\n+OK\r\n")
+    assert [ours.receive(), ours.receive()] == [[b"ab", None], b"OK"]
+
+
+def test_what_no_socket_holds_at_once_arrives_whole_both_ways(connect: Connect, aside: ThreadPoolExecutor) -> None:
+    ours, server = connect(PATIENT_S)
+    received = aside.submit(read, server, len(LARGE))
+    ours.send(LARGE)
+    assert received.result() == LARGE
+    sent = aside.submit(server.sendall, b"$%d\r\n%b\r\n+next\r\n" % (len(LARGE), LARGE))
+    assert [ours.receive(), ours.receive()] == [LARGE, b"next"]
+    sent.result()
+
+
+def test_an_error_is_of_its_class_and_leaves_the_connection_as_it_is(connect: Connect) -> None:
+    ours, server = connect(PATIENT_S)
+    server.sendall(b"-MOVED 7 b:2\r\n-ERR no\r\n+OK\r\n")
+    with pytest.raises(MovedError) as moved:
+        ours.receive()
+    assert moved.value.node_addr == ("b", 2)
+    with pytest.raises(ResponseError, match="no"):
+        ours.receive()
+    assert ours.receive() == b"OK"
+
+
+@pytest.mark.parametrize("begun", [b"", b"$2\r\na"])
+def test_an_answer_that_is_not_there_in_time_is_taken_for_no_others(connect: Connect, begun: bytes) -> None:
+    ends = connect(IMPATIENT_S)
+    ends.server.sendall(b"+before\r\n" + begun)
+    assert ends.ours.receive() == b"before"
+    began_s = time.monotonic()
+    with pytest.raises(RedisTimeoutError):
+        ends.ours.receive()
+    assert IMPATIENT_S <= time.monotonic() - began_s < PATIENT_S
+    require_closed(ends)
+
+
+def test_a_server_that_takes_nothing_in_is_not_waited_for_longer(connect: Connect) -> None:
+    ends = connect(IMPATIENT_S)
+    began_s = time.monotonic()
+    with pytest.raises(RedisTimeoutError):
+        ends.ours.send(LARGE)
+    assert time.monotonic() - began_s < PATIENT_S
+    require_closed(ends)
+
+
+@pytest.mark.parametrize("connect", ["unix", "tcp"], indirect=True)
+def test_a_full_connection_is_waited_for_until_the_server_takes_something_in(
+    connect: Connect, alarm: Alarm, aside: ThreadPoolExecutor
+) -> None:
+    ours, server = connect(PATIENT_S)
+    filled = 0
+    with suppress(BlockingIOError):
+        while True:
+            filled += ours._socket.send(LARGE)
+    alarm(lambda: aside.submit(lambda: server.sendall(b"$%d\r\n%b\r\n" % (5, read(server, filled + 5)[filled:]))))
+    ours.send(b"again")
+    assert ours.receive() == b"again"
+
+
+@pytest.mark.parametrize("begun", [b"", b"$2\r\na"])
+@pytest.mark.parametrize("is_reset", [False, True])
+def test_a_connection_that_is_cut_is_no_answer(connect: Connect, begun: bytes, is_reset: bool) -> None:  # noqa: FBT001 parametrized
+    ends = connect(PATIENT_S)
+    ends.ours.send(b"unread" * is_reset or b"read")
+    if not is_reset:
+        read(ends.server, 4)
+    ends.server.sendall(begun)
+    if is_reset:
+        ends.server.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
+    ends.server.close()
+    with pytest.raises(RedisConnectionError):
+        ends.ours.receive()
+    with pytest.raises(RedisConnectionError):
+        ends.ours.send(b"again")
+
+
+def test_what_is_no_answer_of_a_server_closes_the_connection(connect: Connect) -> None:
+    ends = connect(PATIENT_S)
+    ends.server.sendall(b"HTTP/1.1 400 Bad Request\r\n")
+    with pytest.raises(InvalidResponse):
+        ends.ours.receive()
+    with pytest.raises(RedisError):
+        ends.ours.receive()
+
+
+def test_a_signal_does_not_end_the_wait_for_an_answer(connect: Connect, alarm: Alarm) -> None:
+    ours, server = connect(PATIENT_S)
+    alarm(lambda: server.sendall(b"+OK\r\n"))
+    assert ours.receive() == b"OK"
+
+
+def test_a_wait_that_is_given_up_leaves_no_answer_to_be_taken_for_anothers(connect: Connect, alarm: Alarm) -> None:
+    def give_up() -> None:
+        raise KeyboardInterrupt
+
+    ends = connect(PATIENT_S)
+    alarm(give_up)
+    with pytest.raises(KeyboardInterrupt):
+        ends.ours.receive()
+    require_closed(ends)
