@@ -14,7 +14,7 @@ from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.domain.label import word
 from client_sdk.protocol.domain.number import Number
-from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.hybrid import Hybrid

@@ -14,7 +14,7 @@ import numpy as np
 from client_sdk.protocol.channel import Channel, epsilon_nanos
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.epsilon import as_float
-from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse

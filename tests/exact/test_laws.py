@@ -11,7 +11,7 @@ import pytest
 from client_sdk.protocol import COIN_SCALE, Boolean, Channel, Coins, Metric, Number, WindowKind
 from client_sdk.protocol.channel import epsilon_nanos
 from client_sdk.protocol.epsilon import RequestedEpsilon
-from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.one_bit import OneBit

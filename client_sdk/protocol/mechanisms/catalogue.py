@@ -105,8 +105,8 @@ def _projective_geometry(request: _ChannelRequest) -> Channel:
 
 
 def _balanced_design(request: _ChannelRequest) -> Channel:
-    from client_sdk.protocol.mechanisms.balanced_choice import MAX_SYMBOLS, balanced_choice  # noqa: PLC0415 2 ms
-    from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign  # noqa: PLC0415 2 ms
+    from client_sdk.protocol.mechanisms.balanced.choice import MAX_SYMBOLS, balanced_choice  # noqa: PLC0415 2 ms
+    from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign  # noqa: PLC0415 2 ms
 
     design = balanced_choice(request.size, request.epsilon.odds)
     if design is None:

@@ -13,7 +13,7 @@ from itertools import islice
 from math import gcd, isqrt
 from typing import Final, NamedTuple
 
-from client_sdk.protocol.mechanisms.difference_family import proper_divisors
+from client_sdk.protocol.mechanisms.balanced.difference_family import proper_divisors
 
 MAX_SYMBOLS: Final = 2**16
 """The tally stays below half a megabyte."""

@@ -3,8 +3,8 @@
 With a known probability the block holds the answer; otherwise it does not. Within either case the
 blocks have fixed weights. Because values and pairs of values are balanced, the variance is *exactly*
 that of subset selection among v values, which is the least of all channels if s is the best size
-and v is k (Ye & Barg 2018). A prime v somewhat above k costs less than a thousandth of it, and far
-fewer symbols.
+and v is k (Ye & Barg 2018). A prime v a little above k has about 1 + 2 (v - k) / k**2 times that
+variance, and fewer symbols.
 
 Sources: Park, Nam & Lee 2023, "Block design schemes for the locally differentially private discrete
 distribution estimation", section IV (the channel of a design); Pan 2026, "Strict optimality of
@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from client_sdk.protocol.coins import COIN_SCALE, Coins
 from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
-from client_sdk.protocol.mechanisms.difference_family import balanced_starters, multipliers, values_by_starter
+from client_sdk.protocol.mechanisms.balanced.difference_family import balanced_starters, multipliers, values_by_starter
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from hashlib import shake_256
 from math import gcd
 
 from client_sdk.protocol.coins import COIN_SCALE
-from client_sdk.protocol.mechanisms.exact_simplex import Row, non_negative_solution
+from client_sdk.protocol.mechanisms.balanced.exact_simplex import Row, non_negative_solution
 
 WORDS_OF = b"hearsay balanced design 1"
 """The prefix of the digest that draws starters; v, s and the starter's number follow, as 8
