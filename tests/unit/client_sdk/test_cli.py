@@ -71,7 +71,7 @@ def test_every_command_has_an_example_that_it_understands(capsys: pytest.Capture
     parser = cli._parser()
     with pytest.raises(SystemExit):
         parser.parse_args(["--help"])
-    assert set(re.findall(r"^    (\w+) ", capsys.readouterr().out, re.MULTILINE)) == cli.EXAMPLES.keys()
+    assert set(re.findall(r"^    (\w+)\b", capsys.readouterr().out, re.MULTILINE)) == cli.EXAMPLES.keys()
     for name, example in cli.EXAMPLES.items():
         assert parser.parse_args([name, *example.split()])
         with pytest.raises(SystemExit):
@@ -180,3 +180,29 @@ def test_a_command_that_is_not_understood_exits_with_2(arguments: list[str]) -> 
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [("sh", ["show"]), ("show --p", ["--pending"]), ("forget --d", ["--data-dir"]), ("check --out", [])],
+)
+def test_bash_completes_commands_and_their_options(
+    capsys: pytest.CaptureFixture[str], typed: str, completed: list[str]
+) -> None:
+    assert main(["completion", "bash"]) == 0
+    words = ["hearsay-client", *typed.split()]
+    bash = shutil.which("bash")
+    assert bash is not None
+    script = capsys.readouterr().out + (
+        f"COMP_WORDS=({' '.join(words)}) COMP_CWORD={len(words) - 1}\n_hearsay_client\nprintf '%s\\n' ${{COMPREPLY[@]}}"
+    )
+    result = subprocess.run([bash, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout.split() == completed
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_completion_knows_every_command(capsys: pytest.CaptureFixture[str], shell: str) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert all(command in script for command in cli.EXAMPLES)
+    assert "data-dir" in script
