@@ -7,18 +7,18 @@ import sqlite3
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Coins
+from client_sdk.protocol.domain.label import Label
 from client_sdk.telemetry import Telemetry
 from tests.support.devices.clients import ScriptedTransport, registry, telemetry
 from tests.support.laws.coins import ScriptedCoins, exact_law
 
 REGISTRY = registry()
-ANSWERS: list[tuple[str, Any]] = [
+ANSWERS: list[tuple[str, Label]] = [
     (name, answer) for name in ("dark_mode", "system") for answer in REGISTRY.metric(name).domain.labels
 ]
 RANDOM = re.compile(r"X?'[0-9a-f]{6,}'|[0-9.]+e[+]09", re.IGNORECASE)
@@ -36,7 +36,7 @@ def sent(metric: str, answer: object, coins: Coins) -> int:
 
 
 @pytest.mark.parametrize(("metric", "answer"), ANSWERS, ids=str)
-def test_what_leaves_a_device_has_the_declared_law_of_its_answer(metric: str, answer: object) -> None:
+def test_what_leaves_a_device_has_the_declared_law_of_its_answer(metric: str, answer: Label) -> None:
     definition = REGISTRY.metric(metric)
     given = list(definition.domain.labels).index(answer)
     symbols = range(definition.channel.symbols)
