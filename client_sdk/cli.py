@@ -24,6 +24,7 @@ EXAMPLES = {
     "init": "metrics.toml --app acme-notes",
     "codegen": "metrics.toml --output questions.py",
     "schema": "",
+    "completion": "bash",
 }
 """An example of each command."""
 

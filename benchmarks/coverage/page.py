@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from operator import attrgetter
 from pathlib import Path
 from statistics import fmean
@@ -73,30 +74,40 @@ class Lowest(NamedTuple):
 
 
 def measure_coverage() -> str:
-    """Return the section of the results, and write the page."""
-    measured = [_measured(figure) for figure in FIGURES]
-    rows = [
-        [
-            each.figure.name,
-            each.figure.method,
-            each.figure.basis,
-            f"{each.least:.3f}",
-            f"{each.of.setting}: {each.of.population}",
-            f"{each.mean:.3f}",
-        ]
-        for each in measured
-    ]
-    shown = table(HEADING, rows)
-    prose, mark, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
-    PAGE.write_text(prose + mark + "\n" + shown, encoding="utf-8")
+    """Return the section of the results, and write the page: a row as soon as it is measured, since all take hours."""
+    measured = []
+    for figure in FIGURES:
+        measured.append(_measured(figure))
+        _write_page(measured)
     least = min(each.least for each in measured)
     return (
         "## Coverage of intervals\n\n"
         "How often intervals held the truth; docs/research/intervals.md says of what.\n\n"
-        + shown
+        + table(HEADING, [_row(each) for each in measured])
         + "\nLeast: "
         + verdict(least >= WANTED, f"{least:.3f}", f"≥ {WANTED}")
     )
+
+
+def _row(measured: Measured) -> list[str]:
+    return [
+        measured.figure.name,
+        measured.figure.method,
+        measured.figure.basis,
+        f"{measured.least:.3f}",
+        f"{measured.of.setting}: {measured.of.population}",
+        f"{measured.mean:.3f}",
+    ]
+
+
+def _write_page(measured: Sequence[Measured]) -> None:
+    """Write the page with these rows; the row of a figure that is not measured yet stays as it was."""
+    prose, mark, shown = PAGE.read_text(encoding="utf-8").partition(MARK)
+    lines = [line for line in shown.splitlines() if line.startswith("| ")]
+    rows = {cells[0]: cells for cells in (line.strip("| ").split(" | ") for line in lines)}
+    rows.update((each.figure.name, _row(each)) for each in measured)
+    ordered = [rows[figure.name] for figure in FIGURES if figure.name in rows]
+    PAGE.write_text(prose + mark + "\n" + table(HEADING, ordered), encoding="utf-8")
 
 
 def _measured(figure: Figure) -> Measured:

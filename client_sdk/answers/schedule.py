@@ -150,6 +150,7 @@ class Schedule:
             participation.open_slots(connection, self._registry, secret.key, Window.of(kind, instant_s), instant_s)
         self._fill_in(connection, instant_s)
         self._report_counts(connection, instant_s)
+        self._close_ended(connection, instant_s)
         return instant_s
 
     def learn_secret(self, connection: sqlite3.Connection) -> Secret:
@@ -241,7 +242,7 @@ class Schedule:
         return None if answer is None else definition.channel.instantaneous.perturb(answer, self._coins)
 
     def _fill_in(self, connection: sqlite3.Connection, instant_s: float) -> None:
-        """Give open slots that are filled in their report; close others after their window."""
+        """Give open slots that are filled in their report."""
         for key in charges.open_slots(connection):
             window, definition = Window.parse(key[2]), self._current(*key)
             if definition is not None and definition.fill is not None:
@@ -251,7 +252,11 @@ class Schedule:
                 assert symbol is not None  # noqa: S101 only what is paid for with the first answer may lack it
                 charges.fill_slot(connection, key)
                 queue.enqueue(connection, Report(*key, symbol), self._release_s(window))
-            elif window.ends_at <= instant_s:
+
+    def _close_ended(self, connection: sqlite3.Connection, instant_s: float) -> None:
+        """Close open slots after their window: the counts that they were paid for are reported by then."""
+        for key in charges.open_slots(connection):
+            if Window.parse(key[2]).ends_at <= instant_s:
                 charges.close_slot(connection, key)
 
     def _current(self, name: str, edition: str, window: str) -> Metric | None:

@@ -1,4 +1,4 @@
-"""The arguments of the commands about a registry."""
+"""The arguments of the commands that need no device: those about a registry, and completion."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from client_sdk.commands.check import check
 from client_sdk.commands.codegen import codegen
+from client_sdk.commands.completion import SHELLS, completion, words_of
 from client_sdk.commands.init import init
 from client_sdk.commands.json_schema import schema
 from client_sdk.commands.outcome import Outcome
@@ -38,9 +39,13 @@ def add_to(commands: Subparsers) -> None:
     writing.add_argument("--output", metavar="FILE", type=Path, help="where to write it; by default it is printed")
     of_schema = commands.add_parser("schema", help=_SCHEMA, description=_SCHEMA)
     of_schema.set_defaults(work=lambda _: schema())
+    completing = commands.add_parser("completion", help=_COMPLETION, description=_COMPLETION)
+    completing.add_argument("shell", choices=SHELLS, help="the shell that reads the script")
+    completing.set_defaults(work=lambda given: completion(given.shell, words_of(commands.choices)))
 
 
 _SCHEMA = "print the JSON Schema of registries, for editors"
+_COMPLETION = "print the script with which a shell completes commands and options"
 
 
 def _add(
