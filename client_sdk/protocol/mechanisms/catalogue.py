@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.domain import MAX_CATEGORIES, Boolean, Domain, Filled, Number
 from client_sdk.protocol.epsilon import RequestedEpsilon
-from client_sdk.protocol.mechanisms import auto
+from client_sdk.protocol.mechanisms import auto, auto_of_schema_2
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.permanent import Permanent
 
@@ -44,7 +44,7 @@ NAMES: Final = (
     "hierarchical",
     BALANCED_DESIGN,
 )
-"""Every mechanism of schema 1."""
+"""Every mechanism that a registry may name, in either schema."""
 
 PERMANENT_MECHANISMS: Final = (*NAMES[1:6], BALANCED_DESIGN)
 """Mechanisms that can report permanent answers. Their inputs are answers, or the two ends of a
@@ -231,6 +231,7 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
     delta: Fraction | None = None,
     utility: Utility | None = None,
     permanent: RequestedEpsilon | None = None,
+    schema: int = 1,
 ) -> Channel:
     """Return the channel of a definition.
 
@@ -242,6 +243,7 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
         utility: the utility of each reported value for each true value, for a mechanism that takes
             it from the definition; otherwise None.
         permanent: the epsilon of permanent answers if reports are drawn from them; otherwise None.
+        schema: the registry's, which says what ``auto`` chooses.
 
     Raises:
         ValueError: if the mechanism is unknown, does not suit the kind or the request, or if its
@@ -250,7 +252,9 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
     """
     if mechanism not in NAMES:
         raise ValueError(f"{mechanism!r} is no mechanism; the mechanisms are: {', '.join(NAMES)}")
-    chosen = _automatic(domain, epsilon.odds, is_permanent=permanent is not None) if mechanism == AUTO else mechanism
+    chosen = mechanism
+    if mechanism == AUTO:
+        chosen = _automatic(domain, epsilon.odds, schema, is_permanent=permanent is not None)
     builders = _BUILDERS["category" if isinstance(domain, Filled) else domain.kind]
     if chosen not in builders:
         raise ValueError(f"{chosen!r} is not for a {domain.kind}; name one that is: {', '.join(builders)}")
@@ -276,11 +280,13 @@ def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: Requested
     return Permanent(KAryRandomizedResponse.within(permanent, channel.inputs), channel)
 
 
-def _automatic(domain: Domain, odds: Fraction, *, is_permanent: bool) -> str:
+def _automatic(domain: Domain, odds: Fraction, schema: int, *, is_permanent: bool) -> str:
     if isinstance(domain, Boolean):
         return RANDOMIZED_RESPONSE
     if isinstance(domain, Number) and is_permanent and domain.statistic == "mean":
         return ONE_BIT
     if isinstance(domain, Number):
-        return auto.number_mechanism(domain.statistic, domain.size, odds)
-    return auto.category_mechanism(domain.size, odds)
+        number = auto.number_mechanism if schema == 1 else auto_of_schema_2.number_mechanism
+        return number(domain.statistic, domain.size, odds)
+    category = auto.category_mechanism if schema == 1 else auto_of_schema_2.category_mechanism
+    return category(domain.size, odds)

@@ -29,8 +29,8 @@ LEAST_BLOCK: Final = 2
 LEAST_DRAWN_BLOCK: Final = 3
 """Pairs of a v that is not prime are rarely balanced by chance; cyclic designs have them all."""
 
-_ONE = 2**40
-"""Odds are compared as integers, in units of 2**-40, because fractions would take too long."""
+UNIT: Final = 2**40
+"""Odds and variances are integers, in units of 2**-40, because fractions would take too long."""
 
 
 class Design(NamedTuple):
@@ -64,12 +64,12 @@ class _Family(NamedTuple):
 
 def balanced_choice(inputs: int, odds: Fraction) -> Design | None:
     """Return the design for k values at e**epsilon = ``odds``; None if all have too many symbols."""
-    scaled = int(odds * _ONE)
+    scaled = int(odds * UNIT)
     families = [*_of_all_values(inputs), *(family for prime in _primes(inputs) for family in _of_prime(prime))]
     designs = [design for family in families for design in _designs(family, inputs, scaled)]
     if not designs:
         return None
-    best = inputs * _ONE // (_ONE + scaled)
+    best = inputs * UNIT // (UNIT + scaled)
     sizes = range(max(1, best - 1), min(inputs - 1, best + 2) + 1)
     least = min(_variance(inputs, inputs, size, scaled) for size in sizes)
     good = [design for design in designs if (design.variance - least) * TOLERANCE <= least]
@@ -79,7 +79,7 @@ def balanced_choice(inputs: int, odds: Fraction) -> Design | None:
 def _designs(family: _Family, inputs: int, odds: int) -> Iterator[Design]:
     """Yield the designs whose block size is next to the best one."""
     points, order = family.points, family.order
-    below = points * _ONE // (_ONE + odds) // order * order
+    below = points * UNIT // (UNIT + odds) // order * order
     sizes = {below, below + 1, below + order, below + order + 1} if order > 1 else {below, below + 1}
     for size in sizes:
         if family.symbols <= MAX_SYMBOLS and family.least_block <= size <= points - 2:
@@ -112,9 +112,9 @@ def _is_prime(number: int) -> bool:
 
 def _variance(inputs: int, points: int, size: int, odds: int) -> int:
     """Return n times the variance of a share, as `auto` has it in fractions."""
-    others = _ONE * (points - size)
+    others = UNIT * (points - size)
     total = (points - 1) * (odds * size + others)
     own = odds * size * (points - 1)
     other = odds * size * (size - 1) + others * size
     squares = other * (total - other) * (inputs - 1) + own * (total - own)
-    return squares * _ONE // (inputs * (own - other) ** 2)
+    return squares * UNIT // (inputs * (own - other) ** 2)
