@@ -23,7 +23,7 @@ from client_sdk.protocol.mechanisms.balanced.exact_simplex import non_negative_s
 from estimator.audit.exact.paths import law_of
 from estimator.decoders import inverse_of
 from estimator.decoders.support import Balanced
-from tests.exact.test_design_variance import EPSILONS, SIZES
+from tests.exact.test_design_variance import EPSILONS, SIZES, support_of
 
 EPSILON = RequestedEpsilon.parse(Decimal(1))
 SMALL = [(points, size, 1) for points in range(5, 31) for size in (2, 3, 4, points // 2) if size <= points - 2]
@@ -77,6 +77,7 @@ def test_the_variance_is_exactly_that_of_all_subsets(points: int, size: int, ord
     own, other, slope = inverse.support.own, inverse.support.other, inverse.support.slope
     variance = (own * (1 - own) + other * (1 - other) * (points - 1)) / points * slope**2
     assert variance == auto.subset_variance(points, size, channel.worst_ratio)
+    assert inverse.support == support_of(channel)
 
 
 def least(inputs: int, epsilon: str) -> tuple[int, Fraction]:
