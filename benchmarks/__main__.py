@@ -21,6 +21,7 @@ from benchmarks.channels import measure_channels
 from benchmarks.collector import measure_collector
 from benchmarks.commands import measure_commands
 from benchmarks.coverage.page import measure_coverage
+from benchmarks.designs import measure_designs
 from benchmarks.estimator import measure_estimator
 from benchmarks.exact import measure_exact
 from benchmarks.fresh import measure_fresh
@@ -56,6 +57,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "amplification": measure_amplification,
     "exact": measure_exact,
     "channels": measure_channels,
+    "designs": measure_designs,
     "quantiles": measure_quantiles,
     "coverage": measure_coverage,
     "peers": measure_peers,

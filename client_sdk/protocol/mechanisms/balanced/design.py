@@ -55,10 +55,13 @@ class BalancedDesign:
     weights: tuple[int, ...]
     keep_numerator: int
     _ends: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    _multipliers: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    _orders: dict[int, tuple[int, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Add up the weights."""
+        """Add up the weights, and list the multipliers."""
         object.__setattr__(self, "_ends", tuple(accumulate(self.weights)))
+        object.__setattr__(self, "_multipliers", multipliers(self.points, self.order))
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, points: int, block_size: int, order: int) -> BalancedDesign:
@@ -135,10 +138,13 @@ class BalancedDesign:
         shift = (value - factors[place] * element) % self.points
         return (starter * len(factors) + place) * self.points + shift
 
-    @property
-    def _multipliers(self) -> tuple[int, ...]:
-        return multipliers(self.points, self.order)
-
     def _values(self, starter: int) -> tuple[int, ...]:
-        """Return all values: the members of a starter, then the others."""
-        return values_by_starter(self.points, self.block_size, self.order, self.starters[starter])
+        """Return all values: the members of a starter, then the others.
+
+        They are derived when they are first needed.
+        """
+        values = self._orders.get(starter)
+        if values is None:
+            values = values_by_starter(self.points, self.block_size, self.order, self.starters[starter])
+            self._orders[starter] = values
+        return values

@@ -29,7 +29,7 @@ WORDS_OF = b"hearsay balanced design 1"
 big-endian bytes each."""
 
 REMEMBERED = 128
-"""Of lists of multipliers and of starters: a device uses some twenty of a metric."""
+"""Starters, and weights of starters: a device uses some twenty of a metric."""
 
 
 def proper_divisors(points: int) -> Row:
@@ -37,7 +37,6 @@ def proper_divisors(points: int) -> Row:
     return [divisor for divisor in range(2, points // 2 + 1) if points % divisor == 0]
 
 
-@lru_cache(maxsize=REMEMBERED)
 def multipliers(points: int, order: int) -> tuple[int, ...]:
     """Return the least unit of each coset of -1 and of the units of an order."""
     signed = {sign * unit % points for unit in _subgroup(points, order) for sign in (1, -1)}
