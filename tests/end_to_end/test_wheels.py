@@ -16,8 +16,9 @@ from client_sdk import Telemetry
 from client_sdk.hatch_build import CALLED, lean, lean_files
 from tests.support.services.wheels import PROJECTS, ROOT, build, only
 
-MOST_CLIENT_BYTES = 130 * 1024
-"""The most that travels to every device."""
+MOST_CLIENT_BYTES = 136 * 1024
+"""The most that travels to every device. Balanced designs are 5 KiB of it: a device derives its blocks, because tables
+of them would be larger."""
 
 EACH = pytest.mark.parametrize("name", PROJECTS)
 

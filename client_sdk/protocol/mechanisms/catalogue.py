@@ -26,6 +26,7 @@ RANDOMIZED_RESPONSE: Final = "randomized-response"
 ONE_BIT: Final = "one-bit"
 GAUSSIAN: Final = "gaussian"
 EXPONENTIAL: Final = "exponential"
+BALANCED_DESIGN: Final = "balanced-design"
 
 NAMES: Final = (
     AUTO,
@@ -41,10 +42,11 @@ NAMES: Final = (
     GAUSSIAN,
     EXPONENTIAL,
     "hierarchical",
+    BALANCED_DESIGN,
 )
 """Every mechanism that a registry may name, in either schema."""
 
-PERMANENT_MECHANISMS: Final = NAMES[1:6]
+PERMANENT_MECHANISMS: Final = (*NAMES[1:6], BALANCED_DESIGN)
 """Mechanisms that can report permanent answers. Their inputs are answers, or the two ends of a
 range, to one of which a number is rounded for good."""
 
@@ -100,6 +102,20 @@ def _projective_geometry(request: _ChannelRequest) -> Channel:
 
     prime, dimension = auto.category_design(auto.PROJECTIVE, request.size, request.epsilon.odds)
     return ProjectiveGeometry.within(request.epsilon, request.size, prime, dimension)
+
+
+def _balanced_design(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.balanced.choice import MAX_SYMBOLS, balanced_choice  # noqa: PLC0415 2 ms
+    from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign  # noqa: PLC0415 2 ms
+
+    design = balanced_choice(request.size, request.epsilon.odds)
+    if design is None:
+        chosen = auto.category_mechanism(request.size, request.epsilon.odds)
+        raise ValueError(
+            f"{BALANCED_DESIGN!r} has no design for {request.size} values with {MAX_SYMBOLS} symbols or fewer; "
+            f"auto would choose {chosen!r}"
+        )
+    return BalancedDesign.within(request.epsilon, request.size, design.points, design.block_size, design.order)
 
 
 def _exponential(request: _ChannelRequest) -> Channel:
@@ -182,6 +198,7 @@ _OF_CATEGORIES: Final[dict[str, _Builder]] = {
     "k-ary-randomized-response": _k_ary,
     "cyclic-design": _cyclic_design,
     "projective-geometry": _projective_geometry,
+    BALANCED_DESIGN: _balanced_design,
 }
 
 _OF_NUMBERS: Final[dict[str, _Builder]] = {
