@@ -11,7 +11,7 @@ from typing import Any
 
 from client_sdk.commands.outcome import Outcome
 from client_sdk.protocol.budget import Strategy
-from client_sdk.protocol.domain import MAX_CATEGORIES, MAX_COUNT
+from client_sdk.protocol.domain import MAX_CATEGORIES, MAX_COUNT, PERIODS
 from client_sdk.protocol.epsilon import GREATEST_EPSILON, LEAST_EPSILON
 from client_sdk.protocol.mechanisms.catalogue import NAMES
 from client_sdk.protocol.metric import Protects
@@ -31,6 +31,7 @@ DOMAIN_KEYS: dict[str, tuple[str, ...]] = {
     "set": ("values", "max_items"),
     "number": ("low", "high", "statistic"),
     "count": ("max", "statistic"),
+    "activity": ("days", "statistic"),
 }
 """The keys that each kind must have; those of other kinds it must not have."""
 
@@ -125,7 +126,8 @@ def _rule_of_kind(kind: str) -> Schema:
     own = DOMAIN_KEYS[kind]
     foreign: dict[str, bool] = {key: False for key in _KEYS if key not in own}
     if kind not in ("number", "count"):
-        foreign |= {"unit": False, "fill_value": False}
+        foreign |= {"persist": False} if kind == "activity" else {"unit": False}
+        foreign["fill_value"] = False
     if kind not in ("category", "ordinal"):
         foreign["utility"] = False
     return {
@@ -146,6 +148,7 @@ def _metric_keys() -> dict[str, Schema]:
         "low": {"type": "number", "description": "the least answer"},
         "high": {"type": "number", "description": "the greatest answer"},
         "max": _whole(MAX_COUNT, "of a count: the greatest answer; clip before recording"),
+        "days": {"enum": list(PERIODS), "description": "of an activity: the days that a report covers"},
         "statistic": {"enum": list(STATISTICS), "description": "what is estimated"},
         "unit": _text("of its numbers, shown behind figures", MAX_UNIT),
         "mechanism": {"enum": list(NAMES), "description": "how answers are perturbed; auto by default"},

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from client_sdk.protocol.domain.label import word
-from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.metric import Metric
 
@@ -57,10 +57,10 @@ def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
 def beside(domain: Number, answer: NamedAnswer) -> NamedAnswer:
     """Return an answer just above a number, which lies below the end of the range."""
     assert isinstance(answer.value, int | Fraction)  # noqa: S101 a number's
-    step = Fraction(1) if domain.kind == "count" else (domain.high - domain.low) * NEAR
+    step = Fraction(1) if isinstance(domain, Count) else (domain.high - domain.low) * NEAR
     return _number(domain, answer.value + step)
 
 
 def _number(domain: Number, place: Fraction) -> NamedAnswer:
-    number = int(place) if domain.kind == "count" else place
+    number = int(place) if isinstance(domain, Count) else place
     return NamedAnswer(number, f"{float(number):.8g}")

@@ -58,7 +58,10 @@ METRIC: Final[Mapping[str, Key]] = {
     "low": Key("(required by number)", "low = 0", 'kind = "number"\nhigh = 10\nstatistic = "mean"'),
     "high": Key("(required by number)", "high = 5000", 'kind = "number"\nlow = 0\nstatistic = "mean"'),
     "max": Key("(required by count)", "max = 5", 'kind = "count"\nstatistic = "mean"'),
-    "statistic": Key("(required by number, count)", 'statistic = "quantiles"', 'kind = "number"\nlow = 0\nhigh = 10'),
+    "days": Key("(required by activity)", "days = 28", 'kind = "activity"\nstatistic = "distribution"'),
+    "statistic": Key(
+        "(required by number, count, activity)", 'statistic = "quantiles"', 'kind = "number"\nlow = 0\nhigh = 10'
+    ),
     "unit": Key(NONE, 'unit = "ms"', _NUMBER),
     "mechanism": Key('mechanism = "auto"', 'mechanism = "piecewise"', _NUMBER),
     "delta": Key("(required by `gaussian`)", "delta = 1e-6", f'{_NUMBER}\nmechanism = "gaussian"'),

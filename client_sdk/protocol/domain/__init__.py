@@ -5,6 +5,7 @@ Imports coins of the vocabulary only.
 
 from __future__ import annotations
 
+from client_sdk.protocol.domain.activity import PERIODS, Activity
 from client_sdk.protocol.domain.boolean import Boolean
 from client_sdk.protocol.domain.category import MAX_CATEGORIES, Category, Ordinal
 from client_sdk.protocol.domain.cross import MAX_CELLS, Cross, Crossed
@@ -14,12 +15,14 @@ from client_sdk.protocol.domain.label import Label
 from client_sdk.protocol.domain.number import MAX_COUNT, Count, Number
 from client_sdk.protocol.domain.set import Subset
 
-Domain = Boolean | Category | Ordinal | Number | Count | Subset | Cross | Filled
+Domain = Boolean | Category | Ordinal | Number | Count | Activity | Subset | Cross | Filled
 
 __all__ = [
     "MAX_CATEGORIES",
     "MAX_CELLS",
     "MAX_COUNT",
+    "PERIODS",
+    "Activity",
     "Boolean",
     "Category",
     "Count",

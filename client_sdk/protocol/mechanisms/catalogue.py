@@ -202,6 +202,7 @@ _BUILDERS: Final[dict[str, dict[str, _Builder]]] = {
     "cross": _OF_CATEGORIES,
     "number": _OF_NUMBERS,
     "count": _OF_NUMBERS | _OF_CATEGORIES,
+    "activity": _OF_NUMBERS | _OF_CATEGORIES,
 }
 """The builders of this build, by kind of domain and name of mechanism."""
 

@@ -36,6 +36,13 @@ COUNT: Final[dict[str, Field]] = {
     "statistic": "distribution",
     "epsilon": 1,
 }
+ACTIVITY: Final[dict[str, Field]] = {
+    "purpose": "Why?",
+    "kind": "activity",
+    "days": 7,
+    "statistic": "distribution",
+    "epsilon": 1,
+}
 ORDINAL: Final[dict[str, Field]] = CATEGORY | {"kind": "ordinal", "mechanism": "exponential"}
 SET: Final[dict[str, Field]] = CATEGORY | {"kind": "set", "max_items": 2}
 CROSS: Final[dict[str, Field]] = {"purpose": "Why?", "cross": ["dark_mode", "os"], "epsilon": 1}

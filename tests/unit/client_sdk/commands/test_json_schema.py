@@ -18,6 +18,7 @@ from client_sdk.commands.json_schema import DOMAIN_KEYS, registry_schema
 from client_sdk.protocol import Registry, RegistryError
 from client_sdk.protocol.registry.domain_table import KINDS
 from tests.support.devices.definitions import (
+    ACTIVITY,
     BOOLEAN,
     CATEGORY,
     COUNT,
@@ -44,6 +45,7 @@ SOUND: dict[str, dict[str, Field]] = {
     "set": SET,
     "number": NUMBER,
     "count": COUNT,
+    "activity": ACTIVITY,
 }
 OF_VALUES: dict[str, list[Field]] = {
     "purpose": ["Why?", "", 3, "p" * 501],
@@ -54,6 +56,7 @@ OF_VALUES: dict[str, list[Field]] = {
     "low": [-1, "0"],
     "high": [11, "9"],
     "max": [5, 0, -1],
+    "days": [7, 28, 14, "7", 0],
     "statistic": ["mean", "distribution", "quantiles", "median"],
     "unit": ["ms", "", "seventeen letters", 1],
     "mechanism": ["auto", "hybird", 1],
