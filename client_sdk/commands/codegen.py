@@ -9,7 +9,18 @@ from pathlib import Path
 
 from client_sdk.commands.check import read
 from client_sdk.commands.outcome import Outcome
-from client_sdk.protocol.domain import Activity, Boolean, Category, Count, Cross, Domain, Filled, Number, Subset
+from client_sdk.protocol.domain import (
+    Activity,
+    Boolean,
+    Category,
+    Count,
+    Cross,
+    Domain,
+    Filled,
+    Nearest,
+    Number,
+    Subset,
+)
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 
@@ -24,6 +35,7 @@ _HEAD = '''\
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from fractions import Fraction
@@ -112,6 +124,8 @@ def _type(domain: Domain) -> str:
     match _answered(domain):
         case Boolean():
             return "bool"
+        case Nearest(values=values):
+            return f"Sequence[float] | {_literal(values)}"
         case Category(values=values):
             return _literal(values)
         case Subset(values=values):

@@ -11,12 +11,13 @@ from typing import Any
 
 from client_sdk.commands.outcome import Outcome
 from client_sdk.protocol.budget import Strategy
-from client_sdk.protocol.domain import MAX_CATEGORIES, MAX_COUNT, PERIODS
+from client_sdk.protocol.domain import MAX_CATEGORIES, MAX_COUNT, MAX_PROTOTYPES, PERIODS
 from client_sdk.protocol.epsilon import GREATEST_EPSILON, LEAST_EPSILON
 from client_sdk.protocol.mechanisms.catalogue import NAMES
 from client_sdk.protocol.metric import Protects
 from client_sdk.protocol.registry.domain_table import KINDS, STATISTICS
 from client_sdk.protocol.registry.metric_table import GREATEST_DELTA, LEAST_DELTA, MAX_UNIT, MOST_RETENTION_DAYS
+from client_sdk.protocol.registry.prototypes import VECTOR
 from client_sdk.protocol.registry.registry import MOST_ANSWERS, SCHEMA
 from client_sdk.protocol.registry.table import MAX_TEXT
 from client_sdk.protocol.window import WindowKind
@@ -28,6 +29,7 @@ DOMAIN_KEYS: dict[str, tuple[str, ...]] = {
     "boolean": (),
     "category": ("values",),
     "ordinal": ("values",),
+    "nearest": ("prototypes",),
     "set": ("values", "max_items"),
     "number": ("low", "high", "statistic"),
     "count": ("max", "statistic"),
@@ -144,6 +146,7 @@ def _metric_keys() -> dict[str, Schema]:
         "kind": {"enum": list(KINDS), "description": "what may be answered"},
         "cross": _list({"type": "string"}, 2, 2) | {"description": "instead of kind: two other questions together"},
         "values": _list(_text("a value"), 2, MAX_CATEGORIES) | {"uniqueItems": True, "description": "the answers"},
+        "prototypes": _prototypes(),
         "max_items": _whole(MAX_CATEGORIES, "of a set: the most members"),
         "low": {"type": "number", "description": "the least answer"},
         "high": {"type": "number", "description": "the greatest answer"},
@@ -164,6 +167,17 @@ def _metric_keys() -> dict[str, Schema]:
         "fill_in": {"type": "boolean", "description": "report even if nothing was recorded"},
         "fill_value": {"type": "number", "description": "what stands for nothing recorded"},
         "persist": {"type": "boolean", "description": "of a count: keep the running sum on disk"},
+    }
+
+
+def _prototypes() -> Schema:
+    return {
+        "type": "object",
+        "minProperties": 2,
+        "maxProperties": MAX_PROTOTYPES,
+        "propertyNames": _text("a label"),
+        "additionalProperties": {"type": "string", "pattern": f"^{VECTOR}$"},
+        "description": "of nearest: each label with its vector, a text of numbers",
     }
 
 

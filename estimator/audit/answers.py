@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
 from client_sdk.protocol.domain.label import word
+from client_sdk.protocol.domain.nearest import GRID, Nearest
 from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.metric import Metric
@@ -49,9 +51,12 @@ def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
             places.append((domain.low + domain.high) / 2)
         return tuple(_number(domain, place) for place in places)
     labels = domain.labels
+    answers: Sequence[object] = labels
+    if isinstance(domain, Nearest):  # a prototype is nearest to itself, so that the search is audited, too
+        answers = [[steps / GRID for steps in point] for point in domain.points]
     inner = np.random.default_rng(SEED).permutation(np.arange(1, len(labels) - 1))[:BETWEEN]
-    chosen = (labels[at] for at in (0, len(labels) - 1, *sorted(inner.tolist())))
-    return tuple(NamedAnswer(label, word(label)) for label in chosen)
+    chosen = dict.fromkeys((0, len(labels) - 1, *sorted(inner.tolist())))
+    return tuple(NamedAnswer(answers[at], word(labels[at])) for at in chosen)
 
 
 def beside(domain: Number, answer: NamedAnswer) -> NamedAnswer:

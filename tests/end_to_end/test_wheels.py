@@ -16,8 +16,9 @@ from client_sdk import Telemetry
 from client_sdk.hatch_build import CALLED, lean, lean_files
 from tests.support.services.wheels import PROJECTS, ROOT, build, only
 
-MOST_CLIENT_BYTES = 130 * 1024
-"""The most that travels to every device."""
+MOST_CLIENT_BYTES = 136 * 1024
+"""The most that travels to every device: less than a small picture. It was 130 KiB before days of use and the nearest
+prototype, whose code must run on the device: it keeps the days, and the vector must not leave."""
 
 EACH = pytest.mark.parametrize("name", PROJECTS)
 

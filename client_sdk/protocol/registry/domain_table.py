@@ -19,12 +19,13 @@ from client_sdk.protocol.domain import (
     Ordinal,
     Subset,
 )
+from client_sdk.protocol.registry.prototypes import read_nearest
 from client_sdk.protocol.registry.table import MAX_TEXT, TomlTable, is_text, suggestion
 
 STATISTICS = ("mean", "distribution", "quantiles")
 """What may be estimated of a number."""
 
-_DOMAIN_KEYS = ("values", "low", "high", "max", "days", "statistic", "max_items")
+_DOMAIN_KEYS = ("values", "prototypes", "low", "high", "max", "days", "statistic", "max_items")
 
 
 def read_domain(table: TomlTable, others: Mapping[str, Domain | None]) -> Domain | None:
@@ -137,6 +138,7 @@ _READERS: Mapping[str, Callable[[TomlTable], Domain | None]] = {
     "boolean": lambda _: Boolean(),
     "category": _read_category,
     "ordinal": _read_ordinal,
+    "nearest": read_nearest,
     "set": _read_set,
     "number": _read_number,
     "count": _read_count,

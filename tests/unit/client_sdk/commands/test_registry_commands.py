@@ -19,7 +19,17 @@ from client_sdk.commands.codegen import MOST_LITERALS, module_of
 from client_sdk.commands.init import STARTER
 from client_sdk.protocol.registry.registry import Registry as SameRegistry
 from tests.support.devices.clients import run_python
-from tests.support.devices.definitions import ACTIVITY, BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, SET, registry_text
+from tests.support.devices.definitions import (
+    ACTIVITY,
+    BOOLEAN,
+    CATEGORY,
+    COUNT,
+    CROSS,
+    NEAREST,
+    NUMBER,
+    SET,
+    registry_text,
+)
 
 ROOT = Path(__file__).parents[4]
 SHORT = registry_text(a=BOOLEAN, b=BOOLEAN).replace("per_window = 20", "per_window = 1.5")
@@ -32,6 +42,7 @@ KINDS = {
     "size": NUMBER,
     "taps": COUNT,
     "used": ACTIVITY,
+    "topic": NEAREST,
     "languages": SET,
     "both": CROSS,
 }
@@ -144,6 +155,8 @@ metrics.taps.record(3)
 metrics.taps.count()
 metrics.used.active()
 metrics.used.record(7)
+metrics.topic.record([0.5, 1])
+metrics.topic.record("near")
 metrics.languages.record({"a", "b"})
 metrics.languages.record(["c"])
 metrics.both.record((True, "b"))
@@ -158,6 +171,7 @@ metrics.languages.record({"z"})
 metrics.both.record(("b", True))
 metrics.dark_mode.count()
 metrics.used.count()
+metrics.topic.record("far")
 metrics.taps.active()
 metrics.theme.record("dark")
 """
