@@ -11,8 +11,8 @@ of use; a filled-in question is reported for every window in which the app ran a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Iterable, Iterator
+from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from client_sdk.answers.counters import EndedCount
@@ -43,16 +43,20 @@ def forget(connection: sqlite3.Connection, registry: Registry, instant_s: float)
     return bool(over)
 
 
+def number_of(days: Iterable[date], last: date, period: int) -> int:
+    """Return how many days are among the ``period`` ones that end with a last day."""
+    return sum(0 <= (last - day).days < period for day in days)
+
+
 def ended(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> Iterator[EndedCount]:
     """Yield the number of days of use for each window that has ended and lacks its report."""
     for definition in registry.metrics.values():
         if isinstance(definition.domain, Activity):
-            period = timedelta(days=int(definition.domain.high))
             days = _days(connection, definition)
             for window in _windows(connection, definition, days):
                 if window.ends_at <= instant_s < window.ends_at + GRACE_S:
-                    last = window.last_day
-                    yield EndedCount(definition, window, sum(last - period < day.first_day <= last for day in days))
+                    dates = [day.first_day for day in days]
+                    yield EndedCount(definition, window, number_of(dates, window.last_day, int(definition.domain.high)))
 
 
 def _windows(connection: sqlite3.Connection, definition: Metric, days: list[Window]) -> Iterator[Window]:

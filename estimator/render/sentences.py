@@ -30,7 +30,7 @@ def answer_of(estimated: MetricEstimate, independence: float | None = None) -> s
     sentences, unit = [], estimated.unit
     if estimated.at_least:
         often = estimated.at_least[OFTEN]
-        sentences.append(f"{about_share(often).capitalize()} were used {at_least_words(often.value)}.")
+        sentences.append(f"{about_share(often).capitalize()} were used on {at_least_words(often.value)}.")
     elif estimated.estimates is not None:
         sentences.append(_of_shares(estimated, estimated.estimates))
     if estimated.distribution is not None:

@@ -54,7 +54,7 @@ def cluster_words(cluster: Cluster) -> str:
 
 def at_least_words(days: Label) -> str:
     """Return the days on which devices were used at least."""
-    return f"on {days} {'day' if days == 1 else 'days'} or more"
+    return f"{days} {'day' if days == 1 else 'days'} or more"
 
 
 def range_words(share: Range) -> str:

@@ -58,7 +58,7 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[F
     if estimated.answered:
         yield FigureGroup("Share of those who answered", PERCENT, labelled(estimated.answered))
     if estimated.at_least:
-        yield FigureGroup("Share of devices that were used", PERCENT, at_least_labelled(estimated.at_least))
+        yield FigureGroup("Share of devices that were used on", PERCENT, at_least_labelled(estimated.at_least))
     if estimated.mean is not None:
         mean = ((mean_word(estimated.kind), estimated.mean),)
         yield FigureGroup(mean_title(estimated.kind), unit_of(estimated.unit), mean)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from estimator.render.rounding import SENTENCE_FIGURES, Rounded, number, percent
-from estimator.render.sentences import answer_of, error_of, leader
+from estimator.render.sentences import OFTEN, answer_of, error_of, leader
 from estimator.render.text import central, poisoning
 from estimator.render.text.columns import FigureCells, figure_lines
 from estimator.render.text.lines import SHARES, window_of
@@ -146,9 +146,10 @@ def _leading(estimated: MetricEstimate, position: int) -> str:
     if not estimated.reports:
         return "no reports"
     if estimated.estimates is not None:
-        share = estimated.estimates[position]
+        share = estimated.at_least[OFTEN] if estimated.at_least else estimated.estimates[position]
+        label = at_least_words(share.value) if estimated.at_least else label_of(share.value)
         rounded = percent(share.estimate, share.low, share.high, share.standard_error, SENTENCE_FIGURES)
-        return f"{label_of(share.value)} {rounded.estimate}{rounded.suffix}"
+        return f"{label} {rounded.estimate}{rounded.suffix}"
     if estimated.mean is None:
         return plural(estimated.reports, "report")
     rounded = number_of(estimated.mean, estimated.unit)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk import OutsideDomainError, Recorded, Registry, UnknownMetricError
+from client_sdk.answers import days_of_use
 from client_sdk.answers.coins import SystemCoins
 from client_sdk.answers.schedule import RELEASE_SPREAD_S, Schedule
 from client_sdk.ledger.file import open_memory
@@ -208,3 +211,36 @@ def test_every_reason_not_to_remember_a_day_is_said(tmp_path: Path) -> None:
     with telemetry(tmp_path, registry=expired) as device:
         assert device.active("m") is Recorded.EXPIRED
     assert device.active("m") is Recorded.CLOSED
+
+
+Rule = Callable[[list[date], date, int], int]
+"""How days, the last day of a window and a period become a number."""
+
+WRONG_RULES: dict[str, Rule] = {
+    "a day more": lambda days, last, period: sum(0 <= (last - day).days <= period for day in days),
+    "a day less": lambda days, last, period: sum(0 <= (last - day).days < period - 1 for day in days),
+    "without the last day": lambda days, last, period: sum(0 < (last - day).days < period for day in days),
+    "later days, too": lambda days, last, period: sum((last - day).days < period for day in days),
+    "from the first to the last": lambda days, _, period: min(period, (max(days) - min(days)).days + 1),
+}
+
+
+def is_right(rule: Rule) -> bool:
+    """Whether a rule counts right for each pair of days around the ends of both periods."""
+    last = date(2026, 11, 22)
+    for period in (7, 28):
+        inside = {last - timedelta(days=back) for back in range(period)}
+        near = [last - timedelta(days=back) for back in (-2, -1, 0, 1, period - 2, period - 1, period, period + 1)]
+        for pair in combinations(near, 2):
+            if rule(list(pair), last, period) != len(inside & set(pair)):
+                return False
+    return True
+
+
+def test_the_days_of_a_period_are_counted_right() -> None:
+    assert is_right(days_of_use.number_of)
+
+
+@pytest.mark.parametrize("wrong", WRONG_RULES)
+def test_every_wrong_count_of_days_is_refused(wrong: str) -> None:
+    assert not is_right(WRONG_RULES[wrong])

@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from client_sdk.protocol import Metric, Window
+from client_sdk.protocol import Metric, Registry, Window
 from estimator.commands.cli import command
 from estimator.estimates.days_of_use import thresholds
 from estimator.estimates.metric import estimate
+from estimator.render.html.document import as_html
+from estimator.render.text.summary import as_summary
+from estimator.report.report import make_report
 from estimator.results.estimate import Share
 from estimator.results.metric import MetricEstimate
 from estimator.results.request import PLAIN, Request
@@ -85,5 +88,22 @@ def test_a_rehearsal_has_their_truth_in_every_form(tmp_path: Path) -> None:
     assert metric["at_least_coverage"]["rounds"] == 2
     rows = [row for row in csv.DictReader(io.StringIO(forms["csv"])) if row["statistic"] == "share_at_least"]
     assert {int(row["value"]): float(row["truth"]) for row in rows} == pytest.approx(expected)
-    assert "on 1 day or more" in forms["table"]
+    assert "1 day or more" in forms["table"]
     assert "at least so many days" in forms["table"]
+
+
+def test_a_glance_and_a_sentence_tell_who_comes_once_a_week_in_every_window() -> None:
+    registry = Registry.parse(registry_text(m=FOUR_WEEKS | {"epsilon": 4}))
+    metric = registry.metric("m")
+    counts = [1 + 1000 * (symbol == metric.channel.symbols - 1) for symbol in range(metric.channel.symbols)]
+    tallies = [
+        Tally("m", metric.edition, Window.parse(window), closed=True, reports=sum(counts), counts=tuple(counts))
+        for window in ("2026-W46", "2026-W47")
+    ]
+    report = make_report(registry, tallies)
+    shown = as_summary(report)
+    assert "were used on 7 days or more." in shown
+    assert "Other windows: 7 days or more" in shown
+    assert all(f"  {days} or more" in shown for days in ("1 day", "7 days", "14 days", "28 days"))
+    html = as_html(report, registry)
+    assert "Share of devices that were used on" in html
