@@ -33,10 +33,10 @@ SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()+=$^-]")
 """Characters with a meaning in Markdown. ``<``, ``>`` and ``&`` become entities instead."""
 
 HOW: Final = """\
-Every answer is changed at random on your device before it leaves it. Nobody ever
-receives your true answer: only counts over many devices mean anything. What
-follows says how much one device can reveal all the same, at the very worst, to
-somebody who sees everything that it sends.
+Every answer is changed at random on your device before it leaves it. Nobody who
+receives it can tell whether it is your true answer: only counts over many
+devices mean anything. What follows says how much one device can reveal all the
+same, at the very worst, to somebody who sees everything that it sends.
 """
 
 READ_AND_ERASE: Final = """\
@@ -141,13 +141,13 @@ def _answered(metric: Metric) -> Iterator[str]:
 
 
 def _yearly(metric: Metric, year: MetricReports, everything: int | None) -> Iterator[str]:
-    bounds = [year.any_nanos]
-    if metric.charge_nanos and everything is not None:
-        bounds.append(everything)
+    if metric.charge_nanos and everything is not None:  # the ceilings allow no more
+        paid_for = everything // metric.charge_nanos
+        year = MetricReports(metric, paid_for if year.reports is None else min(year.reports, paid_for))
     reports = "" if year.reports is None else f" (at most {year.reports})"
     what = "whatever your answers were" if metric.permanent_nanos else "taken together"
-    yield f"* A year of answers{reports}, {what}: even odds become {odds(min(bounds))}"
-    if year.pattern_nanos < min(bounds):
+    yield f"* A year of answers{reports}, {what}: even odds become {odds(year.any_nanos)}"
+    if year.pattern_nanos < year.any_nanos:
         equal = f"which {metric.window}s had the same answer"
         yield f"* A year of answers, for somebody who knew before {equal}: even odds become {odds(year.pattern_nanos)}"
         yield f"* {equal.capitalize()} is not protected: it can be found out in time"
