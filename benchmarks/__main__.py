@@ -30,6 +30,7 @@ from benchmarks.hostile import measure_hostile
 from benchmarks.html import measure_html
 from benchmarks.latency import measure_latency
 from benchmarks.metrics import measure_metrics
+from benchmarks.nearest import measure_nearest
 from benchmarks.participation import measure_participation
 from benchmarks.peers.compare import measure_peers
 from benchmarks.quantiles import measure_quantiles
@@ -51,6 +52,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "metrics": measure_metrics,
     "sdk": measure_sdk,
     "commands": measure_commands,
+    "nearest": measure_nearest,
     "participation": measure_participation,
     "estimator": measure_estimator,
     "html": measure_html,

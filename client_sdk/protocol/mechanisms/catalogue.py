@@ -215,10 +215,12 @@ _BUILDERS: Final[dict[str, dict[str, _Builder]]] = {
     "boolean": {RANDOMIZED_RESPONSE: _randomized_response},
     "category": _OF_CATEGORIES | {EXPONENTIAL: _exponential},
     "ordinal": _OF_CATEGORIES | {EXPONENTIAL: _exponential},
+    "nearest": _OF_CATEGORIES,
     "set": _OF_CATEGORIES,
     "cross": _OF_CATEGORIES,
     "number": _OF_NUMBERS,
     "count": _OF_NUMBERS | _OF_CATEGORIES,
+    "activity": _OF_NUMBERS | _OF_CATEGORIES,
 }
 """The builders of this build, by kind of domain and name of mechanism."""
 
@@ -257,7 +259,8 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
         chosen = _automatic(domain, epsilon.odds, schema, is_permanent=permanent is not None)
     builders = _BUILDERS["category" if isinstance(domain, Filled) else domain.kind]
     if chosen not in builders:
-        raise ValueError(f"{chosen!r} is not for a {domain.kind}; name one that is: {', '.join(builders)}")
+        article = "an" if domain.kind[0] in "ao" else "a"
+        raise ValueError(f"{chosen!r} is not for {article} {domain.kind}; name one that is: {', '.join(builders)}")
     if delta is not None and chosen != GAUSSIAN:
         raise ValueError(f"{chosen!r} has no delta, its epsilon always holds; remove delta")
     if utility is not None and chosen != EXPONENTIAL:

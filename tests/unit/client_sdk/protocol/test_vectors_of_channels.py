@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from client_sdk.protocol import COIN_SCALE, Channel, Registry
-from client_sdk.protocol.domain import Boolean, Category, Count, Cross, Number, Ordinal, Subset
+from client_sdk.protocol.domain import Activity, Boolean, Category, Count, Cross, Nearest, Number, Ordinal, Subset
 from client_sdk.protocol.mechanisms import AUTO, NAMES
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
@@ -121,7 +121,7 @@ def test_the_vectors_cover_every_mechanism_and_every_kind() -> None:
     mechanisms = set(NAMES) - {AUTO}
     assert {vector["mechanism"] for vector in COINS["channels"]} == mechanisms
     assert {vector["mechanism"] for vector in EDITIONS} == mechanisms
-    kinds = {domain.kind for domain in (Boolean, Category, Ordinal, Subset, Cross, Number, Count)}
+    kinds = {domain.kind for domain in (Boolean, Category, Ordinal, Subset, Cross, Number, Count, Activity, Nearest)}
     assert {json.loads(vector["meaning"])["kind"] for vector in EDITIONS} == kinds
 
 

@@ -20,6 +20,7 @@ from client_sdk.protocol import (
     RegistryError,
     Subset,
 )
+from client_sdk.protocol.domain import Activity, Nearest
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import AUTO, NAMES, catalogue, channel_for
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
@@ -49,6 +50,7 @@ DOMAINS: dict[str, Domain] = {
     "boolean": Boolean(),
     "category": Category(VALUES),
     "ordinal": Ordinal(VALUES),
+    "nearest": Nearest(VALUES, tuple((number,) for number in range(len(VALUES)))),
     "set": Subset(VALUES, 2),
     "cross": Cross(Boolean(), Category(VALUES)),
     "number of a mean": MEAN,
@@ -57,6 +59,8 @@ DOMAINS: dict[str, Domain] = {
     "count of a mean": COUNT_MEAN,
     "count of a distribution": COUNTS,
     "count of quantiles": COUNTED_PARTS,
+    "activity of a mean": Activity.of_last(7, "mean"),
+    "activity of a distribution": Activity.of_last(7, "distribution"),
 }
 OF_CATEGORIES = {
     "k-ary-randomized-response": KAryRandomizedResponse,
@@ -71,6 +75,7 @@ BUILT: dict[str, dict[str, type[Channel]]] = {
     "boolean": {"randomized-response": RandomizedResponse},
     "category": OF_SCALES,
     "ordinal": OF_SCALES,
+    "nearest": OF_CATEGORIES,
     "set": OF_CATEGORIES,
     "cross": OF_CATEGORIES,
     "number of a mean": OF_MEANS,
@@ -79,6 +84,8 @@ BUILT: dict[str, dict[str, type[Channel]]] = {
     "count of a mean": OF_MEANS,
     "count of a distribution": OF_DISTRIBUTIONS | OF_CATEGORIES,
     "count of quantiles": OF_DISTRIBUTIONS | OF_CATEGORIES,
+    "activity of a mean": OF_MEANS,
+    "activity of a distribution": OF_DISTRIBUTIONS | OF_CATEGORIES,
 }
 NAMED = [name for name in NAMES if name != AUTO]
 
@@ -102,7 +109,8 @@ def test_a_named_mechanism_is_taken_as_named_or_refused_with_what_would_be_right
     if any(mechanism in BUILT[other] for other in BUILT if DOMAINS[other].kind == domain.kind):
         assert "; ask for statistic = " in str(caught.value)
     else:
-        said = f"'{mechanism}' is not for a {domain.kind}; name one that is: "
+        article = "an" if domain.kind in ("ordinal", "activity") else "a"
+        said = f"'{mechanism}' is not for {article} {domain.kind}; name one that is: "
         assert str(caught.value).startswith(said)
         assert set(str(caught.value).removeprefix(said).split(", ")) >= set(BUILT[kind])
 
