@@ -18,7 +18,7 @@ from client_sdk.protocol.metric import Protects
 from client_sdk.protocol.registry.domain_table import KINDS, STATISTICS
 from client_sdk.protocol.registry.metric_table import GREATEST_DELTA, LEAST_DELTA, MAX_UNIT, MOST_RETENTION_DAYS
 from client_sdk.protocol.registry.prototypes import VECTOR
-from client_sdk.protocol.registry.registry import MOST_ANSWERS, SCHEMA
+from client_sdk.protocol.registry.registry import MOST_ANSWERS, SCHEMAS
 from client_sdk.protocol.registry.table import MAX_TEXT
 from client_sdk.protocol.window import WindowKind
 from client_sdk.protocol.wire.report import METRIC_NAME
@@ -51,7 +51,7 @@ def registry_schema() -> Schema:
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "metrics.toml: the questions of an app (Hearsay)",
-        **_closed({"schema": {"const": SCHEMA}, "app": _app(), "budget": _budget(), "metric": _metrics()}, 4),
+        **_closed({"schema": {"enum": list(SCHEMAS)}, "app": _app(), "budget": _budget(), "metric": _metrics()}, 4),
         "if": {"properties": {"budget": _has("strategy", Strategy.PACE)}, "required": ["budget"]},
         "then": {"properties": {"metric": {"additionalProperties": {"required": ["expires"]}}}},
     }

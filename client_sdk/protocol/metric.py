@@ -184,7 +184,7 @@ def _edition(metric: Metric) -> str:
     Purpose, owner, expiry and unit are not part of it: editing them must not redraw anything.
     """
     meaning = {
-        "schema": 1,
+        "schema": 1,  # of this digest, in every schema of the registry: equal reports keep their edition
         "kind": metric.kind,
         "domain": metric.domain.definition | _fill_value(metric),
         "window": metric.window.value,

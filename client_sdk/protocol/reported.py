@@ -14,6 +14,7 @@ from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.domain.label import word
 from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
@@ -55,6 +56,10 @@ def likeliest(channel: Channel, symbol: int) -> Sequence[int]:
         case CyclicDesign():
             base, shift = divmod(symbol, channel.inputs)
             return sorted((value + shift) % channel.inputs for value in channel.base_block(base))
+        case BalancedDesign():
+            base, shift = divmod(symbol, channel.points)
+            held = sorted((value + shift) % channel.points for value in channel.base_block(base))
+            return [value for value in held if value < channel.inputs] or range(channel.inputs)
         case ProjectiveGeometry():
             kept = Fraction(channel.keep_numerator, COIN_SCALE) / channel.orthogonal
             return _first(each for each in range(channel.inputs) if channel.probability(symbol, each) == kept)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.decoders import (
+    balanced_design,
     cyclic_design,
     exponential,
     k_ary_randomized_response,
@@ -24,6 +25,7 @@ _INVERSES: Final[dict[str, Callable[[Any], Inverse]]] = {
     "k-ary-randomized-response": k_ary_randomized_response.support,
     "cyclic-design": cyclic_design.inverse,
     "projective-geometry": projective_geometry.inverse,
+    "balanced-design": balanced_design.inverse,
     "exponential": exponential.inverse,
     "one-bit": one_bit.support,
 }

@@ -16,9 +16,10 @@ from client_sdk import Telemetry
 from client_sdk.hatch_build import CALLED, lean, lean_files
 from tests.support.services.wheels import PROJECTS, ROOT, build, only
 
-MOST_CLIENT_BYTES = 136 * 1024
-"""The most that travels to every device: less than a small picture. It was 130 KiB before days of use and the nearest
-prototype, whose code must run on the device: it keeps the days, and the vector must not leave."""
+MOST_CLIENT_BYTES = 142 * 1024
+"""The most that travels to every device: less than a small picture. Balanced designs are 5 KiB of it: a device derives
+its blocks, because tables of them would be larger. Days of use and the nearest prototype are another 5: a device keeps
+the days, and the vector must not leave it."""
 
 EACH = pytest.mark.parametrize("name", PROJECTS)
 

@@ -67,7 +67,7 @@ HELPERS = {"audited", "audits"}
 """The module that plays mutants."""
 
 ARE_MADE = (block_designs, noise, trees)
-MAKERS = {"cyclic", "projective", "of_laplace", "of_gaussian", "of_tables", "hierarchical"}
+MAKERS = {"balanced", "cyclic", "projective", "of_laplace", "of_gaussian", "of_tables", "hierarchical"}
 """Functions that make wrong devices from a right one; all their results are played."""
 
 MUTANTS_FOLDER = Path(mechanisms.__file__).parent

@@ -97,7 +97,8 @@ Every key of `metrics.toml`. `python -m tools.reference` writes this page from t
 [`hearsay-client schema`](metrics.schema.json) prints; a test reads every example and every default.
 [metrics.toml](metrics.md) explains the questions behind the keys.
 
-The first line of a file is `schema = 1`. A default in parentheses is no value.
+The first line of a file is `schema = 1` or `schema = 2`. They differ in what `auto` chooses:
+[Schemas](metrics.md#schemas) says how. A default in parentheses is no value.
 """
 
 PARTS: Final = (

@@ -1,4 +1,4 @@
-"""What ``auto`` chooses, by closed forms.
+"""What ``auto`` chooses in schema 1, by closed forms; for schema 2 see `auto_of_schema_2`.
 
 The choice for a domain and an epsilon never changes within a schema number.
 

@@ -23,6 +23,7 @@ from client_sdk.protocol import (
 from client_sdk.protocol.domain import Activity, Nearest
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import AUTO, NAMES, catalogue, channel_for
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
@@ -65,6 +66,7 @@ OF_CATEGORIES = {
     "k-ary-randomized-response": KAryRandomizedResponse,
     "cyclic-design": CyclicDesign,
     "projective-geometry": ProjectiveGeometry,
+    "balanced-design": BalancedDesign,
 }
 OF_SCALES = OF_CATEGORIES | {"exponential": Exponential}
 OF_MEANS = {"one-bit": OneBit, "piecewise": Piecewise, "hybrid": Hybrid, "laplace": Laplace, "gaussian": Gaussian}
@@ -178,7 +180,12 @@ def test_naming_what_auto_chooses_gives_the_same_channel(inputs: int, epsilon: i
 
 @pytest.mark.parametrize(
     ("inputs", "mechanism", "epsilon"),
-    [(2, "cyclic-design", 1), (66_000, "cyclic-design", 1), (2000, "cyclic-design", 8)],
+    [
+        (2, "cyclic-design", 1),
+        (66_000, "cyclic-design", 1),
+        (2000, "cyclic-design", 8),
+        (66_000, "balanced-design", 1),
+    ],
 )
 def test_a_mechanism_without_a_design_for_the_domain_is_refused_with_what_auto_would_choose(
     inputs: int, mechanism: str, epsilon: int
