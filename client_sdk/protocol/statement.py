@@ -29,8 +29,9 @@ CERTAIN_NANOS: Final = nanos_ceiling(Fraction(10**6))
 TWO_DIGITS: Final = 10
 """Odds above it are printed without a decimal."""
 
-SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()+=$^-]")
-"""Characters with a meaning in Markdown. ``<``, ``>`` and ``&`` become entities instead."""
+SPECIAL: Final = re.compile(r"[\\`*{}\[\]#|~!()$^]|(?<!\w)_|_(?!\w)")
+"""Characters with a meaning in Markdown within a line; an underscore has none within a word. ``<``,
+``>`` and ``&`` become entities instead."""
 
 HOW: Final = """\
 Every answer is changed at random on your device before it leaves it. Nobody who

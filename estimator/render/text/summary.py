@@ -15,7 +15,7 @@ from estimator.render.text.report import NOTHING, NOTHING_SKIPPED, PRELIMINARY_F
 from estimator.render.text.style import PLAIN, Style
 from estimator.render.words import at_least_words, label_of, p_equals, range_words
 from estimator.report.conclusions import Conclusion, change_conclusion, clearest_changes
-from estimator.results.changes import Changes
+from estimator.results.changes import Change, Changes, ShareChange
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
 from estimator.results.highlight import SHOWN_VALUES, Highlight
@@ -189,12 +189,22 @@ def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | No
         conclusion, p_value = change_conclusion(clearest, changes.tests), clearest.p_value_corrected
         may_differ = conclusion in {Conclusion.DIFFER, Conclusion.MAY_DIFFER}
         chance = f" (p {p_equals(p_value)})" if may_differ and p_value is not None else ""
-        words.append(f"{OUTCOMES[conclusion]} since {changes.first}{chance}")
+        size = f": {_change_words(clearest, highlight.shown.unit)}" if may_differ else ""
+        words.append(f"{OUTCOMES[conclusion]} since {changes.first}{size}{chance}")
     if pooled is not None:
         together = _pooled_words(pooled, leader(highlight.shown))
         words.append(f"{plural(len(pooled.windows), 'window')} pooled: {together}")
     if words:
         yield from _sentence(f"{'; '.join(words)}.", style)
+
+
+def _change_words(change: Change, unit: str) -> str:
+    """Return by how much an answer changed, with its sign."""
+    if isinstance(change, ShareChange):
+        moved = percent(change.estimate, change.low, change.high, change.standard_error, SENTENCE_FIGURES)
+        return f"“{label_of(change.value)}” by {moved.estimate} points ({moved.low} to {moved.high})"
+    moved = number(change.estimate, change.low, change.high, change.standard_error, unit, SENTENCE_FIGURES)
+    return f"the mean by {moved.estimate}{moved.suffix} ({moved.interval})"
 
 
 def _pooled_words(pooled: Pooled, position: int) -> str:

@@ -90,7 +90,7 @@ def test_no_text_keeps_a_mark(text: str) -> None:
 def test_every_question_says_what_why_who_until_when_and_how_often() -> None:
     page = _page()
     dark, theme, start, once = page.split("\n## ")[1:5]
-    assert dark.startswith(r"dark\_mode")
+    assert dark.startswith("dark_mode")
     assert "alert" in dark
     assert "owner@example.com" in dark
     assert "once a day, until 2027-12-31" in dark
