@@ -54,6 +54,13 @@ def leader(estimated: MetricEstimate) -> int:
     return labels.index(True) if labels == [False, True] else int(shares.unbiased.argmax())
 
 
+def headline(estimated: MetricEstimate, position: int) -> Estimate | None:
+    """Return the figure that the answer is about: of days of use a threshold, or a value's share, or the mean."""
+    if estimated.at_least:
+        return estimated.at_least[OFTEN]
+    return estimated.mean if estimated.estimates is None else estimated.estimates[position]
+
+
 def _of_shares(estimated: MetricEstimate, shares: Shares) -> str:
     first = leader(estimated)
     share = shares[first]

@@ -16,6 +16,7 @@ from estimator.commands.cli import command
 from estimator.estimates.days_of_use import thresholds
 from estimator.estimates.metric import estimate
 from estimator.render.html.document import as_html
+from estimator.render.sentences import headline
 from estimator.render.text.summary import as_summary
 from estimator.report.report import make_report
 from estimator.results.estimate import Share
@@ -107,3 +108,13 @@ def test_a_glance_and_a_sentence_tell_who_comes_once_a_week_in_every_window() ->
     assert all(f"  {days} or more" in shown for days in ("1 day", "7 days", "14 days", "28 days"))
     html = as_html(report, registry)
     assert "Share of devices that were used on" in html
+
+
+def test_the_headline_is_the_figure_of_the_sentence() -> None:
+    metric = metric_of(FOUR_WEEKS)
+    used = estimated(metric, [1 + symbol for symbol in range(metric.channel.symbols)])
+    assert headline(used, 0) == used.at_least[1]
+    count = metric_of(COUNT)
+    counted = estimated(count, [1] * count.channel.symbols)
+    assert counted.estimates is not None
+    assert headline(counted, 2) == counted.estimates[2]
