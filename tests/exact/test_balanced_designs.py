@@ -125,13 +125,28 @@ def test_a_block_tells_exactly_the_declared_law_though_its_weights_are_large() -
 
 def test_weights_that_no_coin_can_draw_are_replaced_by_those_of_other_starters(monkeypatch: pytest.MonkeyPatch) -> None:
     before = balanced_starters(24, 9)
-    limit = sum(before.values()) * 24 - 1
+    limit = sum(before.values()) * 4 - 1  # 24 points have four multipliers
     monkeypatch.setattr(difference_family, "COIN_SCALE", limit)
     balanced_starters.cache_clear()
     after = balanced_starters(24, 9)
     balanced_starters.cache_clear()
-    assert sum(after.values()) * 24 <= limit
+    assert sum(after.values()) * 4 <= limit
     assert min(after) > max(before)
+
+
+@pytest.mark.parametrize(
+    ("points", "size"), [(60, 30), (96, 48), (108, 40), (120, 40), (120, 54), (120, 60), (160, 80), (200, 3)]
+)
+def test_a_device_draws_few_starters_before_they_balance(points: int, size: int) -> None:
+    assert max(balanced_starters(points, size)) < 1000
+
+
+def test_where_starters_would_take_long_a_prime_is_taken() -> None:
+    for inputs in (144, 168):
+        for epsilon in EPSILONS:
+            chosen = balanced_choice(inputs, exp_floor(Fraction(epsilon)))
+            assert chosen is not None
+            assert chosen.points > inputs
 
 
 def systems() -> Iterator[tuple[list[list[int]], list[int]]]:

@@ -29,6 +29,11 @@ LEAST_BLOCK: Final = 2
 LEAST_DRAWN_BLOCK: Final = 3
 """Pairs of a v that is not prime are rarely balanced by chance; cyclic designs have them all."""
 
+ANY_DIVISORS_UP_TO: Final = 128
+MOST_DIVISORS: Final = 12
+"""Up to 128 points have any number of divisors, more points at most 12 proper ones: otherwise
+starters are found too slowly, because their weights seldom fit 64 bits (168 points: seconds)."""
+
 UNIT: Final = 2**40
 """Odds and variances are integers, in units of 2**-40, because fractions would take too long."""
 
@@ -87,10 +92,12 @@ def _designs(family: _Family, inputs: int, odds: int) -> Iterator[Design]:
 
 
 def _of_all_values(points: int) -> Iterator[_Family]:
-    """Yield the designs of exactly the values, unless their number is prime."""
+    """Yield the designs of exactly the values, unless their number is prime or has many divisors."""
     if LEAST_POINTS < points <= MAX_SYMBOLS and not _is_prime(points):
         units = sum(gcd(unit, points) == 1 for unit in range(points))
-        yield _Family(points, 1, (len(proper_divisors(points)) + 1) * units // 2 * points, LEAST_DRAWN_BLOCK)
+        divisors = len(proper_divisors(points))
+        if points <= ANY_DIVISORS_UP_TO or divisors <= MOST_DIVISORS:
+            yield _Family(points, 1, (divisors + 1) * units // 2 * points, LEAST_DRAWN_BLOCK)
 
 
 def _of_prime(prime: int) -> Iterator[_Family]:

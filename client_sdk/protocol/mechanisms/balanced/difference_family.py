@@ -67,11 +67,12 @@ def balanced_starters(points: int, block_size: int) -> dict[int, int]:
     divisors = proper_divisors(points)
     if not divisors:
         return {0: 1}
+    most = COIN_SCALE // len(multipliers(points, 1))  # one coin draws a starter and a multiplier
     first, drawn = 0, 3 * len(divisors) + 4  # twice as many balance with a chance of 1/2 (Wendel 1962)
     while True:
         starters = range(first, first + drawn)
         weights = _weights(points, block_size, divisors, starters)
-        if weights is not None and sum(weights.values()) * points <= COIN_SCALE:
+        if weights is not None and sum(weights.values()) <= most:
             return weights
         first, drawn = (first, 2 * drawn) if weights is None else (first + drawn, drawn)
 
