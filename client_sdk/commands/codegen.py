@@ -126,8 +126,8 @@ def _type(domain: Domain) -> str:
             return "bool"
         case Nearest(values=values):
             return f"Sequence[float] | {_literal(values)}"
-        case Category(values=values):
-            return _literal(values)
+        case Category(values=values, other=other):
+            return _literal(values) if other is None else "str"
         case Subset(values=values):
             member = _literal(values)
             return f"AbstractSet[{member}] | list[{member}] | tuple[{member}, ...]"

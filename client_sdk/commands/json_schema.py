@@ -107,7 +107,7 @@ def _metrics() -> Schema:
 
 def _metric() -> Schema:
     rules = [_rule_of_kind(kind) for kind in KINDS]
-    crossed: Schema = {"kind": False} | dict.fromkeys(_KEYS, False)
+    crossed: Schema = {"kind": False, "other": False} | dict.fromkeys(_KEYS, False)
     return _closed(_metric_keys(), 2) | {
         "oneOf": [{"required": ["kind"]}, {"required": ["cross"]}],
         "allOf": [
@@ -132,6 +132,8 @@ def _rule_of_kind(kind: str) -> Schema:
         foreign["fill_value"] = False
     if kind not in ("category", "ordinal"):
         foreign["utility"] = False
+    if kind != "category":
+        foreign["other"] = False
     return {
         "if": _has("kind", kind),
         "then": {"required": list(own), "properties": foreign},
@@ -146,6 +148,7 @@ def _metric_keys() -> dict[str, Schema]:
         "kind": {"enum": list(KINDS), "description": "what may be answered"},
         "cross": _list({"type": "string"}, 2, 2) | {"description": "instead of kind: two other questions together"},
         "values": _list(_text("a value"), 2, MAX_CATEGORIES) | {"uniqueItems": True, "description": "the answers"},
+        "other": _text("of a category: the value that stands for every answer which is not listed"),
         "prototypes": _prototypes(),
         "max_items": _whole(MAX_CATEGORIES, "of a set: the most members"),
         "low": {"type": "number", "description": "the least answer"},

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Final
 
 from client_sdk.protocol.budget import Budget, Strategy
-from client_sdk.protocol.domain import Activity, Filled, Nearest
+from client_sdk.protocol.domain import Activity, Category, Cross, Filled, Nearest
 from client_sdk.protocol.epsilon import NANOS, nanos_ceiling
 from client_sdk.protocol.exact import exp_floor
 from client_sdk.protocol.horizon import Horizon, MetricReports, most_nanos, most_reports
@@ -29,9 +29,8 @@ CERTAIN_NANOS: Final = nanos_ceiling(Fraction(10**6))
 TWO_DIGITS: Final = 10
 """Odds above it are printed without a decimal."""
 
-SPECIAL: Final = re.compile(r"[\\`*{}\[\]#|~!()$^]|(?<!\w)_|_(?!\w)")
-"""Characters with a meaning in Markdown within a line; an underscore has none within a word. ``<``,
-``>`` and ``&`` become entities instead."""
+SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()$^]")
+"""Characters with a meaning in Markdown within a line. ``<``, ``>`` and ``&`` become entities instead."""
 
 HOW: Final = """\
 Every answer is changed at random on your device before it leaves it. Nobody who
@@ -112,6 +111,7 @@ def _question(metric: Metric, year: MetricReports, by_horizon: dict[Horizon, int
         f"* Why it is asked: {escaped(metric.purpose)}",
         f"* Who answers for it: {escaped(metric.owner) if metric.owner else 'nobody is named'}",
         f"* How often: at most once a {metric.window}, {until}",
+        *_others(metric),
         *_kept(metric),
         *_answered(metric),
         f"* One answer: whoever held even odds on it before holds {afterwards}",
@@ -122,6 +122,14 @@ def _question(metric: Metric, year: MetricReports, by_horizon: dict[Horizon, int
 
 def _but(metric: Metric) -> str:
     return f", except with a chance of 1 in {math.floor(1 / metric.delta):,}" if metric.delta else ""
+
+
+def _others(metric: Metric) -> Iterator[str]:
+    domain = metric.domain.answered if isinstance(metric.domain, Filled) else metric.domain
+    for part in (domain.first, domain.second) if isinstance(domain, Cross) else (domain,):
+        if isinstance(part, Category) and part.other is not None:
+            counted = f"counts as “{escaped(part.other)}”"
+            yield f"* An answer that is not on the list {counted}, and its text stays on your device"
 
 
 def _kept(metric: Metric) -> Iterator[str]:

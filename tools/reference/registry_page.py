@@ -54,6 +54,7 @@ METRIC: Final[Mapping[str, Key]] = {
     "kind": Key("(required, or `cross`)", 'kind = "boolean"', ""),
     "cross": Key("(required, or `kind`)", 'cross = ["first", "second"]', ""),
     "values": Key("(required by category, ordinal, set)", 'values = ["linux", "macos"]', 'kind = "category"'),
+    "other": Key(NONE, 'other = "b"', _CATEGORY),
     "prototypes": Key(
         "(required by nearest)", 'prototypes = { cat = "0.9 -0.2", dog = "-0.7 0.4" }', 'kind = "nearest"'
     ),

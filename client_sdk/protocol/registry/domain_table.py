@@ -25,7 +25,7 @@ from client_sdk.protocol.registry.table import MAX_TEXT, TomlTable, is_text, sug
 STATISTICS = ("mean", "distribution", "quantiles")
 """What may be estimated of a number."""
 
-_DOMAIN_KEYS = ("values", "prototypes", "low", "high", "max", "days", "statistic", "max_items")
+_DOMAIN_KEYS = ("values", "other", "prototypes", "low", "high", "max", "days", "statistic", "max_items")
 
 
 def read_domain(table: TomlTable, others: Mapping[str, Domain | None]) -> Domain | None:
@@ -86,8 +86,11 @@ def _read_values(table: TomlTable, most: int = MAX_CATEGORIES) -> tuple[str, ...
 
 
 def _read_category(table: TomlTable) -> Category | None:
-    values = _read_values(table)
-    return None if values is None else Category(values)
+    values, other = _read_values(table), table.text("other")
+    if other and values is not None and other not in values:
+        table.mistake("other", f"must be one of values{suggestion(other, values)}")
+        return None
+    return None if values is None else Category(values, other=other or None)
 
 
 def _read_ordinal(table: TomlTable) -> Ordinal | None:

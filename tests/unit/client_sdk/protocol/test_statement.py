@@ -90,7 +90,7 @@ def test_no_text_keeps_a_mark(text: str) -> None:
 def test_every_question_says_what_why_who_until_when_and_how_often() -> None:
     page = _page()
     dark, theme, start, once = page.split("\n## ")[1:5]
-    assert dark.startswith("dark_mode")
+    assert dark.startswith(r"dark\_mode")
     assert "alert" in dark
     assert "owner@example.com" in dark
     assert "once a day, until 2027-12-31" in dark
@@ -189,3 +189,9 @@ def test_the_page_says_how_long_counts_are_kept_where_the_registry_does() -> Non
     kept = _page(registry_text(brief=BOOLEAN | {"retention": 1}, long=BOOLEAN | {"retention": 1500, "window": "week"}))
     assert "the counts are kept: one day after no more answers are taken for a day" in kept
     assert "the counts are kept: 1,500 days after no more answers are taken for a week" in kept
+
+
+def test_the_page_says_which_value_stands_for_answers_that_are_not_listed() -> None:
+    page = _page(registry_text(theme=CATEGORY | {"other": "c", "epsilon": 1}))
+    assert "* An answer that is not on the list counts as “c”, and its text stays on your device" in page
+    assert "not on the list" not in _page()
