@@ -10,6 +10,9 @@ from fractions import Fraction
 
 from client_sdk.protocol.mechanisms import auto
 
+OPTIMAL_MEAN_UP_TO = Fraction(2_980_958, 1000)
+"""e**8: beyond it `optimal_mean` has no table."""
+
 
 def category_mechanism(inputs: int, odds: Fraction) -> str:
     """Return the name of the mechanism for ``inputs`` categories at e**epsilon = ``odds``.
@@ -28,6 +31,8 @@ def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str
         odds: e**epsilon.
 
     """
+    if statistic == "mean":
+        return "optimal-mean" if odds <= OPTIMAL_MEAN_UP_TO else "hybrid"
     if answers is not None and answers <= auto.FEW_COUNTS:
         return category_mechanism(answers, odds)
     return auto.number_mechanism(statistic, answers, odds)

@@ -41,6 +41,7 @@ NAMES: Final = (
     GAUSSIAN,
     EXPONENTIAL,
     "hierarchical",
+    "optimal-mean",
 )
 """Every mechanism that a registry may name, in either schema."""
 
@@ -135,6 +136,13 @@ def _hybrid(request: _ChannelRequest) -> Channel:
     return Hybrid.within(request.epsilon)
 
 
+def _optimal_mean(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean  # noqa: PLC0415 3 ms
+
+    _statistic(request, "mean")
+    return OptimalMean.within(request.epsilon)
+
+
 def _square_wave(request: _ChannelRequest) -> Channel:
     from client_sdk.protocol.mechanisms.square_wave import POINTS, SquareWave  # noqa: PLC0415 4 ms
 
@@ -192,6 +200,7 @@ _OF_NUMBERS: Final[dict[str, _Builder]] = {
     "laplace": _laplace,
     GAUSSIAN: _gaussian,
     "hierarchical": _hierarchical,
+    "optimal-mean": _optimal_mean,
 }
 
 _BUILDERS: Final[dict[str, dict[str, _Builder]]] = {
