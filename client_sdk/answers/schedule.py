@@ -18,12 +18,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from client_sdk.answers import counters, participation
+from client_sdk.answers import counters, days_of_use, participation
 from client_sdk.answers.counters import EndedCount, RunningCounts
 from client_sdk.answers.permanent import PermanentAnswer, Secret, admit, permanent_answer, secret_of
 from client_sdk.ledger import charges, queue, registries
 from client_sdk.ledger.charges import Periods, Slot
 from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.domain.activity import Activity
 from client_sdk.protocol.domain.number import Count
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
@@ -117,13 +118,17 @@ class Schedule:
         return self.report(connection, definition, randomised, window, instant_s, leaves_s=leaves_s)
 
     def count(self, connection: sqlite3.Connection, clock_s: float, definition: Metric, by: int) -> Recorded:
-        """Do what is due; then add to the count of the present window.
+        """Do what is due; then add to the count of the present window, or remember today as a day of use.
 
         Raises:
             LedgerError: as `catch_up` does; then nothing was done.
 
         """
-        window = Window.of(definition.window, self.catch_up(connection, clock_s))
+        instant_s = self.catch_up(connection, clock_s)
+        window = Window.of(definition.window, instant_s)
+        if isinstance(definition.domain, Activity):
+            days_of_use.mark(connection, definition, instant_s)
+            return Recorded.COUNTED
         if charges.slot(connection, (definition.name, definition.edition, window.text)) is Slot.REPORTED:
             return Recorded.ALREADY_RECORDED
         if definition.persist:
@@ -274,6 +279,9 @@ class Schedule:
         for ended in counters.take_ended_persistent(connection, self._registry, instant_s):
             self._report_count(connection, ended, instant_s)
             self.has_leftovers = True
+        for ended in list(days_of_use.ended(connection, self._registry, instant_s)):
+            self._report_count(connection, ended, instant_s)
+        self.has_leftovers |= days_of_use.forget(connection, self._registry, instant_s)
 
     def _report_count(self, connection: sqlite3.Connection, ended: EndedCount, instant_s: float) -> Recorded:
         definition, window, answer = ended

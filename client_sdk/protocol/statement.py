@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Final
 
 from client_sdk.protocol.budget import Budget, Strategy
+from client_sdk.protocol.domain import Activity, Filled, Nearest
 from client_sdk.protocol.epsilon import NANOS, nanos_ceiling
 from client_sdk.protocol.exact import exp_floor
 from client_sdk.protocol.horizon import Horizon, MetricReports, most_nanos, most_reports
@@ -28,8 +29,9 @@ CERTAIN_NANOS: Final = nanos_ceiling(Fraction(10**6))
 TWO_DIGITS: Final = 10
 """Odds above it are printed without a decimal."""
 
-SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()+=$^-]")
-"""Characters with a meaning in Markdown. ``<``, ``>`` and ``&`` become entities instead."""
+SPECIAL: Final = re.compile(r"[\\`*{}\[\]#|~!()$^]|(?<!\w)_|_(?!\w)")
+"""Characters with a meaning in Markdown within a line; an underscore has none within a word. ``<``,
+``>`` and ``&`` become entities instead."""
 
 HOW: Final = """\
 Every answer is changed at random on your device before it leaves it. Nobody who
@@ -111,6 +113,7 @@ def _question(metric: Metric, year: MetricReports, by_horizon: dict[Horizon, int
         f"* Who answers for it: {escaped(metric.owner) if metric.owner else 'nobody is named'}",
         f"* How often: at most once a {metric.window}, {until}",
         *_kept(metric),
+        *_answered(metric),
         f"* One answer: whoever held even odds on it before holds {afterwards}",
         *_yearly(metric, year, by_horizon[Horizon.YEAR]),
     ]
@@ -125,6 +128,17 @@ def _kept(metric: Metric) -> Iterator[str]:
     if metric.retention_days is not None:
         days = "one day" if metric.retention_days == 1 else f"{metric.retention_days:,} days"
         yield f"* How long the counts are kept: {days} after no more answers are taken for a {metric.window}"
+
+
+def _answered(metric: Metric) -> Iterator[str]:
+    domain = metric.domain.answered if isinstance(metric.domain, Filled) else metric.domain
+    if isinstance(domain, Nearest):
+        nearest = f"which of {domain.size} labels is nearest to something of yours"
+        yield f"* What is answered: {nearest}, which stays on the device"
+    if isinstance(metric.domain, Activity):
+        last = f"the last {metric.domain.high} days of a {metric.window}"
+        yield f"* What is answered: on how many of {last} the application was used"
+        yield "* What your device keeps for that: the days themselves, until they are counted no more or you opt out"
 
 
 def _yearly(metric: Metric, year: MetricReports, everything: int | None) -> Iterator[str]:

@@ -14,6 +14,7 @@ import numpy as np
 from client_sdk.protocol.channel import Channel, epsilon_nanos
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
@@ -42,7 +43,7 @@ def _extreme(channel: Channel) -> float:  # noqa: PLR0911 one a mechanism
         case ProjectiveGeometry():
             common = (channel.orthogonal - 1) // channel.prime
             return float(channel.keep_numerator / COIN_SCALE * (channel.orthogonal - common) / channel.orthogonal)
-        case CyclicDesign():
+        case CyclicDesign() | BalancedDesign():
             return float(channel.keep_numerator / COIN_SCALE * _apart(channel))
         case Band():
             return min(channel.width, channel.inputs - 1) * channel.heavy / channel.total
@@ -53,8 +54,10 @@ def _extreme(channel: Channel) -> float:  # noqa: PLR0911 one a mechanism
     return 1.0
 
 
-def _apart(channel: CyclicDesign) -> float:
+def _apart(channel: CyclicDesign | BalancedDesign) -> float:
     """Return the largest fraction of an answer's blocks that do not hold another given answer."""
+    if isinstance(channel, BalancedDesign):
+        return (channel.points - channel.block_size) / (channel.points - 1)
     if channel.block_size == PAIR:
         return 1 - 1 / (channel.inputs - 1)
     indicators = np.zeros((channel.base_blocks, channel.inputs))

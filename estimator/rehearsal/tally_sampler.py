@@ -47,9 +47,9 @@ def sampler_of(channel: Channel) -> Sampler:
 
 def _anything_or_block(channel: Channel, blocks: Blocks) -> Sampler:
     """Draw a uniform multinomial for all inputs, and then only what falls into a block."""
-    in_block = blocks.size * channel.probability(_first_symbol(blocks), given=0)
+    in_block = channel.probability(_first_symbol(blocks), given=0) / blocks.share_of_first
     surplus = float(in_block - blocks.size * (1 - in_block) / (channel.symbols - blocks.size))
-    anything = np.full(channel.symbols, 1 / channel.symbols)
+    anything = blocks.drawn(channel.symbols)
 
     def sample(inputs: Counts, generator: np.random.Generator) -> Counts:
         kept = generator.binomial(inputs, surplus)
@@ -68,17 +68,19 @@ def _first_symbol(blocks: Blocks) -> int:
 def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.random.Generator) -> None:
     """Add a symbol of its block for every kept device.
 
-    Where there are many devices they are drawn by place, else one by one.
+    Where there are many devices they are drawn by place, else one by one. Weighted places are
+    always drawn by place.
     """
-    many = np.flatnonzero(kept >= blocks.size)
+    fewest = blocks.size if len(blocks.weights) == 1 else 1
+    many = np.flatnonzero(kept >= fewest)
     places = np.arange(blocks.size)
-    alike = np.full(blocks.size, 1 / blocks.size)
+    chances = blocks.drawn(blocks.size)
     inputs_at_once = max(1, DRAWN_AT_ONCE // blocks.size)
     for first in range(0, many.size, inputs_at_once):
         given = many[first : first + inputs_at_once]
-        draws = generator.multinomial(kept[given], alike)
+        draws = generator.multinomial(kept[given], chances)
         np.add.at(tally, blocks.symbol_of(given[:, None], places), draws)
-    ends = np.cumsum(np.where(kept < blocks.size, kept, 0))
+    ends = np.cumsum(np.where(kept < fewest, kept, 0))
     for first in range(0, int(ends[-1]), DRAWN_AT_ONCE):
         devices = np.arange(first, min(first + DRAWN_AT_ONCE, int(ends[-1])))
         given = np.searchsorted(ends, devices, side="right")

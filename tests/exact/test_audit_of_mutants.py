@@ -68,7 +68,7 @@ HELPERS = {"audited", "audits"}
 """The module that plays mutants."""
 
 ARE_MADE = (block_designs, noise, optimal_means, trees)
-MAKERS = {"cyclic", "projective", "of_laplace", "of_gaussian", "of_tables", "hierarchical", "optimal_means"}
+MAKERS = {"balanced", "cyclic", "projective", "of_laplace", "of_gaussian", "of_tables", "hierarchical", "optimal_means"}
 """Functions that make wrong devices from a right one; all their results are played."""
 
 MUTANTS_FOLDER = Path(mechanisms.__file__).parent

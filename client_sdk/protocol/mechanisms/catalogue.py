@@ -26,6 +26,7 @@ RANDOMIZED_RESPONSE: Final = "randomized-response"
 ONE_BIT: Final = "one-bit"
 GAUSSIAN: Final = "gaussian"
 EXPONENTIAL: Final = "exponential"
+BALANCED_DESIGN: Final = "balanced-design"
 
 NAMES: Final = (
     AUTO,
@@ -41,11 +42,12 @@ NAMES: Final = (
     GAUSSIAN,
     EXPONENTIAL,
     "hierarchical",
+    BALANCED_DESIGN,
     "optimal-mean",
 )
 """Every mechanism that a registry may name, in either schema."""
 
-PERMANENT_MECHANISMS: Final = NAMES[1:6]
+PERMANENT_MECHANISMS: Final = (*NAMES[1:6], BALANCED_DESIGN)
 """Mechanisms that can report permanent answers. Their inputs are answers, or the two ends of a
 range, to one of which a number is rounded for good."""
 
@@ -101,6 +103,20 @@ def _projective_geometry(request: _ChannelRequest) -> Channel:
 
     prime, dimension = auto.category_design(auto.PROJECTIVE, request.size, request.epsilon.odds)
     return ProjectiveGeometry.within(request.epsilon, request.size, prime, dimension)
+
+
+def _balanced_design(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.balanced.choice import MAX_SYMBOLS, balanced_choice  # noqa: PLC0415 2 ms
+    from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign  # noqa: PLC0415 2 ms
+
+    design = balanced_choice(request.size, request.epsilon.odds)
+    if design is None:
+        chosen = auto.category_mechanism(request.size, request.epsilon.odds)
+        raise ValueError(
+            f"{BALANCED_DESIGN!r} has no design for {request.size} values with {MAX_SYMBOLS} symbols or fewer; "
+            f"auto would choose {chosen!r}"
+        )
+    return BalancedDesign.within(request.epsilon, request.size, design.points, design.block_size, design.order)
 
 
 def _exponential(request: _ChannelRequest) -> Channel:
@@ -190,6 +206,7 @@ _OF_CATEGORIES: Final[dict[str, _Builder]] = {
     "k-ary-randomized-response": _k_ary,
     "cyclic-design": _cyclic_design,
     "projective-geometry": _projective_geometry,
+    BALANCED_DESIGN: _balanced_design,
 }
 
 _OF_NUMBERS: Final[dict[str, _Builder]] = {
@@ -207,10 +224,12 @@ _BUILDERS: Final[dict[str, dict[str, _Builder]]] = {
     "boolean": {RANDOMIZED_RESPONSE: _randomized_response},
     "category": _OF_CATEGORIES | {EXPONENTIAL: _exponential},
     "ordinal": _OF_CATEGORIES | {EXPONENTIAL: _exponential},
+    "nearest": _OF_CATEGORIES,
     "set": _OF_CATEGORIES,
     "cross": _OF_CATEGORIES,
     "number": _OF_NUMBERS,
     "count": _OF_NUMBERS | _OF_CATEGORIES,
+    "activity": _OF_NUMBERS | _OF_CATEGORIES,
 }
 """The builders of this build, by kind of domain and name of mechanism."""
 
@@ -249,7 +268,8 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
         chosen = _automatic(domain, epsilon.odds, schema, is_permanent=permanent is not None)
     builders = _BUILDERS["category" if isinstance(domain, Filled) else domain.kind]
     if chosen not in builders:
-        raise ValueError(f"{chosen!r} is not for a {domain.kind}; name one that is: {', '.join(builders)}")
+        article = "an" if domain.kind[0] in "ao" else "a"
+        raise ValueError(f"{chosen!r} is not for {article} {domain.kind}; name one that is: {', '.join(builders)}")
     if delta is not None and chosen != GAUSSIAN:
         raise ValueError(f"{chosen!r} has no delta, its epsilon always holds; remove delta")
     if utility is not None and chosen != EXPONENTIAL:

@@ -19,6 +19,7 @@ from client_sdk.protocol.channel import epsilon_nanos
 from client_sdk.protocol.epsilon import RequestedEpsilon, as_float
 from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.mechanisms import exponential
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
@@ -47,6 +48,7 @@ EPSILON = RequestedEpsilon.parse(Decimal(1))
 K_ARY = KAryRandomizedResponse.within(EPSILON, 5)
 BINARY = RandomizedResponse.within(EPSILON)
 PAIRS, BLOCKS = CyclicDesign.within(EPSILON, 6, 2, 5), CyclicDesign.within(EPSILON, 7, 3, 2)
+BALANCED, WEIGHTED = BalancedDesign.within(EPSILON, 7, 7, 3, 1), BalancedDesign.within(EPSILON, 6, 6, 3, 1)
 GEOMETRY = ProjectiveGeometry.within(EPSILON, 13, 3, 3)
 LAPLACE = Laplace.within(EPSILON, 4, 2**10)
 GAUSSIAN = Gaussian(4, 5, (40, 33, 18, 7, 2, 1), Fraction(3))
@@ -153,6 +155,8 @@ RIGHT_CHANNELS: dict[str, Channel] = {
     "binary": BINARY,
     "pairs": PAIRS,
     "blocks": BLOCKS,
+    "balanced": BALANCED,
+    "weighted": WEIGHTED,
     "geometry": GEOMETRY,
     "laplace": LAPLACE,
     "gaussian": GAUSSIAN,
@@ -168,6 +172,8 @@ WRONG_CHANNELS: dict[str, Channel] = {
     **{f"binary: {name}": make(BINARY) for name, make in mechanisms.BINARY_MUTANTS.items()},
     **{f"pairs: {name}": mutant for name, mutant in block_designs.cyclic(PAIRS).items()},
     **{f"blocks: {name}": mutant for name, mutant in block_designs.cyclic(BLOCKS).items()},
+    **{f"balanced: {name}": mutant for name, mutant in block_designs.balanced(BALANCED).items()},
+    **{f"weighted: {name}": mutant for name, mutant in block_designs.balanced(WEIGHTED).items()},
     **{f"geometry: {name}": mutant for name, mutant in block_designs.projective(GEOMETRY).items()},
     **{f"laplace: {name}": mutant for name, mutant in noise.of_laplace(LAPLACE).items()},
     **{f"gaussian: {name}": mutant for name, mutant in noise.of_gaussian(GAUSSIAN).items()},

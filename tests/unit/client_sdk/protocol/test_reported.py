@@ -15,6 +15,8 @@ QUESTIONS: dict[str, dict[str, Field]] = {
     "k-ary-randomized-response": FEW | {"mechanism": "k-ary-randomized-response"},
     "cyclic-design": FEW | {"mechanism": "cyclic-design", "epsilon": 1},
     "projective-geometry": FEW | {"mechanism": "projective-geometry", "epsilon": 1},
+    "balanced-design": FEW | {"mechanism": "balanced-design", "epsilon": 1},
+    "part of a balanced design": CATEGORY | {"values": ["a", "b"], "mechanism": "balanced-design", "epsilon": 1},
     "exponential": FEW | {"kind": "ordinal", "mechanism": "exponential"},
     "one-bit": NUMBER | {"mechanism": "one-bit"},
     "laplace": NUMBER | {"mechanism": "laplace", "epsilon": 4},

@@ -17,7 +17,17 @@ from hypothesis import strategies as st
 from client_sdk.protocol import Registry
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.statement import escaped, odds, statement
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, metric_of, registry_text
+from tests.support.devices.definitions import (
+    ACTIVITY,
+    BOOLEAN,
+    CATEGORY,
+    NEAREST,
+    NUMBER,
+    Field,
+    Toml,
+    metric_of,
+    registry_text,
+)
 
 TODAY = date(2026, 11, 21)
 
@@ -80,7 +90,7 @@ def test_no_text_keeps_a_mark(text: str) -> None:
 def test_every_question_says_what_why_who_until_when_and_how_often() -> None:
     page = _page()
     dark, theme, start, once = page.split("\n## ")[1:5]
-    assert dark.startswith(r"dark\_mode")
+    assert dark.startswith("dark_mode")
     assert "alert" in dark
     assert "owner@example.com" in dark
     assert "once a day, until 2027-12-31" in dark
@@ -158,6 +168,20 @@ def test_odds_are_rounded_up(epsilon: float | str, words: str) -> None:
 def test_odds_of_a_million_are_as_good_as_knowing() -> None:
     assert odds(14 * NANOS) == "more than a million to 1, which is as good as knowing"
     assert float(odds(13 * NANOS).split()[2].replace(",", "")) >= math.exp(13) * (1 - 1e-8)
+
+
+def test_the_page_says_that_days_of_use_stay_on_the_device() -> None:
+    page = _page(registry_text(used=ACTIVITY | {"days": 28, "window": "week"}))
+    assert "on how many of the last 28 days of a week the application was used" in page
+    assert "your device keeps for that: the days themselves, until they are counted no more or you opt out" in page
+    assert "the days themselves" not in _page(registry_text(used=BOOLEAN))
+
+
+@pytest.mark.parametrize("changes", [{}, {"fill_in": True}], ids=["plain", "filled in"])
+def test_the_page_says_that_only_the_nearest_label_is_reported(changes: dict[str, Field]) -> None:
+    page = _page(registry_text(topic=NEAREST | changes))
+    assert "which of 3 labels is nearest to something of yours, which stays on the device" in page
+    assert "labels" not in _page(registry_text(topic=CATEGORY))
 
 
 def test_the_page_says_how_long_counts_are_kept_where_the_registry_does() -> None:

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from client_sdk.protocol import COIN_SCALE, Channel, Registry
-from client_sdk.protocol.domain import Boolean, Category, Count, Cross, Number, Ordinal, Subset
+from client_sdk.protocol.domain import Activity, Boolean, Category, Count, Cross, Nearest, Number, Ordinal, Subset
 from client_sdk.protocol.mechanisms import AUTO, NAMES
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
@@ -63,6 +64,7 @@ def channel_of(vector: dict[str, Any]) -> Channel:
         "k-ary-randomized-response": KAryRandomizedResponse,
         "cyclic-design": CyclicDesign,
         "projective-geometry": ProjectiveGeometry,
+        "balanced-design": BalancedDesign,
         "piecewise": Piecewise,
         "hybrid": lambda least, step, **band: Hybrid(Piecewise(**band), least, step),
         "square-wave": SquareWave,
@@ -121,7 +123,7 @@ def test_the_vectors_cover_every_mechanism_and_every_kind() -> None:
     mechanisms = set(NAMES) - {AUTO}
     assert {vector["mechanism"] for vector in COINS["channels"]} == mechanisms
     assert {vector["mechanism"] for vector in EDITIONS} == mechanisms
-    kinds = {domain.kind for domain in (Boolean, Category, Ordinal, Subset, Cross, Number, Count)}
+    kinds = {domain.kind for domain in (Boolean, Category, Ordinal, Subset, Cross, Number, Count, Activity, Nearest)}
     assert {json.loads(vector["meaning"])["kind"] for vector in EDITIONS} == kinds
 
 
@@ -164,6 +166,8 @@ def test_the_keep_numerator_of_a_vector_follows_from_the_formula_at_100_digits(v
     total, size = vector["symbols"], 1
     if vector["mechanism"] == "cyclic-design":
         total, size = (int(vector["integers"][name]) for name in ("inputs", "block_size"))
+    if vector["mechanism"] == "balanced-design":
+        total, size = (int(vector["integers"][name]) for name in ("points", "block_size"))
     if vector["mechanism"] == "projective-geometry":
         prime, dimension = (int(vector["integers"][name]) for name in ("prime", "dimension"))
         size = sum(prime**power for power in range(dimension - 1))

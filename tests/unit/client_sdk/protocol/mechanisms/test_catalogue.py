@@ -20,8 +20,10 @@ from client_sdk.protocol import (
     RegistryError,
     Subset,
 )
+from client_sdk.protocol.domain import Activity, Nearest
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import AUTO, NAMES, catalogue, channel_for
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
@@ -49,6 +51,7 @@ DOMAINS: dict[str, Domain] = {
     "boolean": Boolean(),
     "category": Category(VALUES),
     "ordinal": Ordinal(VALUES),
+    "nearest": Nearest(VALUES, tuple((number,) for number in range(len(VALUES)))),
     "set": Subset(VALUES, 2),
     "cross": Cross(Boolean(), Category(VALUES)),
     "number of a mean": MEAN,
@@ -57,11 +60,14 @@ DOMAINS: dict[str, Domain] = {
     "count of a mean": COUNT_MEAN,
     "count of a distribution": COUNTS,
     "count of quantiles": COUNTED_PARTS,
+    "activity of a mean": Activity.of_last(7, "mean"),
+    "activity of a distribution": Activity.of_last(7, "distribution"),
 }
 OF_CATEGORIES = {
     "k-ary-randomized-response": KAryRandomizedResponse,
     "cyclic-design": CyclicDesign,
     "projective-geometry": ProjectiveGeometry,
+    "balanced-design": BalancedDesign,
 }
 OF_SCALES = OF_CATEGORIES | {"exponential": Exponential}
 OF_MEANS = {
@@ -77,6 +83,7 @@ BUILT: dict[str, dict[str, type[Channel]]] = {
     "boolean": {"randomized-response": RandomizedResponse},
     "category": OF_SCALES,
     "ordinal": OF_SCALES,
+    "nearest": OF_CATEGORIES,
     "set": OF_CATEGORIES,
     "cross": OF_CATEGORIES,
     "number of a mean": OF_MEANS,
@@ -85,6 +92,8 @@ BUILT: dict[str, dict[str, type[Channel]]] = {
     "count of a mean": OF_MEANS,
     "count of a distribution": OF_DISTRIBUTIONS | OF_CATEGORIES,
     "count of quantiles": OF_DISTRIBUTIONS | OF_CATEGORIES,
+    "activity of a mean": OF_MEANS,
+    "activity of a distribution": OF_DISTRIBUTIONS | OF_CATEGORIES,
 }
 NAMED = [name for name in NAMES if name != AUTO]
 
@@ -108,7 +117,8 @@ def test_a_named_mechanism_is_taken_as_named_or_refused_with_what_would_be_right
     if any(mechanism in BUILT[other] for other in BUILT if DOMAINS[other].kind == domain.kind):
         assert "; ask for statistic = " in str(caught.value)
     else:
-        said = f"'{mechanism}' is not for a {domain.kind}; name one that is: "
+        article = "an" if domain.kind in ("ordinal", "activity") else "a"
+        said = f"'{mechanism}' is not for {article} {domain.kind}; name one that is: "
         assert str(caught.value).startswith(said)
         assert set(str(caught.value).removeprefix(said).split(", ")) >= set(BUILT[kind])
 
@@ -179,7 +189,12 @@ def test_naming_what_auto_chooses_gives_the_same_channel(inputs: int, epsilon: i
 
 @pytest.mark.parametrize(
     ("inputs", "mechanism", "epsilon"),
-    [(2, "cyclic-design", 1), (66_000, "cyclic-design", 1), (2000, "cyclic-design", 8)],
+    [
+        (2, "cyclic-design", 1),
+        (66_000, "cyclic-design", 1),
+        (2000, "cyclic-design", 8),
+        (66_000, "balanced-design", 1),
+    ],
 )
 def test_a_mechanism_without_a_design_for_the_domain_is_refused_with_what_auto_would_choose(
     inputs: int, mechanism: str, epsilon: int
