@@ -13,7 +13,6 @@ from estimator.decoders import (
     cyclic_design,
     exponential,
     k_ary_randomized_response,
-    one_bit,
     permanent,
     projective_geometry,
     randomized_response,
@@ -27,7 +26,7 @@ _INVERSES: Final[dict[str, Callable[[Any], Inverse]]] = {
     "projective-geometry": projective_geometry.inverse,
     "balanced-design": balanced_design.inverse,
     "exponential": exponential.inverse,
-    "one-bit": one_bit.support,
+    "one-bit": randomized_response.support,  # on the two ends of the range, whose high end is the mean
 }
 
 REMEMBERED = 16

@@ -19,6 +19,7 @@ from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from estimator.privacy.composition import PrivacyLoss
@@ -34,7 +35,7 @@ def loss_of(channel: Channel) -> PrivacyLoss:
     return worst._replace(extreme=min(worst.extreme, _extreme(step) * ROUNDED))
 
 
-def _extreme(channel: Channel) -> float:
+def _extreme(channel: Channel) -> float:  # noqa: PLR0911 one a mechanism
     """Return the largest probability that a report separates two answers by the whole epsilon."""
     match channel:
         case KAryRandomizedResponse():
@@ -46,6 +47,8 @@ def _extreme(channel: Channel) -> float:
             return float(channel.keep_numerator / COIN_SCALE * _apart(channel))
         case Band():
             return min(channel.width, channel.inputs - 1) * channel.heavy / channel.total
+        case OptimalMean():
+            return min(channel.width, len(channel.steps)) * channel.heavy / channel.band_total
         case Hierarchical():
             return sum(_extreme(level.channel) for level in channel.levels) / len(channel.levels)
     return 1.0

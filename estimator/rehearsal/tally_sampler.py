@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.rehearsal.block_sampler import Blocks, blocks_of
 from estimator.statistics.arrays import Counts
@@ -35,6 +36,8 @@ def sampler_of(channel: Channel) -> Sampler:
         return _band_or_ends(channel)
     if isinstance(channel, Hierarchical):
         return _level_by_level(channel)
+    if isinstance(channel, OptimalMean):
+        return _by_bands(channel)
     if isinstance(channel, Permanent):
         first, second = sampler_of(channel.permanent), sampler_of(channel.instantaneous)
         return lambda inputs, generator: second(first(inputs, generator), generator)
@@ -112,6 +115,27 @@ def _level_by_level(channel: Hierarchical) -> Sampler:
             for (span, _), devices in zip(levels, on_levels, strict=True)
         )
         return np.concatenate([draw(of_nodes, generator) for (_, draw), of_nodes in zip(levels, nodes, strict=True)])
+
+    return sample
+
+
+def _by_bands(channel: OptimalMean) -> Sampler:
+    """Draw the band that each device takes, then the symbols of each band."""
+    of_bands = [
+        np.array([float(channel.probability(symbol, knot)) for symbol in range(channel.symbols)])
+        for knot in channel.knots
+    ]
+    inputs_of_channel, knots = np.arange(channel.inputs), np.array(channel.knots)
+    before = np.searchsorted(knots[1:-1], inputs_of_channel, side="right")
+    part = (inputs_of_channel - knots[before]) / np.array(channel.steps)[before]
+
+    def sample(inputs: Counts, generator: np.random.Generator) -> Counts:
+        at_next = generator.binomial(inputs, part)
+        devices = np.bincount(before, inputs - at_next, knots.size) + np.bincount(before + 1, at_next, knots.size)
+        tally = np.zeros(channel.symbols, dtype=np.int64)
+        for count, law in zip(devices.astype(np.int64).tolist(), of_bands, strict=True):
+            tally += generator.multinomial(count, law / law.sum())
+        return tally
 
     return sample
 

@@ -22,6 +22,7 @@ from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
@@ -159,6 +160,7 @@ CHANNELS = [
     Hybrid.within(RequestedEpsilon.parse(1), 9),
     Hierarchical.within(RequestedEpsilon.parse(1), 9),
     Laplace.within(RequestedEpsilon.parse(1), 9),
+    OptimalMean.of_total((2, 3, 2), 2, RequestedEpsilon.parse(1).odds),
 ]
 
 

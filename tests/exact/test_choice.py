@@ -149,7 +149,7 @@ def test_few_counts_are_asked_like_values_and_many_like_numbers() -> None:
 
 
 def test_the_golden_table_names_mechanisms_of_the_schema_and_every_kind_of_choice() -> None:
-    assert set(GOLDEN) == {"category", "number", "count", "activity", "ordinal", "set", "cross"}
+    assert set(GOLDEN) == {"category", "number", "count", "activity", "ordinal", "set", "cross", "number_of_schema_2"}
     chosen = {row[-1] for rows in GOLDEN.values() for row in rows}
     assert chosen <= set(NAMES)
     assert chosen >= {

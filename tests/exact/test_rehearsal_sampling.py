@@ -23,6 +23,7 @@ from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
@@ -70,6 +71,7 @@ SMALL: dict[str, tuple[Channel, list[int]]] = {
     "piecewise": (Piecewise.within(EPSILON_1, 4), [0, 3, 0, 1]),
     "square wave": (SquareWave.within(EPSILON_1, 3), [1, 0, 2]),
     "hybrid": (Hybrid.within(EPSILON_1, 3), [1, 0, 1]),
+    "optimal mean": (OptimalMean.of_total((2, 1), 1, EPSILON_1.odds), [1, 1, 0, 1]),
     "a tree": (Hierarchical.within(EPSILON_1, 3), [1, 0, 1]),
     "a table": (Table(), [2, 1]),
     "laplace": (Laplace.within(EPSILON_1, 4), [1, 0, 2, 0]),

@@ -14,6 +14,9 @@ from fractions import Fraction
 
 from client_sdk.protocol.mechanisms import auto
 
+OPTIMAL_MEAN_UP_TO = Fraction(2_980_958, 1000)
+"""e**8: beyond it `optimal_mean` has no table."""
+
 GOOD_ENOUGH = Fraction(1005, 1000)
 """A variance within .5 % of the least is as good: 200 more devices in 40,000 make up for it."""
 
@@ -48,6 +51,8 @@ def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str
         odds: e**epsilon.
 
     """
+    if statistic == "mean":
+        return "optimal-mean" if odds <= OPTIMAL_MEAN_UP_TO else "hybrid"
     if answers is not None and answers <= auto.FEW_COUNTS:
         return category_mechanism(answers, odds)
     return auto.number_mechanism(statistic, answers, odds)

@@ -43,6 +43,7 @@ NAMES: Final = (
     EXPONENTIAL,
     "hierarchical",
     BALANCED_DESIGN,
+    "optimal-mean",
 )
 """Every mechanism that a registry may name, in either schema."""
 
@@ -151,6 +152,13 @@ def _hybrid(request: _ChannelRequest) -> Channel:
     return Hybrid.within(request.epsilon)
 
 
+def _optimal_mean(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean  # noqa: PLC0415 3 ms
+
+    _statistic(request, "mean")
+    return OptimalMean.within(request.epsilon)
+
+
 def _square_wave(request: _ChannelRequest) -> Channel:
     from client_sdk.protocol.mechanisms.square_wave import POINTS, SquareWave  # noqa: PLC0415 4 ms
 
@@ -209,6 +217,7 @@ _OF_NUMBERS: Final[dict[str, _Builder]] = {
     "laplace": _laplace,
     GAUSSIAN: _gaussian,
     "hierarchical": _hierarchical,
+    "optimal-mean": _optimal_mean,
 }
 
 _BUILDERS: Final[dict[str, dict[str, _Builder]]] = {

@@ -26,6 +26,7 @@ from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
@@ -38,7 +39,7 @@ from tests.support.laws.coins import exact_law
 from tests.support.laws.permanents import RandomFunction, asking, reports_of
 from tests.support.laws.set_checks import SET_MUTANTS, Report, SetSubject, right_report
 from tests.support.laws.utilities import ASYMMETRIC
-from tests.support.mutants import block_designs, mechanisms, noise, trees
+from tests.support.mutants import block_designs, mechanisms, noise, optimal_means, trees
 from tests.support.mutants.audits import Law, laws, true_epsilon
 from tests.support.mutants.permanent_answers import PERMANENT_MUTANTS, MakeFunction
 from tests.support.mutants.rounding import ROUNDING_MUTANTS, Rounding
@@ -52,6 +53,7 @@ GEOMETRY = ProjectiveGeometry.within(EPSILON, 13, 3, 3)
 LAPLACE = Laplace.within(EPSILON, 4, 2**10)
 GAUSSIAN = Gaussian(4, 5, (40, 33, 18, 7, 2, 1), Fraction(3))
 PIECEWISE, SQUARE_WAVE = (kind.within(EPSILON, 4, 2**12) for kind in (Piecewise, SquareWave))
+OPTIMAL_MEAN = OptimalMean.of_total((2, 3, 2), 2, EPSILON.odds, 2**8)
 TREE = Hierarchical.within(EPSILON, 5)
 PAIRS_AND_BLOCKS = Hierarchical(7, (1, 2, 3), (1, 3, 2), Hierarchical.within(EPSILON, 7).keep_numerators)
 SETS = metric_of(SET, mechanism="k-ary-randomized-response")
@@ -160,6 +162,7 @@ RIGHT_CHANNELS: dict[str, Channel] = {
     "gaussian": GAUSSIAN,
     "piecewise": PIECEWISE,
     "square wave": SQUARE_WAVE,
+    "optimal mean": OPTIMAL_MEAN,
     "tree": TREE,
     "tree of pairs and blocks": PAIRS_AND_BLOCKS,
 }
@@ -176,6 +179,7 @@ WRONG_CHANNELS: dict[str, Channel] = {
     **{f"gaussian: {name}": mutant for name, mutant in noise.of_gaussian(GAUSSIAN).items()},
     **{f"piecewise: {name}": bands.mutant(PIECEWISE, way) for name, way in bands.BAND_MUTANTS.items()},
     **{f"square wave: {name}": bands.mutant(SQUARE_WAVE, way) for name, way in bands.BAND_MUTANTS.items()},
+    **{f"optimal mean: {name}": mutant for name, mutant in optimal_means.optimal_means(OPTIMAL_MEAN).items()},
     **{f"tree: {name}": mutant for name, mutant in trees.hierarchical(TREE).items()},
 }
 

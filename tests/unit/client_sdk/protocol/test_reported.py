@@ -22,6 +22,7 @@ QUESTIONS: dict[str, dict[str, Field]] = {
     "laplace": NUMBER | {"mechanism": "laplace", "epsilon": 4},
     "piecewise": NUMBER | {"mechanism": "piecewise", "epsilon": 4},
     "hybrid": NUMBER | {"mechanism": "hybrid", "epsilon": 4},
+    "optimal-mean": NUMBER | {"mechanism": "optimal-mean", "epsilon": 4},
     "square-wave": NUMBER | {"statistic": "distribution", "mechanism": "square-wave"},
     "gaussian": GAUSSIAN,
     "hierarchical": COUNT | {"max": 40, "statistic": "quantiles", "epsilon": 4},

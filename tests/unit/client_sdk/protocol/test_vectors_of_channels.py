@@ -24,6 +24,7 @@ from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.one_bit import OneBit
+from client_sdk.protocol.mechanisms.optimal_mean import TABLES, OptimalMean
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
@@ -68,6 +69,7 @@ def channel_of(vector: dict[str, Any]) -> Channel:
         "hybrid": lambda least, step, **band: Hybrid(Piecewise(**band), least, step),
         "square-wave": SquareWave,
         "hierarchical": Hierarchical,
+        "optimal-mean": OptimalMean,
         "laplace": Laplace,
         "gaussian": lambda **noise: Gaussian(odds=Fraction(vector["odds"]), **noise),
         "exponential": lambda inputs, weights: Exponential(
@@ -147,7 +149,7 @@ def test_the_edition_of_a_vector_is_the_digest_of_its_meaning(vector: dict[str, 
 
 
 KEEPING = [vector for vector in EDITIONS if "keep_numerator" in vector["integers"]]
-BANDS = [vector for vector in EDITIONS if "heavy" in vector["integers"]]
+BANDS = [vector for vector in EDITIONS if {"heavy", "inputs"} <= vector["integers"].keys()]
 
 
 def odds_of(vector: dict[str, Any]) -> Decimal:
@@ -218,6 +220,20 @@ def test_the_band_of_a_vector_follows_from_the_formulas_at_100_digits(vector: di
         if mechanism == "hybrid":
             assert integers["least"] == int(for_ends / (odds + 1))
             assert integers["step"] == int(integers["least"] * (odds - 1) / steps)
+
+
+@pytest.mark.parametrize(
+    "vector", [edition for edition in EDITIONS if edition["mechanism"] == "optimal-mean"], ids=named
+)
+def test_the_weights_of_an_optimal_mean_follow_from_the_formulas_at_100_digits(vector: dict[str, Any]) -> None:
+    """light = floor(2^64 / (width E + steps)), heavy = floor(light E); bands are those of the table for E."""
+    integers = integers_of(vector)
+    with localcontext(prec=100):
+        odds = odds_of(vector)
+        light = int(COIN_SCALE / (integers["width"] * odds + len(integers["steps"])))
+        assert (integers["light"], integers["heavy"]) == (light, int(light * odds))
+        table = next(each for each in TABLES if 1000 * odds <= each.most_milliodds)
+    assert (integers["steps"], integers["width"]) == (table.steps, table.width)
 
 
 @pytest.mark.parametrize("vector", [edition for edition in EDITIONS if edition["mechanism"] == "gaussian"], ids=named)

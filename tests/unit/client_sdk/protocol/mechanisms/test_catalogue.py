@@ -32,6 +32,7 @@ from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.one_bit import OneBit
+from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
@@ -69,7 +70,14 @@ OF_CATEGORIES = {
     "balanced-design": BalancedDesign,
 }
 OF_SCALES = OF_CATEGORIES | {"exponential": Exponential}
-OF_MEANS = {"one-bit": OneBit, "piecewise": Piecewise, "hybrid": Hybrid, "laplace": Laplace, "gaussian": Gaussian}
+OF_MEANS = {
+    "one-bit": OneBit,
+    "piecewise": Piecewise,
+    "hybrid": Hybrid,
+    "laplace": Laplace,
+    "gaussian": Gaussian,
+    "optimal-mean": OptimalMean,
+}
 OF_DISTRIBUTIONS = {"square-wave": SquareWave, "laplace": Laplace, "hierarchical": Hierarchical}
 BUILT: dict[str, dict[str, type[Channel]]] = {
     "boolean": {"randomized-response": RandomizedResponse},
@@ -123,8 +131,9 @@ def test_every_mechanism_of_the_schema_is_built_for_some_kind() -> None:
 @pytest.mark.parametrize("kind", DOMAINS)
 def test_auto_takes_a_mechanism_that_is_built_for_the_kind(kind: str) -> None:
     for epsilon in (HALF, EPSILON_1, RequestedEpsilon.parse(8)):
-        channel = channel_for(DOMAINS[kind], epsilon)
-        assert type(channel) is BUILT[kind][channel.name]
+        for schema in (1, 2):
+            channel = channel_for(DOMAINS[kind], epsilon, schema=schema)
+            assert type(channel) is BUILT[kind][channel.name]
 
 
 @pytest.mark.parametrize("mechanism", [name for name in NAMED if name != "gaussian"])
