@@ -153,8 +153,8 @@ class OptimalMean:
         """Return a symbol for the input ``value``; two coins for every input."""
         band, numerator = self.between(value)
         band += coins.below(self.resolution) < numerator
-        drawn = coins.below(self.band_total)
         in_band = self.width * self.heavy
+        drawn = coins.below(in_band + len(self.steps) * self.light)
         if drawn < in_band:
             return band + drawn // self.heavy
         other = (drawn - in_band) // self.light
