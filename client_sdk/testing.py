@@ -135,8 +135,8 @@ class Answers(list[Answer]):
 def answers() -> Iterator[Answers]:
     """Collect the true answers that this process records within the context.
 
-    A `Telemetry` that is made within it keeps its uploads for ever, unless it is given a transport. Answers that are
-    refused by an exception are not collected.
+    A `Telemetry` that is made within it lives in memory, whatever its ``data_dir``, and keeps its uploads for ever,
+    unless it is given a transport. Answers that are refused by an exception are not collected.
 
     Raises:
         RuntimeError: by `record` or `count` within the context, if the `Telemetry` could reach a collector. So no app
@@ -155,7 +155,7 @@ def answers() -> Iterator[Answers]:
 
 
 def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., None]:
-    """Return the constructor of `Telemetry`, which keeps uploads unless it is given a transport."""
+    """Return the constructor of `Telemetry`: without a transport it keeps uploads, and nothing on disk."""
 
     @wraps(original)
     def keeping(*arguments: object, **options: object) -> None:
@@ -166,6 +166,9 @@ def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., 
             # raises for a wrong address, as always
             HttpTransport(given["collector"], given["upload_key"], allow_plain_http=given["allow_plain_http"])
             given["transport"] = recorded.uploads
+            given["data_dir"] = (
+                None  # a test spends no budget of the developer's, and leaves no report to be sent later
+            )
             given["sender"] = "thread"  # a helper process would know nothing of this test
         original(*call.args, **call.kwargs)
 

@@ -30,6 +30,8 @@ SHOWN_SHARES = 5
 
 HEADING = "estimate ± standard error, {confidence:.0%} interval{together}; --verbose shows all"
 
+NEXT_LOOK = "the next look comes after --snapshot-interval, an hour by default."
+
 POINT_NOTE = "An interval of one point is no certainty: the tally lies beyond what the mechanism makes of any answers."
 
 OUTCOMES = {
@@ -228,7 +230,8 @@ def _notes(report: EstimateReport, style: Style) -> Iterator[str]:
         yield from _wrapped(PRELIMINARY_FOOTNOTE, style)
         if report.snapshot_at is not None:
             at = f"{report.snapshot_at:%Y-%m-%d %H:%M:%S}"
-            yield from _wrapped(f"Open windows are shown as they were at {at} UTC.", style)
+            note = f"Open windows are shown as they were at {at} UTC; {NEXT_LOOK}"
+            yield from _wrapped(note, style)
 
 
 def _wrapped(note: str, style: Style) -> Iterator[str]:

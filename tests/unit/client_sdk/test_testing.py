@@ -129,3 +129,9 @@ def test_the_sample_of_the_module_is_one_that_works(tmp_path: Path) -> None:
     with answers() as recorded:
         main(["--system", "linux"], data_dir=tmp_path)
     assert recorded == [Answer("system", "linux")]
+
+
+def test_a_test_spends_nothing_of_the_developers_own_device_and_leaves_nothing_to_send(tmp_path: Path) -> None:
+    with answers(), Telemetry(registry(), collector=COLLECTOR, data_dir=tmp_path / "app", consent=True) as device:
+        assert device.record("dark_mode", value=True) is Recorded.QUEUED
+    assert not (tmp_path / "app").exists()

@@ -28,6 +28,7 @@ from tests.support.devices.definitions import (
     NEAREST,
     NUMBER,
     SET,
+    Toml,
     registry_text,
 )
 
@@ -239,3 +240,10 @@ def test_checking_needs_no_library_of_the_services() -> None:
     work = f"assert main(['check', {str(STARTER)!r}]) == 0"
     code = f"import sys\nfrom client_sdk.cli import main\n{work}\nprint(*sys.modules)"
     assert {"numpy", "click", "flask", "requests"}.isdisjoint(run_python(code).split())
+
+
+def test_a_question_that_has_expired_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(registry_text(m=BOOLEAN | {"expires": Toml("2020-01-01")}), encoding="utf-8")
+    assert main(["check", str(path)]) == 0
+    assert "metric.m expired on 2020-01-01: remove it, or set a later day\n" in capsys.readouterr().out
