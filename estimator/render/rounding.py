@@ -1,14 +1,13 @@
 """Figures as texts, with as many digits as their errors justify. Each number is rounded once, from its value.
 
 A figure and its interval are rounded to the same place: that of the second figure of the standard error (or
-of the first, for a sentence). Roundings are exact: of the shortest decimal that is the float, half to even. The
-ends of an interval in a sentence are rounded outwards, so that it is not narrower than what is known.
+of the first, for a sentence). Roundings are exact: of the shortest decimal that is the float, half to even.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Final
 
 MINUS: Final = "\N{MINUS SIGN}"
@@ -121,7 +120,7 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
     return _rounded((value, low, high, standard_error), 0, figures, f"{UNBROKEN}{unit}" if unit else "")
 
 
-def text_of(value: float, decimals: int, power: int = 0, rounding: str = ROUND_HALF_EVEN) -> str:
+def text_of(value: float, decimals: int, power: int = 0) -> str:
     """Return a number times a power of ten to a place, with thousands separators and a true minus sign.
 
     It is never minus zero.
@@ -130,11 +129,10 @@ def text_of(value: float, decimals: int, power: int = 0, rounding: str = ROUND_H
         value: a finite number.
         decimals: digits behind the point; below 0 the number is rounded to tens, hundreds and so on.
         power: the power of ten: 2 for a share in percent.
-        rounding: as `decimal` names it.
 
     """
     scaled = Decimal(repr(float(value))).scaleb(power, _EXACT)
-    rounded = scaled.quantize(Decimal(1).scaleb(-decimals), rounding, context=_EXACT)
+    rounded = scaled.quantize(Decimal(1).scaleb(-decimals), context=_EXACT)
     sign = MINUS if rounded < 0 else ""
     size = abs(rounded)
     if size and (decimals > MOST_DECIMALS or size.adjusted() >= MOST_DIGITS):
@@ -153,13 +151,11 @@ def _rounded(
     decimals = _decimals(figure, figures) - power
     decimals = decimals if least is None else max(least, decimals)
 
-    def shown(part: float | None, rounding: str = ROUND_HALF_EVEN) -> str:
-        return "" if part is None else text_of(part, decimals, power, rounding)
+    def shown(part: float | None) -> str:
+        return "" if part is None else text_of(part, decimals, power)
 
     possible = None if value is None else min(high, max(low, value))
-    is_coarse = figures == SENTENCE_FIGURES  # so coarse that an interval could lose a tenth of its length
-    ends = (shown(low, ROUND_FLOOR), shown(high, ROUND_CEILING)) if is_coarse else (shown(low), shown(high))
-    return Rounded(shown(possible), shown(value), *ends, shown(error), suffix)
+    return Rounded(shown(possible), shown(value), shown(low), shown(high), shown(error), suffix)
 
 
 def _decimals(figure: tuple[float | None, float, float, float | None], figures: int) -> int:

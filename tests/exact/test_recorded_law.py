@@ -21,7 +21,7 @@ REGISTRY = registry()
 ANSWERS: list[tuple[str, Label]] = [
     (name, answer) for name in ("dark_mode", "system") for answer in REGISTRY.metric(name).domain.labels
 ]
-RANDOM = re.compile(r"X?'[0-9a-f]{6,}'|[0-9.]+e[+]09", re.IGNORECASE)
+RANDOM = re.compile(r"X?'[0-9a-f]{6,}'|[0-9.]+e[+]09|[0-9]{10}[.][0-9]+", re.IGNORECASE)
 """Ids, secrets, the file's number and the time to send in a dump: every device draws its own."""
 
 

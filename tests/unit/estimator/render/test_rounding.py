@@ -24,18 +24,18 @@ def test_two_figures_of_an_error_decide_the_place(standard_error: float, digits:
 
 def test_a_sentence_shows_one_figure_of_the_error_and_a_table_two() -> None:
     brief = percent(0.1163, 0.0918, 0.1408, 0.0125, SENTENCE_FIGURES)
-    assert brief.about == f"about 12{SPACE}% (9 to 15{SPACE}%)"
+    assert brief.about == f"about 12{SPACE}% (9 to 14{SPACE}%)"
     exact = percent(0.1163, 0.0918, 0.1408, 0.0125)
     assert (exact.estimate, exact.error, exact.interval) == ("11.6", "1.2", f"9.2 to 14.1{SPACE}%")
 
 
 def test_a_sentence_about_a_share_is_never_coarser_than_a_percent() -> None:
-    assert percent(0.5, 0.389, 0.674, 0.12, SENTENCE_FIGURES).about == f"about 50{SPACE}% (38 to 68{SPACE}%)"
+    assert percent(0.5, 0.389, 0.674, 0.12, SENTENCE_FIGURES).about == f"about 50{SPACE}% (39 to 67{SPACE}%)"
 
 
 def test_an_impossible_share_is_shown_as_what_it_means_and_keeps_its_unbiased_figure() -> None:
     shown = percent(-0.126, 0.0, 0.021, 0.07, SENTENCE_FIGURES)
-    assert shown.about == f"about 0{SPACE}% (0 to 3{SPACE}%)"
+    assert shown.about == f"about 0{SPACE}% (0 to 2{SPACE}%)"
     assert shown.unbiased == f"{MINUS}13"
 
 
