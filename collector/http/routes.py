@@ -25,8 +25,8 @@ from collector.judge import judge, judge_all
 from collector.live_config.state import Served
 from collector.monitoring.counters import WorkerCounters
 from collector.store.store_protocol import Snapshot, StoredTally, TallyStore
+from collector.store.strata import folded
 from collector.store.windows import close_due_windows, look_at_open_windows
-from collector.strata import folded
 
 SPARSE_FROM = 1024
 """Symbols from which a sparse tally is worth the trouble: a smaller one is a few kilobytes at

@@ -16,7 +16,7 @@ from collector.access import Access
 from collector.live_config.reload import require_additive
 from collector.live_config.state import Served
 from collector.store.store_protocol import StoredTally
-from collector.strata import LEAST_REPORTS, folded
+from collector.store.strata import LEAST_REPORTS, folded
 from tests.support.services.collecting import NOON, REGISTRY_TEXT, TODAY, upload
 from tests.support.services.conforming import conforming_client
 from tests.support.services.memory_store import MemoryStore
