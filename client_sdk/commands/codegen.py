@@ -17,6 +17,7 @@ from client_sdk.protocol.domain import (
     Cross,
     Domain,
     Filled,
+    MeanByGroup,
     Nearest,
     Number,
     Subset,
@@ -131,7 +132,7 @@ def _type(domain: Domain) -> str:
         case Subset(values=values):
             member = _literal(values)
             return f"AbstractSet[{member}] | list[{member}] | tuple[{member}, ...]"
-        case Cross(first=first, second=second):
+        case Cross(first=first, second=second) | MeanByGroup(first=first, second=second):
             return f"tuple[{_type(first)}, {_type(second)}]"
         case Number():
             return "float | Decimal | Fraction"

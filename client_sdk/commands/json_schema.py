@@ -162,7 +162,8 @@ def _metric_keys() -> dict[str, Schema]:
         "purpose": _text("why it is asked, in a sentence for the user"),
         "epsilon": _epsilon("the privacy loss of one report"),
         "kind": {"enum": list(KINDS), "description": "what may be answered"},
-        "cross": _list({"type": "string"}, 2, 2) | {"description": "instead of kind: two other questions together"},
+        "cross": _list({"type": "string"}, 2, 2)
+        | {"description": "instead of kind: two other questions together; the second may be a number with a mean"},
         "values": _list(_text("a value"), 2, MAX_CATEGORIES) | {"uniqueItems": True, "description": "the answers"},
         "other": _text("of a category: the value that stands for every answer which is not listed"),
         "prototypes": _prototypes(),
