@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Final
 
 from client_sdk.protocol.budget import Budget, Strategy
-from client_sdk.protocol.domain import Activity, Category, Cross, Filled, MeanByGroup, Nearest
+from client_sdk.protocol.domain import Activity, Category, Cross, Filled, MeanByGroup, Nearest, Subset
 from client_sdk.protocol.domain.mean_by_group import LEAST_POINTS
 from client_sdk.protocol.epsilon import NANOS, nanos_ceiling
 from client_sdk.protocol.exact import exp_floor
@@ -128,7 +128,7 @@ def _but(metric: Metric) -> str:
 def _others(metric: Metric) -> Iterator[str]:
     domain = metric.domain.answered if isinstance(metric.domain, Filled) else metric.domain
     for part in (domain.first, domain.second) if isinstance(domain, Cross | MeanByGroup) else (domain,):
-        if isinstance(part, Category) and part.other is not None:
+        if isinstance(part, Category | Subset) and part.other is not None:
             counted = f"counts as “{escaped(part.other)}”"
             yield f"* An answer that is not on the list {counted}, and its text stays on your device"
 
