@@ -19,6 +19,7 @@ from client_sdk.protocol.registry.domain_table import KINDS, STATISTICS
 from client_sdk.protocol.registry.metric_table import GREATEST_DELTA, LEAST_DELTA, MAX_UNIT, MOST_RETENTION_DAYS
 from client_sdk.protocol.registry.prototypes import VECTOR
 from client_sdk.protocol.registry.registry import MOST_ANSWERS, SCHEMAS
+from client_sdk.protocol.registry.strata import MOST_STRATA, VALUE
 from client_sdk.protocol.registry.table import MAX_TEXT
 from client_sdk.protocol.window import WindowKind
 from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
@@ -59,6 +60,7 @@ def registry_schema() -> Schema:
                 "budget": _budget(),
                 "metric": _metrics(),
                 "stopped": _stopped(),
+                "strata": _variables(),
             },
             4,
         ),
@@ -71,6 +73,16 @@ def _stopped() -> Schema:
     entry = {"type": "string", "pattern": f"^{METRIC_NAME.pattern}:{EDITION.pattern}$"}
     what = "on a collector: the questions that all devices shall ask no more, as metric:edition"
     return _list(entry, 1, MAX_STOPPED) | {"uniqueItems": True, "description": what}
+
+
+def _variables() -> Schema:
+    values = _list({"type": "string", "pattern": f"^{VALUE.pattern}$"}, 1, MOST_STRATA) | {"uniqueItems": True}
+    return {
+        "type": "object",
+        "description": "public variables, whose values devices send in the clear",
+        "propertyNames": {"pattern": f"^{METRIC_NAME.pattern}$"},
+        "additionalProperties": values,
+    }
 
 
 def _has(key: str, value: object) -> Schema:
@@ -178,6 +190,8 @@ def _metric_keys() -> dict[str, Schema]:
         "delta": {"type": "number", "minimum": float(LEAST_DELTA), "maximum": float(GREATEST_DELTA)},
         "utility": _list(_list({"type": "number"}, 2), 2),
         "window": _one_of(WindowKind, "how often it is asked"),
+        "strata": _list({"type": "string"}, 1, MOST_STRATA)
+        | {"uniqueItems": True, "description": "the variables of [strata] by which its reports are counted apart"},
         "owner": _text("who answers for it"),
         "expires": {"type": "string", "format": "date", "description": "the last day on which it is asked"},
         "retention": _whole(MOST_RETENTION_DAYS, "days for which the collector keeps its tallies"),

@@ -113,6 +113,7 @@ def _question(metric: Metric, year: MetricReports, by_horizon: dict[Horizon, int
         f"* Who answers for it: {escaped(metric.owner) if metric.owner else 'nobody is named'}",
         f"* How often: at most once a {metric.window}, {until}",
         *_others(metric),
+        *_public(metric),
         *_kept(metric),
         *_answered(metric),
         f"* One answer: whoever held even odds on it before holds {afterwards}",
@@ -131,6 +132,12 @@ def _others(metric: Metric) -> Iterator[str]:
         if isinstance(part, Category | Subset) and part.other is not None:
             counted = f"counts as “{escaped(part.other)}”"
             yield f"* An answer that is not on the list {counted}, and its text stays on your device"
+
+
+def _public(metric: Metric) -> Iterator[str]:
+    if metric.strata:
+        names = "; ".join(escaped(name) for name in metric.strata)
+        yield f"* What is sent with it openly and unchanged: which of these holds for your device: {names}; or none"
 
 
 def _kept(metric: Metric) -> Iterator[str]:
