@@ -160,7 +160,7 @@ def _rule_of_kind(kind: str) -> Schema:
         foreign["fill_value"] = False
     if kind not in ("category", "ordinal"):
         foreign["utility"] = False
-    if kind != "category":
+    if kind not in ("category", "set"):
         foreign["other"] = False
     return {
         "if": _has("kind", kind),
@@ -174,9 +174,10 @@ def _metric_keys() -> dict[str, Schema]:
         "purpose": _text("why it is asked, in a sentence for the user"),
         "epsilon": _epsilon("the privacy loss of one report"),
         "kind": {"enum": list(KINDS), "description": "what may be answered"},
-        "cross": _list({"type": "string"}, 2, 2) | {"description": "instead of kind: two other questions together"},
+        "cross": _list({"type": "string"}, 2, 2)
+        | {"description": "instead of kind: two other questions together; the second may be a number with a mean"},
         "values": _list(_text("a value"), 2, MAX_CATEGORIES) | {"uniqueItems": True, "description": "the answers"},
-        "other": _text("of a category: the value that stands for every answer which is not listed"),
+        "other": _text("of a category or a set: the value that stands for every answer or member which is not listed"),
         "prototypes": _prototypes(),
         "max_items": _whole(MAX_CATEGORIES, "of a set: the most members"),
         "low": {"type": "number", "description": "the least answer"},
