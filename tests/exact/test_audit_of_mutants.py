@@ -17,7 +17,7 @@ from tests.support.mutants import block_designs, mechanisms, noise, optimal_mean
 from tests.support.mutants.audited import MUTANTS, RIGHT, Audited, mutant, right
 from tests.support.mutants.audits import table_of
 
-LEAST, N, MANY = 50_000, 300_000, 12_000_000
+LEAST, N, MANY = 50_000, 100_000, 12_000_000
 """Observations of each answer: of what is far above its claim, of what is not above it, and the
 most of any."""
 

@@ -34,7 +34,7 @@ from tests.support.services.processes import wait_until
 
 HOUR_S = 3600
 COINS = SteadyCoins(0.5)
-HISTORIES = 100
+HISTORIES = 60
 NAMES = ("a", "b", "c")
 
 COUNT = 'kind = "count"\nmax = 3\nstatistic = "mean"\n'
