@@ -57,7 +57,7 @@ function category(definition: DomainDefinition): Domain {
 function set(definition: DomainDefinition, inputs: number): Domain {
   const [members, most] = [category(definition), definition.max_items!];
   return {
-    expected: `a list or Set of at most ${most} different ones of ${preview(definition.values!)}`,
+    expected: `at most ${most} of: ${members.expected}`,
     encode(answer, coins) {
       if (!(Array.isArray(answer) || answer instanceof Set)) return undefined;
       const symbols = [...answer].map((value) => members.encode(value, coins));
@@ -125,7 +125,6 @@ const MOST_COORDINATE = 1e6;
 /** The nearest of some vectors, by squared distance in integers; of several it is the first. */
 function nearest(definition: DomainDefinition, points: readonly (readonly number[])[]): Domain {
   const label = category(definition);
-  const prototypes = points.map((point) => point.map(BigInt));
   return {
     expected: `a list of ${points[0]!.length} finite numbers; or a label, ${label.expected}`,
     encode(answer, coins) {
@@ -134,8 +133,8 @@ function nearest(definition: DomainDefinition, points: readonly (readonly number
       const numbers = Array.from(answer as ArrayLike<unknown>);
       if (numbers.length !== points[0]!.length || !numbers.every(isCoordinate)) return undefined;
       const given = numbers.map((coordinate) => BigInt(roundedToEven(coordinate * GRID)));
-      const distances = prototypes.map((prototype) =>
-        prototype.reduce((sum, coordinate, axis) => sum + (coordinate - given[axis]!) ** 2n, 0n),
+      const distances = points.map((point) =>
+        point.reduce((sum, coordinate, axis) => sum + (BigInt(coordinate) - given[axis]!) ** 2n, 0n),
       );
       return distances.reduce((best, distance, symbol) => (distance < distances[best]! ? symbol : best), 0);
     },
@@ -154,6 +153,5 @@ function roundedToEven(number: number): number {
 }
 
 function preview(values: readonly string[]): string {
-  const first = values.slice(0, 6).map((value) => JSON.stringify(value));
-  return first.join(", ") + (values.length > 6 ? `, … (${values.length} values)` : "");
+  return JSON.stringify(values.slice(0, 6)) + (values.length > 6 ? ` … (${values.length} values)` : "");
 }

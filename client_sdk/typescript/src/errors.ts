@@ -21,8 +21,7 @@ export class MalformedError extends HearsayError {
   constructor(
     readonly code: string,
     readonly place: string,
-    problem: string,
   ) {
-    super(`${place} ${problem}`);
+    super(`${place}: ${code}`);
   }
 }

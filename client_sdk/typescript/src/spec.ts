@@ -11,6 +11,6 @@ export { hierarchical } from "./mechanisms/hierarchical.js";
 export { projectiveGeometry } from "./mechanisms/projective.js";
 export { kAryRandomizedResponse, oneBit, randomizedResponse } from "./mechanisms/response.js";
 export { exponential, gaussian, laplace } from "./mechanisms/weights.js";
-export { Metric, meaning } from "./metric.js";
+export { Metric } from "./metric.js";
 export { parseWindow, windowOf, type Window } from "./window.js";
 export { REFUSALS, decodeVerdict, encodeUpload, type Refused, type Report, type Upload } from "./wire.js";

@@ -45,22 +45,21 @@ export function encodeUpload({ upload, reports }: Upload): string {
  * A `MalformedError` says that another program may have answered: then the upload is sent again.
  */
 export function decodeVerdict(body: string, reports: number): readonly Refused[] {
-  const verdict = fields(parse(body), ["accepted", "refused"], "body");
-  const list = verdict["refused"];
-  if (!Array.isArray(list)) throw invalid("refused", "must be a list");
-  const refused = list.map((raw) => refusal(raw, reports));
-  const rising = refused.every(({ index }, place) => place === 0 || index > refused[place - 1]!.index);
+  const { accepted, refused: raw } = fields(parse(body), ["accepted", "refused"], "body");
+  if (!Array.isArray(raw)) throw new MalformedError(INVALID, "refused");
+  const refused = raw.map((each) => refusal(each, reports));
+  const isRising = refused.every(({ index }, place) => place === 0 || index > refused[place - 1]!.index);
   const isWhole = !/"accepted"\s*:\s*-?\d*[.eE]/.test(body); // 1.0 is no count, though a number here
-  if (!isWhole || !rising || verdict["accepted"] !== reports - refused.length) throw invalid("body", "must account for every report once");
+  if (!isWhole || !isRising || accepted !== reports - refused.length) throw new MalformedError(INVALID, "body");
   return refused;
 }
 
+const INVALID = "invalid_verdict";
+
 function refusal(raw: unknown, reports: number): Refused {
   const { index, code } = fields(raw, ["index", "code"], "refused");
-  if (!Number.isInteger(index) || (index as number) < 0 || (index as number) >= reports) {
-    throw invalid("refused", "must hold indexes of the upload's reports");
-  }
-  if (typeof code !== "string" || !Object.hasOwn(REFUSALS, code)) throw invalid("refused", "must hold known refusal codes");
+  const isWithin = Number.isInteger(index) && (index as number) >= 0 && (index as number) < reports;
+  if (!isWithin || typeof code !== "string" || !Object.hasOwn(REFUSALS, code)) throw new MalformedError(INVALID, "refused");
   return { index: index as number, code };
 }
 
@@ -72,19 +71,13 @@ function parse(body: string): unknown {
   } catch {
     // as below
   }
-  throw new MalformedError("invalid_json", "body", "must be one JSON object, no member twice");
+  throw new MalformedError("invalid_json", "body");
 }
 
 function fields(raw: unknown, expected: readonly string[], place: string): Record<string, unknown> {
-  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) {
-    throw new MalformedError("invalid_type", place, `must be an object with exactly: ${expected.join(", ")}`);
-  }
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) throw new MalformedError("invalid_type", place);
   const names = Object.keys(raw);
-  if (names.some((name) => !expected.includes(name))) throw new MalformedError("unknown_field", place, "has another field");
-  if (names.length < expected.length) throw new MalformedError("missing_field", place, "lacks a field");
+  if (names.some((name) => !expected.includes(name))) throw new MalformedError("unknown_field", place);
+  if (names.length < expected.length) throw new MalformedError("missing_field", place);
   return raw as Record<string, unknown>;
-}
-
-function invalid(place: string, problem: string): MalformedError {
-  return new MalformedError("invalid_verdict", place, problem);
 }

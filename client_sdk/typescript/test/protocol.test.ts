@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { MalformedError, OutsideDomainError } from "../src/errors.js";
-import { meaning } from "../src/metric.js";
+import { meaning } from "../src/meaning.js";
 import { parseWindow, windowOf, DAY_S } from "../src/window.js";
 import { REFUSALS, decodeVerdict, encodeUpload } from "../src/wire.js";
 import { ScriptedCoins, compiled, metricOf, vectors } from "./vectors.js";
