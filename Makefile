@@ -11,7 +11,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo check test lint style types layers prose quick whole architecture bench faults programs \
-	typescript assets vendored screenshots reference docs images test-images clean
+	typescript test-browsers assets vendored screenshots reference docs images test-images clean
 
 setup: $(DEV_READY)
 
@@ -79,6 +79,11 @@ $(MODULES): $(TYPESCRIPT)/package.json $(TYPESCRIPT)/package-lock.json
 typescript: setup $(MODULES)
 	@$(BIN)/python -m tests.support.typescript $(TYPESCRIPT)/dist/compiled.json
 	@cd $(TYPESCRIPT) && npm test --silent
+
+# Minutes: real browsers of Debian, a real collector on another origin, two tabs, killed tabs, a wiped storage.
+test-browsers: PROGRAMS += firefox-esr
+test-browsers: setup programs $(MODULES)
+	@cd $(TYPESCRIPT) && HEARSAY_BIN=$(abspath $(BIN)) npm run --silent test:browsers
 
 whole:
 	$(PYTEST)
