@@ -183,9 +183,9 @@ def test_a_draw_that_is_not_uniform_is_refused(mutant: Sampled) -> None:
 
 def test_as_many_questions_are_drawn_as_the_budget_has_answers() -> None:
     day = Window(WindowKind.DAY, date(2026, 11, 20))
-    for count in range(1, 7):
-        drawn = participation.sampled(FOUR, count, day, bytes(32))
-        assert len({metric.name for metric in drawn}) == len(drawn) == min(count, 4)
+    for number in range(1, 7):
+        drawn = participation.sampled(FOUR, number, day, bytes(32))
+        assert len({metric.name for metric in drawn}) == len(drawn) == min(number, 4)
 
 
 @pytest.mark.parametrize(
