@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from client_sdk.commands.check import read
-from client_sdk.commands.javascript import module_of, types_of
+from client_sdk.commands.javascript import KINDS, MECHANISMS, module_of, types_of
 from client_sdk.commands.outcome import Outcome
 from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.domain import Activity
@@ -69,6 +69,10 @@ def refusals(registry: Registry, target: Target) -> Iterator[str]:
 
 
 def _refusal(metric: Metric) -> str | None:
+    if metric.kind not in KINDS:
+        return f"this SDK does not know the kind {metric.kind}"
+    if metric.channel.name.removeprefix("permanent ") not in MECHANISMS:
+        return f"this SDK does not have the mechanism {metric.channel.name}; name another one"
     if isinstance(metric.channel, Permanent):
         return "permanent_epsilon needs a secret that outlives the storage of a browser; this SDK keeps none"
     if metric.fill is not None:

@@ -21,15 +21,36 @@ FORMAT: Final = 1
 MOST_LITERALS: Final = 1000
 """Values that a type lists; more make type checkers slow."""
 
+KINDS: Final = ("boolean", "category", "ordinal", "nearest", "set", "cross", "number", "count", "activity")
+"""What the SDK can encode."""
+
+MECHANISMS: Final = (
+    "randomized-response",
+    "one-bit",
+    "k-ary-randomized-response",
+    "cyclic-design",
+    "projective-geometry",
+    "balanced-design",
+    "piecewise",
+    "hybrid",
+    "square-wave",
+    "optimal-mean",
+    "laplace",
+    "gaussian",
+    "exponential",
+    "hierarchical",
+)
+"""What the SDK can draw from."""
+
 _HEAD: Final = "// Written by `hearsay-client compile` from the registry: do not edit.\n"
 
 
 def module_of(registry: Registry, target: str) -> str:
     """Return the source of the module."""
     mechanisms = sorted({metric.channel.name for metric in registry.metrics.values()})
-    table = ", ".join(f'"{name}": {_function(name)}' for name in mechanisms)
+    table = ", ".join(f'"{name}": {function_of(name)}' for name in mechanisms)
     document = json.dumps(document_of(registry, target), ensure_ascii=False, indent=1)
-    imported = f'import {{ {", ".join(map(_function, mechanisms))} }} from "hearsay-ldp/spec";\n'
+    imported = f'import {{ {", ".join(map(function_of, mechanisms))} }} from "hearsay-ldp/spec";\n'
     exported = f"export default {{ ...questions, mechanisms: {{ {table} }} }};\n"
     return f"{_HEAD}{imported}\nconst questions = {document};\n\n{exported}"
 
@@ -97,7 +118,7 @@ def _texts(integers: Mapping[str, int | tuple[int, ...]]) -> dict[str, str | lis
     }
 
 
-def _function(mechanism: str) -> str:
+def function_of(mechanism: str) -> str:
     """Return the name of the SDK's function: projectiveGeometry."""
     first, *others = mechanism.split("-")
     return first + "".join(map(str.capitalize, others))
