@@ -76,6 +76,7 @@ METRIC: Final[Mapping[str, Key]] = {
         f'{_CATEGORY}\nmechanism = "exponential"',
     ),
     "window": Key("(the budget's)", 'window = "week"'),
+    "strata": Key("(none: all are counted together)", 'strata = ["platform"]'),
     "owner": Key("(the app's)", 'owner = "notes@example.com"'),
     "expires": Key('(none; required by `strategy = "pace"`)', "expires = 2027-12-31"),
     "retention": Key("(for good)", "retention = 365"),
@@ -103,7 +104,8 @@ The first line of a file is `schema = 1` or `schema = 2`. They differ in what `a
 [Schemas](metrics.md#schemas) says how. A default in parentheses is no value.
 
 A collector's file may list `stopped = ["dark_mode:0123456789ab"]` before its first table, as metrics and editions:
-[devices then ask these questions no more](../how-to/retiring.md#stop-a-question-at-once).
+[devices then ask these questions no more](../how-to/retiring.md#stop-a-question-at-once). The table `[strata]` holds
+[public variables](metrics.md#public-strata): each a name with a list of values.
 """
 
 PARTS: Final = (
