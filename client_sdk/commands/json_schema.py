@@ -111,6 +111,7 @@ def _budget() -> Schema:
             "per_window": number | {"description": "the most that all reports of a window may cost"},
             "lifetime": number | {"description": "the most that all reports of a device may ever cost"},
             "per_month": number | {"description": "the most that all reports of a calendar month may cost"},
+            "web_year": number | {"description": "for browsers: the most of a year whose storage is wiped"},
             "window": _one_of(WindowKind, "the period of per_window, and of metrics that name none"),
             "delta": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "description": "for gaussian"},
             "strategy": _one_of(Strategy, "which questions a device answers in a window"),

@@ -37,6 +37,7 @@ BUDGET: Final[Mapping[str, Key]] = {
     "per_window": Key(REQUIRED, "per_window = 2.5", "lifetime = 60"),
     "lifetime": Key(REQUIRED, "lifetime = 5.0", "per_window = 5.0"),
     "per_month": Key(NONE, "per_month = 10", _CEILINGS),
+    "web_year": Key(NONE, "web_year = 324", _CEILINGS),
     "window": Key('window = "day"', 'window = "week"', _CEILINGS),
     "delta": Key("delta = 0", "delta = 1e-6", _CEILINGS),
     "strategy": Key('strategy = "split"', 'strategy = "pace"', _CEILINGS),

@@ -231,8 +231,8 @@ def _read_stopped(top: TomlTable) -> tuple[Question, ...]:
 def _read_budget(table: TomlTable) -> Budget:
     window = table.window("window", WindowKind.DAY)
     ceilings = {}
-    for key in ("per_window", "lifetime", "per_month"):
-        ceiling = table.number(key, required=key != "per_month")
+    for key in ("per_window", "lifetime", "per_month", "web_year"):
+        ceiling = table.number(key, required=key in ("per_window", "lifetime"))
         if ceiling is not None and ceiling <= 0:
             table.mistake(key, "must be above 0")
             ceiling = None
@@ -253,6 +253,7 @@ def _read_budget(table: TomlTable) -> Budget:
         lifetime_attos=int(delta * ATTOS),
         strategy=strategy,
         answers=answers,
+        web_year_nanos=ceilings["web_year"],
     )
 
 
