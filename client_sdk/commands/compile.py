@@ -68,7 +68,7 @@ def refusals(registry: Registry, target: Target) -> Iterator[str]:
         yield from _unstated_year(registry.budget)
 
 
-def _refusal(metric: Metric) -> str | None:
+def _refusal(metric: Metric) -> str | None:  # noqa: PLR0911 one for each promise that the SDK cannot keep
     if metric.kind not in KINDS:
         return f"this SDK does not know the kind {metric.kind}"
     if metric.channel.name.removeprefix("permanent ") not in MECHANISMS:
