@@ -19,8 +19,8 @@ from tests.support.services.wheels import PROJECTS, ROOT, build, only
 MOST_CLIENT_BYTES = 160 * 1024
 """The most that travels to every device: less than a small picture. What serves better answers is part of it: balanced
 designs are 5 KiB, since a device derives its blocks; the tables of optimal means another 5. Days of use and the nearest
-prototype are as much: a device keeps the days, and the vector must not leave.
-Stops and public strata are 4 KiB together."""
+prototype are as much: a device keeps the days, and the vector must not leave. A number by group is 2: a device
+rounds it. Stops and public strata are 4 together."""
 
 EACH = pytest.mark.parametrize("name", PROJECTS)
 
