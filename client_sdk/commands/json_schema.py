@@ -162,6 +162,11 @@ def _metric_keys() -> dict[str, Schema]:
         "utility": _list(_list({"type": "number"}, 2), 2),
         "window": _one_of(WindowKind, "how often it is asked"),
         "owner": _text("who answers for it"),
+        "consent": {
+            "type": "string",
+            "pattern": f"^{METRIC_NAME.pattern}$",
+            "description": "the purpose to which the user must have agreed",
+        },
         "expires": {"type": "string", "format": "date", "description": "the last day on which it is asked"},
         "retention": _whole(MOST_RETENTION_DAYS, "days for which the collector keeps its tallies"),
         "permanent_epsilon": _epsilon("the most that all reports of one unchanged answer reveal"),

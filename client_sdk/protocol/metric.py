@@ -74,6 +74,8 @@ class Metric:
         retention_days: how many days the collector keeps a tally after the grace of its window;
             None if it keeps it for good.
         unit: what its numbers count or measure, such as ms; empty if nothing is named.
+        consent: the purposes that the user must all have agreed to; empty if only an agreement to
+            everything will do.
         edition: hex digest of what a report means.
         epsilon_nanos: the most that one report reveals, whatever was reported before, in
             billionths, rounded up.
@@ -93,6 +95,7 @@ class Metric:
     persist: bool = False
     retention_days: int | None = None
     unit: str = ""
+    consent: frozenset[str] = frozenset()
     edition: str = field(init=False)
     epsilon_nanos: int = field(init=False)
 
@@ -181,7 +184,8 @@ def _fill_value(metric: Metric) -> dict[str, object]:
 def _edition(metric: Metric) -> str:
     """Return the digest of what a report means.
 
-    Purpose, owner, expiry and unit are not part of it: editing them must not redraw anything.
+    Purpose, owner, expiry, unit and consent are not part of it: editing them must not redraw
+    anything. Consent decides whether there is a report, and never what it says.
     """
     meaning = {
         "schema": 1,  # of this digest, in every schema of the registry: equal reports keep their edition
