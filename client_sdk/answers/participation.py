@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from client_sdk.answers import coins as prf
-from client_sdk.ledger import charges
+from client_sdk.ledger import charges, stops
 from client_sdk.ledger.charges import Periods
 from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.metric import Metric
@@ -69,7 +69,9 @@ def open_slots(  # noqa: PLR0913 who takes part, and when
     periods = Periods.at(registry.budget, instant_s)
     for definition in drawn(connection, registry, window, secret):
         key = (definition.name, definition.edition, window.text)
-        if is_covered(definition.name) and charges.slot(connection, key) is None:
+        # The draw is the same with a stop as without: it asks nothing else in a stopped question's place.
+        is_asked = is_covered(definition.name) and not stops.is_stopped(connection, *key[:2])
+        if is_asked and charges.slot(connection, key) is None:
             charges.charge(connection, key, definition.cost, registry.budget, periods)
 
 
