@@ -198,6 +198,7 @@ class Telemetry:
 
     @consent.setter
     def consent(self, consent: bool | AbstractSet[str]) -> None:
+        """What the user has agreed to: True, False, or a set of purposes; false for good after `forget`."""
         agreed, before = consent_of(consent), self.consent
         if agreed is False:
             self.forget()
