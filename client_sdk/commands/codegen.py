@@ -17,6 +17,7 @@ from client_sdk.protocol.domain import (
     Cross,
     Domain,
     Filled,
+    MeanByGroup,
     Nearest,
     Number,
     Subset,
@@ -143,10 +144,10 @@ def _type(domain: Domain) -> str:
             return f"Sequence[float] | {_literal(values)}"
         case Category(values=values, other=other):
             return _literal(values) if other is None else "str"
-        case Subset(values=values):
-            member = _literal(values)
+        case Subset(values=values, other=other):
+            member = _literal(values) if other is None else "str"
             return f"AbstractSet[{member}] | list[{member}] | tuple[{member}, ...]"
-        case Cross(first=first, second=second):
+        case Cross(first=first, second=second) | MeanByGroup(first=first, second=second):
             return f"tuple[{_type(first)}, {_type(second)}]"
         case Number():
             return "float | Decimal | Fraction"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
@@ -76,7 +77,12 @@ class Metric:
         unit: what its numbers count or measure, such as ms; empty if nothing is named.
         consent: the purposes that the user must all have agreed to; empty if only an agreement to
             everything will do.
+        strata: the names of its public strata, such as "platform=ios"; empty if reports are counted
+            together.
+        stratum: the stratum of the reports of this definition, as the device sends it in the clear;
+            empty for all others.
         edition: hex digest of what a report means.
+        editions: the editions of all strata: that of the others, then in the order of ``strata``.
         epsilon_nanos: the most that one report reveals, whatever was reported before, in
             billionths, rounded up.
 
@@ -96,12 +102,16 @@ class Metric:
     retention_days: int | None = None
     unit: str = ""
     consent: frozenset[str] = frozenset()
+    strata: tuple[str, ...] = ()
+    stratum: str = ""
     edition: str = field(init=False)
+    editions: tuple[str, ...] = field(init=False)
     epsilon_nanos: int = field(init=False)
 
     def __post_init__(self) -> None:
         """Derive the edition and the exact epsilon."""
-        object.__setattr__(self, "edition", _edition(self))
+        object.__setattr__(self, "edition", _edition(self, self.stratum))
+        object.__setattr__(self, "editions", tuple(_edition(self, stratum) for stratum in ("", *self.strata)))
         object.__setattr__(self, "epsilon_nanos", epsilon_nanos(self.channel))
 
     @property
@@ -147,6 +157,14 @@ class Metric:
         """Whether a window begins after the metric's last day."""
         return self.expires is not None and window.first_day > self.expires
 
+    def of(self, strata: Mapping[str, str]) -> Metric:
+        """Return the definition for a device with these values of public variables.
+
+        A device with a value that the registry does not list is one of the others.
+        """
+        own = {f"{variable}={value}" for variable, value in strata.items()}
+        return replace(self, stratum=next((name for name in self.strata if own.issuperset(name.split(", "))), ""))
+
     def encode(self, answer: object, coins: Coins) -> int:
         """Return the input symbol of a true answer.
 
@@ -181,11 +199,12 @@ def _fill_value(metric: Metric) -> dict[str, object]:
     return {"fill_value": str(metric.fill.answer)}
 
 
-def _edition(metric: Metric) -> str:
+def _edition(metric: Metric, stratum: str) -> str:
     """Return the digest of what a report means.
 
-    Purpose, owner, expiry, unit and consent are not part of it: editing them must not redraw
-    anything. Consent decides whether there is a report, and never what it says.
+    Purpose, owner, expiry, unit, consent and the list of strata are not part of it: editing them must not redraw
+    anything. The stratum of a report is, so that each stratum has tallies of its own. Consent decides whether there is
+    a report, and never what it says.
     """
     meaning = {
         "schema": 1,  # of this digest, in every schema of the registry: equal reports keep their edition
@@ -194,6 +213,6 @@ def _edition(metric: Metric) -> str:
         "window": metric.window.value,
         "mechanism": metric.channel.name,
         "integers": dict(metric.channel.integers),
-    }
+    } | ({"stratum": stratum} if stratum else {})
     canonical = json.dumps(meaning, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:EDITION_DIGITS]

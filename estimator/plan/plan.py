@@ -16,10 +16,11 @@ from client_sdk.protocol.horizon import windows_left
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import IN_WINDOW
-from estimator.plan.power import smallest_share
+from estimator.plan.group_variance import least_difference, squares_of_shares
+from estimator.plan.power import smallest_difference, smallest_share
 from estimator.plan.schema_upgrade import SchemaChange, gains
 from estimator.plan.target_error import reports_needed, unit_variance, usual_error
-from estimator.plan.variance import mean_range, mean_variance, share_factor, squares_of
+from estimator.plan.variance import mean_range, mean_variance, share_factor
 from estimator.privacy.amplification import sampled
 from estimator.privacy.central import central_of
 from estimator.privacy.exposure import Exposure, exposures
@@ -65,6 +66,23 @@ class ShareErrors:
 
 
 @dataclass(frozen=True, slots=True)
+class StrataPlan:
+    """How well strata of equal size can be told apart.
+
+    Attributes:
+        strata: how many there are.
+        reports: of each.
+        difference: the smallest difference of two of them that is seen 9 times in 10: of a share, or else of the mean.
+            None without reports.
+
+    """
+
+    strata: int
+    reports: int
+    difference: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class MetricPlan:
     """How precise a metric will be in one window.
 
@@ -73,12 +91,14 @@ class MetricPlan:
         reports: how many are expected.
         shares: errors of the shares. None where it has no shares or no report is expected.
         mean: the standard error of the mean in the worst population, or None.
+        difference: the least difference of two groups' means that would be seen, or None.
         target_error: the requested standard error: of a share, or else of the mean.
         needed_reports: how many reports reach it even in the worst case.
         needed_devices: how many devices send as many reports. None where none answers.
         central: what the tally of a window reveals by itself, if only closed tallies are published
             and nobody knows who took part. None where shuffling bounds nothing.
         change: what the newest schema would change. None where it changes nothing.
+        strata: how well public strata can be told apart. None where there are none.
 
     """
 
@@ -86,11 +106,13 @@ class MetricPlan:
     reports: int
     shares: ShareErrors | None
     mean: float | None
+    difference: float | None
     target_error: float
     needed_reports: int
     needed_devices: int | None
     central: Central | None
     change: SchemaChange | None
+    strata: StrataPlan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +180,26 @@ def _plan(metric: Metric, request: PlanRequest, part: Fraction, change: SchemaCh
         reports,
         _share_errors(metric, reports),
         None if error is None else error * mean_range(metric),
+        least_difference(metric, reports),
         target_error,
         needed,
         math.ceil(needed / part) if part else None,
         _central(metric, reports, request.delta, part),
         change,
+        _strata(metric, reports),
     )
+
+
+def _strata(metric: Metric, reports: int) -> StrataPlan | None:
+    if not metric.strata:
+        return None
+    each = reports // len(metric.strata)
+    errors, variance = _share_errors(metric, each), mean_variance(metric)
+    if errors is not None:
+        worst: float | None = errors.worst**2 * each
+    else:
+        worst = None if variance is None else variance * mean_range(metric) ** 2
+    return StrataPlan(len(metric.strata), each, None if worst is None else smallest_difference(worst, each))
 
 
 def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Central | None:
@@ -176,7 +212,7 @@ def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Cent
 
 
 def _share_errors(metric: Metric, reports: int) -> ShareErrors | None:
-    squares, factor = squares_of(metric.channel), share_factor(metric)
+    squares, factor = squares_of_shares(metric), share_factor(metric)
     if squares is None or not metric.domain.labels or reports == 0:
         return None
     uniform, worst = (math.sqrt(variance / reports) for variance in (squares.uniform, squares.worst))

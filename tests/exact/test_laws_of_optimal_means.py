@@ -34,8 +34,8 @@ EPSILONS = ["0.000001", "0.05", "0.18", "0.5", "0.9", "1", "1.5", "2", "3", "4",
 ODDS = request("1").odds
 SMALL = {
     "uneven": OptimalMean.of_total((2, 3, 2), 2, ODDS, 2**12),
-    "wide": OptimalMean.of_total((1, 2), 4, ODDS, 2**13),
-    "one-bit": OptimalMean.of_total((1,), 1, ODDS, 2**12),
+    "wide": OptimalMean.of_total((1, 2), 4, ODDS, 2**11),
+    "one-bit": OptimalMean.of_total((1,), 1, ODDS, 2**10),
 }
 MEAN = Number(Fraction(0), Fraction(9), "mean")
 PAGE = Path(__file__).parents[2] / "docs" / "research" / "optimal-mean.md"

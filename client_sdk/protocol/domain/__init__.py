@@ -12,11 +12,12 @@ from client_sdk.protocol.domain.cross import MAX_CELLS, Cross, Crossed
 from client_sdk.protocol.domain.error import DomainError
 from client_sdk.protocol.domain.filled import Filled
 from client_sdk.protocol.domain.label import Label
+from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.nearest import MAX_COORDINATES, MAX_PROTOTYPES, Nearest
 from client_sdk.protocol.domain.number import MAX_COUNT, Count, Number
 from client_sdk.protocol.domain.set import Subset
 
-Domain = Boolean | Category | Ordinal | Nearest | Number | Count | Activity | Subset | Cross | Filled
+Domain = Boolean | Category | Ordinal | Nearest | Number | Count | Activity | Subset | Cross | MeanByGroup | Filled
 
 __all__ = [
     "MAX_CATEGORIES",
@@ -35,6 +36,7 @@ __all__ = [
     "DomainError",
     "Filled",
     "Label",
+    "MeanByGroup",
     "Nearest",
     "Number",
     "Ordinal",

@@ -14,7 +14,9 @@ from client_sdk.protocol.domain import (
     Category,
     Count,
     Cross,
+    Crossed,
     Domain,
+    MeanByGroup,
     Number,
     Ordinal,
     Subset,
@@ -24,6 +26,8 @@ from client_sdk.protocol.registry.table import MAX_TEXT, TomlTable, is_text, sug
 
 STATISTICS = ("mean", "distribution", "quantiles")
 """What may be estimated of a number."""
+
+_CROSSED = "the groups boolean, category or ordinal; what is compared one of these too, or a number with a mean"
 
 _DOMAIN_KEYS = ("values", "other", "prototypes", "low", "high", "max", "days", "statistic", "max_items")
 
@@ -51,7 +55,7 @@ def read_domain(table: TomlTable, others: Mapping[str, Domain | None]) -> Domain
     return None
 
 
-def _read_cross(table: TomlTable, raw: object, others: Mapping[str, Domain | None]) -> Cross | None:
+def _read_cross(table: TomlTable, raw: object, others: Mapping[str, Domain | None]) -> Cross | MeanByGroup | None:
     if not isinstance(raw, list) or len(raw) != 2 or not all(isinstance(name, str) for name in raw):  # noqa: PLR2004
         table.mistake("cross", 'must name two metrics, such as ["os", "dark_mode"]')
         return None
@@ -59,13 +63,25 @@ def _read_cross(table: TomlTable, raw: object, others: Mapping[str, Domain | Non
     if None in domains:  # that metric has a mistake of its own
         return None
     first, second = domains if len(domains) == len(set(raw)) == len(raw) else (None, None)
-    if not isinstance(first, Boolean | Category) or not isinstance(second, Boolean | Category):
-        table.mistake("cross", "must name two different metrics of this registry that are boolean, category or ordinal")
+    if not isinstance(first, Boolean | Category) or not isinstance(second, Boolean | Category | Number):
+        table.mistake("cross", f"must name two different metrics of this registry: {_CROSSED}")
         return None
+    if isinstance(second, Number):
+        return _read_mean_by_group(table, first, second, (raw[0], raw[1]))
     if first.size * second.size > MAX_CELLS:
         table.mistake("cross", f"has {first.size * second.size} pairs of values; at most {MAX_CELLS} can be told apart")
         return None
     return Cross(first, second, (raw[0], raw[1]))
+
+
+def _read_mean_by_group(table: TomlTable, first: Crossed, second: Number, names: tuple[str, str]) -> MeanByGroup | None:
+    if isinstance(second, Activity) or second.statistic != "mean":
+        table.mistake("cross", 'must name as its second metric a number or a count with statistic = "mean"')
+        return None
+    if 2 * first.size > MAX_CELLS:
+        table.mistake("cross", f"has {first.size} groups; the means of at most {MAX_CELLS // 2} can be told apart")
+        return None
+    return MeanByGroup(first, second, names)
 
 
 def _read_values(table: TomlTable, most: int = MAX_CATEGORIES) -> tuple[str, ...] | None:
@@ -86,11 +102,17 @@ def _read_values(table: TomlTable, most: int = MAX_CATEGORIES) -> tuple[str, ...
 
 
 def _read_category(table: TomlTable) -> Category | None:
-    values, other = _read_values(table), table.text("other")
+    values, other = _read_with_other(table)
+    return None if values is None else Category(values, other=other)
+
+
+def _read_with_other(table: TomlTable, most: int = MAX_CATEGORIES) -> tuple[tuple[str, ...] | None, str | None]:
+    """Return values, None if they or the one that stands for other texts have a mistake, and that one."""
+    values, other = _read_values(table, most), table.text("other")
     if other and values is not None and other not in values:
         table.mistake("other", f"must be one of values{suggestion(other, values)}")
-        return None
-    return None if values is None else Category(values, other=other or None)
+        return None, None
+    return values, other or None
 
 
 def _read_ordinal(table: TomlTable) -> Ordinal | None:
@@ -99,9 +121,9 @@ def _read_ordinal(table: TomlTable) -> Ordinal | None:
 
 
 def _read_set(table: TomlTable) -> Subset | None:
-    values = _read_values(table, MAX_CATEGORIES - 1)
+    values, other = _read_with_other(table, MAX_CATEGORIES - 1)
     max_items = table.whole("max_items", MAX_CATEGORIES if values is None else len(values))
-    return None if values is None or max_items is None else Subset(values, max_items)
+    return None if values is None or max_items is None else Subset(values, max_items, other=other)
 
 
 def _read_number(table: TomlTable) -> Number | None:

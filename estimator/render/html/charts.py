@@ -52,6 +52,8 @@ def data_of(
         "open": [slot for slot, estimated in enumerate(track) if estimated is not None and not estimated.closed],
         "groups": list(_groups(with_reports, positions, pooled)),
     }
+    if shown.at_least:
+        data["days"] = True  # the first group has a share for each number of days
     if pooled is not None:
         data["pooled"] = pooled.reports
     return data | _distribution(with_reports) | _joint(with_reports)
@@ -119,7 +121,7 @@ def _joint(with_reports: WithReports) -> dict[str, Any]:
     """Return the shares within groups of each window, or nothing for a question without groups."""
     joints = [None if estimated is None else estimated.joint for estimated in with_reports]
     first = next((joint for joint in joints if joint is not None), None)
-    if first is None:
+    if first is None or first.is_of_means:  # means are figures like any other
         return {}
     by_window: list[list[Share] | None] = [
         None if joint is None else [*chain.from_iterable(group.estimates for group in joint.groups)] for joint in joints

@@ -8,9 +8,10 @@ from typing import Final
 
 from estimator.render.html.numbers import PERCENT, Unit, unit_of
 from estimator.render.rounding import UNBROKEN
-from estimator.render.words import at_least_words, label_of, range_words
+from estimator.render.words import at_least_words, label_of, range_words, short
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate, Share
+from estimator.results.joint import Joint
 from estimator.results.metric import MetricEstimate
 from estimator.text import mean_word
 
@@ -59,6 +60,8 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[F
         yield FigureGroup("Share of those who answered", PERCENT, labelled(estimated.answered))
     if estimated.at_least:
         yield FigureGroup("Share of devices that were used on", PERCENT, at_least_labelled(estimated.at_least))
+    if estimated.joint is not None and estimated.joint.is_of_means:
+        yield group_means_of(estimated.joint, unit_of(estimated.unit))
     if estimated.mean is not None:
         mean = ((mean_word(estimated.kind), estimated.mean),)
         yield FigureGroup(mean_title(estimated.kind), unit_of(estimated.unit), mean)
@@ -71,6 +74,13 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[F
         ranges = tuple((range_words(share), plain_estimate(share)) for share in estimated.distribution.ranges)
         if ranges:
             yield FigureGroup("Share of people within a range", PERCENT, ranges)
+
+
+def group_means_of(joint: Joint, unit: Unit) -> FigureGroup:
+    """Return the means of the groups."""
+    groups, number = map(short, joint.names or ("group", "number"))
+    means = tuple((label_of(group.group), group.estimates[0]) for group in joint.groups)
+    return FigureGroup(f"Mean of {number} by {groups}", unit, means)
 
 
 def mean_title(kind: str) -> str:

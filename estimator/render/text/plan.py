@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from textwrap import fill
 from typing import Any, Final
 
+from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.horizon import Horizon
 from estimator.estimates.question_fields import question_fields
@@ -141,12 +142,18 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
     unit = f" {metric.unit}" if metric.unit else ""
     if plan.mean is not None:
         yield f"  {f'error of the {mean_word(metric.kind)}, worst':34} {plan.mean:>14.5g}{unit}"
+    if isinstance(metric.domain, MeanByGroup):
+        least = "none" if plan.difference is None else f"{plan.difference:.5g}{unit}"
+        yield f"  {'difference of two means seen':34} {least:>14}"
     if plan.central is not None:
         label = f"epsilon of the tally, delta {short_loss(plan.central.delta)}"
         yield f"  {label:34} {short_loss(plan.central.epsilon):>14}"
     of_mean = unit if plan.shares is None else ""
     devices = "" if plan.needed_devices is None else f" of {plural(plan.needed_devices, 'device')}"
     yield f"  {f'reports for an error of {plan.target_error:.4g}{of_mean}':34} {plan.needed_reports:>14,}{devices}"
+    if plan.strata is not None and plan.strata.difference is not None:
+        yield f"  {'difference of two strata seen':34} {plan.strata.difference:>14.5g}{of_mean}"
+        yield f"    9 times in 10, with {plan.strata.reports:,} reports in each of {plan.strata.strata}"
     if plan.change is not None:
         yield f"  in schema 2: {change_words(plan.change)}"
     yield fill(_judgement(plan), WIDTH, initial_indent="  ", subsequent_indent="  ")
@@ -221,6 +228,7 @@ def _metric_document(plan: MetricPlan) -> dict[str, Any]:
         "reports": plan.reports,
         "share": None,
         "mean": None if plan.mean is None else {"standard_error_worst": plan.mean},
+        "least_difference_of_means": plan.difference,
         "wanted_error": plan.target_error,
         "reports_needed": plan.needed_reports,
         "devices_needed": plan.needed_devices,
@@ -229,6 +237,12 @@ def _metric_document(plan: MetricPlan) -> dict[str, Any]:
         if plan.change is None
         else {"mechanism": plan.change.after.channel.name, "devices_saved": plan.change.saved},
     }
+    if plan.strata is not None:
+        document["strata"] = {
+            "strata": plan.strata.strata,
+            "reports": plan.strata.reports,
+            "smallest_difference": plan.strata.difference,
+        }
     if shares is not None:
         document["share"] = {
             "standard_error_uniform": shares.uniform,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from estimator.render.rounding import SENTENCE_FIGURES, Rounded, number, percent
-from estimator.render.sentences import OFTEN, answer_of, error_of, leader
+from estimator.render.sentences import OFTEN, answer_of, error_of, known_group_means, leader
 from estimator.render.text import central, poisoning
 from estimator.render.text.columns import FigureCells, figure_lines
 from estimator.render.text.lines import SHARES, window_of
@@ -108,8 +108,11 @@ def _cells(shown: MetricEstimate, highlight: Highlight) -> Iterator[FigureCells]
     for share in shown.answered[-1:]:
         yield FigureCells(f"{label_of(share.value)}, of answers", share_of(share), share.estimate, SHARES)
     if shown.mean is not None:
-        mean = number_of(shown.mean, shown.unit)
-        yield FigureCells(mean_word(shown.kind), mean, shown.mean.estimate, shown.mean_range)
+        yield FigureCells(
+            mean_word(shown.kind), number_of(shown.mean, shown.unit), shown.mean.estimate, shown.mean_range
+        )
+    for group, mean in known_group_means(shown):
+        yield FigureCells(f"mean, {label_of(group)}", number_of(mean, shown.unit), mean.estimate, shown.mean_range)
     for share in shown.at_least:
         yield FigureCells(at_least_words(share.value), share_of(share), share.estimate, SHARES)
     if shown.distribution is not None:

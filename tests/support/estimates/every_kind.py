@@ -15,6 +15,7 @@ from tests.support.devices.definitions import (
     CATEGORY,
     COUNT,
     CROSS,
+    MEAN_BY_GROUP,
     NEAREST,
     NUMBER,
     ORDINAL,
@@ -36,6 +37,7 @@ REGISTRY_TEXT: Final = registry_text(
     seen=BOOLEAN | {"fill_in": True},
     constant=BOOLEAN | {"permanent_epsilon": 2, "protects": "history"},
     both=CROSS,
+    startup_by_os=MEAN_BY_GROUP | {"unit": "ms"},
 )
 REGISTRY: Final = Registry.parse(REGISTRY_TEXT)
 

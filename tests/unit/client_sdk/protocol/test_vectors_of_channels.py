@@ -13,7 +13,18 @@ from typing import Any
 import pytest
 
 from client_sdk.protocol import COIN_SCALE, Channel, Registry
-from client_sdk.protocol.domain import Activity, Boolean, Category, Count, Cross, Nearest, Number, Ordinal, Subset
+from client_sdk.protocol.domain import (
+    Activity,
+    Boolean,
+    Category,
+    Count,
+    Cross,
+    MeanByGroup,
+    Nearest,
+    Number,
+    Ordinal,
+    Subset,
+)
 from client_sdk.protocol.mechanisms import AUTO, NAMES
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
@@ -123,7 +134,8 @@ def test_the_vectors_cover_every_mechanism_and_every_kind() -> None:
     mechanisms = set(NAMES) - {AUTO}
     assert {vector["mechanism"] for vector in COINS["channels"]} == mechanisms
     assert {vector["mechanism"] for vector in EDITIONS} == mechanisms
-    kinds = {domain.kind for domain in (Boolean, Category, Ordinal, Subset, Cross, Number, Count, Activity, Nearest)}
+    domains = (Boolean, Category, Ordinal, Subset, Cross, MeanByGroup, Number, Count, Activity, Nearest)
+    kinds = {domain.kind for domain in domains}
     assert {json.loads(vector["meaning"])["kind"] for vector in EDITIONS} == kinds
 
 
