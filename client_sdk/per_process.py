@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client_sdk.answers.budget_alerts import BudgetWatch
+from client_sdk.answers.consent import Consent
 from client_sdk.answers.schedule import Schedule
 from client_sdk.host import exits, forks
 from client_sdk.ledger import file as ledger_file
@@ -48,9 +49,6 @@ class Processes:
 
     Threads hold this object and not the `Telemetry`, which could otherwise never be dropped.
 
-    Attributes:
-        consent: whether the user agrees.
-
     """
 
     def __init__(  # noqa: PLR0913 what each process needs
@@ -61,7 +59,6 @@ class Processes:
         clock: Callable[[], float],
         schedule: Schedule,
         *,
-        consent: bool,
         watch: BudgetWatch | None = None,
         helper: Helper | None = None,
     ) -> None:
@@ -74,9 +71,17 @@ class Processes:
         self._watch = watch
         self._helper = helper
         self._leaves_soon = False
-        self.consent = consent
         self._first = forks.this_process()
         self._by_process: dict[tuple[int, int], Process] = {}
+
+    @property
+    def consent(self) -> Consent:
+        """What the user has agreed to."""
+        return self._schedule.consent
+
+    @consent.setter
+    def consent(self, consent: Consent) -> None:
+        self._schedule.consent = consent
 
     @property
     def current(self) -> Process:
@@ -94,7 +99,8 @@ class Processes:
         """Let this process's threads end after what is under way, without waiting for them."""
         process = self._by_process.get(forks.this_process())
         if process is not None and not process.is_finished:
-            self._expect_to_leave(self._helper is not None)  # unless the ledger says otherwise
+            # unless the ledger says otherwise; a helper sends all that it finds
+            self._expect_to_leave(self._helper is not None and self.consent is True)
             process.is_finished = True
             process.uploader.stop(lambda: process.ledger_thread.stop(LEDGER_DEADLINE_S, self._last(process)))
 
@@ -120,6 +126,7 @@ class Processes:
     def _do_last(self, process: Process, connection: sqlite3.Connection) -> None:
         """Store what is known in memory only, and look for what a helper would have to do."""
         process.losses.store(connection)
+        self._schedule.withdraw(connection)
         if self._helper is not None:
             with contextlib.suppress(Exception):  # the clock is the host's, and may do anything
                 self._expect_to_leave(leaves_soon(connection, float(self._clock())))
@@ -136,7 +143,7 @@ class Processes:
             self._transport,
             self._schedule,
             clock=self._clock,
-            allowed=lambda: self.consent,
+            allowed=lambda: bool(self.consent),
             watch=self._watch,
         )
         return Process(ledger_thread, uploader, Losses())
@@ -153,4 +160,4 @@ class Processes:
             raise LedgerError(
                 f"{self._path} was open while this process was forked; start processes by spawn instead of fork"
             )
-        return ledger_file.open_file(self._path, self._app, create=self.consent)
+        return ledger_file.open_file(self._path, self._app, create=bool(self.consent))

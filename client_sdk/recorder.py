@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from client_sdk.answers.consent import covers
 from client_sdk.answers.permanent import Secret
 from client_sdk.answers.schedule import Randomised, Schedule
 from client_sdk.ledger import problems
@@ -76,7 +77,7 @@ class Recorder:
 
         """
         ledger_thread = self._processes.current.ledger_thread
-        if self._schedule.looks_ahead:
+        if self._schedule.looks_ahead or self._processes.consent is not True:
             ledger_thread.prepare(partial(self._catch_up, clock_s=self.instant()), begin=WRITE)
         if self._schedule.needs_secret:
             ledger_thread.run(self._schedule.learn_secret, READY_DEADLINE_S, begin=READ)
@@ -144,7 +145,9 @@ class Recorder:
             if definition.has_expired(Window.of(definition.window, clock_s)):
                 return Recorded.EXPIRED
             departure = process.uploader.departure(clock_s)
-            transaction = partial(self._with_consent, work=work, clock_s=clock_s, leaves_s=departure.leaves_s)
+            transaction = partial(
+                self._with_consent, definition=definition, work=work, clock_s=clock_s, leaves_s=departure.leaves_s
+            )
             late = partial(self._conclude_late, process, definition, departure)
             timeout_s = max(0.0, RECORD_DEADLINE_S - waited_s)
             recorded: Recorded | None = process.ledger_thread.run_or_leave(transaction, timeout_s, late)
@@ -178,10 +181,14 @@ class Recorder:
         process.uploader.go_on()
         self.note(result)
 
-    def _with_consent(self, connection: sqlite3.Connection, work: _Work, clock_s: float, leaves_s: float) -> Recorded:
+    def _with_consent(
+        self, connection: sqlite3.Connection, definition: Metric, work: _Work, clock_s: float, leaves_s: float
+    ) -> Recorded:
         """Do the work in the ledger thread, unless the user opted out while it waited."""
-        return work(connection, clock_s, leaves_s) if self._processes.consent else Recorded.NO_CONSENT
+        is_covered = covers(self._processes.consent, definition)
+        return work(connection, clock_s, leaves_s) if is_covered else Recorded.NO_CONSENT
 
     def _catch_up(self, connection: sqlite3.Connection, clock_s: float) -> None:
+        self._schedule.withdraw(connection)
         if self._processes.consent:
             self._schedule.catch_up(connection, clock_s)

@@ -7,6 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar
 from client_sdk.answers import participation
 from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
 from client_sdk.answers.coins import SystemCoins
+from client_sdk.answers.consent import consent_of, covers
 from client_sdk.answers.schedule import Schedule
 from client_sdk.host import exits
 from client_sdk.ledger import erase, history, outbox, registries
@@ -27,6 +29,7 @@ from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.activity import Activity
 from client_sdk.protocol.domain.number import Count
 from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
+from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window, WindowKind
 from client_sdk.protocol.wire.report import METRIC_NAME
@@ -76,7 +79,7 @@ class Telemetry:
         *,
         collector: str,
         data_dir: str | Path | None,
-        consent: bool,
+        consent: bool | AbstractSet[str],
         clock: Callable[[], float] = time.time,
         coins: Coins = _SYSTEM_COINS,
         upload_key: str | None = None,
@@ -96,7 +99,9 @@ class Telemetry:
             data_dir: a directory that only this app uses, on a local file system. It holds the
                 ledger's file and is made if it is missing. None keeps everything in memory: the
                 budget then lasts as long as this object, and a child process has no ledger.
-            consent: whether the user has agreed: True or False, and no other truthy or falsy value.
+            consent: what the user has agreed to: True for everything, False for nothing, or a set of
+                purposes, such as ``{"usage"}``, for the questions whose ``consent`` in the registry is
+                among them. A question without a purpose needs True.
             clock: returns Unix seconds.
             coins: the source of randomness; anything but the default is for tests, and needs a
                 ``transport``, too.
@@ -127,11 +132,10 @@ class Telemetry:
                 is not above 0, or is above 1; if ``coins`` are given without a ``transport``; if
                 ``sender`` is neither of the two, or is a process without a ``data_dir`` or with a
                 ``transport``; or if ``strata`` names a variable that the registry lacks.
-            TypeError: if ``consent`` is no bool.
+            TypeError: if ``consent`` is neither a bool nor a set of texts.
 
         """
-        if not isinstance(consent, bool):
-            raise TypeError("consent must be True or False: whether the user has agreed")
+        agreed = consent_of(consent)
         if transport is None and coins is not _SYSTEM_COINS:
             raise ValueError("coins are for tests, which also give a transport: foretold coins would hide no answer")
         registry = registry if isinstance(registry, Registry) else Registry.load(registry)
@@ -142,10 +146,12 @@ class Telemetry:
         self._transport = transport or HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
         self._closed = False
         self._schedule = Schedule(registry, coins)
+        self._schedule.consent = agreed
         watch = None if on_budget is None else BudgetWatch(registry, on_budget, warn_at)
         helper = None
         if sender == "process" and self._path is not None and transport is None:
-            helper = Helper(self._path, registry.app, collector, upload_key, allow_plain_http)
+            groups = self._schedule.groups
+            helper = Helper(self._path, registry.app, collector, upload_key, allow_plain_http, groups)
         elif sender != "thread":
             raise ValueError('sender must be "thread", or "process" with a data_dir and without a transport')
         self._processes = Processes(
@@ -154,28 +160,63 @@ class Telemetry:
             self._transport,
             clock,
             self._schedule,
-            consent=consent,
             watch=watch,
             helper=helper,
         )
         self._recorder = Recorder(registry, self._processes, self._schedule, clock)
         weakref.finalize(self, self._processes.end).atexit = False
         exits.register(self._processes)
-        if consent and (self._path is not None or self._schedule.looks_ahead):
-            with contextlib.suppress(LedgerError):  # `problem` says it
-                self._recorder.prepare()
-        if consent and self._path is not None:
-            self._processes.current.uploader.start(HEAD_START_S if helper else 0.0)
-        elif consent and self._schedule.looks_ahead:
-            self._processes.current.uploader.expect()
-        elif not consent and self._path is not None and self._schedule.has_leftovers:
+        self._head_start_s = HEAD_START_S if helper else 0.0
+        self._is_forgotten = False
+        if agreed:
+            self._begin()
+        elif self._path is not None and self._schedule.has_leftovers:
             with contextlib.suppress(LedgerError):  # `problem` says it
                 self._wipe_counts(self._path)
 
+    def _begin(self) -> None:
+        """Do what is due, and send what is left, now that the user agrees to something."""
+        if self._path is not None or self._schedule.looks_ahead:
+            with contextlib.suppress(LedgerError):  # `problem` says it
+                self._recorder.prepare()
+        if self._path is not None:
+            self._processes.current.uploader.start(self._head_start_s)
+        elif self._schedule.looks_ahead:
+            self._processes.current.uploader.expect()
+
     @property
-    def consent(self) -> bool:
-        """Whether the user has agreed; false for good after `forget`."""
+    def consent(self) -> bool | frozenset[str]:
+        """What the user has agreed to: True, False, or a set of purposes; false for good after `forget`.
+
+        Set it when the user decides otherwise. To set it to False, or to an empty set, is to
+        `forget`. Of a purpose that is not in a new set, everything that waits and every permanent
+        answer is dropped, as `forget` does for all. A purpose that is added takes part at once, and
+        in what is drawn or filled in from the next window on.
+
+        Raises:
+            LedgerError: on setting it, as `forget` does; the new consent holds all the same.
+            TypeError: on setting it to what is neither a bool nor a set of texts.
+            ValueError: on agreeing again after `forget`: make a new `Telemetry`.
+
+        """
         return self._processes.consent
+
+    @consent.setter
+    def consent(self, consent: bool | AbstractSet[str]) -> None:
+        """What the user has agreed to: True, False, or a set of purposes; false for good after `forget`."""
+        agreed, before = consent_of(consent), self.consent
+        if agreed is False:
+            self.forget()
+            return
+        if self._is_forgotten:
+            raise ValueError("the user has opted out of this Telemetry; make a new one")
+        self._processes.consent = agreed
+        if agreed is not True and (self._path is None or ledger_file.exists(self._path)):
+            self._insist(self._schedule.withdraw)
+            if self._path is not None:
+                self._insist(ledger_file.scrub, begin=BARE)
+        if before is False:
+            self._begin()
 
     @property
     def problem(self) -> str | None:
@@ -202,7 +243,7 @@ class Telemetry:
         started_s = time.monotonic()
         try:
             definition = self._registry.metric(metric)
-            obstacle = self._obstacle()
+            obstacle = self._obstacle(definition)
             if obstacle is not None:
                 # raises for a mistake whether or not anything is recorded
                 definition.encode(value, self._coins)
@@ -276,7 +317,8 @@ class Telemetry:
         if mistake is not None:
             del by  # the frames of an error must not hold it
             raise mistake
-        return self._obstacle() or self._recorder.count(self._registry.metrics[metric], by)
+        definition = self._registry.metrics[metric]
+        return self._obstacle(definition) or self._recorder.count(definition, by)
 
     def active(self, metric: str) -> Recorded:
         """Remember today (UTC) as a day of use; when the window has ended, the number of them is reported.
@@ -298,7 +340,8 @@ class Telemetry:
         mistake = self._mistake_of_count(metric, 1, Activity)
         if mistake is not None:
             raise mistake
-        return self._obstacle() or self._recorder.count(self._registry.metrics[metric], 1)
+        definition = self._registry.metrics[metric]
+        return self._obstacle(definition) or self._recorder.count(definition, 1)
 
     def _mistake_of_count(
         self, metric: str, by: int, kind: type[Count]
@@ -319,11 +362,11 @@ class Telemetry:
         is_swapped = isinstance(value, str) and value in metrics
         return UnknownMetricError(str(metric) if is_name and not is_swapped else None, tuple(metrics))
 
-    def _obstacle(self) -> Recorded | None:
-        """Return why nothing can be recorded at all; None if answers can be recorded."""
+    def _obstacle(self, definition: Metric) -> Recorded | None:
+        """Return why nothing can be recorded of a question at all; None if answers can be recorded."""
         if self._closed or self._processes.is_finished:
             return Recorded.CLOSED
-        return None if self.consent else Recorded.NO_CONSENT
+        return None if covers(self._processes.consent, definition) else Recorded.NO_CONSENT
 
     def flush(self, timeout_s: float = 5.0) -> Flushed:
         """Send now what waits, instead of in the background; never raise.
@@ -425,6 +468,7 @@ class Telemetry:
 
         """
         self._processes.consent = False
+        self._is_forgotten = True
         self._schedule.forget()
         process = self._processes.current
         process.uploader.stop()

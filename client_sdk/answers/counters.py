@@ -6,6 +6,7 @@ which is a true answer, stands in the ledger's file until its window has ended.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.host import forks
@@ -44,6 +45,11 @@ class RunningCounts:
     def clear(self) -> None:
         """Forget everything."""
         self._counts.clear()
+
+    def keep(self, is_covered: Callable[[str], bool]) -> None:
+        """Forget the counts of questions that are not covered, by their names."""
+        for key in [key for key in list(self._counts) if not is_covered(key[1])]:
+            del self._counts[key]
 
     def ended(self, registry: Registry, instant_s: float) -> list[EndedCount]:
         """Return the counts of windows that have ended."""

@@ -7,6 +7,7 @@ its spending says anything about the answers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from client_sdk.answers import coins as prf
@@ -40,8 +41,14 @@ def window_nanos(registry: Registry, day: Window) -> int:
     return sum(dearest[: registry.budget.answers])
 
 
-def open_slots(
-    connection: sqlite3.Connection, registry: Registry, secret: bytes, window: Window, instant_s: float
+def open_slots(  # noqa: PLR0913 who takes part, and when
+    connection: sqlite3.Connection,
+    registry: Registry,
+    secret: bytes,
+    window: Window,
+    instant_s: float,
+    *,
+    is_covered: Callable[[str], bool] = lambda _: True,
 ) -> None:
     """Pay for the slots of a window, once, when a transaction first meets the window.
 
@@ -51,6 +58,9 @@ def open_slots(
         secret: the device's key.
         window: the window that has begun.
         instant_s: an instant within the periods that pay for the slots.
+        is_covered: returns whether the user has agreed to a question, by its name. Consent leaves
+            out what was drawn, and draws nothing else in its place: whoever changes it often is not
+            asked more often.
 
     """
     if connection.execute("SELECT 1 FROM slots WHERE window = ?", (window.text,)).fetchone():
@@ -60,7 +70,8 @@ def open_slots(
     for definition in drawn(connection, registry, window, secret):
         key = (definition.name, definition.edition, window.text)
         # The draw is the same with a stop as without: it asks nothing else in a stopped question's place.
-        if charges.slot(connection, key) is None and not stops.is_stopped(connection, *key[:2]):
+        is_asked = is_covered(definition.name) and not stops.is_stopped(connection, *key[:2])
+        if is_asked and charges.slot(connection, key) is None:
             charges.charge(connection, key, definition.cost, registry.budget, periods)
 
 

@@ -19,9 +19,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from client_sdk.answers import counters, days_of_use, participation
+from client_sdk.answers.consent import Consent, covers
 from client_sdk.answers.counters import EndedCount, RunningCounts
 from client_sdk.answers.permanent import PermanentAnswer, Secret, admit, permanent_answer, secret_of
-from client_sdk.ledger import charges, outbox, queue, registries, stops
+from client_sdk.ledger import charges, erase, outbox, queue, registries, stops
 from client_sdk.ledger.charges import Periods, Slot
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.activity import Activity
@@ -48,6 +49,8 @@ class Schedule:
     """Records answers and does what is due by the calendar, within a transaction of the ledger.
 
     Attributes:
+        consent: what the user has agreed to.
+        groups: the purposes of the questions that have any, as a text: which reports travel together.
         counts: the counts that are kept in memory.
         has_leftovers: whether counts were deleted from the file, so that its log may still hold
             what is left of them.
@@ -57,6 +60,8 @@ class Schedule:
     def __init__(self, registry: Registry, coins: Coins) -> None:
         """Take the questions and the ceilings from the registry."""
         metrics = registry.metrics.values()
+        self.consent: Consent = True
+        self.groups = {metric.name: " ".join(sorted(metric.consent)) for metric in metrics if metric.consent}
         self.counts = RunningCounts()
         # a process may have been killed
         self.has_leftovers = any(metric.persist for metric in metrics)
@@ -75,6 +80,16 @@ class Schedule:
     def needs_secret(self) -> bool:
         """Whether any answer is randomised with the device's secret."""
         return any(isinstance(metric.channel, Permanent) for metric in self._registry.metrics.values())
+
+    def is_covered(self, name: str) -> bool:
+        """Whether the user has agreed to a question, by its name."""
+        return covers(self.consent, self._registry.metrics.get(name))
+
+    def withdraw(self, connection: sqlite3.Connection) -> None:
+        """Drop all that is left of the questions that the user does not agree to, beside others."""
+        if not isinstance(self.consent, bool):
+            self.counts.keep(self.is_covered)
+            self.has_leftovers |= erase.withdraw(connection, self.is_covered)
 
     def randomise(self, definition: Metric, answer: object, read_secret: Callable[[], Secret]) -> Randomised:
         """Return the randomised form of a true answer.
@@ -157,7 +172,10 @@ class Schedule:
         # Slots come before counts that have ended: if a ceiling does not allow both, whether a filled-in question
         # reports must not tell whether anything was counted. `feasibility` finds such ceilings.
         for kind in sorted(self._kinds):
-            participation.open_slots(connection, self._registry, secret.key, Window.of(kind, instant_s), instant_s)
+            window = Window.of(kind, instant_s)
+            participation.open_slots(
+                connection, self._registry, secret.key, window, instant_s, is_covered=self.is_covered
+            )
         self._fill_in(connection, instant_s)
         self._report_counts(connection, instant_s)
         self._close_ended(connection, instant_s)
@@ -282,14 +300,14 @@ class Schedule:
                 charges.close_slot(connection, key)
 
     def _current(self, name: str, edition: str, window: str) -> Metric | None:
-        """Return the metric of a slot or report; None if it is not asked in that window.
+        """Return the metric of a slot or report; None if it is not asked in that window, or without consent.
 
         A report of another stratum stays as it is: the device belonged there when the window began.
         """
         definition = self._registry.metrics.get(name)
         if definition is None or edition not in definition.editions or definition.has_expired(Window.parse(window)):
             return None
-        return definition
+        return definition if covers(self.consent, definition) else None
 
     def _report_counts(self, connection: sqlite3.Connection, instant_s: float) -> None:
         for ended in self.counts.ended(self._registry, instant_s):
@@ -305,6 +323,8 @@ class Schedule:
 
     def _report_count(self, connection: sqlite3.Connection, ended: EndedCount, instant_s: float) -> Recorded:
         definition, window, answer = ended
+        if not covers(self.consent, definition):
+            return Recorded.NO_CONSENT
         if window.ends_at + GRACE_S <= instant_s:
             # no collector takes it: it would be paid for in vain
             return Recorded.EXPIRED

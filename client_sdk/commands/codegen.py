@@ -82,6 +82,10 @@ class Metrics:
 '''
 
 
+_CLASSES = "class Question(Generic[Answer]):"
+"""Where classes begin: type aliases come before."""
+
+
 def codegen(path: Path, output: Path | None) -> Outcome:
     """Write the module to a file, or else return it."""
     registry, problems = read(path)
@@ -100,7 +104,18 @@ def codegen(path: Path, output: Path | None) -> Outcome:
 def module_of(registry: Registry) -> str:
     """Return the source of the typed module."""
     taken: set[str] = set()
-    return _HEAD + "\n".join(line for metric in registry.metrics.values() for line in _attribute(metric, taken)) + "\n"
+    return (
+        _HEAD.replace(_CLASSES, _purpose(registry) + _CLASSES, 1)
+        + "\n".join(line for metric in registry.metrics.values() for line in _attribute(metric, taken))
+        + "\n"
+    )
+
+
+def _purpose(registry: Registry) -> str:
+    """Return the type of the purposes that the user can agree to; nothing if no question has one."""
+    purposes = sorted(frozenset[str]().union(*(metric.consent for metric in registry.metrics.values())))
+    text = '"""What the user can agree to: `Telemetry(consent=…)` takes a set of these."""'
+    return f"Purpose = {_literal(tuple(purposes))}\n{text}\n\n\n" if purposes else ""
 
 
 def _attribute(metric: Metric, taken: set[str]) -> Iterator[str]:

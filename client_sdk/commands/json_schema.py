@@ -194,6 +194,11 @@ def _metric_keys() -> dict[str, Schema]:
         "strata": _list({"type": "string"}, 1, MOST_STRATA)
         | {"uniqueItems": True, "description": "the variables of [strata] by which its reports are counted apart"},
         "owner": _text("who answers for it"),
+        "consent": {
+            "type": "string",
+            "pattern": f"^{METRIC_NAME.pattern}$",
+            "description": "the purpose to which the user must have agreed",
+        },
         "expires": {"type": "string", "format": "date", "description": "the last day on which it is asked"},
         "retention": _whole(MOST_RETENTION_DAYS, "days for which the collector keeps its tallies"),
         "permanent_epsilon": _epsilon("the most that all reports of one unchanged answer reveal"),

@@ -8,9 +8,10 @@ month and all time before, any of which may be the period of a ceiling.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
-from client_sdk.ledger import charges
+from client_sdk.ledger import charges, outbox
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window, WindowKind
 
@@ -43,6 +44,39 @@ def wipe(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE charges SET reported = 1")  # no slot is filled in after opting out
     connection.execute("UPDATE device SET secret = NULL")
     _add_up(connection, charges.latest_s(connection))
+    for (window,) in connection.execute("SELECT window FROM slots").fetchall():
+        if not _goes_on(window, charges.latest_s(connection)):
+            connection.execute("DELETE FROM slots WHERE window = ?", (window,))
+
+
+def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> bool:
+    """Delete of some questions what `wipe` deletes of all; return whether there was a running count.
+
+    The secret stays, because the other questions speak by it. So an equal answer after a new
+    agreement gets an equal permanent answer, which reveals less than another one would. What was
+    reserved for permanent answers is used up, because nobody knows any more how many there were.
+
+    Args:
+        connection: within a write transaction.
+        is_covered: returns whether a question keeps what it has, by its name.
+
+    """
+    outbox.withdraw(connection, is_covered)
+    deleted = {
+        table: _delete_of(connection, table, is_covered) for table in ("queue", "history", "permanents", "counts")
+    }
+    names = "SELECT DISTINCT metric FROM charges WHERE metric <> ?"
+    gone = [name for (name,) in connection.execute(names, (OVER,)).fetchall() if not is_covered(name)]
+    connection.executemany("UPDATE charges SET reported = 1 WHERE metric = ?", [(name,) for name in gone])
+    _add_up(connection, charges.latest_s(connection), gone)
+    return deleted["counts"]
+
+
+def _delete_of(connection: sqlite3.Connection, table: str, is_covered: Callable[[str], bool]) -> bool:
+    names = connection.execute(f"SELECT DISTINCT metric FROM {table}").fetchall()  # noqa: S608 a name from above
+    gone = [name for name in names if not is_covered(*name)]
+    connection.executemany(f"DELETE FROM {table} WHERE metric = ?", gone)  # noqa: S608 as above
+    return bool(gone)
 
 
 def wipe_counts(connection: sqlite3.Connection) -> None:
@@ -50,19 +84,22 @@ def wipe_counts(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM counts")
 
 
-def _add_up(connection: sqlite3.Connection, now_s: int) -> None:
+def _add_up(connection: sqlite3.Connection, now_s: int, metrics: Collection[str] | None = None) -> None:
     """Replace the charges of windows that are over by one sum per day that still matters.
 
     Those days are the first days of the present month and week, and today. What was spent on
     another day counts as spent on the latest of these days before it, which lies within the same
-    present periods. Reserves of permanent answers are summed up, too: they were for the wiped
-    secret.
+    present periods. Reserves of permanent answers are summed up, too: they were for what is wiped.
+    ``metrics`` are those whose charges are summed up; None stands for all.
     """
     marks = [Window.of(kind, now_s).first_day.isoformat() for kind in WindowKind]
     rows = connection.execute(
         "SELECT metric, edition, window, last_day, nanos, attos, reported FROM charges"
     ).fetchall()
-    connection.execute("DELETE FROM charges")
+    rows = [row for row in rows if metrics is None or row[0] in metrics]
+    connection.executemany(
+        "DELETE FROM charges WHERE metric = ? AND edition = ? AND window = ?", [row[:3] for row in rows]
+    )
     for *key, last_day, nanos, attos, reported in rows:
         day = max((mark for mark in marks if mark <= last_day), default=OVER)
         kept = key if _goes_on(key[2], now_s) else [OVER, OVER, f"sum {day}"]
@@ -71,9 +108,6 @@ def _add_up(connection: sqlite3.Connection, now_s: int) -> None:
             " DO UPDATE SET nanos = nanos + excluded.nanos, attos = attos + excluded.attos",
             (*kept, day, day, nanos, attos, reported),
         )
-    for (window,) in connection.execute("SELECT window FROM slots").fetchall():
-        if not _goes_on(window, now_s):
-            connection.execute("DELETE FROM slots WHERE window = ?", (window,))
 
 
 def _goes_on(window: str, now_s: int) -> bool:

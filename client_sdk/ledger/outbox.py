@@ -12,7 +12,9 @@ device to whoever refused it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from client_sdk.host import forks
 from client_sdk.ledger import history, queue, retries, stops
@@ -43,6 +45,9 @@ MAX_LATE_ATTEMPTS = 40
 """The most attempts to deliver an upload after its windows have closed by the device's clock, which
 may be wrong for a while. With the back-off they take most of a day."""
 
+ALL_TOGETHER: Final[Mapping[str, str]] = MappingProxyType({})
+"""The groups of a registry without purposes."""
+
 _NEXT_TURN = "(SELECT COALESCE(MAX(turn), 0) + 1 FROM uploads)"
 
 
@@ -61,10 +66,19 @@ class Parcel(NamedTuple):
     reports: int
 
 
-def new_parcel(connection: sqlite3.Connection, now_s: float, *, hurried: bool = True) -> Parcel | None:
+def new_parcel(
+    connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str] = ALL_TOGETHER, *, hurried: bool = True
+) -> Parcel | None:
     """Make an upload of reports that wait and were never sent; if hurried, before their random instant, too.
 
     The reports are chosen and ordered at random, so that their order says nothing.
+
+    Args:
+        connection: within a write transaction.
+        now_s: Unix seconds.
+        groups: by the names of questions, which of their reports may share an upload: a user can
+            withdraw one purpose, and what was agreed to must not be lost with it.
+        hurried: whether reports leave before their random instant.
 
     Returns:
         The upload; None if no such report waits, or if an upload that was sent before has been due
@@ -75,7 +89,7 @@ def new_parcel(connection: sqlite3.Connection, now_s: float, *, hurried: bool = 
     waiting = queue.due(connection, now_s, hurried=hurried)
     if not waiting or retries.are_due(connection, now_s - STARVED_S):
         return None
-    return _pack(connection, waiting, now_s)
+    return _pack(connection, waiting, groups, now_s)
 
 
 def parcel_to_resend(connection: sqlite3.Connection, retry: Retry, now_s: float) -> Parcel | None:
@@ -121,6 +135,13 @@ def reject(connection: sqlite3.Connection, upload_id: str) -> None:
         history.count_dropped(connection, history.REJECTED, 1)
 
 
+def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> None:
+    """Delete the uploads under way with a report of a question that is not covered, by its name."""
+    for upload_id, body in connection.execute("SELECT id, body FROM uploads").fetchall():
+        if not all(is_covered(report.metric) for report in Upload.decode(body).reports):
+            _take(connection, upload_id)
+
+
 def drop_stopped(connection: sqlite3.Connection) -> None:
     """Drop and count what waits of stopped questions.
 
@@ -145,12 +166,13 @@ def waiting(connection: sqlite3.Connection) -> int:
     return int(connection.execute(query).fetchone()[0])
 
 
-def _pack(connection: sqlite3.Connection, waiting: list[Waiting], now_s: float) -> Parcel:
+def _pack(connection: sqlite3.Connection, waiting: list[Waiting], groups: Mapping[str, str], now_s: float) -> Parcel:
     with forks.importing():
         import secrets  # noqa: PLC0415 a program that only records need not wait for it
 
     secrets.SystemRandom().shuffle(waiting)
-    chosen = waiting[:MAX_REPORTS]
+    group = min(groups.get(report.metric, "") for _, report in waiting)
+    chosen = [each for each in waiting if groups.get(each.report.metric, "") == group][:MAX_REPORTS]
     parcel = _put_under_way(connection, tuple(report for _, report in chosen))
     retries.begin(connection, parcel.id, now_s)
     connection.executemany("DELETE FROM queue WHERE id = ?", [(row,) for row, _ in chosen])

@@ -75,6 +75,8 @@ class Metric:
         retention_days: how many days the collector keeps a tally after the grace of its window;
             None if it keeps it for good.
         unit: what its numbers count or measure, such as ms; empty if nothing is named.
+        consent: the purposes that the user must all have agreed to; empty if only an agreement to
+            everything will do.
         strata: the names of its public strata, such as "platform=ios"; empty if reports are counted
             together.
         stratum: the stratum of the reports of this definition, as the device sends it in the clear;
@@ -99,6 +101,7 @@ class Metric:
     persist: bool = False
     retention_days: int | None = None
     unit: str = ""
+    consent: frozenset[str] = frozenset()
     strata: tuple[str, ...] = ()
     stratum: str = ""
     edition: str = field(init=False)
@@ -199,8 +202,9 @@ def _fill_value(metric: Metric) -> dict[str, object]:
 def _edition(metric: Metric, stratum: str) -> str:
     """Return the digest of what a report means.
 
-    Purpose, owner, expiry, unit and the list of strata are not part of it: editing them must not redraw anything. The
-    stratum of a report is, so that each stratum has tallies of its own.
+    Purpose, owner, expiry, unit, consent and the list of strata are not part of it: editing them must not redraw
+    anything. The stratum of a report is, so that each stratum has tallies of its own. Consent decides whether there is
+    a report, and never what it says.
     """
     meaning = {
         "schema": 1,  # of this digest, in every schema of the registry: equal reports keep their edition

@@ -40,6 +40,14 @@ devices mean anything. What follows says how much one device can reveal all the
 same, at the very worst, to somebody who sees everything that it sends.
 """
 
+BY_PURPOSE: Final = """\
+## What you can agree to
+
+You can agree to some purposes and not to others, and change your mind later.
+Your device answers only questions whose purposes you have agreed to, all of
+them. Of what you withdraw, nothing that waits is sent any more.
+"""
+
 READ_AND_ERASE: Final = """\
 ## Read and erase
 
@@ -75,6 +83,7 @@ def statement(registry: Registry, today: date) -> str:
     parts = [
         f"# What {escaped(registry.app)} asks, and what it can learn\n",
         HOW,
+        *_purposes(registry),
         *(_question(metric, yearly[name], by_horizon) for name, metric in registry.metrics.items()),
         "\n".join(["## Everything together\n", *_together(registry.budget, by_horizon, paid_once), ""]),
         READ_AND_ERASE,
@@ -102,6 +111,16 @@ def odds(nanos: float) -> str:
     if ratio > TWO_DIGITS:
         return f"at most {math.ceil(ratio):,} to 1"
     return f"at most {math.ceil(ratio * 10) / 10:.1f}".removesuffix(".0") + " to 1"
+
+
+def _purposes(registry: Registry) -> Iterator[str]:
+    """Yield what the user can agree to, and the questions of each purpose, if any question has one."""
+    names: dict[str, list[str]] = {}
+    for name, metric in registry.metrics.items():
+        names.setdefault(" and ".join(sorted(metric.consent)) or "everything", []).append(name)
+    if any(metric.consent for metric in registry.metrics.values()):
+        lines = [f"* {escaped(purposes)}: {escaped(', '.join(asked))}" for purposes, asked in sorted(names.items())]
+        yield "\n".join([BY_PURPOSE, *lines, ""])
 
 
 def _question(metric: Metric, year: MetricReports, by_horizon: dict[Horizon, int | None]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -52,6 +52,7 @@ class Helper(NamedTuple):
         collector: the collector's URL.
         upload_key: the secret that the collector requires; None if it requires none.
         allow_plain_http: whether the URL may lead to another machine without TLS.
+        groups: the purposes of questions: which reports travel together.
 
     """
 
@@ -60,6 +61,7 @@ class Helper(NamedTuple):
     collector: str
     upload_key: str | None
     allow_plain_http: bool
+    groups: Mapping[str, str] = outbox.ALL_TOGETHER
 
     def start(self) -> None:
         """Start one, unless one is at work."""
@@ -75,16 +77,25 @@ class Helper(NamedTuple):
                     collector=self.collector,
                     upload_key=self.upload_key,
                     allow_plain_http=self.allow_plain_http,
+                    groups=dict(self.groups),
                 )
 
 
-def main(path: str, app: str, collector: str, upload_key: str | None, *, allow_plain_http: bool) -> None:
+def main(  # noqa: PLR0913 what a helper must know, as it came
+    path: str,
+    app: str,
+    collector: str,
+    upload_key: str | None,
+    *,
+    allow_plain_http: bool,
+    groups: Mapping[str, str] = outbox.ALL_TOGETHER,
+) -> None:
     """Send what is due and what will be soon, as the only helper of a ledger."""
-    helper, has_more = Helper(Path(path), app, collector, upload_key, allow_plain_http), False
+    helper, has_more = Helper(Path(path), app, collector, upload_key, allow_plain_http, groups), False
     transport = HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
     with contextlib.suppress(LedgerError, OSError), detached.alone(_lock_of(Path(path))) as is_alone:
         if is_alone:
-            has_more = send(BriefLedger(Path(path), app), transport)
+            has_more = send(BriefLedger(Path(path), app), transport, groups=groups)
     if has_more:
         helper.start()
 
@@ -129,6 +140,7 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
     sleep: Callable[[float], object] = time.sleep,
     uniform: Uniform = jitter,
     *,
+    groups: Mapping[str, str] = outbox.ALL_TOGETHER,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> bool:
     """Send what is due and will be within `LIFE_S`; return whether new reports wait for an instant after it.
@@ -139,7 +151,7 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
     """
     until_s, may_resend = monotonic() + LIFE_S, True
     while True:
-        parcel = ledger.run(partial(_take, now_s=clock(), may_resend=may_resend))
+        parcel = ledger.run(partial(_take, now_s=clock(), groups=groups, may_resend=may_resend))
         if parcel is not None:
             reply = transport.post(parcel.body)
             outcome = judge(reply, parcel.reports, clock())
@@ -165,9 +177,11 @@ def leaves_soon(connection: sqlite3.Connection, now_s: float) -> bool:
     )
 
 
-def _take(connection: sqlite3.Connection, now_s: float, *, may_resend: bool) -> outbox.Parcel | None:
+def _take(
+    connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str], *, may_resend: bool
+) -> outbox.Parcel | None:
     """Return new reports that leave now, or else the upload that waits longest to be sent again."""
-    parcel = outbox.new_parcel(connection, now_s, hurried=False)
+    parcel = outbox.new_parcel(connection, now_s, groups, hurried=False)
     if parcel is not None or not may_resend:
         return parcel
     due = (retry for retry in retries.pending(connection) if retry.wait_s(now_s, hurried=False) == 0.0)

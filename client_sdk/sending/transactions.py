@@ -60,6 +60,7 @@ def look_for_news(
 
     """
     due_in_s = None
+    schedule.withdraw(connection)
     if allowed():
         try:
             schedule.catch_up(connection, now_s)
@@ -69,13 +70,14 @@ def look_for_news(
         except ClockError as error:  # reports queued before are still sent
             due_in_s = math.inf
             problems.note_problem(connection, problems.CLOCK, str(error))
-    parcel = outbox.new_parcel(connection, now_s, hurried=hurried)
+    parcel = outbox.new_parcel(connection, now_s, schedule.groups, hurried=hurried)
     keeps_news = parcel is None and bool(queue.due(connection, now_s, hurried=hurried))
     return Look(parcel, retries.pending(connection), keeps_news, due_in_s, queue.next_leaving(connection, now_s))
 
 
-def look_for_retry(connection: sqlite3.Connection, now_s: float, retry: Retry | None) -> Look:
+def look_for_retry(connection: sqlite3.Connection, now_s: float, schedule: Schedule, retry: Retry | None) -> Look:
     """Return the upload to send again if it still waits."""
+    schedule.withdraw(connection)
     parcel = None if retry is None else outbox.parcel_to_resend(connection, retry, now_s)
     return Look(parcel, retries.pending(connection))
 

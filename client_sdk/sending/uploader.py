@@ -16,9 +16,11 @@ from functools import partial
 from client_sdk.answers.budget_alerts import BudgetWatch
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import file as ledger_file
+from client_sdk.ledger.outbox import Parcel
 from client_sdk.ledger.retries import Retry
 from client_sdk.ledger.retry_delay import Uniform, jitter
 from client_sdk.ledger.thread import BARE, LedgerThread
+from client_sdk.protocol.wire.report import Upload
 from client_sdk.results import Flushed, FlushOutcome, LedgerBusyError, LedgerError, warn
 from client_sdk.sending import transactions
 from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Reply, Transient, explain, judge
@@ -231,13 +233,15 @@ class Uploader:
                 transactions.look_for_news, schedule=self._schedule, allowed=self._allowed, hurried=leaves_early
             )
         else:
-            look_at = partial(transactions.look_for_retry, retry=retry)
+            look_at = partial(transactions.look_for_retry, schedule=self._schedule, retry=retry)
         look = self._ledger_thread.run(partial(look_at, now_s=self._clock()), LEDGER_DEADLINE_S)
         self._follow_up()
         if look.parcel is None:
             self._plan(look.pending, hurried=hurried)
             self._rest(look, news=news)
-        elif self._allowed():
+        elif not self._allowed() or not self._covers(look.parcel):
+            self._back_off(_State.WAITING)  # the next look drops it, if this goes on
+        else:
             reply = self._post(look.parcel.body)
             outcome = judge(reply, look.parcel.reports, self._clock())
             self._note(reply, outcome)
@@ -253,6 +257,12 @@ class Uploader:
             )
             self._plan(self._ledger_thread.run(carry_out, LEDGER_DEADLINE_S))
             self._go_on(news=news)
+
+    def _covers(self, parcel: Parcel) -> bool:
+        """Whether the user still agrees to all that an upload holds."""
+        if self._schedule.consent is True:
+            return True
+        return all(self._schedule.is_covered(report.metric) for report in Upload.decode(parcel.body).reports)
 
     def _note(self, reply: Reply | None, outcome: AttemptOutcome) -> None:
         """Remember what developers and flushes want to know of an attempt."""

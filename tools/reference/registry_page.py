@@ -78,6 +78,7 @@ METRIC: Final[Mapping[str, Key]] = {
     "window": Key("(the budget's)", 'window = "week"'),
     "strata": Key("(none: all are counted together)", 'strata = ["platform"]'),
     "owner": Key("(the app's)", 'owner = "notes@example.com"'),
+    "consent": Key("(an agreement to everything)", 'consent = "usage"'),
     "expires": Key('(none; required by `strategy = "pace"`)', "expires = 2027-12-31"),
     "retention": Key("(for good)", "retention = 365"),
     "permanent_epsilon": Key(NONE, "permanent_epsilon = 2.0", 'kind = "boolean"\nprotects = "history"'),

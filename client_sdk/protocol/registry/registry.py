@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from client_sdk.protocol.budget import ATTOS, Budget, Strategy
-from client_sdk.protocol.domain import Domain
+from client_sdk.protocol.domain import Cross, Domain, Filled
 from client_sdk.protocol.epsilon import GREATEST_EPSILON, NANOS
 from client_sdk.protocol.errors import RegistryError, RegistryWarning, UnknownMetricError
 from client_sdk.protocol.metric import Metric
@@ -257,6 +257,18 @@ def _read_budget(table: TomlTable) -> Budget:
     )
 
 
+def _with_consents(metric: Metric, read: Mapping[str, Metric]) -> Metric:
+    """Return a metric that needs all purposes of the metrics that it crosses.
+
+    If one of those has no purpose, neither has the pair: its answer is part of the pair's.
+    """
+    domain = metric.domain.answered if isinstance(metric.domain, Filled) else metric.domain
+    if not isinstance(domain, Cross):
+        return metric
+    parts = [read[name].consent for name in domain.names]
+    return replace(metric, consent=metric.consent.union(*parts) if all(parts) else frozenset())
+
+
 def _read_metrics(  # noqa: PLR0913, PLR0917 what the rest of the file says of metrics
     raw: object, owner: str, budget: Budget, schema: int, strata: Variables, mistakes: list[tuple[str, str]]
 ) -> dict[str, Metric]:
@@ -275,5 +287,5 @@ def _read_metrics(  # noqa: PLR0913, PLR0917 what the rest of the file says of m
         metric = read_metric(name, table, owner, budget, domains, schema=schema)
         domains[name] = None if metric is None else metric.domain
         if metric is not None:
-            read[name] = replace(metric, strata=names)
+            read[name] = replace(_with_consents(metric, read), strata=names)
     return {name: read[name] for name in raw if name in read}

@@ -614,9 +614,9 @@ def test_dropping_it_ends_its_threads(data_dir: Path | None) -> None:
     assert not any(thread.is_alive() for thread in threads)
 
 
-@pytest.mark.parametrize("consent", [None, 0, 1, "no", "yes", [], object()])
-def test_consent_is_true_or_false_and_nothing_that_counts_as_such(consent: object) -> None:
-    with pytest.raises(TypeError, match="must be True or False"):
+@pytest.mark.parametrize("consent", [None, 0, 1, "no", "yes", [], ["usage"], {1}, {"usage": True}, object()])
+def test_consent_is_true_false_or_a_set_of_purposes_and_nothing_that_counts_as_such(consent: object) -> None:
+    with pytest.raises(TypeError, match="must be True, False or a set of purposes"):
         telemetry(None, consent=consent)
 
 

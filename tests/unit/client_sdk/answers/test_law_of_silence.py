@@ -1,7 +1,8 @@
 """In any order of registries, a window's reports do not depend on what was recorded.
 
 Two devices with one secret live through one history: builds that come and are rolled back,
-restarts, clock steps, opting out and in again, refused uploads. Both read the clock at the same
+restarts, clock steps, opting out and in again, as a whole or by purpose, refused and unanswered
+uploads. Both read the clock at the same
 instants; a device whose app does not run in a window is offline, which is no answer. One of them
 records, the other does not. The reports of filled-in questions are compared: metric, edition,
 window, and the instant.
@@ -10,6 +11,7 @@ window, and the instant.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import Enum
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,6 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from client_sdk import Recorded
 from client_sdk.answers import counters, days_of_use
+from client_sdk.answers.consent import Consent
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import erase, outbox, retries, stops
 from client_sdk.ledger.charges import CLOCK_BACK_S, Slot, SlotKey
@@ -72,7 +75,13 @@ STEPS_BACK = st.sampled_from([1, HOUR_S, 13 * HOUR_S, CLOCK_BACK_S, CLOCK_BACK_S
 
 
 @st.composite
-def builds(draw: st.DrawFn, kinds: tuple[str, ...], strategies: tuple[str, ...], budget: dict[str, str]) -> str:
+def builds(
+    draw: st.DrawFn,
+    kinds: tuple[str, ...],
+    strategies: tuple[str, ...],
+    budget: dict[str, str],
+    purposes: dict[str, str],
+) -> str:
     """Return a build: a selection of the questions, each with a kind, and the lines of [budget]."""
     window, strategy = draw(st.sampled_from(["day", "day", "week", "month"])), draw(st.sampled_from(strategies))
     lines = budget | {"window": f'"{window}"', "strategy": f'"{strategy}"'}
@@ -82,6 +91,7 @@ def builds(draw: st.DrawFn, kinds: tuple[str, ...], strategies: tuple[str, ...],
     tables = []
     for name in draw(st.sets(st.sampled_from(NAMES), min_size=1)):
         table = f"[metric.{name}]\n{(FILLED | PLAIN)[draw(st.sampled_from(allowed))]}"
+        table += f'consent = "{purposes[name]}"\n' if name in purposes else ""
         expires = draw(st.sampled_from(["", *LAST_DAYS, LAST_DAYS[-1]]))
         if expires or strategy == "pace":
             table += f"expires = {expires or LAST_DAYS[-1]}\n"
@@ -94,6 +104,12 @@ def builds(draw: st.DrawFn, kinds: tuple[str, ...], strategies: tuple[str, ...],
 @lru_cache(maxsize=4096)
 def parsed(build: str) -> Registry:
     return ask(*build.split("\0"))
+
+
+class Lost(Enum):
+    """What happens to an answer of the collector that never arrives."""
+
+    LOST = "lost"
 
 
 class Device:
@@ -128,7 +144,9 @@ class Device:
             self.connection.execute("ROLLBACK")
             return
         for definition, answer in answers.items():
-            self._record(schedule, definition, answer, instant_s)
+            if schedule.is_covered(definition.name):
+                self._record(schedule, definition, answer, instant_s)
+        self._keeps_nothing_without_consent(schedule)
         self.connection.execute("COMMIT")
 
     def _record(self, schedule: Schedule, definition: Metric, answer: object, instant_s: float) -> None:
@@ -143,25 +161,44 @@ class Device:
         else:
             schedule.counts.add(definition, window, int(str(answer)))
 
-    def send(self, clock_s: float, refusal: Refusal | None) -> None:
-        """Send all that may leave, refused uploads first; the collector counts or refuses it."""
+    def withdraw(self, schedule: Schedule) -> None:
+        """Drop what the user does not agree to any more."""
+        schedule.withdraw(self.connection)
+        self._keeps_nothing_without_consent(schedule)
+
+    def _keeps_nothing_without_consent(self, schedule: Schedule) -> None:
+        if schedule.consent is True:
+            return
+        tables = "queue", "history", "permanents", "counts", "charges WHERE reported <> 1"
+        for table in tables:
+            names = self.connection.execute(f"SELECT DISTINCT metric FROM {table}")  # noqa: S608 one of these
+            assert all(schedule.is_covered(name) for (name,) in names), table
+        assert all(schedule.is_covered(name) for _, name, _ in schedule.counts._counts)
+
+    def send(self, schedule: Schedule, clock_s: float, outcome: Refusal | Lost | None) -> None:
+        """Send all that may leave, refused uploads first; the collector counts or refuses it, or is not heard."""
+        self.withdraw(schedule)
         for retry in retries.pending(self.connection):
             if retry.wait_s(clock_s, hurried=False) == 0:
                 parcel = outbox.parcel_to_resend(self.connection, retry, clock_s)
                 assert parcel is not None
-                self._deliver(parcel, clock_s, refusal)
-        while (parcel := outbox.new_parcel(self.connection, clock_s)) is not None:
-            self._deliver(parcel, clock_s, refusal)
-            if refusal is not None:
-                return
+                self._deliver(schedule, parcel, clock_s, outcome)
+        while (parcel := outbox.new_parcel(self.connection, clock_s, schedule.groups)) is not None:
+            self._deliver(schedule, parcel, clock_s, outcome)
 
-    def _deliver(self, parcel: outbox.Parcel, clock_s: float, refusal: Refusal | None) -> None:
+    def _deliver(
+        self, schedule: Schedule, parcel: outbox.Parcel, clock_s: float, outcome: Refusal | Lost | None
+    ) -> None:
         reports = Upload.decode(parcel.body).reports
+        assert schedule.consent is True or all(schedule.is_covered(report.metric) for report in reports)
         self.left += sorted((clock_s, report.metric, report.edition, report.window) for report in reports)
         for report in reports:  # otherwise a window would be reported twice and paid for once
             key = report.metric, report.edition, report.window
             assert self._symbols.setdefault(key, report.symbol) == report.symbol
-        refused = () if refusal is None else tuple((index, refusal) for index in range(len(reports)))
+        if isinstance(outcome, Lost):
+            retries.fail(self.connection, parcel.id, clock_s, 0.0, uniform=_middle)
+            return
+        refused = () if outcome is None else tuple((index, outcome) for index in range(len(reports)))
         outbox.settle(self.connection, parcel.id, Verdict(len(reports), refused), clock_s, uniform=_middle)
 
 
@@ -189,6 +226,7 @@ class Histories(RuleBasedStateMachine):
         self.builds: list[tuple[Registry, tuple[Schedule, Schedule]]] = []
         self.present = 0
         self.fills: set[tuple[str, str]] = set()
+        self.consent: Consent = True
         self.stopped: set[tuple[str, str]] = set()
 
     def teardown(self) -> None:
@@ -276,7 +314,11 @@ class Histories(RuleBasedStateMachine):
         return sorted(row for row in rows if row[key : key + 2] in self.fills)
 
     def _install(self, registry: Registry) -> None:
-        self.builds.append((registry, (Schedule(registry, COINS), Schedule(registry, COINS))))
+        agendas = Schedule(registry, COINS), Schedule(registry, COINS)
+        for device, schedule in zip(self.devices, agendas, strict=True):
+            schedule.consent = self.consent
+            device.withdraw(schedule)
+        self.builds.append((registry, agendas))
         self.present = len(self.builds) - 1
         self._live({})
 
@@ -290,30 +332,53 @@ class Histories(RuleBasedStateMachine):
         self._live({})
         self._send(None)
 
-    def _send(self, refusal: Refusal | None) -> None:
-        for device in self.devices:
+    def _send(self, outcome: Refusal | Lost | None) -> None:
+        _, agendas = self.builds[self.present]
+        for device, schedule in zip(self.devices, agendas, strict=True):
             before = len(device.left)
-            device.send(self.clock_s, refusal)
+            device.send(schedule, self.clock_s, outcome)
             assert not {key[1:3] for key in device.left[before:]} & self.stopped
         self.what_was_sent_is_the_same()
 
 
+class ByPurpose(Histories):
+    """The user agrees to purposes and withdraws them, and answers of the collector are lost.
+
+    Nothing is stopped here: an upload under way may hold a stopped question beside others.
+    """
+
+    stop = None  # type: ignore[assignment]
+
+    @rule(consent=st.sampled_from([True, frozenset({"u"}), frozenset({"w"}), frozenset({"u", "w"})]))
+    def agree(self, consent: Consent) -> None:
+        self.consent = consent
+        for _, agendas in self.builds:
+            for device, schedule in zip(self.devices, agendas, strict=True):
+                schedule.consent = consent
+                device.withdraw(schedule)
+
+    @rule()
+    def lose_answers(self) -> None:
+        self._send(Lost.LOST)
+
+
 @pytest.mark.parametrize(
-    ("kinds", "strategies", "budget"),
+    ("kinds", "strategies", "budget", "purposes"),
     [
-        (tuple(FILLED), ("split", "sample", "pace"), BINDING),
-        ((*FILLED, *PLAIN), ("sample", "pace"), BINDING),
-        ((*FILLED, *PLAIN), ("split", "split", "sample", "pace"), {}),
+        (tuple(FILLED), ("split", "sample", "pace"), BINDING, {}),
+        ((*FILLED, *PLAIN), ("sample", "pace"), BINDING, {}),
+        ((*FILLED, *PLAIN), ("split", "split", "sample", "pace"), {}, {}),
+        ((*FILLED, *PLAIN), ("split", "split", "sample", "pace"), {}, {"a": "u", "b": "u", "c": "w"}),
     ],
-    ids=["filled in, under ceilings that hold", "drawn, under ceilings that hold", "all kinds"],
+    ids=["filled in, under ceilings that hold", "drawn, under ceilings that hold", "all kinds", "all kinds by purpose"],
 )
 def test_in_any_order_of_registries_what_is_sent_is_the_same_whether_or_not_anything_was_recorded(
-    kinds: tuple[str, ...], strategies: tuple[str, ...], budget: dict[str, str]
+    kinds: tuple[str, ...], strategies: tuple[str, ...], budget: dict[str, str], purposes: dict[str, str]
 ) -> None:
     reports: list[tuple[Any, ...]] = []
 
-    class OfTheseBuilds(Histories):
-        drawn = builds(kinds, strategies, budget)
+    class OfTheseBuilds(ByPurpose if purposes else Histories):  # type: ignore[misc] # chosen by the case
+        drawn = builds(kinds, strategies, budget, purposes)
         compared = reports
 
     run_state_machine_as_test(
@@ -343,7 +408,7 @@ def test_stops_that_a_collector_aims_at_a_device_tell_nothing_of_its_answers() -
     reports: list[tuple[Any, ...]] = []
 
     class OfAllKinds(Answering):
-        drawn = builds((*FILLED, *PLAIN), ("sample", "pace"), BINDING)
+        drawn = builds((*FILLED, *PLAIN), ("sample", "pace"), BINDING, {})
         compared = reports
 
     run_state_machine_as_test(

@@ -69,6 +69,7 @@ OF_VALUES: dict[str, list[Field]] = {
     "max": [5, 0, -1],
     "days": [7, 28, 14, "7", 0],
     "statistic": ["mean", "distribution", "quantiles", "median"],
+    "consent": ["usage", "", "Usage", "a b", "u" * 65, 1, ["usage"], True],
     "unit": ["ms", "", "seventeen letters", 1],
     "mechanism": ["auto", "hybird", 1],
     "window": ["day", "week", "month", "year", 1],

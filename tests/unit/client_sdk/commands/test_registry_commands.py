@@ -9,7 +9,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -247,3 +247,12 @@ def test_a_question_that_has_expired_is_named(tmp_path: Path, capsys: pytest.Cap
     path.write_text(registry_text(m=BOOLEAN | {"expires": Toml("2020-01-01")}), encoding="utf-8")
     assert main(["check", str(path)]) == 0
     assert "metric.m expired on 2020-01-01: remove it, or set a later day\n" in capsys.readouterr().out
+
+
+def test_codegen_has_a_type_of_the_purposes_if_there_are_any() -> None:
+    metrics = {"a": BOOLEAN | {"consent": "usage"}, "b": BOOLEAN | {"consent": "crashes"}, "c": BOOLEAN}
+    text = module_of(SameRegistry.parse(registry_text(**metrics)))
+    written: dict[str, Any] = {}
+    exec(compile(text, "questions.py", "exec"), written)  # noqa: S102 as an app imports it
+    assert get_args(written["Purpose"]) == ("crashes", "usage")
+    assert "Purpose" not in module_of(SameRegistry.parse(registry_text(a=BOOLEAN)))

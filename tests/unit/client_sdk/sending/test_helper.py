@@ -118,7 +118,7 @@ def test_a_helper_that_leaves_new_reports_behind_is_followed_by_another(
     started: list[Path] = []
     monkeypatch.setattr(Helper, "start", lambda helper: started.append(helper.path))
     for has_more in (False, True):
-        monkeypatch.setattr(helper, "send", lambda *_, has_more=has_more: has_more)
+        monkeypatch.setattr(helper, "send", lambda *_, has_more=has_more, **__: has_more)
         helper.main(str(tmp_path / FILE_NAME), "acme", COLLECTOR, None, allow_plain_http=False)
     assert started == [tmp_path / FILE_NAME]
 

@@ -1,0 +1,252 @@
+"""Consent by purpose: what the user did not agree to is not recorded, stored, drawn, charged or sent."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client_sdk import FlushOutcome, Recorded, Registry, Telemetry
+from client_sdk.answers.consent import Consent, consent_of, covers
+from client_sdk.protocol import RegistryError, Upload
+from client_sdk.sending import helper
+from client_sdk.sending.helper import BriefLedger
+from tests.support.devices.clients import DAY_S, ScriptedTransport, SetClock, accept, ask, nothing, rows
+from tests.support.devices.clients import telemetry as device_of
+from tests.support.services.processes import wait_until
+
+FLAG = 'kind = "boolean"\n'
+USAGE, CRASHES = 'consent = "usage"\n', 'consent = "crashes"\n'
+TABLES = ("queue", "uploads", "history", "permanents", "counts", "charges", "slots")
+
+REGISTRY = ask(
+    f"[metric.used]\n{FLAG}{USAGE}"
+    f"[metric.broke]\n{FLAG}{CRASHES}"
+    f"[metric.plain]\n{FLAG}"
+    f'[metric.taps]\nkind = "count"\nmax = 9\nstatistic = "mean"\npersist = true\n{CRASHES}'
+    f"[metric.filled]\n{FLAG}fill_in = true\n{CRASHES}"
+    f'[metric.lasting]\n{FLAG}permanent_epsilon = 2\nprotects = "pattern"\nmax_values = 2\n{CRASHES}'
+    '[metric.pair]\ncross = ["used", "broke"]\n'
+    '[metric.half]\ncross = ["used", "plain"]\n'
+    f'[metric.third]\ncross = ["used", "broke"]\n{USAGE.replace("usage", "research")}'
+)
+NAMES = tuple(REGISTRY.metrics)
+
+
+def telemetry(folder: Path | None, **changes: Any) -> Telemetry:
+    return device_of(folder, **({"registry": REGISTRY} | changes))
+
+
+def asked(consent: Consent) -> set[str]:
+    return {name for name, metric in REGISTRY.metrics.items() if covers(consent, metric)}
+
+
+def test_a_question_is_asked_if_all_of_its_purposes_were_agreed_to() -> None:
+    assert asked(consent=True) == set(NAMES)
+    assert asked(consent=False) == set()
+    assert asked(frozenset({"usage"})) == {"used"}
+    assert asked(frozenset({"crashes"})) == {"broke", "taps", "filled", "lasting"}
+    assert asked(frozenset({"usage", "crashes"})) == {"used", "broke", "taps", "filled", "lasting", "pair"}
+    assert asked(frozenset({"usage", "crashes", "research"})) == set(NAMES) - {"plain", "half"}
+    assert asked(frozenset({"unknown"})) == set()
+    assert not covers(frozenset({"usage"}), None)
+
+
+def test_an_empty_set_is_no_agreement() -> None:
+    assert consent_of(set()) is False
+    assert consent_of({"usage"}) == frozenset({"usage"})
+
+
+def test_a_purpose_changes_no_edition() -> None:
+    without = Registry.parse(REGISTRY.source.replace(USAGE, "").replace(CRASHES, ""))
+    assert {name: metric.edition for name, metric in without.metrics.items()} == {
+        name: metric.edition for name, metric in REGISTRY.metrics.items()
+    }
+
+
+@pytest.mark.parametrize("purpose", ['"Usage"', '""', '"a b"', "true", '["usage"]', '"u-1"'])
+def test_a_purpose_is_a_short_name(purpose: str) -> None:
+    with pytest.raises(RegistryError, match=r"metric\.m\.consent"):
+        ask(f"[metric.m]\n{FLAG}consent = {purpose}\n")
+
+
+def answer(device: Telemetry, name: str) -> Recorded:
+    if name == "taps":
+        return device.count(name)
+    return device.record(name, (True, True) if REGISTRY.metric(name).kind == "cross" else True)
+
+
+def test_without_consent_to_its_purpose_nothing_of_a_question_is_recorded_charged_or_sent(tmp_path: Path) -> None:
+    transport = ScriptedTransport()
+    with telemetry(tmp_path, consent={"usage"}, transport=transport) as device:
+        results = {name: answer(device, name) for name in NAMES}
+        assert results == {name: Recorded.QUEUED if name == "used" else Recorded.NO_CONSENT for name in NAMES}
+        assert device.flush(60)
+        assert device.consent == frozenset({"usage"})
+    assert [report.metric for upload in transport.uploads for report in upload.reports] == ["used"]
+    for table in TABLES[:-1]:
+        kept = {name for (name,) in rows(tmp_path, f"SELECT metric FROM {table}")} if table != "uploads" else set()  # noqa: S608
+        assert kept <= {"used"}, table
+
+
+def test_mistakes_are_raised_whether_or_not_the_user_agreed() -> None:
+    with telemetry(None, consent={"usage"}) as device:
+        for value in ("x", 3):
+            with pytest.raises(Exception, match="broke"):
+                device.record("broke", value)
+
+
+def _fill(folder: Path, clock: SetClock, transport: ScriptedTransport) -> Telemetry:
+    """Return a device that has agreed to everything and has answered everything."""
+    device = telemetry(folder, clock=clock, transport=transport)
+    for name in NAMES:
+        assert answer(device, name) in {Recorded.QUEUED, Recorded.COUNTED}
+    return device
+
+
+def _names(folder: Path, table: str) -> set[str]:
+    return {name for (name,) in rows(folder, f"SELECT metric FROM {table} WHERE metric <> ''")}  # noqa: S608 one of ours
+
+
+@pytest.mark.parametrize("sent", [False, True])
+def test_withdrawing_a_purpose_drops_what_waits_of_it_and_nothing_else(tmp_path: Path, *, sent: bool) -> None:
+    clock, transport = SetClock(), ScriptedTransport(nothing)
+    device = _fill(tmp_path, clock, transport)
+    if sent:  # all is under way, and no answer came
+        device.flush(60)
+    before = rows(tmp_path, "SELECT SUM(nanos) FROM charges")
+    device.consent = {"usage"}
+    for table in ("queue", "history", "permanents", "counts"):
+        assert _names(tmp_path, table) <= {"used"}, table
+    assert rows(tmp_path, "SELECT SUM(nanos) FROM charges") == before
+    assert not rows(tmp_path, "SELECT * FROM charges WHERE metric NOT IN ('', 'used') AND reported <> 1")
+    bodies = [Upload.decode(body).reports for (body,) in rows(tmp_path, "SELECT body FROM uploads")]
+    assert [[report.metric for report in reports] for reports in bodies] == ([["used"]] if sent else [])
+    transport.answer(accept)
+    transport.bodies.clear()
+    clock.wait(DAY_S * 2)
+    wait_until(partial(_flushed, device), what="the upload")
+    assert {report.metric for upload in transport.uploads for report in upload.reports} == {"used"}
+    device.close()
+
+
+def _flushed(device: Telemetry) -> bool:
+    return device.flush(5).outcome in {FlushOutcome.SENT, FlushOutcome.NOTHING_WAITING}
+
+
+def test_reports_of_different_purposes_travel_apart(tmp_path: Path) -> None:
+    transport = ScriptedTransport()
+    with _fill(tmp_path, SetClock(), transport) as device:
+        assert _flushed(device)
+    groups = [{REGISTRY.metric(report.metric).consent for report in upload.reports} for upload in transport.uploads]
+    assert all(len(group) == 1 for group in groups)
+    assert len(groups) == 5
+
+
+def test_a_helper_keeps_purposes_apart(tmp_path: Path) -> None:
+    clock, transport = SetClock(), ScriptedTransport()
+    _fill(tmp_path, clock, ScriptedTransport(nothing)).close()
+    clock.wait(120)
+    groups = {name: " ".join(sorted(metric.consent)) for name, metric in REGISTRY.metrics.items()}
+    ledger = BriefLedger(next(tmp_path.glob("*.sqlite*")), "acme")
+    helper.send(ledger, transport, clock, clock.wait, groups=groups, monotonic=clock)
+    assert transport.uploads
+    assert all(len({groups[report.metric] for report in upload.reports}) == 1 for upload in transport.uploads)
+
+
+def test_a_start_with_a_set_withdraws_what_is_not_in_it(tmp_path: Path) -> None:
+    clock, transport = SetClock(), ScriptedTransport(nothing)
+    _fill(tmp_path, clock, transport).close()
+    transport.bodies.clear()
+    with telemetry(tmp_path, consent={"usage"}, clock=clock, transport=transport) as device:
+        device.flush(60)
+        assert {report.metric for upload in transport.uploads for report in upload.reports} == {"used"}
+        assert set().union(*(_names(tmp_path, table) for table in ("queue", "permanents", "counts"))) <= {"used"}
+
+
+def test_no_slot_is_paid_for_without_consent_and_one_is_from_the_next_window_on(tmp_path: Path) -> None:
+    clock = SetClock()
+    with telemetry(tmp_path, consent={"usage"}, clock=clock) as device:
+        device.flush(60)
+        assert _names(tmp_path, "charges") == set()
+        device.consent = {"usage", "crashes"}
+        assert device.record("filled", value=True) is Recorded.NOT_ASKED  # its window was met before
+        assert device.record("broke", value=True) is Recorded.QUEUED
+        clock.wait(DAY_S)
+        assert device.record("filled", value=True) is Recorded.QUEUED
+
+
+def test_what_was_withdrawn_and_agreed_to_again_is_asked_once_a_window_and_reserved_anew(tmp_path: Path) -> None:
+    clock = SetClock()
+    with _fill(tmp_path, clock, ScriptedTransport()) as device:
+        device.consent = {"usage"}
+        paid = rows(tmp_path, "SELECT SUM(nanos) FROM charges")[0][0]
+        device.consent = True
+        assert device.record("broke", value=True) is Recorded.ALREADY_RECORDED
+        assert device.record("filled", value=True) is Recorded.ALREADY_RECORDED
+        clock.wait(DAY_S)
+        assert device.record("lasting", value=False) is Recorded.QUEUED
+        filled = 1_000_000_000
+        assert rows(tmp_path, "SELECT SUM(nanos) FROM charges")[0][0] - paid >= filled + 2 * 2_000_000_000
+
+
+def test_a_set_can_be_taken_back_and_given_until_the_user_opts_out(tmp_path: Path) -> None:
+    with telemetry(tmp_path, consent=False) as device:
+        assert device.record("used", value=True) is Recorded.NO_CONSENT
+        device.consent = {"usage"}
+        assert device.record("used", value=True) is Recorded.QUEUED
+        device.consent = True
+        assert device.record("plain", value=True) is Recorded.QUEUED
+        device.consent = set()
+        assert device.consent is False
+        assert rows(tmp_path, "SELECT * FROM queue") == []
+        assert rows(tmp_path, "SELECT secret FROM device") == [(None,)]
+        with pytest.raises(ValueError, match="make a new one"):
+            device.consent = True
+        with pytest.raises(TypeError, match="a set of purposes"):
+            device.consent = "usage"  # type: ignore[assignment] # that is the test
+        assert device.record("used", value=True) is Recorded.NO_CONSENT
+
+
+def test_an_upload_that_was_about_to_leave_stays_when_its_purpose_is_withdrawn(tmp_path: Path) -> None:
+    transport = ScriptedTransport()
+    with telemetry(tmp_path, transport=transport) as device:
+        uploader, asked_twice = device._processes.current.uploader, threading.Event()
+        covers_all = uploader._covers
+
+        def withdraw_first(parcel: Any) -> bool:
+            device._processes.consent = frozenset({"usage"})  # another thread does, just before the request
+            asked_twice.set()
+            return covers_all(parcel)
+
+        uploader._covers = withdraw_first  # type: ignore[method-assign]
+        assert device.record("broke", value=True) is Recorded.QUEUED
+        device.flush(5)
+        assert asked_twice.wait(60)
+    assert transport.uploads == []
+
+
+def test_running_counts_in_memory_are_forgotten() -> None:
+    registry = ask(f'[metric.taps]\nkind = "count"\nmax = 9\nstatistic = "mean"\n{CRASHES}[metric.u]\n{FLAG}{USAGE}')
+    with telemetry(None, registry=registry) as device:
+        device.count("taps")
+        device.consent = {"usage"}
+        assert device._schedule.counts._counts == {}
+
+
+def test_a_statement_lists_the_purposes_and_is_as_before_without_any() -> None:
+    with telemetry(None, consent=False) as device:
+        page = device.statement()
+    section = page.split("## What you can agree to")[1].split("\n## ")[0]
+    assert [line for line in section.splitlines() if line.startswith("*")] == [
+        "* crashes: broke, taps, filled, lasting",
+        "* crashes and research and usage: third",
+        "* crashes and usage: pair",
+        "* everything: plain, half",
+        "* usage: used",
+    ]
+    with device_of(None, consent=False) as device:
+        assert "agree" not in device.statement()
