@@ -7,8 +7,8 @@ others. Only the number of favoured axes matters to privacy, which therefore hol
 No registry can name this mechanism yet: it has no domain and no decoder.
 
 Sources: Isik, Chen, Ozgur, Weissman & No 2023, "Exact optimality of communication-privacy-utility tradeoffs in
-distributed mean estimation", section 4 (a rotated simplex in place of axes); Ailon & Chazelle 2009, "The fast
-Johnson-Lindenstrauss transform", section 2 (Hadamard transforms of random signs).
+distributed mean estimation" (a rotated simplex in place of axes); Ailon & Chazelle 2009, "The fast
+Johnson-Lindenstrauss transform" (Hadamard transforms of random signs).
 """
 
 from __future__ import annotations
