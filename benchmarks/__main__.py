@@ -21,6 +21,7 @@ from benchmarks.channels import measure_channels
 from benchmarks.collector import measure_collector
 from benchmarks.commands import measure_commands
 from benchmarks.coverage.page import measure_coverage
+from benchmarks.designs import measure_designs
 from benchmarks.estimator import measure_estimator
 from benchmarks.exact import measure_exact
 from benchmarks.fresh import measure_fresh
@@ -29,6 +30,7 @@ from benchmarks.hostile import measure_hostile
 from benchmarks.html import measure_html
 from benchmarks.latency import measure_latency
 from benchmarks.metrics import measure_metrics
+from benchmarks.nearest import measure_nearest
 from benchmarks.participation import measure_participation
 from benchmarks.peers.compare import measure_peers
 from benchmarks.quantiles import measure_quantiles
@@ -50,12 +52,14 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "metrics": measure_metrics,
     "sdk": measure_sdk,
     "commands": measure_commands,
+    "nearest": measure_nearest,
     "participation": measure_participation,
     "estimator": measure_estimator,
     "html": measure_html,
     "amplification": measure_amplification,
     "exact": measure_exact,
     "channels": measure_channels,
+    "designs": measure_designs,
     "quantiles": measure_quantiles,
     "coverage": measure_coverage,
     "peers": measure_peers,

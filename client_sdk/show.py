@@ -84,7 +84,9 @@ def as_text(view: LedgerView) -> Iterator[str]:
         rows = [(entry.metric, entry.window, entry.label, str(entry.outcome)) for entry in view.history]
         yield from _table([("metric", "window", "reported", "outcome"), *rows])
         yield ""
-        yield "What was reported was drawn at random around your answer; it is not your answer."
+        yield "What was reported was drawn at random around your answer. Nobody can tell whether it is your answer."
+    elif view.spent:
+        yield "The list of what left this device is empty. What left before it was last erased is not on it."
     else:
         yield "Nothing has left this device."
     yield f"Privacy loss spent so far: epsilon {view.spent:.9f}"

@@ -21,9 +21,10 @@ from client_sdk.ledger import erase, history, outbox, registries
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.status import read_status, status_of
-from client_sdk.ledger.thread import AGAIN_S, BARE, READ
+from client_sdk.ledger.thread import AGAIN_S, BARE, READ, WRITE
 from client_sdk.per_process import Processes
 from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.domain.activity import Activity
 from client_sdk.protocol.domain.number import Count
 from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.registry.registry import Registry
@@ -162,6 +163,9 @@ class Telemetry:
             self._processes.current.uploader.start(HEAD_START_S if helper else 0.0)
         elif consent and self._schedule.looks_ahead:
             self._processes.current.uploader.expect()
+        elif not consent and self._path is not None and self._schedule.has_leftovers:
+            with contextlib.suppress(LedgerError):  # `problem` says it
+                self._wipe_counts(self._path)
 
     @property
     def consent(self) -> bool:
@@ -263,17 +267,43 @@ class Telemetry:
             OutsideDomainError: if the metric is no count, or ``by`` is no whole number from 0 up.
 
         """
-        mistake = self._mistake_of_count(metric, by)
+        mistake = self._mistake_of_count(metric, by, Count)
         if mistake is not None:
             del by  # the frames of an error must not hold it
             raise mistake
         return self._obstacle() or self._recorder.count(self._registry.metrics[metric], by)
 
-    def _mistake_of_count(self, metric: str, by: int) -> UnknownMetricError | OutsideDomainError | None:
+    def active(self, metric: str) -> Recorded:
+        """Remember today (UTC) as a day of use; when the window has ended, the number of them is reported.
+
+        The days stand in the ledger's file for as long as a report may count them. Calling it more
+        often on a day changes nothing.
+
+        Args:
+            metric: the name of a metric of kind ``activity``.
+
+        Returns:
+            ``COUNTED``, or why not, within 100 ms. After ``BUSY`` it may have been counted or not.
+
+        Raises:
+            UnknownMetricError: if the registry defines no such metric.
+            OutsideDomainError: if the metric is no activity.
+
+        """
+        mistake = self._mistake_of_count(metric, 1, Activity)
+        if mistake is not None:
+            raise mistake
+        return self._obstacle() or self._recorder.count(self._registry.metrics[metric], 1)
+
+    def _mistake_of_count(
+        self, metric: str, by: int, kind: type[Count]
+    ) -> UnknownMetricError | OutsideDomainError | None:
         definition = self._registry.metrics.get(metric) if isinstance(metric, str) else None
         if definition is None:
             return self._unknown(metric, by)
-        if not isinstance(definition.domain, Count):
+        if type(definition.domain) is not kind:
+            if isinstance(definition.domain, Count):
+                return OutsideDomainError(metric, "count()" if kind is Activity else "active()")
             return OutsideDomainError(metric, f"an answer by record(), for a {definition.kind} does not add up")
         return None if type(by) is int and by >= 0 else OutsideDomainError(metric, "a whole number from 0 up")
 
@@ -400,6 +430,13 @@ class Telemetry:
             self._insist(erase.wipe)
             self._insist(ledger_file.scrub, begin=BARE)
         ledger_file.remove_leftovers(self._path)
+
+    def _wipe_counts(self, path: Path) -> None:
+        """Wipe what was counted with a consent that has ended, soon and in the background."""
+        if ledger_file.exists(path):
+            ledger_thread = self._processes.current.ledger_thread
+            ledger_thread.prepare(erase.wipe_counts, begin=WRITE)
+            ledger_thread.prepare(ledger_file.empty_log, begin=BARE)
 
     def _insist(self, work: Callable[[sqlite3.Connection], None], **options: str) -> None:
         """Do work on the ledger for the user, as soon as no other process holds it."""

@@ -103,11 +103,11 @@ class SeededCoins(PrfCoins):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One call of `Telemetry.record` or `Telemetry.count`, before perturbation.
+    """One call of `Telemetry.record`, `Telemetry.count` or `Telemetry.active`, before perturbation.
 
     Attributes:
         metric: the metric's name.
-        value: the true answer, or what was added to a count.
+        value: the true answer, or what was added to a count; True for a day of use.
         outcome: what became of it; it does not count when answers are compared.
 
     """
@@ -135,8 +135,8 @@ class Answers(list[Answer]):
 def answers() -> Iterator[Answers]:
     """Collect the true answers that this process records within the context.
 
-    A `Telemetry` that is made within it keeps its uploads for ever, unless it is given a transport. Answers that are
-    refused by an exception are not collected.
+    A `Telemetry` that is made within it lives in memory, whatever its ``data_dir``, and keeps its uploads for ever,
+    unless it is given a transport. Answers that are refused by an exception are not collected.
 
     Raises:
         RuntimeError: by `record` or `count` within the context, if the `Telemetry` could reach a collector. So no app
@@ -149,12 +149,13 @@ def answers() -> Iterator[Answers]:
         mock.patch.object(Telemetry, "__init__", _keeping(Telemetry.__init__, recorded)),
         mock.patch.object(Telemetry, "record", _collecting(Telemetry.record, recorded)),
         mock.patch.object(Telemetry, "count", _collecting(Telemetry.count, recorded)),
+        mock.patch.object(Telemetry, "active", _collecting(Telemetry.active, recorded)),
     ):
         yield recorded
 
 
 def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., None]:
-    """Return the constructor of `Telemetry`, which keeps uploads unless it is given a transport."""
+    """Return the constructor of `Telemetry`: without a transport it keeps uploads, and nothing on disk."""
 
     @wraps(original)
     def keeping(*arguments: object, **options: object) -> None:
@@ -165,6 +166,9 @@ def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., 
             # raises for a wrong address, as always
             HttpTransport(given["collector"], given["upload_key"], allow_plain_http=given["allow_plain_http"])
             given["transport"] = recorded.uploads
+            given["data_dir"] = (
+                None  # a test spends no budget of the developer's, and leaves no report to be sent later
+            )
             given["sender"] = "thread"  # a helper process would know nothing of this test
         original(*call.args, **call.kwargs)
 
@@ -172,19 +176,20 @@ def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., 
 
 
 def _collecting(original: Callable[..., Recorded], recorded: Answers) -> Callable[..., Recorded]:
-    """Return `Telemetry.record` or `Telemetry.count`, which also collects what it is given."""
+    """Return a method of `Telemetry` that also collects the answer that it is given."""
 
     @wraps(original)
     def collecting(*arguments: object, **options: object) -> Recorded:
         call = signature(original).bind(*arguments, **options)
         call.apply_defaults()
-        device, metric, value = call.arguments.values()
+        device, metric, *given = call.arguments.values()
+        value = given[0] if given else True
         if not isinstance(device._transport, KeptUploads):  # noqa: SLF001 the SDK itself offers no such handle
             raise RuntimeError(  # noqa: TRY004 nothing is wrong with a type
                 "answers() shows true answers, and so watches no Telemetry that could reach a collector: make it "
                 "within answers(), or give it transport=KeptUploads()"
             )
-        outcome = original(device, metric, value)
+        outcome = original(device, metric, *given)
         recorded.append(Answer(metric, value, outcome))
         return outcome
 

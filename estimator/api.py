@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from datetime import date
 from os import PathLike
@@ -17,6 +18,7 @@ from estimator.results.request import Request, Selection
 from estimator.tallies.bounds import Bounds
 from estimator.tallies.fetch import Fetched, fetch
 from estimator.tallies.read import read_file
+from estimator.tallies.read_token import TOKEN_VARIABLE
 from estimator.tallies.tally import Tally
 
 
@@ -44,7 +46,8 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
         tallies: the path of an NDJSON file, the body of ``/v1/tallies``; or tallies that were read
             already. None to fetch them from a collector.
         collector: the URL of a collector, ``http://`` or ``https://``, in place of tallies.
-        token: the secret of a read key of that collector.
+        token: the secret of a read key of that collector. None to take that of the environment's
+            ``HEARSAY_READ_TOKEN``, as the command does.
         first: the first window, such as ``2026-11-20``, ``2026-W47`` or ``2026-11``; or a day.
         last: the last window, included; or a day.
         preliminary: also estimate windows that are still open; ``closed`` marks them.
@@ -100,8 +103,11 @@ def _read(
     if (tallies is None) == (collector is None):
         raise ValueError("give either tallies or collector")
     if collector is not None:
+        token = token or os.environ.get(TOKEN_VARIABLE)
         if not token:
-            raise ValueError("a collector takes token, the secret of a read key")
+            raise ValueError(
+                f"a collector takes token, the secret of a read key, or {TOKEN_VARIABLE} in the environment"
+            )
         return fetch(collector, token, preliminary=preliminary, bounds=bounds)
     if isinstance(tallies, str | PathLike):
         return Fetched(read_file(Path(tallies), bounds))

@@ -130,7 +130,11 @@ def _with_rehearsals(definitions: dict[str, Any]) -> dict[str, Any]:
     described = {"description": "of a rehearsal with rounds: how often intervals held the truth; else null"}
     coverage = {"anyOf": [{"$ref": "#/$defs/Coverage"}, {"type": "null"}]} | described
     of_distributions = {"$ref": "#/$defs/DistributionCoverage"} | {"description": "of a rehearsal: the same, by kind"}
-    definitions["MetricEstimate"]["properties"] |= {"coverage": coverage, "distribution_coverage": of_distributions}
+    definitions["MetricEstimate"]["properties"] |= {
+        "coverage": coverage,
+        "at_least_coverage": coverage,
+        "distribution_coverage": of_distributions,
+    }
     definitions["Distribution"]["properties"] |= BAND_HOLDS
     by_kind = {name: coverage | {"description": str(kind)} for kind, name in OF_DISTRIBUTIONS.items()}
     return definitions | {"Coverage": COVERAGE, "DistributionCoverage": DISTRIBUTION_COVERAGE | {"properties": by_kind}}

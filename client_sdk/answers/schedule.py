@@ -18,12 +18,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from client_sdk.answers import counters, participation
+from client_sdk.answers import counters, days_of_use, participation
 from client_sdk.answers.counters import EndedCount, RunningCounts
 from client_sdk.answers.permanent import PermanentAnswer, Secret, admit, permanent_answer, secret_of
 from client_sdk.ledger import charges, queue, registries
 from client_sdk.ledger.charges import Periods, Slot
 from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.domain.activity import Activity
 from client_sdk.protocol.domain.number import Count
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
@@ -117,13 +118,17 @@ class Schedule:
         return self.report(connection, definition, randomised, window, instant_s, leaves_s=leaves_s)
 
     def count(self, connection: sqlite3.Connection, clock_s: float, definition: Metric, by: int) -> Recorded:
-        """Do what is due; then add to the count of the present window.
+        """Do what is due; then add to the count of the present window, or remember today as a day of use.
 
         Raises:
             LedgerError: as `catch_up` does; then nothing was done.
 
         """
-        window = Window.of(definition.window, self.catch_up(connection, clock_s))
+        instant_s = self.catch_up(connection, clock_s)
+        window = Window.of(definition.window, instant_s)
+        if isinstance(definition.domain, Activity):
+            days_of_use.mark(connection, definition, instant_s)
+            return Recorded.COUNTED
         if charges.slot(connection, (definition.name, definition.edition, window.text)) is Slot.REPORTED:
             return Recorded.ALREADY_RECORDED
         if definition.persist:
@@ -150,6 +155,7 @@ class Schedule:
             participation.open_slots(connection, self._registry, secret.key, Window.of(kind, instant_s), instant_s)
         self._fill_in(connection, instant_s)
         self._report_counts(connection, instant_s)
+        self._close_ended(connection, instant_s)
         return instant_s
 
     def learn_secret(self, connection: sqlite3.Connection) -> Secret:
@@ -241,7 +247,7 @@ class Schedule:
         return None if answer is None else definition.channel.instantaneous.perturb(answer, self._coins)
 
     def _fill_in(self, connection: sqlite3.Connection, instant_s: float) -> None:
-        """Give open slots that are filled in their report; close others after their window."""
+        """Give open slots that are filled in their report."""
         for key in charges.open_slots(connection):
             window, definition = Window.parse(key[2]), self._current(*key)
             if definition is not None and definition.fill is not None:
@@ -251,7 +257,11 @@ class Schedule:
                 assert symbol is not None  # noqa: S101 only what is paid for with the first answer may lack it
                 charges.fill_slot(connection, key)
                 queue.enqueue(connection, Report(*key, symbol), self._release_s(window))
-            elif window.ends_at <= instant_s:
+
+    def _close_ended(self, connection: sqlite3.Connection, instant_s: float) -> None:
+        """Close open slots after their window: the counts that they were paid for are reported by then."""
+        for key in charges.open_slots(connection):
+            if Window.parse(key[2]).ends_at <= instant_s:
                 charges.close_slot(connection, key)
 
     def _current(self, name: str, edition: str, window: str) -> Metric | None:
@@ -269,6 +279,9 @@ class Schedule:
         for ended in counters.take_ended_persistent(connection, self._registry, instant_s):
             self._report_count(connection, ended, instant_s)
             self.has_leftovers = True
+        for ended in list(days_of_use.ended(connection, self._registry, instant_s)):
+            self._report_count(connection, ended, instant_s)
+        self.has_leftovers |= days_of_use.forget(connection, self._registry, instant_s)
 
     def _report_count(self, connection: sqlite3.Connection, ended: EndedCount, instant_s: float) -> Recorded:
         definition, window, answer = ended

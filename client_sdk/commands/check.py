@@ -20,7 +20,8 @@ def check(path: Path, today: date) -> Outcome:
         return Outcome(problems=tuple(f"{path}: {sentence}" for sentence in sentences))
     number = len(registry.metrics)
     questions = "1 question" if number == 1 else f"{number} questions"
-    return Outcome(f"{path} is sound: {questions} of {registry.app}; a device can pay for a first answer to each\n")
+    sound = f"{path} is sound: {questions} of {registry.app}; a device can pay for a first answer to each\n"
+    return Outcome(sound + "".join(f"{path}: {sentence}\n" for sentence in registry.neglected(today)))
 
 
 def read(path: Path) -> tuple[Registry | None, tuple[str, ...]]:

@@ -9,7 +9,18 @@ from pathlib import Path
 
 from client_sdk.commands.check import read
 from client_sdk.commands.outcome import Outcome
-from client_sdk.protocol.domain import Boolean, Category, Count, Cross, Domain, Filled, Number, Subset
+from client_sdk.protocol.domain import (
+    Activity,
+    Boolean,
+    Category,
+    Count,
+    Cross,
+    Domain,
+    Filled,
+    Nearest,
+    Number,
+    Subset,
+)
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 
@@ -24,6 +35,7 @@ _HEAD = '''\
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from fractions import Fraction
@@ -52,6 +64,14 @@ class Count(Question[int]):
     def count(self, by: int = 1) -> Recorded:
         """Add to the count of the present window, as `Telemetry.count` does."""
         return self._telemetry.count(self._name, by)
+
+
+class Activity(Question[int]):
+    """A question that counts days of use."""
+
+    def active(self) -> Recorded:
+        """Remember today as a day of use, as `Telemetry.active` does."""
+        return self._telemetry.active(self._name)
 
 
 class Metrics:
@@ -88,7 +108,9 @@ def _attribute(metric: Metric, taken: set[str]) -> Iterator[str]:
         name += "_"
     taken.add(name)
     domain = _answered(metric.domain)
-    made, kind = ("Count", "Count") if isinstance(domain, Count) else ("Question", f"Question[{_type(domain)}]")
+    made, kind = "Question", f"Question[{_type(domain)}]"
+    if isinstance(domain, Count):
+        made = kind = "Activity" if isinstance(domain, Activity) else "Count"
     yield f"        #: {metric.purpose}"  # with the colon no purpose is an order to a type checker
     yield f'        self.{name}: {kind} = {made}(telemetry, "{metric.name}")'
 
@@ -102,8 +124,10 @@ def _type(domain: Domain) -> str:
     match _answered(domain):
         case Boolean():
             return "bool"
-        case Category(values=values):
-            return _literal(values)
+        case Nearest(values=values):
+            return f"Sequence[float] | {_literal(values)}"
+        case Category(values=values, other=other):
+            return _literal(values) if other is None else "str"
         case Subset(values=values):
             member = _literal(values)
             return f"AbstractSet[{member}] | list[{member}] | tuple[{member}, ...]"

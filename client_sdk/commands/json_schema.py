@@ -11,13 +11,14 @@ from typing import Any
 
 from client_sdk.commands.outcome import Outcome
 from client_sdk.protocol.budget import Strategy
-from client_sdk.protocol.domain import MAX_CATEGORIES, MAX_COUNT
+from client_sdk.protocol.domain import MAX_CATEGORIES, MAX_COUNT, MAX_PROTOTYPES, PERIODS
 from client_sdk.protocol.epsilon import GREATEST_EPSILON, LEAST_EPSILON
 from client_sdk.protocol.mechanisms.catalogue import NAMES
 from client_sdk.protocol.metric import Protects
 from client_sdk.protocol.registry.domain_table import KINDS, STATISTICS
 from client_sdk.protocol.registry.metric_table import GREATEST_DELTA, LEAST_DELTA, MAX_UNIT, MOST_RETENTION_DAYS
-from client_sdk.protocol.registry.registry import MOST_ANSWERS, SCHEMA
+from client_sdk.protocol.registry.prototypes import VECTOR
+from client_sdk.protocol.registry.registry import MOST_ANSWERS, SCHEMAS
 from client_sdk.protocol.registry.table import MAX_TEXT
 from client_sdk.protocol.window import WindowKind
 from client_sdk.protocol.wire.report import METRIC_NAME
@@ -28,9 +29,11 @@ DOMAIN_KEYS: dict[str, tuple[str, ...]] = {
     "boolean": (),
     "category": ("values",),
     "ordinal": ("values",),
+    "nearest": ("prototypes",),
     "set": ("values", "max_items"),
     "number": ("low", "high", "statistic"),
     "count": ("max", "statistic"),
+    "activity": ("days", "statistic"),
 }
 """The keys that each kind must have; those of other kinds it must not have."""
 
@@ -48,7 +51,7 @@ def registry_schema() -> Schema:
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "metrics.toml: the questions of an app (Hearsay)",
-        **_closed({"schema": {"const": SCHEMA}, "app": _app(), "budget": _budget(), "metric": _metrics()}, 4),
+        **_closed({"schema": {"enum": list(SCHEMAS)}, "app": _app(), "budget": _budget(), "metric": _metrics()}, 4),
         "if": {"properties": {"budget": _has("strategy", Strategy.PACE)}, "required": ["budget"]},
         "then": {"properties": {"metric": {"additionalProperties": {"required": ["expires"]}}}},
     }
@@ -104,7 +107,7 @@ def _metrics() -> Schema:
 
 def _metric() -> Schema:
     rules = [_rule_of_kind(kind) for kind in KINDS]
-    crossed: Schema = {"kind": False} | dict.fromkeys(_KEYS, False)
+    crossed: Schema = {"kind": False, "other": False} | dict.fromkeys(_KEYS, False)
     return _closed(_metric_keys(), 2) | {
         "oneOf": [{"required": ["kind"]}, {"required": ["cross"]}],
         "allOf": [
@@ -125,9 +128,12 @@ def _rule_of_kind(kind: str) -> Schema:
     own = DOMAIN_KEYS[kind]
     foreign: dict[str, bool] = {key: False for key in _KEYS if key not in own}
     if kind not in ("number", "count"):
-        foreign |= {"unit": False, "fill_value": False}
+        foreign |= {"persist": False} if kind == "activity" else {"unit": False}
+        foreign["fill_value"] = False
     if kind not in ("category", "ordinal"):
         foreign["utility"] = False
+    if kind != "category":
+        foreign["other"] = False
     return {
         "if": _has("kind", kind),
         "then": {"required": list(own), "properties": foreign},
@@ -142,10 +148,13 @@ def _metric_keys() -> dict[str, Schema]:
         "kind": {"enum": list(KINDS), "description": "what may be answered"},
         "cross": _list({"type": "string"}, 2, 2) | {"description": "instead of kind: two other questions together"},
         "values": _list(_text("a value"), 2, MAX_CATEGORIES) | {"uniqueItems": True, "description": "the answers"},
+        "other": _text("of a category: the value that stands for every answer which is not listed"),
+        "prototypes": _prototypes(),
         "max_items": _whole(MAX_CATEGORIES, "of a set: the most members"),
         "low": {"type": "number", "description": "the least answer"},
         "high": {"type": "number", "description": "the greatest answer"},
         "max": _whole(MAX_COUNT, "of a count: the greatest answer; clip before recording"),
+        "days": {"enum": list(PERIODS), "description": "of an activity: the days that a report covers"},
         "statistic": {"enum": list(STATISTICS), "description": "what is estimated"},
         "unit": _text("of its numbers, shown behind figures", MAX_UNIT),
         "mechanism": {"enum": list(NAMES), "description": "how answers are perturbed; auto by default"},
@@ -161,6 +170,17 @@ def _metric_keys() -> dict[str, Schema]:
         "fill_in": {"type": "boolean", "description": "report even if nothing was recorded"},
         "fill_value": {"type": "number", "description": "what stands for nothing recorded"},
         "persist": {"type": "boolean", "description": "of a count: keep the running sum on disk"},
+    }
+
+
+def _prototypes() -> Schema:
+    return {
+        "type": "object",
+        "minProperties": 2,
+        "maxProperties": MAX_PROTOTYPES,
+        "propertyNames": _text("a label"),
+        "additionalProperties": {"type": "string", "pattern": f"^{VECTOR}$"},
+        "description": "of nearest: each label with its vector, a text of numbers",
     }
 
 

@@ -30,6 +30,11 @@ def wipe(connection: sqlite3.Connection) -> None:
     _add_up(connection, charges.latest_s(connection))
 
 
+def wipe_counts(connection: sqlite3.Connection) -> None:
+    """Delete the running counts and the days of use, which are true values: the user does not agree any more."""
+    connection.execute("DELETE FROM counts")
+
+
 def _add_up(connection: sqlite3.Connection, now_s: int) -> None:
     """Replace the charges of windows that are over by one sum per day that still matters.
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import sqlite3
 
 MOST_KEPT: Final = 20
-"""Registries of that many releases name every report of some years, in less than 100 kB."""
+"""Registries of that many releases name every report of some years, in less than 100 kB; with a thousand prototypes in
+some MB."""
 
 
 def keep(connection: sqlite3.Connection, source: str) -> None:

@@ -4,12 +4,13 @@ It imports the standard library only. Its sub-packages, from the roof down: ``re
 (metrics.toml), ``mechanisms`` (laws and perturbation), ``domain`` (kinds of answers) and ``wire``
 (bodies that travel).
 
-Compatibility policy, for as long as ``schema = 1`` and ``/v1`` are served:
+Compatibility policy, for as long as a ``schema`` and ``/v1`` are served:
 
 * The meaning of a definition never changes: the same definition has the same channel integers and
   the same edition in every version and on every machine.
-* What ``mechanism = "auto"`` chooses for a domain and an epsilon never changes. A version that
-  lacks the mechanism refuses the definition.
+* What ``mechanism = "auto"`` chooses for a domain and an epsilon never changes within a schema. A
+  version that lacks the mechanism refuses the definition. A question has the same edition in two
+  schemas if it has the same channel.
 * Bodies of the wire are closed: a new field means a new version of the wire.
 * Refusal codes are never renamed or given another meaning. A new version of the wire may add codes.
 """

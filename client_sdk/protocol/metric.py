@@ -69,7 +69,8 @@ class Metric:
         protects: what the ceilings protect of permanent answers; None if answers are not permanent.
         max_values: the most different answers that get a permanent answer, where these are charged.
         fill: what is reported for a window in which nothing was recorded; None if nothing is.
-        persist: whether the count of a window is kept on disk and survives the process.
+        persist: whether the count of a window, or the days of use, are kept on disk and survive the
+            process.
         retention_days: how many days the collector keeps a tally after the grace of its window;
             None if it keeps it for good.
         unit: what its numbers count or measure, such as ms; empty if nothing is named.
@@ -183,7 +184,7 @@ def _edition(metric: Metric) -> str:
     Purpose, owner, expiry and unit are not part of it: editing them must not redraw anything.
     """
     meaning = {
-        "schema": 1,
+        "schema": 1,  # of this digest, in every schema of the registry: equal reports keep their edition
         "kind": metric.kind,
         "domain": metric.domain.definition | _fill_value(metric),
         "window": metric.window.value,

@@ -14,11 +14,13 @@ from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.domain.label import word
 from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.noise import AdditiveNoise
+from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
@@ -44,7 +46,7 @@ def reported(metric: Metric, symbol: int) -> str:
     return " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
 
 
-def likeliest(channel: Channel, symbol: int) -> Sequence[int]:
+def likeliest(channel: Channel, symbol: int) -> Sequence[int]:  # noqa: PLR0911 one a family
     """Return the inputs that give a symbol its greatest probability, in rising order.
 
     Of the many inputs of a hyperplane only the first few are returned.
@@ -55,9 +57,16 @@ def likeliest(channel: Channel, symbol: int) -> Sequence[int]:
         case CyclicDesign():
             base, shift = divmod(symbol, channel.inputs)
             return sorted((value + shift) % channel.inputs for value in channel.base_block(base))
+        case BalancedDesign():
+            base, shift = divmod(symbol, channel.points)
+            held = sorted((value + shift) % channel.points for value in channel.base_block(base))
+            return [value for value in held if value < channel.inputs] or range(channel.inputs)
         case ProjectiveGeometry():
             kept = Fraction(channel.keep_numerator, COIN_SCALE) / channel.orthogonal
             return _first(each for each in range(channel.inputs) if channel.probability(symbol, each) == kept)
+        case OptimalMean():
+            first, last = (min(max(symbol + end, 0), len(channel.steps)) for end in (1 - channel.width, 0))
+            return range(channel.knots[first], channel.knots[last] + 1)
         case Band() | Hybrid() | AdditiveNoise():
             return _points(channel, symbol)
     chances = [channel.probability(symbol, given) for given in range(channel.inputs)]

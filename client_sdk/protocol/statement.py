@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Final
 
 from client_sdk.protocol.budget import Budget, Strategy
+from client_sdk.protocol.domain import Activity, Category, Cross, Filled, Nearest
 from client_sdk.protocol.epsilon import NANOS, nanos_ceiling
 from client_sdk.protocol.exact import exp_floor
 from client_sdk.protocol.horizon import Horizon, MetricReports, most_nanos, most_reports
@@ -28,14 +29,14 @@ CERTAIN_NANOS: Final = nanos_ceiling(Fraction(10**6))
 TWO_DIGITS: Final = 10
 """Odds above it are printed without a decimal."""
 
-SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()+=$^-]")
-"""Characters with a meaning in Markdown. ``<``, ``>`` and ``&`` become entities instead."""
+SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()$^]")
+"""Characters with a meaning in Markdown within a line. ``<``, ``>`` and ``&`` become entities instead."""
 
 HOW: Final = """\
-Every answer is changed at random on your device before it leaves it. Nobody ever
-receives your true answer: only counts over many devices mean anything. What
-follows says how much one device can reveal all the same, at the very worst, to
-somebody who sees everything that it sends.
+Every answer is changed at random on your device before it leaves it. Nobody who
+receives it can tell whether it is your true answer: only counts over many
+devices mean anything. What follows says how much one device can reveal all the
+same, at the very worst, to somebody who sees everything that it sends.
 """
 
 READ_AND_ERASE: Final = """\
@@ -110,7 +111,9 @@ def _question(metric: Metric, year: MetricReports, by_horizon: dict[Horizon, int
         f"* Why it is asked: {escaped(metric.purpose)}",
         f"* Who answers for it: {escaped(metric.owner) if metric.owner else 'nobody is named'}",
         f"* How often: at most once a {metric.window}, {until}",
+        *_others(metric),
         *_kept(metric),
+        *_answered(metric),
         f"* One answer: whoever held even odds on it before holds {afterwards}",
         *_yearly(metric, year, by_horizon[Horizon.YEAR]),
     ]
@@ -121,20 +124,39 @@ def _but(metric: Metric) -> str:
     return f", except with a chance of 1 in {math.floor(1 / metric.delta):,}" if metric.delta else ""
 
 
+def _others(metric: Metric) -> Iterator[str]:
+    domain = metric.domain.answered if isinstance(metric.domain, Filled) else metric.domain
+    for part in (domain.first, domain.second) if isinstance(domain, Cross) else (domain,):
+        if isinstance(part, Category) and part.other is not None:
+            counted = f"counts as “{escaped(part.other)}”"
+            yield f"* An answer that is not on the list {counted}, and its text stays on your device"
+
+
 def _kept(metric: Metric) -> Iterator[str]:
     if metric.retention_days is not None:
         days = "one day" if metric.retention_days == 1 else f"{metric.retention_days:,} days"
         yield f"* How long the counts are kept: {days} after no more answers are taken for a {metric.window}"
 
 
+def _answered(metric: Metric) -> Iterator[str]:
+    domain = metric.domain.answered if isinstance(metric.domain, Filled) else metric.domain
+    if isinstance(domain, Nearest):
+        nearest = f"which of {domain.size} labels is nearest to something of yours"
+        yield f"* What is answered: {nearest}, which stays on the device"
+    if isinstance(metric.domain, Activity):
+        last = f"the last {metric.domain.high} days of a {metric.window}"
+        yield f"* What is answered: on how many of {last} the application was used"
+        yield "* What your device keeps for that: the days themselves, until they are counted no more or you opt out"
+
+
 def _yearly(metric: Metric, year: MetricReports, everything: int | None) -> Iterator[str]:
-    bounds = [year.any_nanos]
-    if metric.charge_nanos and everything is not None:
-        bounds.append(everything)
+    if metric.charge_nanos and everything is not None:  # the ceilings allow no more
+        paid_for = everything // metric.charge_nanos
+        year = MetricReports(metric, paid_for if year.reports is None else min(year.reports, paid_for))
     reports = "" if year.reports is None else f" (at most {year.reports})"
     what = "whatever your answers were" if metric.permanent_nanos else "taken together"
-    yield f"* A year of answers{reports}, {what}: even odds become {odds(min(bounds))}"
-    if year.pattern_nanos < min(bounds):
+    yield f"* A year of answers{reports}, {what}: even odds become {odds(year.any_nanos)}"
+    if year.pattern_nanos < year.any_nanos:
         equal = f"which {metric.window}s had the same answer"
         yield f"* A year of answers, for somebody who knew before {equal}: even odds become {odds(year.pattern_nanos)}"
         yield f"* {equal.capitalize()} is not protected: it can be found out in time"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
 from client_sdk.protocol.domain.label import word
-from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.domain.nearest import GRID, Nearest
+from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.metric import Metric
 
@@ -49,18 +51,21 @@ def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
             places.append((domain.low + domain.high) / 2)
         return tuple(_number(domain, place) for place in places)
     labels = domain.labels
+    answers: Sequence[object] = labels
+    if isinstance(domain, Nearest):  # a prototype is nearest to itself, so that the search is audited, too
+        answers = [[steps / GRID for steps in point] for point in domain.points]
     inner = np.random.default_rng(SEED).permutation(np.arange(1, len(labels) - 1))[:BETWEEN]
-    chosen = (labels[at] for at in (0, len(labels) - 1, *sorted(inner.tolist())))
-    return tuple(NamedAnswer(label, word(label)) for label in chosen)
+    chosen = dict.fromkeys((0, len(labels) - 1, *sorted(inner.tolist())))
+    return tuple(NamedAnswer(answers[at], word(labels[at])) for at in chosen)
 
 
 def beside(domain: Number, answer: NamedAnswer) -> NamedAnswer:
     """Return an answer just above a number, which lies below the end of the range."""
     assert isinstance(answer.value, int | Fraction)  # noqa: S101 a number's
-    step = Fraction(1) if domain.kind == "count" else (domain.high - domain.low) * NEAR
+    step = Fraction(1) if isinstance(domain, Count) else (domain.high - domain.low) * NEAR
     return _number(domain, answer.value + step)
 
 
 def _number(domain: Number, place: Fraction) -> NamedAnswer:
-    number = int(place) if domain.kind == "count" else place
+    number = int(place) if isinstance(domain, Count) else place
     return NamedAnswer(number, f"{float(number):.8g}")

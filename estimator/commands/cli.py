@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "plan": "estimator.commands.plan:plan",
     "rehearse": "estimator.commands.rehearse:rehearse",
     "report": "estimator.commands.report:report",
+    "upgrade-registry": "estimator.commands.upgrade_registry:upgrade_registry",
 }
 """The module and the function of each command."""
 

@@ -9,10 +9,10 @@ from typing import Any, Final
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.decoders import (
+    balanced_design,
     cyclic_design,
     exponential,
     k_ary_randomized_response,
-    one_bit,
     permanent,
     projective_geometry,
     randomized_response,
@@ -24,8 +24,9 @@ _INVERSES: Final[dict[str, Callable[[Any], Inverse]]] = {
     "k-ary-randomized-response": k_ary_randomized_response.support,
     "cyclic-design": cyclic_design.inverse,
     "projective-geometry": projective_geometry.inverse,
+    "balanced-design": balanced_design.inverse,
     "exponential": exponential.inverse,
-    "one-bit": one_bit.support,
+    "one-bit": randomized_response.support,  # on the two ends of the range, whose high end is the mean
 }
 
 REMEMBERED = 16

@@ -8,11 +8,12 @@ from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.laplace import Laplace
-from estimator.decoders import band, gaussian, hierarchical, hybrid, laplace
+from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
+from estimator.decoders import band, gaussian, hierarchical, hybrid, laplace, optimal_mean
 from estimator.decoders.decoder import Decoder
 
 
-def decoder_of(channel: Channel) -> Decoder | None:
+def decoder_of(channel: Channel) -> Decoder | None:  # noqa: PLR0911 one a mechanism
     """Return the decoder of a channel on a grid. None for other channels."""
     match channel:
         case Band():
@@ -23,6 +24,8 @@ def decoder_of(channel: Channel) -> Decoder | None:
             return laplace.decoder(channel)
         case Gaussian():
             return gaussian.decoder(channel)
+        case OptimalMean():
+            return optimal_mean.decoder(channel)
         case Hierarchical():
             return hierarchical.decoder(channel)
     return None

@@ -12,6 +12,7 @@ estimation theory", section 4.4 (least squares of circulant equations by Fourier
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -47,10 +48,15 @@ class Shifts:
     @classmethod
     def of(cls, channel: CyclicDesign) -> Shifts:
         """Transform the base blocks of a channel."""
-        indicators = np.zeros((channel.base_blocks, channel.inputs))
-        for index, indicator in enumerate(indicators):
-            indicator[list(channel.base_block(index))] = 1
-        return cls(channel.inputs, np.fft.rfft(indicators))
+        return cls.of_blocks(channel.inputs, [channel.base_block(index) for index in range(channel.base_blocks)])
+
+    @classmethod
+    def of_blocks(cls, inputs: int, blocks: Sequence[tuple[int, ...]]) -> Shifts:
+        """Transform base blocks of Z_k."""
+        indicators = np.zeros((len(blocks), inputs))
+        for indicator, block in zip(indicators, blocks, strict=True):
+            indicator[list(block)] = 1
+        return cls(inputs, np.fft.rfft(indicators))
 
     def of_values(self, scores: Floats) -> Floats:
         """Return for each value the score sum of the symbols whose block holds it, (..., k)."""

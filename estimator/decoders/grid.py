@@ -9,7 +9,8 @@ from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.noise import AdditiveNoise
-from estimator.decoders import band, hierarchical, noise
+from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
+from estimator.decoders import band, hierarchical, noise, optimal_mean
 from estimator.decoders.hybrid import HybridLaw
 from estimator.decoders.protocol import ChannelLaw, TableLaw
 from estimator.statistics.arrays import Floats
@@ -31,7 +32,7 @@ class BandLaw:
 
 
 def grid_law(channel: Channel) -> ChannelLaw:
-    """Return the law of a band, of a hybrid, of added noise, or of a tree.
+    """Return the law of a band, of a hybrid, of added noise, of a tree, or of an optimal mean.
 
     Raises:
         TypeError: if the channel's inputs are not the points of a grid.
@@ -46,4 +47,6 @@ def grid_law(channel: Channel) -> ChannelLaw:
             return TableLaw(noise.table(channel))
         case Hierarchical():
             return hierarchical.law(channel)
+        case OptimalMean():
+            return optimal_mean.law(channel)
     raise TypeError(f"{channel.name} has no grid")

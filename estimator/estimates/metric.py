@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
+from client_sdk.protocol.domain.activity import Activity
 from client_sdk.protocol.domain.category import Ordinal
 from client_sdk.protocol.domain.cross import Cross
 from client_sdk.protocol.domain.filled import Filled
@@ -24,6 +25,7 @@ from estimator.decoders import inverse_of
 from estimator.decoders.catalogue import decoder_of
 from estimator.estimates.clusters import clusters_of_histogram, clusters_of_values
 from estimator.estimates.covariance import MOST_VALUES, Sample
+from estimator.estimates.days_of_use import at_least, thresholds
 from estimator.estimates.distribution import distribution_of, family_of, mean_of
 from estimator.estimates.joint import intervals_of, joint_of
 from estimator.estimates.mean_scale import positions_of
@@ -155,12 +157,17 @@ def _family(metric: Metric, request: Request) -> int:
         return 1
     shares = 1 if size == 2 else size  # noqa: PLR2004 of two shares one is the rest
     ratios = intervals_of(domain) if isinstance(domain, Cross) else size - 1 if isinstance(domain, Filled) else 0
-    return shares + (positions_of(metric) is not None) + ratios
+    days = len(thresholds(domain)) if isinstance(domain, Activity) else 0
+    return shares + (positions_of(metric) is not None) + ratios + days
 
 
 def _with_more(metric: Metric, estimated: MetricEstimate, counts: Counts, request: Request) -> MetricEstimate:
     """Return the estimates with the requested figures of the tally as a whole."""
-    shares = estimated.estimates
+    domain, shares = metric.domain, estimated.estimates
+    if isinstance(domain, Activity) and shares is not None:
+        family = _family(metric, request) if request.simultaneous else 1
+        days = at_least(domain, inverse_of(metric.channel), counts, shares.maximum_likelihood, family)
+        estimated = replace(estimated, at_least=days)
     if request.central_delta is not None:
         estimated = replace(
             estimated, central=central_of(metric, estimated.reports, request.central_delta, closed=estimated.closed)

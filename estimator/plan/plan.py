@@ -17,6 +17,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import IN_WINDOW
 from estimator.plan.power import smallest_share
+from estimator.plan.schema_upgrade import SchemaChange, gains
 from estimator.plan.target_error import reports_needed, unit_variance, usual_error
 from estimator.plan.variance import mean_range, mean_variance, share_factor, squares_of
 from estimator.privacy.amplification import sampled
@@ -77,6 +78,7 @@ class MetricPlan:
         needed_devices: how many devices send as many reports. None where none answers.
         central: what the tally of a window reveals by itself, if only closed tallies are published
             and nobody knows who took part. None where shuffling bounds nothing.
+        change: what the newest schema would change. None where it changes nothing.
 
     """
 
@@ -88,6 +90,7 @@ class MetricPlan:
     needed_reports: int
     needed_devices: int | None
     central: Central | None
+    change: SchemaChange | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,8 @@ class Plan:
 def make_plan(registry: Registry, request: PlanRequest) -> Plan:
     """Return the plan of a registry."""
     part = answering(registry, request.today)
-    metrics = tuple(_plan(metric, request, part) for metric in registry.metrics.values())
+    changes = gains(registry)
+    metrics = tuple(_plan(metric, request, part, changes.get(name)) for name, metric in registry.metrics.items())
     return Plan(
         registry,
         request,
@@ -142,7 +146,7 @@ def answering(registry: Registry, today: date) -> Fraction:
     return Fraction(1)
 
 
-def _plan(metric: Metric, request: PlanRequest, part: Fraction) -> MetricPlan:
+def _plan(metric: Metric, request: PlanRequest, part: Fraction, change: SchemaChange | None) -> MetricPlan:
     expired = windows_left(metric, request.today) == 0
     reports = 0 if expired else int(request.population * part)
     target_error = request.target_errors.get(metric.name, usual_error(metric))
@@ -158,6 +162,7 @@ def _plan(metric: Metric, request: PlanRequest, part: Fraction) -> MetricPlan:
         needed,
         math.ceil(needed / part) if part else None,
         _central(metric, reports, request.delta, part),
+        change,
     )
 
 

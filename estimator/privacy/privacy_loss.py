@@ -14,10 +14,12 @@ import numpy as np
 from client_sdk.protocol.channel import Channel, epsilon_nanos
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from estimator.privacy.composition import PrivacyLoss
@@ -33,7 +35,7 @@ def loss_of(channel: Channel) -> PrivacyLoss:
     return worst._replace(extreme=min(worst.extreme, _extreme(step) * ROUNDED))
 
 
-def _extreme(channel: Channel) -> float:
+def _extreme(channel: Channel) -> float:  # noqa: PLR0911 one a mechanism
     """Return the largest probability that a report separates two answers by the whole epsilon."""
     match channel:
         case KAryRandomizedResponse():
@@ -41,17 +43,21 @@ def _extreme(channel: Channel) -> float:
         case ProjectiveGeometry():
             common = (channel.orthogonal - 1) // channel.prime
             return float(channel.keep_numerator / COIN_SCALE * (channel.orthogonal - common) / channel.orthogonal)
-        case CyclicDesign():
+        case CyclicDesign() | BalancedDesign():
             return float(channel.keep_numerator / COIN_SCALE * _apart(channel))
         case Band():
             return min(channel.width, channel.inputs - 1) * channel.heavy / channel.total
+        case OptimalMean():
+            return min(channel.width, len(channel.steps)) * channel.heavy / channel.band_total
         case Hierarchical():
             return sum(_extreme(level.channel) for level in channel.levels) / len(channel.levels)
     return 1.0
 
 
-def _apart(channel: CyclicDesign) -> float:
+def _apart(channel: CyclicDesign | BalancedDesign) -> float:
     """Return the largest fraction of an answer's blocks that do not hold another given answer."""
+    if isinstance(channel, BalancedDesign):
+        return (channel.points - channel.block_size) / (channel.points - 1)
     if channel.block_size == PAIR:
         return 1 - 1 / (channel.inputs - 1)
     indicators = np.zeros((channel.base_blocks, channel.inputs))

@@ -2,23 +2,25 @@
 
 Given an input, each symbol of its block has one probability, and each other symbol has a smaller
 one. That is a mixture of two uniform draws: one of all symbols, and one of the symbols of the
-block.
+block. In a weighted design both draws have the weights of its base blocks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
-from estimator.statistics.arrays import Counts
+from estimator.statistics.arrays import Counts, Floats
 
 SymbolOf = Callable[[Counts, Counts], Counts]
 """From inputs and places within their blocks, 0 to size - 1, to the symbols there. Arrays are
@@ -33,11 +35,25 @@ class Blocks:
         size: how many symbols a block has.
         symbol_of: returns the symbol at a place of an input's block. Symbols at different places
             differ.
+        weights: of equal stretches of the symbols, and of equal stretches of the places. Only one
+            if all are alike.
 
     """
 
     size: int
     symbol_of: SymbolOf
+    weights: tuple[Fraction, ...] = (Fraction(1),)
+
+    @property
+    def share_of_first(self) -> Fraction:
+        """The probability of the first place if a place is drawn by its weight."""
+        return self.weights[0] / sum(self.weights) * len(self.weights) / self.size
+
+    def drawn(self, number: int) -> Floats:
+        """Return the probability of each of a number of symbols, or of places, by their weights."""
+        total = sum(self.weights) * number / len(self.weights)
+        chances = np.array([float(weight / total) for weight in self.weights])
+        return np.repeat(chances, number // len(self.weights))
 
 
 def blocks_of(channel: Channel) -> Blocks | None:
@@ -47,18 +63,21 @@ def blocks_of(channel: Channel) -> Blocks | None:
     if isinstance(channel, Band):
         return Blocks(channel.width, lambda given, place: given + place)
     if isinstance(channel, CyclicDesign):
-        return Blocks(channel.base_blocks * channel.block_size, _shifts(channel))
+        return Blocks(channel.base_blocks * channel.block_size, _shifts(channel, channel.inputs))
+    if isinstance(channel, BalancedDesign):
+        weights = tuple(map(Fraction, channel.weights))
+        return Blocks(channel.base_blocks * channel.block_size, _shifts(channel, channel.points), weights)
     if isinstance(channel, ProjectiveGeometry):
         return Blocks(channel.orthogonal, _orthogonal(channel))
     return None
 
 
-def _shifts(channel: CyclicDesign) -> SymbolOf:
+def _shifts(channel: CyclicDesign | BalancedDesign, points: int) -> SymbolOf:
     members = np.array([channel.base_block(index) for index in range(channel.base_blocks)], dtype=np.int64).ravel()
 
     def symbol_of(given: Counts, place: Counts) -> Counts:
-        shift = (given - members[place]) % channel.inputs
-        return place // channel.block_size * channel.inputs + shift
+        shift = (given - members[place]) % points
+        return place // channel.block_size * points + shift
 
     return symbol_of
 

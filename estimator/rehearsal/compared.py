@@ -21,6 +21,7 @@ class FigureKind(StrEnum):
     BAND = "band as a whole"
     BINS = "bins"
     RANGES = "ranges"
+    AT_LEAST = "at least so many days"
 
 
 Figures = Mapping[FigureKind, Sequence[Estimate | Figure]]
@@ -39,6 +40,8 @@ def figures_of(estimated: MetricEstimate) -> Figures:
             FigureKind.BINS: distribution.bins,
             FigureKind.RANGES: distribution.ranges,
         }
+    if estimated.at_least:
+        figures[FigureKind.AT_LEAST] = estimated.at_least
     return figures
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from client_sdk.protocol.domain.label import Label
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 from estimator.estimates.metric import estimate
@@ -136,7 +138,10 @@ def _rehearse(
 
 def _truths(crowd: Crowd, weights: Floats | Counts, estimated: MetricEstimate) -> Truths:
     distribution = estimated.distribution
-    truths: dict[FigureKind, Sequence[float]] = {FigureKind.SHARES_AND_MEAN: crowd.truths(weights)}
+    of_values = crowd.truths(weights)
+    truths: dict[FigureKind, Sequence[float]] = {FigureKind.SHARES_AND_MEAN: of_values}
+    days = len(estimated.estimates or ())
+    truths[FigureKind.AT_LEAST] = [math.fsum(of_values[_days(share.value) : days]) for share in estimated.at_least]
     if distribution is not None:
         answers = crowd.numbers(weights)
         truths |= {
@@ -147,6 +152,11 @@ def _truths(crowd: Crowd, weights: Floats | Counts, estimated: MetricEstimate) -
             FigureKind.RANGES: answers.ranges([(share.start, share.end) for share in distribution.ranges]),
         }
     return truths
+
+
+def _days(value: Label) -> int:
+    assert isinstance(value, int)  # noqa: S101 a threshold of days of use
+    return value
 
 
 def _report(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.rehearsal.block_sampler import Blocks, blocks_of
 from estimator.statistics.arrays import Counts
@@ -35,6 +36,8 @@ def sampler_of(channel: Channel) -> Sampler:
         return _band_or_ends(channel)
     if isinstance(channel, Hierarchical):
         return _level_by_level(channel)
+    if isinstance(channel, OptimalMean):
+        return _by_bands(channel)
     if isinstance(channel, Permanent):
         first, second = sampler_of(channel.permanent), sampler_of(channel.instantaneous)
         return lambda inputs, generator: second(first(inputs, generator), generator)
@@ -44,9 +47,9 @@ def sampler_of(channel: Channel) -> Sampler:
 
 def _anything_or_block(channel: Channel, blocks: Blocks) -> Sampler:
     """Draw a uniform multinomial for all inputs, and then only what falls into a block."""
-    in_block = blocks.size * channel.probability(_first_symbol(blocks), given=0)
+    in_block = channel.probability(_first_symbol(blocks), given=0) / blocks.share_of_first
     surplus = float(in_block - blocks.size * (1 - in_block) / (channel.symbols - blocks.size))
-    anything = np.full(channel.symbols, 1 / channel.symbols)
+    anything = blocks.drawn(channel.symbols)
 
     def sample(inputs: Counts, generator: np.random.Generator) -> Counts:
         kept = generator.binomial(inputs, surplus)
@@ -65,17 +68,19 @@ def _first_symbol(blocks: Blocks) -> int:
 def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.random.Generator) -> None:
     """Add a symbol of its block for every kept device.
 
-    Where there are many devices they are drawn by place, else one by one.
+    Where there are many devices they are drawn by place, else one by one. Weighted places are
+    always drawn by place.
     """
-    many = np.flatnonzero(kept >= blocks.size)
+    fewest = blocks.size if len(blocks.weights) == 1 else 1
+    many = np.flatnonzero(kept >= fewest)
     places = np.arange(blocks.size)
-    alike = np.full(blocks.size, 1 / blocks.size)
+    chances = blocks.drawn(blocks.size)
     inputs_at_once = max(1, DRAWN_AT_ONCE // blocks.size)
     for first in range(0, many.size, inputs_at_once):
         given = many[first : first + inputs_at_once]
-        draws = generator.multinomial(kept[given], alike)
+        draws = generator.multinomial(kept[given], chances)
         np.add.at(tally, blocks.symbol_of(given[:, None], places), draws)
-    ends = np.cumsum(np.where(kept < blocks.size, kept, 0))
+    ends = np.cumsum(np.where(kept < fewest, kept, 0))
     for first in range(0, int(ends[-1]), DRAWN_AT_ONCE):
         devices = np.arange(first, min(first + DRAWN_AT_ONCE, int(ends[-1])))
         given = np.searchsorted(ends, devices, side="right")
@@ -110,6 +115,27 @@ def _level_by_level(channel: Hierarchical) -> Sampler:
             for (span, _), devices in zip(levels, on_levels, strict=True)
         )
         return np.concatenate([draw(of_nodes, generator) for (_, draw), of_nodes in zip(levels, nodes, strict=True)])
+
+    return sample
+
+
+def _by_bands(channel: OptimalMean) -> Sampler:
+    """Draw the band that each device takes, then the symbols of each band."""
+    of_bands = [
+        np.array([float(channel.probability(symbol, knot)) for symbol in range(channel.symbols)])
+        for knot in channel.knots
+    ]
+    inputs_of_channel, knots = np.arange(channel.inputs), np.array(channel.knots)
+    before = np.searchsorted(knots[1:-1], inputs_of_channel, side="right")
+    part = (inputs_of_channel - knots[before]) / np.array(channel.steps)[before]
+
+    def sample(inputs: Counts, generator: np.random.Generator) -> Counts:
+        at_next = generator.binomial(inputs, part)
+        devices = np.bincount(before, inputs - at_next, knots.size) + np.bincount(before + 1, at_next, knots.size)
+        tally = np.zeros(channel.symbols, dtype=np.int64)
+        for count, law in zip(devices.astype(np.int64).tolist(), of_bands, strict=True):
+            tally += generator.multinomial(count, law / law.sum())
+        return tally
 
     return sample
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from estimator.render.rounding import SENTENCE_FIGURES, number, percent
-from estimator.render.words import label_of, p_equals
+from estimator.render.words import at_least_words, label_of, p_equals
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate, Shares
 from estimator.results.metric import MetricEstimate
 from estimator.text import mean_word
+
+OFTEN = 1
+"""Which threshold of days of use is told in a sentence: a quarter of them, as once a week."""
 
 NO_REPORTS = "Nobody has reported."
 
@@ -25,7 +28,10 @@ def answer_of(estimated: MetricEstimate, independence: float | None = None) -> s
     if not estimated.reports:
         return NO_REPORTS
     sentences, unit = [], estimated.unit
-    if estimated.estimates is not None:
+    if estimated.at_least:
+        often = estimated.at_least[OFTEN]
+        sentences.append(f"{about_share(often).capitalize()} were used on {at_least_words(often.value)}.")
+    elif estimated.estimates is not None:
         sentences.append(_of_shares(estimated, estimated.estimates))
     if estimated.distribution is not None:
         median = estimated.distribution.quantiles[len(estimated.distribution.quantiles) // 2]
@@ -46,6 +52,13 @@ def leader(estimated: MetricEstimate) -> int:
         return 0
     labels = list(shares.labels)
     return labels.index(True) if labels == [False, True] else int(shares.unbiased.argmax())
+
+
+def headline(estimated: MetricEstimate, position: int) -> Estimate | None:
+    """Return the figure that the answer is about: of days of use a threshold, or a value's share, or the mean."""
+    if estimated.at_least:
+        return estimated.at_least[OFTEN]
+    return estimated.mean if estimated.estimates is None else estimated.estimates[position]
 
 
 def _of_shares(estimated: MetricEstimate, shares: Shares) -> str:

@@ -52,6 +52,11 @@ def cluster_words(cluster: Cluster) -> str:
     return "; ".join(map(word, cluster.values))
 
 
+def at_least_words(days: Label) -> str:
+    """Return the days on which devices were used at least."""
+    return f"{days} {'day' if days == 1 else 'days'} or more"
+
+
 def range_words(share: Range) -> str:
     """Return the ends of a range, as they were asked for."""
     return f"from {share.start:.12g} to {share.end:.12g}"

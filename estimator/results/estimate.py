@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Final
 
 import numpy as np
 
-from client_sdk.protocol.domain.label import Label
+from client_sdk.protocol.domain.label import Label, word
 from estimator.results.record import Record
 from estimator.statistics.arrays import Floats
+
+SHOWN: Final = 6
+"""How many shares stand for all where they are printed as an object."""
 
 
 class Estimate(Record, frozen=True):
@@ -134,6 +139,11 @@ class Shares:
         return isinstance(other, Shares) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment] # arrays can change
+
+    def __repr__(self) -> str:
+        """Name the first shares, with their intervals."""
+        named = [f"{word(share.value)} {share.low:.3g} to {share.high:.3g}" for share in islice(self, SHOWN)]
+        return f"Shares({', '.join(named)}{', …' if len(self) > SHOWN else ''})"
 
     def __len__(self) -> int:
         """The number of values."""

@@ -37,6 +37,8 @@ class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
             it.
         answered: if windows without an answer are reported too, the share of each answer among the
             people who answered; otherwise empty.
+        at_least: of days of use, the share of devices that were used on at least so many days, rising;
+            otherwise empty.
         joint: of two questions asked together. None for other questions, and if it is not
             requested.
         covariance: on request, of up to `MOST_VALUES` shares of the channel's inputs, as rows. For
@@ -56,6 +58,7 @@ class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
     sum: Estimate | None = None
     distribution: Distribution | None = None
     answered: tuple[Share, ...] = ()
+    at_least: tuple[Share, ...] = ()
     joint: Joint | None = None
     covariance: tuple[tuple[float, ...], ...] | None = None
     central: Central | None = None

@@ -71,6 +71,7 @@ STATISTICS: Final = {
     "mean_size": "the mean size of the sets",
     "sum": "the sum of the answers of everybody who reported",
     "share_of_answered": "the share with the value among the people who answered",
+    "share_at_least": "the share of devices that were used on at least so many days",
     "share_within": "the share with the value within a group: `group, value`",
     "difference": "the difference of two groups' shares: `value: first group less second group`",
     "variance": "the variance of a number's answers",
@@ -159,6 +160,7 @@ def _figures_of(estimated: MetricEstimate) -> Iterator[RowFigure]:
         yield RowFigure(mean_word(estimated.kind).replace(" ", "_"), None, estimated.mean)
     if estimated.distribution is not None:
         yield from _distribution_figures(estimated.distribution)
+    yield from (RowFigure("share_at_least", word(share.value), share) for share in estimated.at_least)
     if estimated.sum is not None:
         yield RowFigure("sum", None, estimated.sum)
     yield from (RowFigure("share_of_answered", word(share.value), share) for share in estimated.answered)

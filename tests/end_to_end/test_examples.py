@@ -113,7 +113,7 @@ def test_the_workers_of_the_service_share_one_ledger(service: tuple[str, Path]) 
     url, data = service
     for _ in range(EXPORTS):
         assert requests.get(f"{url}/export", timeout=60).text == "id,name\n"
-    assert "# What example\\-service asks" in requests.get(f"{url}/privacy", timeout=60).text
+    assert "# What example-service asks" in requests.get(f"{url}/privacy", timeout=60).text
     with contextlib.closing(sqlite3.connect(data / FILE_NAME)) as connection:
         assert connection.execute("SELECT count FROM counts").fetchall() == [(EXPORTS,)]
         assert connection.execute("SELECT metric FROM queue").fetchall() == [("database",)]

@@ -101,7 +101,7 @@ def figures_of(entry: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what a question's table shows, in its order."""
     mean = [entry["mean"]] if "mean" in entry else []
     quantiles = entry.get("distribution", {}).get("quantiles", [])
-    return [*entry.get("estimates", []), *entry.get("answered", []), *mean, *quantiles]
+    return [*entry.get("estimates", []), *entry.get("answered", []), *entry.get("at_least", []), *mean, *quantiles]
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
@@ -114,7 +114,7 @@ def test_every_chart_is_drawn_without_an_error_a_request_or_a_sideways_scroll(
         drawn = {name: article(view.page, name).locator("svg.chart").count() for name in every_kind.REGISTRY.metrics}
         assert drawn == {
             "dark_mode": 2, "os": 2, "mood": 2, "languages": 2, "startup_ms": 1,
-            "steps": 4, "pages": 4, "crashes": 2, "seen": 3, "constant": 2, "both": 3,
+            "steps": 4, "pages": 4, "crashes": 2, "used": 3, "topic": 2, "seen": 3, "constant": 2, "both": 3,
         }  # fmt: skip
         assert view.page.evaluate("document.documentElement.scrollWidth") <= size[0]
         named = view.page.locator("svg.chart[role=img][aria-label]").count()

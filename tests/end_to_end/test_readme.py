@@ -69,7 +69,7 @@ def changed(text: str, changes: dict[str, str]) -> str:
 
 def with_all_questions() -> str:
     """Return the first registry with the further questions of its page, and a budget for all."""
-    first, more = samples("toml")
+    first, more, *_ = samples("toml")
     ceilings = {"per_window = 2.5": "per_window = 8.5", "lifetime = 5.0": "lifetime = 500", 'strategy = "pace"': ""}
     return changed(first, ceilings) + more
 
@@ -131,13 +131,16 @@ def shell(folder: Path, address: str) -> Iterator[Shell]:
 
 
 def test_the_registry_of_the_pages_is_sound() -> None:
-    first, _ = samples("toml")
+    first, _, *kinds = samples("toml")
     registry = Registry.parse(first)
     assert list(registry.metrics) == ["dark_mode", "os", "startup_ms"]
     assert registry.shortages(date(2026, 11, 22)) == []
     everything = Registry.parse(with_all_questions())
     assert list(everything.metrics)[3:] == ["mood", "languages", "crashes", "dark_mode_by_os"]
     assert everything.shortages(date(2026, 11, 22)) == []
+    budget = '[app]\nname = "notes"\nowner = "notes@example.com"\n[budget]\nper_window = 9\nlifetime = 500\n'
+    for kind in kinds:
+        assert Registry.parse(f"schema = 1\n{budget}{kind}").shortages(date(2026, 11, 22)) == []
 
 
 def test_the_year_of_the_first_registry_is_what_its_page_says() -> None:

@@ -16,8 +16,10 @@ from client_sdk import Telemetry
 from client_sdk.hatch_build import CALLED, lean, lean_files
 from tests.support.services.wheels import PROJECTS, ROOT, build, only
 
-MOST_CLIENT_BYTES = 130 * 1024
-"""The most that travels to every device."""
+MOST_CLIENT_BYTES = 150 * 1024
+"""The most that travels to every device: less than a small picture. What serves better answers is part of it: balanced
+designs are 5 KiB, since a device derives its blocks; the tables of optimal means another 5. Days of use and the nearest
+prototype are as much: a device keeps the days, and the vector must not leave."""
 
 EACH = pytest.mark.parametrize("name", PROJECTS)
 

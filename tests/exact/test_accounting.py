@@ -16,11 +16,13 @@ from client_sdk.protocol import Boolean, Category, Channel
 from client_sdk.protocol.channel import epsilon_nanos
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import channel_for
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
@@ -147,6 +149,8 @@ def test_reports_that_are_not_charged_are_added_to_what_a_ceiling_allows(delta: 
 
 
 CHANNELS = [
+    BalancedDesign.within(RequestedEpsilon.parse(1), 12, 12, 4, 1),
+    BalancedDesign.within(RequestedEpsilon.parse(1), 5, 7, 3, 3),
     KAryRandomizedResponse.within(RequestedEpsilon.parse(1), 5),
     CyclicDesign.within(RequestedEpsilon.parse(1), 7, 2, 3),
     CyclicDesign.within(RequestedEpsilon.parse(1), 12, 4, 3),
@@ -156,6 +160,7 @@ CHANNELS = [
     Hybrid.within(RequestedEpsilon.parse(1), 9),
     Hierarchical.within(RequestedEpsilon.parse(1), 9),
     Laplace.within(RequestedEpsilon.parse(1), 9),
+    OptimalMean.of_total((2, 3, 2), 2, RequestedEpsilon.parse(1).odds),
 ]
 
 

@@ -13,7 +13,7 @@ import pytest
 from client_sdk.protocol.epsilon import NANOS
 from estimator.audit.attack import LowerBound, attack, level_of
 from tests.support.laws import bands, set_checks
-from tests.support.mutants import block_designs, mechanisms, noise, permanent_answers, rounding, trees
+from tests.support.mutants import block_designs, mechanisms, noise, optimal_means, permanent_answers, rounding, trees
 from tests.support.mutants.audited import MUTANTS, RIGHT, Audited, mutant, right
 from tests.support.mutants.audits import table_of
 
@@ -50,6 +50,7 @@ PLAYED: set[ModuleType] = {
     block_designs,
     mechanisms,
     noise,
+    optimal_means,
     permanent_answers,
     rounding,
     set_checks,
@@ -66,8 +67,8 @@ NOT_PLAYED = {
 HELPERS = {"audited", "audits"}
 """The module that plays mutants."""
 
-ARE_MADE = (block_designs, noise, trees)
-MAKERS = {"cyclic", "projective", "of_laplace", "of_gaussian", "of_tables", "hierarchical"}
+ARE_MADE = (block_designs, noise, optimal_means, trees)
+MAKERS = {"balanced", "cyclic", "projective", "of_laplace", "of_gaussian", "of_tables", "hierarchical", "optimal_means"}
 """Functions that make wrong devices from a right one; all their results are played."""
 
 MUTANTS_FOLDER = Path(mechanisms.__file__).parent
@@ -135,9 +136,7 @@ def test_no_list_of_mutants_is_forgotten() -> None:
         makers = {
             name
             for name, mutants in inspect.getmembers(module, inspect.isfunction)
-            if module in (block_designs, noise, trees)
-            and mutants.__module__ == module.__name__
-            and not name.startswith("_")
+            if module in ARE_MADE and mutants.__module__ == module.__name__ and not name.startswith("_")
         }
         assert lists or makers
         assert makers <= MAKERS

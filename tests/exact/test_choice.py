@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from client_sdk.protocol import Category, Count, Cross, Domain, Ordinal, Subset
+from client_sdk.protocol.domain import Activity, Category, Count, Cross, Domain, Ordinal, Subset
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import exp_floor
 from client_sdk.protocol.mechanisms import NAMES, channel_for
@@ -124,6 +124,7 @@ def domain_of(kind: str, sizes: list[Any]) -> Domain:
 
     builders: dict[str, Callable[..., Domain]] = {
         "count": Count.up_to,
+        "activity": Activity.of_last,
         "ordinal": lambda size: Ordinal(values(size)),
         "set": lambda size, most: Subset(values(size), most),
         "cross": lambda first, second: Cross(Category(values(first)), Ordinal(values(second))),
@@ -131,7 +132,7 @@ def domain_of(kind: str, sizes: list[Any]) -> Domain:
     return builders[kind](*sizes)
 
 
-@pytest.mark.parametrize("kind", ["count", "ordinal", "set", "cross"])
+@pytest.mark.parametrize("kind", ["count", "activity", "ordinal", "set", "cross"])
 def test_the_choice_for_the_other_kinds_never_changes(kind: str) -> None:
     for *sizes, epsilon, mechanism in GOLDEN[kind]:
         channel = channel_for(domain_of(kind, sizes), RequestedEpsilon.parse(_raw(epsilon)))
@@ -148,7 +149,7 @@ def test_few_counts_are_asked_like_values_and_many_like_numbers() -> None:
 
 
 def test_the_golden_table_names_mechanisms_of_the_schema_and_every_kind_of_choice() -> None:
-    assert set(GOLDEN) == {"category", "number", "count", "ordinal", "set", "cross"}
+    assert set(GOLDEN) == {"category", "number", "count", "activity", "ordinal", "set", "cross", "number_of_schema_2"}
     chosen = {row[-1] for rows in GOLDEN.values() for row in rows}
     assert chosen <= set(NAMES)
     assert chosen >= {

@@ -12,6 +12,7 @@ import pytest
 
 from client_sdk.protocol import Channel
 from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
@@ -29,7 +30,9 @@ def designs(epsilon: str) -> list[Channel]:
     requested = RequestedEpsilon.parse(Decimal(epsilon))
     cyclic = [(3, 2, 1), (4, 2, 3), (7, 2, 3), (8, 2, 7), (7, 3, 2), (9, 4, 3), (16, 6, 4), (32, 9, 128)]
     geometries = [(7, 2, 3), (5, 2, 3), (13, 3, 3), (14, 2, 4), (20, 5, 3), (40, 3, 4), (60, 2, 6)]
+    balanced = [(7, 7, 3, 1), (5, 7, 3, 3), (6, 6, 3, 1), (12, 12, 4, 1), (14, 17, 4, 4), (30, 30, 11, 1)]
     return [
+        *(BalancedDesign.within(requested, *design) for design in balanced),
         *(CyclicDesign.within(requested, *design) for design in cyclic),
         *(ProjectiveGeometry.within(requested, *design) for design in geometries),
     ]
@@ -90,9 +93,10 @@ def test_the_weights_are_those_of_exact_least_squares(channel: Channel) -> None:
     """
     k, m = channel.inputs, channel.symbols
     law = [[channel.probability(y, x) for x in range(k)] for y in range(m)]
-    if isinstance(channel, ProjectiveGeometry) and k < m:
+    points = channel.points if isinstance(channel, BalancedDesign) else m
+    if isinstance(channel, ProjectiveGeometry | BalancedDesign) and k < points:
         # its support counts know all points
-        law = [[channel.probability(y, x) for x in range(m)] for y in range(m)]
+        law = [[channel.probability(y, x) for x in range(points)] for y in range(m)]
     size = len(law[0])
     uniform = [sum(row, Fraction(0)) / size for row in law]
     normal = [

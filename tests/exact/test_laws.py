@@ -11,6 +11,7 @@ import pytest
 from client_sdk.protocol import COIN_SCALE, Boolean, Channel, Coins, Metric, Number, WindowKind
 from client_sdk.protocol.channel import epsilon_nanos
 from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.one_bit import OneBit
@@ -36,7 +37,9 @@ def channels(text: str) -> list[Channel]:
 def designs(epsilon: RequestedEpsilon) -> list[Channel]:
     cyclic = [(3, 2, 1), (4, 2, 3), (5, 2, 2), (16, 2, 15), (7, 3, 2), (9, 4, 3), (16, 6, 2)]
     geometries = [(7, 2, 3), (5, 2, 3), (13, 3, 3), (14, 2, 4), (20, 5, 3)]
+    balanced = [(7, 7, 3, 1), (5, 7, 3, 3), (6, 6, 3, 1), (9, 9, 3, 1), (11, 13, 4, 3), (13, 13, 5, 4)]
     return [
+        *(BalancedDesign.within(epsilon, *design) for design in balanced),
         *(CyclicDesign.within(epsilon, *design) for design in cyclic),
         *(ProjectiveGeometry.within(epsilon, *design) for design in geometries),
     ]

@@ -10,6 +10,7 @@ import pytest
 
 from client_sdk.protocol import Channel, Coins, Number
 from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
@@ -27,6 +28,8 @@ DESIGN_MUTANTS = {
     f"{right}: {name}": mutant
     for right, mutants in (
         ("pairs", block_designs.cyclic(CyclicDesign.within(EPSILON, 6, 2, 5))),
+        ("balanced", block_designs.balanced(BalancedDesign.within(EPSILON, 7, 7, 3, 1))),
+        ("weighted", block_designs.balanced(BalancedDesign.within(EPSILON, 6, 6, 3, 1))),
         ("blocks", block_designs.cyclic(CyclicDesign.within(EPSILON, 7, 3, 2))),
         ("geometry", block_designs.projective(ProjectiveGeometry.within(EPSILON, 13, 3, 3))),
     )

@@ -9,6 +9,8 @@ from itertools import product
 import pytest
 
 from client_sdk.protocol import COIN_SCALE, Boolean, Category, Coins, Count, Cross, Metric, Ordinal, WindowKind
+from client_sdk.protocol.domain import PERIODS, Activity, Nearest
+from client_sdk.protocol.domain.nearest import GRID
 from client_sdk.protocol.mechanisms import auto as choice
 from client_sdk.protocol.mechanisms import channel_for
 from tests.support.laws.bands import request
@@ -66,7 +68,7 @@ def test_auto_asks_few_counts_like_as_many_values(most: int, epsilon: str) -> No
     assert channel_for(Count.up_to(choice.FEW_COUNTS, "distribution"), requested).name == "square-wave"
 
 
-def metric(domain: Count | Cross | Ordinal, mechanism: str = "auto") -> Metric:
+def metric(domain: Count | Cross | Ordinal | Nearest, mechanism: str = "auto") -> Metric:
     return Metric("m", "Why?", domain, channel_for(domain, request("1"), mechanism), WindowKind.DAY)
 
 
@@ -110,3 +112,27 @@ def test_a_step_of_a_scale_is_the_input_of_its_place() -> None:
         metric_of = metric(Ordinal(("never", "weekly", "daily")), mechanism)
         places = [metric_of.domain.encode(step, 3, ScriptedCoins([])) for step in ("never", "weekly", "daily")]
         assert places == [0, 1, 2]
+
+
+@pytest.mark.parametrize("statistic", ["mean", "distribution", "quantiles"])
+@pytest.mark.parametrize("days", PERIODS)
+def test_days_of_use_are_asked_and_reported_like_counts(days: int, statistic: str) -> None:
+    used, counted = Activity.of_last(days, statistic), Count.up_to(days, statistic)
+    assert channel_for(used, request("1")) == channel_for(counted, request("1"))
+    inputs = channel_for(used, request("1")).inputs
+    assert [encoded(used, day, inputs) for day in range(days + 1)] == [
+        encoded(counted, day, inputs) for day in range(days + 1)
+    ]
+
+
+@pytest.mark.parametrize("mechanism", ["k-ary-randomized-response", "cyclic-design"])
+def test_a_report_of_a_vector_has_the_law_of_the_nearest_label_with_as_many_coins_for_every_vector(
+    mechanism: str,
+) -> None:
+    domain = Nearest(("a", "b", "c"), ((0, 0), (3, 1), (-2, 5)))
+    of_vectors = metric(domain, mechanism)
+    vectors = [[numerator / GRID for numerator in point] for point in ((0, 0), (1, 1), (2, 1), (-2, 4), (10**9, 0))]
+    for vector, nearest in zip(vectors, (0, 0, 1, 2, 1), strict=True):
+        assert exact_law(partial(of_vectors.perturb, vector)) == law(of_vectors.channel, nearest)
+    walked = [path for vector in vectors for path in exact_paths(partial(of_vectors.perturb, vector))]
+    assert len({path.coins for path in walked}) == 1

@@ -16,12 +16,14 @@ import pytest
 from client_sdk.protocol import Boolean, Category, Channel, Cross, Number, Subset
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import channel_for
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
@@ -63,10 +65,13 @@ SMALL: dict[str, tuple[Channel, list[int]]] = {
     "one-bit": (channel_for(Number(Fraction(0), Fraction(1), "mean"), EPSILON_1, "one-bit"), [1, 3]),
     "three values": (THREE_VALUES, [2, 0, 1]),
     "cyclic pairs": (CyclicDesign.within(EPSILON_1, 4, 2, 1), [3, 0, 1, 0]),
+    "balanced blocks": (BalancedDesign.within(EPSILON_1, 4, 7, 3, 3), [1, 0, 1, 1]),
+    "weighted blocks": (BalancedDesign.within(EPSILON_1, 6, 6, 3, 1), [1, 0, 0, 0, 0, 1]),
     "projective plane": (ProjectiveGeometry.within(EPSILON_1, 5, 2, 3), [0, 0, 1, 0, 3]),
     "piecewise": (Piecewise.within(EPSILON_1, 4), [0, 3, 0, 1]),
     "square wave": (SquareWave.within(EPSILON_1, 3), [1, 0, 2]),
     "hybrid": (Hybrid.within(EPSILON_1, 3), [1, 0, 1]),
+    "optimal mean": (OptimalMean.of_total((2, 1), 1, EPSILON_1.odds), [1, 1, 0, 1]),
     "a tree": (Hierarchical.within(EPSILON_1, 3), [1, 0, 1]),
     "a table": (Table(), [2, 1]),
     "laplace": (Laplace.within(EPSILON_1, 4), [1, 0, 2, 0]),
@@ -79,6 +84,8 @@ LARGER: dict[str, Channel] = {
     "a hundred values": channel_for(Category(tuple(map(str, range(100)))), EPSILON_1, "k-ary-randomized-response"),
     "cyclic pairs": CyclicDesign.within(EPSILON_1, 12, 2, 5),
     "cyclic blocks": CyclicDesign.within(EPSILON_1, 31, 8, 7),
+    "balanced blocks": BalancedDesign.within(EPSILON_1, 28, 31, 9, 3),
+    "weighted blocks": BalancedDesign.within(EPSILON_1, 14, 14, 4, 1),
     "projective plane": ProjectiveGeometry.within(EPSILON_1, 31, 5, 3),
     "projective space": ProjectiveGeometry.within(EPSILON_1, 40, 3, 4),
     "five dimensions": ProjectiveGeometry.within(EPSILON_1, 31, 2, 5),
@@ -167,14 +174,19 @@ def test_the_mutants_differ_from_a_right_sampler_only_by_their_mistake() -> None
 
 def check_blocks(blocks: Blocks, channel: Channel) -> None:
     """All symbols of an input's block have one probability, all others a smaller one; both are the
-    same for all inputs.
+    same for all inputs, apart from the weights of symbols.
     """
+
+    def chance(symbol: int, given: int) -> Fraction:
+        stretch = symbol * len(blocks.weights) // channel.symbols
+        return channel.probability(symbol, given) / blocks.weights[stretch]
+
     pairs = set()
     for given in range(channel.inputs):
         block = blocks.symbol_of(np.array([given]), np.arange(blocks.size)).tolist()
         assert len(set(np.broadcast_to(block, blocks.size).tolist())) == blocks.size
-        inside = {channel.probability(symbol, given) for symbol in block}
-        outside = {channel.probability(symbol, given) for symbol in set(range(channel.symbols)) - set(block)}
+        inside = {chance(symbol, given) for symbol in block}
+        outside = {chance(symbol, given) for symbol in set(range(channel.symbols)) - set(block)}
         assert max(inside) > max(outside)
         pairs.add((*inside, *outside))
     assert [len(pair) for pair in pairs] == [2]
@@ -208,7 +220,7 @@ def test_numpys_own_draws_report_the_block_as_often_as_the_law_says(name: str, s
     assert blocks is not None
     given = channel.inputs // 2
     block = np.broadcast_to(blocks.symbol_of(np.array([given]), np.arange(blocks.size)), blocks.size)
-    right = float(blocks.size * channel.probability(int(block[0]), given))
+    right = float(sum(channel.probability(symbol, given) for symbol in block.tolist()))
     for wrong in (0.99 * right, 1.01 * right):
         decided = decision(right, wrong)
         inputs = np.zeros(channel.inputs, dtype=np.int64)

@@ -54,11 +54,18 @@ METRIC: Final[Mapping[str, Key]] = {
     "kind": Key("(required, or `cross`)", 'kind = "boolean"', ""),
     "cross": Key("(required, or `kind`)", 'cross = ["first", "second"]', ""),
     "values": Key("(required by category, ordinal, set)", 'values = ["linux", "macos"]', 'kind = "category"'),
+    "other": Key(NONE, 'other = "b"', _CATEGORY),
+    "prototypes": Key(
+        "(required by nearest)", 'prototypes = { cat = "0.9 -0.2", dog = "-0.7 0.4" }', 'kind = "nearest"'
+    ),
     "max_items": Key("(required by set)", "max_items = 2", 'kind = "set"\nvalues = ["a", "b", "c"]'),
     "low": Key("(required by number)", "low = 0", 'kind = "number"\nhigh = 10\nstatistic = "mean"'),
     "high": Key("(required by number)", "high = 5000", 'kind = "number"\nlow = 0\nstatistic = "mean"'),
     "max": Key("(required by count)", "max = 5", 'kind = "count"\nstatistic = "mean"'),
-    "statistic": Key("(required by number, count)", 'statistic = "quantiles"', 'kind = "number"\nlow = 0\nhigh = 10'),
+    "days": Key("(required by activity)", "days = 28", 'kind = "activity"\nstatistic = "distribution"'),
+    "statistic": Key(
+        "(required by number, count, activity)", 'statistic = "quantiles"', 'kind = "number"\nlow = 0\nhigh = 10'
+    ),
     "unit": Key(NONE, 'unit = "ms"', _NUMBER),
     "mechanism": Key('mechanism = "auto"', 'mechanism = "piecewise"', _NUMBER),
     "delta": Key("(required by `gaussian`)", "delta = 1e-6", f'{_NUMBER}\nmechanism = "gaussian"'),
@@ -91,7 +98,8 @@ Every key of `metrics.toml`. `python -m tools.reference` writes this page from t
 [`hearsay-client schema`](metrics.schema.json) prints; a test reads every example and every default.
 [metrics.toml](metrics.md) explains the questions behind the keys.
 
-The first line of a file is `schema = 1`. A default in parentheses is no value.
+The first line of a file is `schema = 1` or `schema = 2`. They differ in what `auto` chooses:
+[Schemas](metrics.md#schemas) says how. A default in parentheses is no value.
 """
 
 PARTS: Final = (
@@ -142,14 +150,20 @@ def kind_of(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return ", ".join(f"`{each}`" for each in schema["enum"])
     match schema["type"]:
-        case "array":
-            return f"list of {_items(schema)} {kind_of(schema['items'])}".replace("  ", " ")
+        case "array" | "object":
+            return _collection(schema)
         case "string":
             return "date" if schema.get("format") == "date" else _text(schema)
         case "boolean":
             return "`true` or `false`"
         case numeric:
             return f"{'whole number' if numeric == 'integer' else 'number'}{_range(schema)}"
+
+
+def _collection(schema: Mapping[str, Any]) -> str:
+    if schema["type"] == "object":
+        return f"table of {schema['minProperties']} to {schema['maxProperties']:,} labels, each with a text"
+    return f"list of {_items(schema)} {kind_of(schema['items'])}".replace("  ", " ")
 
 
 def _items(schema: Mapping[str, Any]) -> str:

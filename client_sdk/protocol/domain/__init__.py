@@ -5,21 +5,27 @@ Imports coins of the vocabulary only.
 
 from __future__ import annotations
 
+from client_sdk.protocol.domain.activity import PERIODS, Activity
 from client_sdk.protocol.domain.boolean import Boolean
 from client_sdk.protocol.domain.category import MAX_CATEGORIES, Category, Ordinal
 from client_sdk.protocol.domain.cross import MAX_CELLS, Cross, Crossed
 from client_sdk.protocol.domain.error import DomainError
 from client_sdk.protocol.domain.filled import Filled
 from client_sdk.protocol.domain.label import Label
+from client_sdk.protocol.domain.nearest import MAX_COORDINATES, MAX_PROTOTYPES, Nearest
 from client_sdk.protocol.domain.number import MAX_COUNT, Count, Number
 from client_sdk.protocol.domain.set import Subset
 
-Domain = Boolean | Category | Ordinal | Number | Count | Subset | Cross | Filled
+Domain = Boolean | Category | Ordinal | Nearest | Number | Count | Activity | Subset | Cross | Filled
 
 __all__ = [
     "MAX_CATEGORIES",
     "MAX_CELLS",
+    "MAX_COORDINATES",
     "MAX_COUNT",
+    "MAX_PROTOTYPES",
+    "PERIODS",
+    "Activity",
     "Boolean",
     "Category",
     "Count",
@@ -29,6 +35,7 @@ __all__ = [
     "DomainError",
     "Filled",
     "Label",
+    "Nearest",
     "Number",
     "Ordinal",
     "Subset",

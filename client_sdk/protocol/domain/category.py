@@ -19,12 +19,14 @@ class Category:
 
     Attributes:
         values: at least two different texts, in the registry's order.
+        other: the value that stands for every text which is not listed; None if such a text is no answer.
 
     """
 
     kind: ClassVar[str] = "category"
 
     values: tuple[str, ...]
+    other: str | None = field(default=None, kw_only=True)
     _symbols: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -39,12 +41,12 @@ class Category:
     @property
     def expected(self) -> str:
         """The answers that are allowed, in words."""
-        return f"one of {preview(self.values)}"
+        return f"one of {preview(self.values)}" if self.other is None else "a text"
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes the domain."""
-        return {"values": list(self.values)}
+        """The part of the edition that describes the domain: reports of ``other`` mean more if it takes what is new."""
+        return {"values": list(self.values)} | ({} if self.other is None else {"other": self.other})
 
     @property
     def labels(self) -> tuple[bool | str, ...]:
@@ -55,10 +57,10 @@ class Category:
         """Return the input symbol of an answer.
 
         Raises:
-            DomainError: if it is not one of the values.
+            DomainError: if it is no text, or a text that is not listed and `other` is None.
 
         """
-        symbol = self._symbols.get(answer) if isinstance(answer, str) else None
+        symbol = self._symbols.get(answer, self._symbols.get(self.other or "")) if isinstance(answer, str) else None
         if symbol is None:
             raise DomainError
         return symbol

@@ -1,4 +1,4 @@
-"""What ``auto`` chooses, by closed forms.
+"""What ``auto`` chooses in schema 1, by closed forms; for schema 2 see `auto_of_schema_2`.
 
 The choice for a domain and an epsilon never changes within a schema number.
 
@@ -78,14 +78,21 @@ def category_design(name: str, inputs: int, odds: Fraction) -> tuple[int, ...]:
             be right.
 
     """
+    for candidate in by_name(inputs, odds):
+        if candidate.name == name:
+            return candidate.design
+    chosen = category_mechanism(inputs, odds)
+    raise ValueError(f"{name!r} has no design for {inputs} values at this epsilon; auto would choose {chosen!r}")
+
+
+def by_name(inputs: int, odds: Fraction) -> Iterator[Candidate]:
+    """Yield for each mechanism of this choice the design that it has if a definition names it."""
     candidates = list(_candidates(inputs, odds))
-    named = [candidate for candidate in candidates if candidate.name == name]
-    if not named:
-        chosen = _fewest_symbols(candidates).name
-        raise ValueError(f"{name!r} has no design for {inputs} values at this epsilon; auto would choose {chosen!r}")
     least = min(candidate.variance for candidate in candidates)
-    good = [candidate for candidate in named if candidate.variance <= GOOD_ENOUGH * least]
-    return _fewest_symbols(good or named).design
+    for name in dict.fromkeys(candidate.name for candidate in candidates):
+        named = [candidate for candidate in candidates if candidate.name == name]
+        good = [candidate for candidate in named if candidate.variance <= GOOD_ENOUGH * least]
+        yield _fewest_symbols(good or named)
 
 
 def design_of_few_symbols(inputs: int, odds: Fraction) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.domain import MAX_CATEGORIES, Boolean, Domain, Filled, Number
 from client_sdk.protocol.epsilon import RequestedEpsilon
-from client_sdk.protocol.mechanisms import auto
+from client_sdk.protocol.mechanisms import auto, auto_of_schema_2
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.permanent import Permanent
 
@@ -26,6 +26,7 @@ RANDOMIZED_RESPONSE: Final = "randomized-response"
 ONE_BIT: Final = "one-bit"
 GAUSSIAN: Final = "gaussian"
 EXPONENTIAL: Final = "exponential"
+BALANCED_DESIGN: Final = "balanced-design"
 
 NAMES: Final = (
     AUTO,
@@ -41,10 +42,12 @@ NAMES: Final = (
     GAUSSIAN,
     EXPONENTIAL,
     "hierarchical",
+    BALANCED_DESIGN,
+    "optimal-mean",
 )
-"""Every mechanism of schema 1."""
+"""Every mechanism that a registry may name, in either schema."""
 
-PERMANENT_MECHANISMS: Final = NAMES[1:6]
+PERMANENT_MECHANISMS: Final = (*NAMES[1:6], BALANCED_DESIGN)
 """Mechanisms that can report permanent answers. Their inputs are answers, or the two ends of a
 range, to one of which a number is rounded for good."""
 
@@ -102,6 +105,20 @@ def _projective_geometry(request: _ChannelRequest) -> Channel:
     return ProjectiveGeometry.within(request.epsilon, request.size, prime, dimension)
 
 
+def _balanced_design(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.balanced.choice import MAX_SYMBOLS, balanced_choice  # noqa: PLC0415 2 ms
+    from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign  # noqa: PLC0415 2 ms
+
+    design = balanced_choice(request.size, request.epsilon.odds)
+    if design is None:
+        chosen = auto.category_mechanism(request.size, request.epsilon.odds)
+        raise ValueError(
+            f"{BALANCED_DESIGN!r} has no design for {request.size} values with {MAX_SYMBOLS} symbols or fewer; "
+            f"auto would choose {chosen!r}"
+        )
+    return BalancedDesign.within(request.epsilon, request.size, design.points, design.block_size, design.order)
+
+
 def _exponential(request: _ChannelRequest) -> Channel:
     from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance  # noqa: PLC0415 4 ms
 
@@ -133,6 +150,13 @@ def _hybrid(request: _ChannelRequest) -> Channel:
 
     _statistic(request, "mean")
     return Hybrid.within(request.epsilon)
+
+
+def _optimal_mean(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean  # noqa: PLC0415 3 ms
+
+    _statistic(request, "mean")
+    return OptimalMean.within(request.epsilon)
 
 
 def _square_wave(request: _ChannelRequest) -> Channel:
@@ -182,6 +206,7 @@ _OF_CATEGORIES: Final[dict[str, _Builder]] = {
     "k-ary-randomized-response": _k_ary,
     "cyclic-design": _cyclic_design,
     "projective-geometry": _projective_geometry,
+    BALANCED_DESIGN: _balanced_design,
 }
 
 _OF_NUMBERS: Final[dict[str, _Builder]] = {
@@ -192,16 +217,19 @@ _OF_NUMBERS: Final[dict[str, _Builder]] = {
     "laplace": _laplace,
     GAUSSIAN: _gaussian,
     "hierarchical": _hierarchical,
+    "optimal-mean": _optimal_mean,
 }
 
 _BUILDERS: Final[dict[str, dict[str, _Builder]]] = {
     "boolean": {RANDOMIZED_RESPONSE: _randomized_response},
     "category": _OF_CATEGORIES | {EXPONENTIAL: _exponential},
     "ordinal": _OF_CATEGORIES | {EXPONENTIAL: _exponential},
+    "nearest": _OF_CATEGORIES,
     "set": _OF_CATEGORIES,
     "cross": _OF_CATEGORIES,
     "number": _OF_NUMBERS,
     "count": _OF_NUMBERS | _OF_CATEGORIES,
+    "activity": _OF_NUMBERS | _OF_CATEGORIES,
 }
 """The builders of this build, by kind of domain and name of mechanism."""
 
@@ -214,6 +242,7 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
     delta: Fraction | None = None,
     utility: Utility | None = None,
     permanent: RequestedEpsilon | None = None,
+    schema: int = 1,
 ) -> Channel:
     """Return the channel of a definition.
 
@@ -225,6 +254,7 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
         utility: the utility of each reported value for each true value, for a mechanism that takes
             it from the definition; otherwise None.
         permanent: the epsilon of permanent answers if reports are drawn from them; otherwise None.
+        schema: the registry's, which says what ``auto`` chooses.
 
     Raises:
         ValueError: if the mechanism is unknown, does not suit the kind or the request, or if its
@@ -233,10 +263,13 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
     """
     if mechanism not in NAMES:
         raise ValueError(f"{mechanism!r} is no mechanism; the mechanisms are: {', '.join(NAMES)}")
-    chosen = _automatic(domain, epsilon.odds, is_permanent=permanent is not None) if mechanism == AUTO else mechanism
+    chosen = mechanism
+    if mechanism == AUTO:
+        chosen = _automatic(domain, epsilon.odds, schema, is_permanent=permanent is not None)
     builders = _BUILDERS["category" if isinstance(domain, Filled) else domain.kind]
     if chosen not in builders:
-        raise ValueError(f"{chosen!r} is not for a {domain.kind}; name one that is: {', '.join(builders)}")
+        article = "an" if domain.kind[0] in "ao" else "a"
+        raise ValueError(f"{chosen!r} is not for {article} {domain.kind}; name one that is: {', '.join(builders)}")
     if delta is not None and chosen != GAUSSIAN:
         raise ValueError(f"{chosen!r} has no delta, its epsilon always holds; remove delta")
     if utility is not None and chosen != EXPONENTIAL:
@@ -259,11 +292,13 @@ def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: Requested
     return Permanent(KAryRandomizedResponse.within(permanent, channel.inputs), channel)
 
 
-def _automatic(domain: Domain, odds: Fraction, *, is_permanent: bool) -> str:
+def _automatic(domain: Domain, odds: Fraction, schema: int, *, is_permanent: bool) -> str:
     if isinstance(domain, Boolean):
         return RANDOMIZED_RESPONSE
     if isinstance(domain, Number) and is_permanent and domain.statistic == "mean":
         return ONE_BIT
     if isinstance(domain, Number):
-        return auto.number_mechanism(domain.statistic, domain.size, odds)
-    return auto.category_mechanism(domain.size, odds)
+        number = auto.number_mechanism if schema == 1 else auto_of_schema_2.number_mechanism
+        return number(domain.statistic, domain.size, odds)
+    category = auto.category_mechanism if schema == 1 else auto_of_schema_2.category_mechanism
+    return category(domain.size, odds)

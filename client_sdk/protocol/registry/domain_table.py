@@ -8,6 +8,8 @@ from client_sdk.protocol.domain import (
     MAX_CATEGORIES,
     MAX_CELLS,
     MAX_COUNT,
+    PERIODS,
+    Activity,
     Boolean,
     Category,
     Count,
@@ -17,12 +19,13 @@ from client_sdk.protocol.domain import (
     Ordinal,
     Subset,
 )
+from client_sdk.protocol.registry.prototypes import read_nearest
 from client_sdk.protocol.registry.table import MAX_TEXT, TomlTable, is_text, suggestion
 
 STATISTICS = ("mean", "distribution", "quantiles")
 """What may be estimated of a number."""
 
-_DOMAIN_KEYS = ("values", "low", "high", "max", "statistic", "max_items")
+_DOMAIN_KEYS = ("values", "other", "prototypes", "low", "high", "max", "days", "statistic", "max_items")
 
 
 def read_domain(table: TomlTable, others: Mapping[str, Domain | None]) -> Domain | None:
@@ -83,8 +86,11 @@ def _read_values(table: TomlTable, most: int = MAX_CATEGORIES) -> tuple[str, ...
 
 
 def _read_category(table: TomlTable) -> Category | None:
-    values = _read_values(table)
-    return None if values is None else Category(values)
+    values, other = _read_values(table), table.text("other")
+    if other and values is not None and other not in values:
+        table.mistake("other", f"must be one of values{suggestion(other, values)}")
+        return None
+    return None if values is None else Category(values, other=other or None)
 
 
 def _read_ordinal(table: TomlTable) -> Ordinal | None:
@@ -114,6 +120,14 @@ def _read_count(table: TomlTable) -> Count | None:
     return None if most is None or not statistic else Count.up_to(most, statistic)
 
 
+def _read_activity(table: TomlTable) -> Activity | None:
+    days, statistic = table.take("days", required=True), _read_statistic(table)
+    if days is not None and (type(days) is not int or days not in PERIODS):
+        table.mistake("days", f"must be {' or '.join(map(str, PERIODS))}: the days that a report covers")
+        return None
+    return None if days is None or not statistic else Activity.of_last(days, statistic)
+
+
 def _read_statistic(table: TomlTable) -> str:
     statistic = table.text("statistic", required=True)
     if statistic and statistic not in STATISTICS:
@@ -127,9 +141,11 @@ _READERS: Mapping[str, Callable[[TomlTable], Domain | None]] = {
     "boolean": lambda _: Boolean(),
     "category": _read_category,
     "ordinal": _read_ordinal,
+    "nearest": read_nearest,
     "set": _read_set,
     "number": _read_number,
     "count": _read_count,
+    "activity": _read_activity,
 }
 
 KINDS = tuple(_READERS)

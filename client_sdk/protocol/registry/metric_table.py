@@ -8,7 +8,18 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from client_sdk.protocol.budget import Budget, Strategy, attos_ceiling
-from client_sdk.protocol.domain import MAX_CATEGORIES, Boolean, Category, Count, Cross, Domain, Filled, Number, Subset
+from client_sdk.protocol.domain import (
+    MAX_CATEGORIES,
+    Activity,
+    Boolean,
+    Category,
+    Count,
+    Cross,
+    Domain,
+    Filled,
+    Number,
+    Subset,
+)
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.catalogue import AUTO, NAMES, channel_for
 from client_sdk.protocol.metric import Fill, Metric, Protects
@@ -31,8 +42,8 @@ MOST_RETENTION_DAYS = 36_500
 """A hundred years: to keep tallies for longer, leave the key out."""
 
 
-def read_metric(
-    name: str, table: TomlTable, owner: str, budget: Budget, others: Mapping[str, Domain | None]
+def read_metric(  # noqa: PLR0913 what the rest of the file says of a metric
+    name: str, table: TomlTable, owner: str, budget: Budget, others: Mapping[str, Domain | None], *, schema: int
 ) -> Metric | None:
     """Return the metric of a table; None if it has mistakes, which the table collects.
 
@@ -42,6 +53,7 @@ def read_metric(
         owner: the owner of a metric that names none.
         budget: the ceilings, and the window of a metric that names none.
         others: the domains of the metrics that it may cross; None for a mistaken metric.
+        schema: the registry's, which says what ``auto`` chooses.
 
     """
     if not METRIC_NAME.fullmatch(name):
@@ -66,7 +78,9 @@ def read_metric(
     if channel_mistakes or domain is None or epsilon is None or not mechanism:
         return None
     try:
-        channel = channel_for(domain, epsilon, mechanism, delta=delta, utility=utility, permanent=permanent)
+        channel = channel_for(
+            domain, epsilon, mechanism, delta=delta, utility=utility, permanent=permanent, schema=schema
+        )
     except ValueError as error:
         known = mechanism in NAMES
         table.mistake("mechanism", f"{error}{'' if known else suggestion(mechanism, NAMES)}")
@@ -85,7 +99,7 @@ def read_metric(
         fill=fill,
         persist=persist,
         retention_days=retention_days,
-        unit=unit,
+        unit=unit or ("days" if isinstance(domain, Activity) else ""),
     )
     _check_ceilings(table, metric, delta or Fraction(0), budget)
     return metric
@@ -139,12 +153,15 @@ def _read_fill(table: TomlTable, domain: Domain | None) -> tuple[Domain | None, 
     """Return the domain, with an input for no answer if it is filled in, and what to fill in."""
     fill_in, fill_value = table.flag("fill_in"), table.number("fill_value", required=False)
     takes_value = isinstance(domain, Count) or (isinstance(domain, Number) and domain.statistic == "mean")
+    takes_value &= not isinstance(domain, Activity)
     if fill_value is not None and not (fill_in and takes_value):
         table.mistake("fill_value", "is for a count or a mean with fill_in = true; remove it")
     if not fill_in or domain is None:
         return domain, None
     if isinstance(domain, Boolean | Category | Cross):
         return Filled(domain), Fill(None)
+    if isinstance(domain, Activity):  # until the window has ended: then the device knows the number of days
+        return domain, Fill(0)
     if not isinstance(domain, Number) or not takes_value:
         table.mistake("fill_in", f"is not for such a {domain.kind}; record an answer in every window instead")
         return domain, None
@@ -162,6 +179,10 @@ def _read_fill(table: TomlTable, domain: Domain | None) -> tuple[Domain | None, 
 
 
 def _read_persist(table: TomlTable, domain: Domain | None) -> bool:
+    if isinstance(domain, Activity):
+        if table.take("persist") is not None:
+            table.mistake("persist", "is not for an activity, whose days always stand on the disk; remove it")
+        return True
     persist = table.flag("persist")
     if persist and not isinstance(domain, Count):
         table.mistake("persist", "is for a count, which is added up over a window; remove it")

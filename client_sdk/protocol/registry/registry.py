@@ -31,7 +31,8 @@ from client_sdk.protocol.window import WindowKind
 _SDK = str(Path(__file__).parents[2] / "any").removesuffix("any")
 """With what the path of every module of the SDK begins."""
 
-SCHEMA = 1
+SCHEMAS = (1, 2)
+"""The schemas that this version reads. They differ in what ``auto`` chooses."""
 
 MOST_ANSWERS = 1000
 """The most questions drawn per window: far more than a device should ever answer."""
@@ -50,6 +51,7 @@ class Registry:
         owner: the person or team to contact about it.
         budget: the ceilings that devices keep.
         metrics: the questions by name, in the file's order.
+        schema: the number that says which rule ``auto`` follows.
         source: the text that it was read from; empty if it was made otherwise.
 
     """
@@ -58,6 +60,7 @@ class Registry:
     owner: str
     budget: Budget
     metrics: Mapping[str, Metric]
+    schema: int = 1
     source: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -66,7 +69,7 @@ class Registry:
 
     def __reduce__(self) -> tuple[type[Registry], tuple[object, ...]]:
         """Pickle a copy of the metrics: a read-only view of a mapping cannot be pickled."""
-        return Registry, (self.app, self.owner, self.budget, dict(self.metrics), self.source)
+        return Registry, (self.app, self.owner, self.budget, dict(self.metrics), self.schema, self.source)
 
     def metric(self, name: str) -> Metric:
         """Return the metric of a name.
@@ -175,17 +178,18 @@ def _read_registry(document: dict[str, Any]) -> Registry:
     mistakes: list[tuple[str, str]] = []
     top = TomlTable(document, "", mistakes)
     schema = top.take("schema", required=True)
-    if schema is not None and (type(schema) is not int or schema != SCHEMA):
-        top.mistake("schema", f"must be {SCHEMA}, the schema that this version reads")
+    if schema is not None and (type(schema) is not int or schema not in SCHEMAS):
+        top.mistake("schema", f"must be {' or '.join(map(str, SCHEMAS))}, the schemas that this version reads")
+        schema = None
     app = TomlTable(top.take("app", required=True) or {}, "app", mistakes)
     name, owner = app.text("name", required=True), app.text("owner")
     app.nothing_else()
     budget = _read_budget(TomlTable(top.take("budget", required=True) or {}, "budget", mistakes))
-    metrics = _read_metrics(top.take("metric", required=True), owner, budget, mistakes)
+    metrics = _read_metrics(top.take("metric", required=True), owner, budget, schema or 1, mistakes)
     top.nothing_else()
     if mistakes:
         raise RegistryError.of(mistakes)
-    return Registry(app=name, owner=owner, budget=budget, metrics=metrics)
+    return Registry(app=name, owner=owner, budget=budget, metrics=metrics, schema=schema)
 
 
 def _read_budget(table: TomlTable) -> Budget:
@@ -216,7 +220,9 @@ def _read_budget(table: TomlTable) -> Budget:
     )
 
 
-def _read_metrics(raw: object, owner: str, budget: Budget, mistakes: list[tuple[str, str]]) -> dict[str, Metric]:
+def _read_metrics(
+    raw: object, owner: str, budget: Budget, schema: int, mistakes: list[tuple[str, str]]
+) -> dict[str, Metric]:
     """Return every metric in the file's order; crosses are read last, after their parts."""
     if raw is None:
         return {}
@@ -227,7 +233,8 @@ def _read_metrics(raw: object, owner: str, budget: Budget, mistakes: list[tuple[
     domains: dict[str, Domain | None] = {}
     plain = [name for name, fields in raw.items() if not (isinstance(fields, dict) and "cross" in fields)]
     for name in [*plain, *(name for name in raw if name not in plain)]:
-        metric = read_metric(name, TomlTable(raw[name], f"metric.{name}", mistakes), owner, budget, domains)
+        table = TomlTable(raw[name], f"metric.{name}", mistakes)
+        metric = read_metric(name, table, owner, budget, domains, schema=schema)
         domains[name] = None if metric is None else metric.domain
         if metric is not None:
             read[name] = metric

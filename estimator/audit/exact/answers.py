@@ -5,7 +5,7 @@ alphabets are sampled: the first two inputs, the last two, the middle one, and a
 that allows, drawn once for all audits. The sample holds a worst pair, because of what the
 mechanisms are:
 
-* k-ary response, cyclic designs and geometries: any pair will do. Their laws have only two
+* k-ary response, block designs and geometries: any pair will do. Their laws have only two
   probabilities, that of a symbol that supports the input and that of any other symbol. Each pair of
   inputs has a symbol that supports only one of them. (In a cyclic design, shifting all values
   shifts all symbols, so pairs with one difference are alike.)

@@ -8,7 +8,7 @@ from typing import Final
 
 from estimator.render.html.numbers import PERCENT, Unit, unit_of
 from estimator.render.rounding import UNBROKEN
-from estimator.render.words import label_of, range_words
+from estimator.render.words import at_least_words, label_of, range_words
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate, Share
 from estimator.results.metric import MetricEstimate
@@ -57,6 +57,8 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[F
         yield FigureGroup(SHARES, PERCENT, labelled([shares[position] for position in positions]))
     if estimated.answered:
         yield FigureGroup("Share of those who answered", PERCENT, labelled(estimated.answered))
+    if estimated.at_least:
+        yield FigureGroup("Share of devices that were used on", PERCENT, at_least_labelled(estimated.at_least))
     if estimated.mean is not None:
         mean = ((mean_word(estimated.kind), estimated.mean),)
         yield FigureGroup(mean_title(estimated.kind), unit_of(estimated.unit), mean)
@@ -79,6 +81,11 @@ def mean_title(kind: str) -> str:
 def labelled(shares: Sequence[Share]) -> tuple[tuple[str, Estimate], ...]:
     """Return each share with its label."""
     return tuple((label_of(share.value), share) for share in shares)
+
+
+def at_least_labelled(shares: Sequence[Share]) -> tuple[tuple[str, Estimate], ...]:
+    """Return each share of devices with the days on which they were used at least."""
+    return tuple((at_least_words(share.value), share) for share in shares)
 
 
 def plain_estimate(figure: Figure) -> Estimate:

@@ -16,7 +16,7 @@ from estimator.render.html.joint import JointView, joint_view
 from estimator.render.html.numbers import PERCENT, Unit, unit_of
 from estimator.render.html.sparkline import Spark, sparkline
 from estimator.render.html.verdicts import WordedConclusion, labelled_changes, too_few, verdict_of
-from estimator.render.sentences import answer_of, leader
+from estimator.render.sentences import answer_of, headline, leader
 from estimator.results.changes import Change
 from estimator.results.estimate import Estimate
 from estimator.results.highlight import Highlight
@@ -143,11 +143,5 @@ def _headline(
     """Return the figure of the question in each window of the calendar with enough reports."""
     position = leader(shown)
     by_window = {window.window: window for window in windows if window.reports >= EXACT_BELOW}
-    track: list[Estimate | None] = []
-    for window in calendar:
-        estimated = by_window.get(window.text)
-        if estimated is None:
-            track.append(None)
-        else:
-            track.append(estimated.mean if estimated.estimates is None else estimated.estimates[position])
-    return track
+    of_calendar = (by_window.get(window.text) for window in calendar)
+    return [None if estimated is None else headline(estimated, position) for estimated in of_calendar]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from client_sdk.protocol.domain.label import word
 from estimator.render.text import poisoning
 from estimator.render.text.style import VALUE_WIDTH, Style
-from estimator.render.words import cluster_words, p_equals, range_words
+from estimator.render.words import at_least_words, cluster_words, p_equals, range_words
 from estimator.report.conclusions import Conclusion, clearest_first, conclusion
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
@@ -63,6 +63,8 @@ def lines_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[Fi
     if estimated.mean is not None:
         label = _labelled(mean_word(estimated.kind), estimated.unit)
         yield FigureLine(label, estimated.mean, NUMBER_DIGITS, estimated.mean_range)
+    for share in estimated.at_least:
+        yield FigureLine(at_least_words(share.value), share, SHARE_DIGITS, SHARES)
     if estimated.distribution is not None:
         squared = f"{estimated.unit}\N{SUPERSCRIPT TWO}" if estimated.unit else ""
         yield FigureLine(_labelled("variance", squared), estimated.distribution.variance, NUMBER_DIGITS, None)

@@ -12,6 +12,7 @@ from estimator.estimates.question_fields import question_fields
 from estimator.formats.to_json import builtins_of, json_text
 from estimator.plan.allocation import Allocation
 from estimator.plan.plan import MetricPlan, Plan
+from estimator.plan.schema_upgrade import SchemaChange
 from estimator.privacy.exposure import Exposure
 from estimator.render.rounding import digits_for, text_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
@@ -146,7 +147,16 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
     of_mean = unit if plan.shares is None else ""
     devices = "" if plan.needed_devices is None else f" of {plural(plan.needed_devices, 'device')}"
     yield f"  {f'reports for an error of {plan.target_error:.4g}{of_mean}':34} {plan.needed_reports:>14,}{devices}"
+    if plan.change is not None:
+        yield f"  in schema 2: {change_words(plan.change)}"
     yield fill(_judgement(plan), WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def change_words(change: SchemaChange) -> str:
+    """Return what another schema changes of a question, on one line."""
+    saved = change.saved
+    devices = f"{abs(saved):.1%} {'fewer' if saved >= 0 else 'more'} devices for the same error"
+    return f"{change.after.channel.name}, {devices}"
 
 
 def _judgement(plan: MetricPlan) -> str:
@@ -215,6 +225,9 @@ def _metric_document(plan: MetricPlan) -> dict[str, Any]:
         "reports_needed": plan.needed_reports,
         "devices_needed": plan.needed_devices,
         "central": None if plan.central is None else builtins_of(plan.central),
+        "in_schema_2": None
+        if plan.change is None
+        else {"mechanism": plan.change.after.channel.name, "devices_saved": plan.change.saved},
     }
     if shares is not None:
         document["share"] = {

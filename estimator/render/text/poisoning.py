@@ -20,4 +20,4 @@ def verdict_of(test: RangeTest) -> str:
 
 def brief(test: RangeTest) -> str:
     """Return the result of the test in a few words."""
-    return "the tally looks MADE UP" if test.impossible else "no sign of it"
+    return "the tally looks MADE UP" if test.impossible else "none proved"

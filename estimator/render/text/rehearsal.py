@@ -49,6 +49,8 @@ def rehearsal_as_json(rehearsal: Rehearsal) -> str:
         for entry, (figure, truth) in zip(_entries(metric), pairs, strict=True):
             entry |= {"truth": truth, "holds": None if truth is None else holds(figure, truth)}
         metric["coverage"] = _coverage(rehearsed.coverages.get(FigureKind.SHARES_AND_MEAN))
+        if "at_least" in metric:
+            metric["at_least_coverage"] = _coverage(rehearsed.coverages.get(FigureKind.AT_LEAST))
         if "distribution" in metric:
             metric["distribution"]["band_holds"] = rehearsed.is_band_held
             metric["distribution_coverage"] = {
@@ -89,6 +91,7 @@ def _entries(metric: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield from metric.get("estimates", ())
     if "mean" in metric:
         yield metric["mean"]
+    yield from metric.get("at_least", ())
     distribution = metric.get("distribution")
     if distribution is not None:
         yield distribution["variance"]
@@ -128,7 +131,7 @@ def _shown_truths(rehearsed: Rehearsed, positions: Sequence[int]) -> Iterator[fl
     values = 0 if rehearsed.estimated.estimates is None else len(rehearsed.estimated.estimates)
     yield from (shares_and_mean[position] for position in positions)
     yield from shares_and_mean[values:]
-    for kind in (FigureKind.VARIANCE, FigureKind.QUANTILES, FigureKind.RANGES):
+    for kind in (FigureKind.AT_LEAST, FigureKind.VARIANCE, FigureKind.QUANTILES, FigureKind.RANGES):
         yield from truths.get(kind, ())
 
 

@@ -48,7 +48,10 @@ LIKELIEST_FOOTNOTE = """\
 likeliest: maximum likelihood among what is possible; biased near the limits.
 """
 
-NOTHING = "There is nothing to report: no closed window has a tally; --preliminary shows open ones.\n"
+NOTHING = (
+    "There is nothing to report: no window that was asked for has a tally. --preliminary shows open windows, too;\n"
+    "a file then needs the body of /v1/tallies?preliminary=1.\n"
+)
 
 NOTHING_SKIPPED = "There is nothing to report: every tally was skipped, for the reasons given beside this.\n"
 

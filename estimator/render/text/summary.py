@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from estimator.render.rounding import SENTENCE_FIGURES, Rounded, number, percent
-from estimator.render.sentences import answer_of, error_of, leader
+from estimator.render.sentences import OFTEN, answer_of, error_of, leader
 from estimator.render.text import central, poisoning
 from estimator.render.text.columns import FigureCells, figure_lines
 from estimator.render.text.lines import SHARES, window_of
 from estimator.render.text.report import NOTHING, NOTHING_SKIPPED, PRELIMINARY_FOOTNOTE, has_a_point
 from estimator.render.text.style import PLAIN, Style
-from estimator.render.words import label_of, p_equals, range_words
+from estimator.render.words import at_least_words, label_of, p_equals, range_words
 from estimator.report.conclusions import Conclusion, change_conclusion, clearest_changes
-from estimator.results.changes import Changes
+from estimator.results.changes import Change, Changes, ShareChange
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
 from estimator.results.highlight import SHOWN_VALUES, Highlight
@@ -29,6 +29,8 @@ SHOWN_SHARES = 5
 """How many values of a question are shown: the most common ones. ``--verbose`` shows more."""
 
 HEADING = "estimate ± standard error, {confidence:.0%} interval{together}; --verbose shows all"
+
+NEXT_LOOK = "the next look comes after --snapshot-interval, an hour by default."
 
 POINT_NOTE = "An interval of one point is no certainty: the tally lies beyond what the mechanism makes of any answers."
 
@@ -108,6 +110,8 @@ def _cells(shown: MetricEstimate, highlight: Highlight) -> Iterator[FigureCells]
     if shown.mean is not None:
         mean = number_of(shown.mean, shown.unit)
         yield FigureCells(mean_word(shown.kind), mean, shown.mean.estimate, shown.mean_range)
+    for share in shown.at_least:
+        yield FigureCells(at_least_words(share.value), share_of(share), share.estimate, SHARES)
     if shown.distribution is not None:
         for quantile in shown.distribution.quantiles:
             label = f"{quantile.quantile:.0%} at most"
@@ -117,8 +121,8 @@ def _cells(shown: MetricEstimate, highlight: Highlight) -> Iterator[FigureCells]
 
 
 def _positions(shown: MetricEstimate, positions: Sequence[int]) -> Sequence[int]:
-    """Return which values have a line: of yes and no it is yes; of many the most common ones."""
-    shares = shown.estimates
+    """Return which values have a line: of yes and no it is yes; of many the most common ones; of days of use none."""
+    shares = None if shown.at_least else shown.estimates
     if shares is None or list(shares.labels) == [False, True]:
         return [] if shares is None else [1]
     most_common = sorted(positions, key=lambda position: -shares.unbiased[position])[:SHOWN_SHARES]
@@ -144,9 +148,10 @@ def _leading(estimated: MetricEstimate, position: int) -> str:
     if not estimated.reports:
         return "no reports"
     if estimated.estimates is not None:
-        share = estimated.estimates[position]
+        share = estimated.at_least[OFTEN] if estimated.at_least else estimated.estimates[position]
+        label = at_least_words(share.value) if estimated.at_least else label_of(share.value)
         rounded = percent(share.estimate, share.low, share.high, share.standard_error, SENTENCE_FIGURES)
-        return f"{label_of(share.value)} {rounded.estimate}{rounded.suffix}"
+        return f"{label} {rounded.estimate}{rounded.suffix}"
     if estimated.mean is None:
         return plural(estimated.reports, "report")
     rounded = number_of(estimated.mean, estimated.unit)
@@ -186,12 +191,22 @@ def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | No
         conclusion, p_value = change_conclusion(clearest, changes.tests), clearest.p_value_corrected
         may_differ = conclusion in {Conclusion.DIFFER, Conclusion.MAY_DIFFER}
         chance = f" (p {p_equals(p_value)})" if may_differ and p_value is not None else ""
-        words.append(f"{OUTCOMES[conclusion]} since {changes.first}{chance}")
+        size = f": {_change_words(clearest, highlight.shown.unit)}" if may_differ else ""
+        words.append(f"{OUTCOMES[conclusion]} since {changes.first}{size}{chance}")
     if pooled is not None:
         together = _pooled_words(pooled, leader(highlight.shown))
         words.append(f"{plural(len(pooled.windows), 'window')} pooled: {together}")
     if words:
         yield from _sentence(f"{'; '.join(words)}.", style)
+
+
+def _change_words(change: Change, unit: str) -> str:
+    """Return by how much an answer changed, with its sign."""
+    if isinstance(change, ShareChange):
+        moved = percent(change.estimate, change.low, change.high, change.standard_error, SENTENCE_FIGURES)
+        return f"“{label_of(change.value)}” by {moved.estimate} points ({moved.low} to {moved.high})"
+    moved = number(change.estimate, change.low, change.high, change.standard_error, unit, SENTENCE_FIGURES)
+    return f"the mean by {moved.estimate}{moved.suffix} ({moved.interval})"
 
 
 def _pooled_words(pooled: Pooled, position: int) -> str:
@@ -215,7 +230,8 @@ def _notes(report: EstimateReport, style: Style) -> Iterator[str]:
         yield from _wrapped(PRELIMINARY_FOOTNOTE, style)
         if report.snapshot_at is not None:
             at = f"{report.snapshot_at:%Y-%m-%d %H:%M:%S}"
-            yield from _wrapped(f"Open windows are shown as they were at {at} UTC.", style)
+            note = f"Open windows are shown as they were at {at} UTC; {NEXT_LOOK}"
+            yield from _wrapped(note, style)
 
 
 def _wrapped(note: str, style: Style) -> Iterator[str]:

@@ -36,7 +36,16 @@ COUNT: Final[dict[str, Field]] = {
     "statistic": "distribution",
     "epsilon": 1,
 }
+ACTIVITY: Final[dict[str, Field]] = {
+    "purpose": "Why?",
+    "kind": "activity",
+    "days": 7,
+    "statistic": "distribution",
+    "epsilon": 1,
+}
 ORDINAL: Final[dict[str, Field]] = CATEGORY | {"kind": "ordinal", "mechanism": "exponential"}
+PROTOTYPES: Final = Toml('{ near = "0 0", right = "1 0.5", up = "-1 2" }')
+NEAREST: Final[dict[str, Field]] = {"purpose": "Why?", "kind": "nearest", "prototypes": PROTOTYPES, "epsilon": 1}
 SET: Final[dict[str, Field]] = CATEGORY | {"kind": "set", "max_items": 2}
 CROSS: Final[dict[str, Field]] = {"purpose": "Why?", "cross": ["dark_mode", "os"], "epsilon": 1}
 """A cross of two metrics, which the registry must define, too."""

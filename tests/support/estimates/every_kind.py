@@ -9,16 +9,29 @@ from collections.abc import Iterator
 from typing import Final
 
 from client_sdk.protocol import Metric, Registry
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, ORDINAL, SET, registry_text
+from tests.support.devices.definitions import (
+    ACTIVITY,
+    BOOLEAN,
+    CATEGORY,
+    COUNT,
+    CROSS,
+    NEAREST,
+    NUMBER,
+    ORDINAL,
+    SET,
+    registry_text,
+)
 
 REGISTRY_TEXT: Final = registry_text(
     dark_mode=BOOLEAN,
     os=CATEGORY,
     mood=ORDINAL,
     languages=SET,
+    topic=NEAREST,
     startup_ms=NUMBER | {"unit": "ms"},
     steps=COUNT | {"max": 40, "unit": "steps"},
     crashes=COUNT,
+    used=ACTIVITY,
     pages=COUNT | {"max": 40, "statistic": "quantiles", "epsilon": 4},
     seen=BOOLEAN | {"fill_in": True},
     constant=BOOLEAN | {"permanent_epsilon": 2, "protects": "history"},

@@ -13,6 +13,7 @@ import numpy as np
 from client_sdk.protocol import Boolean, Channel
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import channel_for
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
@@ -41,6 +42,8 @@ CHANNELS: dict[str, Channel] = {
     "pairs": CyclicDesign.within(requested(2), 8, 2, 7),
     "larger blocks": CyclicDesign.within(requested(1), 9, 4, 3),
     "many blocks": CyclicDesign.within(requested(2), 32, 9, 16),
+    "balanced blocks": BalancedDesign.within(requested(1), 12, 12, 4, 1),
+    "part of balanced blocks": BalancedDesign.within(requested(2), 10, 13, 4, 3),
     "projective plane": ProjectiveGeometry.within(requested(1), 13, 3, 3),
     "part of a plane": ProjectiveGeometry.within(requested(2), 5, 2, 3),
     "projective space": ProjectiveGeometry.within(requested(2), 14, 2, 4),

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from client_sdk.protocol import Channel
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from estimator.decoders import inverse_of
 from estimator.decoders.protocol import Inverse
@@ -45,7 +46,7 @@ def check_covariance(channel: Channel, counts: Counts, covariance: Covariance) -
     """The covariance is the enumerated one of the population nearest to the estimate.
 
     Rows have the sum 0 where shares always have the sum 1: everywhere, except for a part of a
-    geometry's points.
+    geometry's points, or of a design's.
     """
     inverse, reports = inverse_of(channel), int(counts.sum())
     estimated = covariance(inverse, counts, reports)
@@ -56,7 +57,7 @@ def check_covariance(channel: Channel, counts: Counts, covariance: Covariance) -
     if np.abs(weights(channel, inverse).sum(axis=1) - 1).max() <= channel.inputs * rounding(channel, inverse):
         assert np.abs(estimated.sum(axis=0)).max() <= channel.inputs * tolerance
     else:
-        assert isinstance(channel, ProjectiveGeometry)
+        assert isinstance(channel, ProjectiveGeometry | BalancedDesign)
         assert channel.inputs < channel.symbols
     assert np.abs(estimated - estimated.T).max() <= tolerance
 

@@ -19,12 +19,14 @@ from client_sdk.protocol.channel import epsilon_nanos
 from client_sdk.protocol.epsilon import RequestedEpsilon, as_float
 from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.mechanisms import exponential
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
@@ -37,7 +39,7 @@ from tests.support.laws.coins import exact_law
 from tests.support.laws.permanents import RandomFunction, asking, reports_of
 from tests.support.laws.set_checks import SET_MUTANTS, Report, SetSubject, right_report
 from tests.support.laws.utilities import ASYMMETRIC
-from tests.support.mutants import block_designs, mechanisms, noise, trees
+from tests.support.mutants import block_designs, mechanisms, noise, optimal_means, trees
 from tests.support.mutants.audits import Law, laws, true_epsilon
 from tests.support.mutants.permanent_answers import PERMANENT_MUTANTS, MakeFunction
 from tests.support.mutants.rounding import ROUNDING_MUTANTS, Rounding
@@ -46,10 +48,12 @@ EPSILON = RequestedEpsilon.parse(Decimal(1))
 K_ARY = KAryRandomizedResponse.within(EPSILON, 5)
 BINARY = RandomizedResponse.within(EPSILON)
 PAIRS, BLOCKS = CyclicDesign.within(EPSILON, 6, 2, 5), CyclicDesign.within(EPSILON, 7, 3, 2)
+BALANCED, WEIGHTED = BalancedDesign.within(EPSILON, 7, 7, 3, 1), BalancedDesign.within(EPSILON, 6, 6, 3, 1)
 GEOMETRY = ProjectiveGeometry.within(EPSILON, 13, 3, 3)
 LAPLACE = Laplace.within(EPSILON, 4, 2**10)
 GAUSSIAN = Gaussian(4, 5, (40, 33, 18, 7, 2, 1), Fraction(3))
 PIECEWISE, SQUARE_WAVE = (kind.within(EPSILON, 4, 2**12) for kind in (Piecewise, SquareWave))
+OPTIMAL_MEAN = OptimalMean.of_total((2, 3, 2), 2, EPSILON.odds, 2**8)
 TREE = Hierarchical.within(EPSILON, 5)
 PAIRS_AND_BLOCKS = Hierarchical(7, (1, 2, 3), (1, 3, 2), Hierarchical.within(EPSILON, 7).keep_numerators)
 SETS = metric_of(SET, mechanism="k-ary-randomized-response")
@@ -151,11 +155,14 @@ RIGHT_CHANNELS: dict[str, Channel] = {
     "binary": BINARY,
     "pairs": PAIRS,
     "blocks": BLOCKS,
+    "balanced": BALANCED,
+    "weighted": WEIGHTED,
     "geometry": GEOMETRY,
     "laplace": LAPLACE,
     "gaussian": GAUSSIAN,
     "piecewise": PIECEWISE,
     "square wave": SQUARE_WAVE,
+    "optimal mean": OPTIMAL_MEAN,
     "tree": TREE,
     "tree of pairs and blocks": PAIRS_AND_BLOCKS,
 }
@@ -165,11 +172,14 @@ WRONG_CHANNELS: dict[str, Channel] = {
     **{f"binary: {name}": make(BINARY) for name, make in mechanisms.BINARY_MUTANTS.items()},
     **{f"pairs: {name}": mutant for name, mutant in block_designs.cyclic(PAIRS).items()},
     **{f"blocks: {name}": mutant for name, mutant in block_designs.cyclic(BLOCKS).items()},
+    **{f"balanced: {name}": mutant for name, mutant in block_designs.balanced(BALANCED).items()},
+    **{f"weighted: {name}": mutant for name, mutant in block_designs.balanced(WEIGHTED).items()},
     **{f"geometry: {name}": mutant for name, mutant in block_designs.projective(GEOMETRY).items()},
     **{f"laplace: {name}": mutant for name, mutant in noise.of_laplace(LAPLACE).items()},
     **{f"gaussian: {name}": mutant for name, mutant in noise.of_gaussian(GAUSSIAN).items()},
     **{f"piecewise: {name}": bands.mutant(PIECEWISE, way) for name, way in bands.BAND_MUTANTS.items()},
     **{f"square wave: {name}": bands.mutant(SQUARE_WAVE, way) for name, way in bands.BAND_MUTANTS.items()},
+    **{f"optimal mean: {name}": mutant for name, mutant in optimal_means.optimal_means(OPTIMAL_MEAN).items()},
     **{f"tree: {name}": mutant for name, mutant in trees.hierarchical(TREE).items()},
 }
 

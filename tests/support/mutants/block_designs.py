@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from fractions import Fraction
+from itertools import accumulate
 
 from client_sdk.protocol import COIN_SCALE, Coins
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from tests.support.laws.declared_law import PerturbsOtherwise
@@ -88,6 +90,56 @@ def cyclic(  # noqa: C901 one small function a mutant
         "keep and lie swapped": PerturbsOtherwise(right, keep_and_lie_swapped),
         "one draw for kept and lie": PerturbsOtherwise(right, one_draw_for_both),
     }
+
+
+def balanced(right: BalancedDesign) -> dict[str, PerturbsOtherwise]:
+    """Return wrong balanced designs beside a right one with several base blocks."""
+    points, size = right.points, right.block_size
+    factors, total = right.base_blocks // len(right.starters), sum(right.weights)
+    ends = list(accumulate(right.weights))
+
+    def drawn(coins: Coins) -> tuple[int, bool, int, int]:
+        factor, weight = divmod(coins.below(total * factors), total)
+        index = bisect_right(ends, weight) * factors + factor
+        return index, coins.bernoulli(right.keep_numerator), coins.below(size), coins.below(points - size)
+
+    def symbol(index: int, value: int, member: int | None, lie: int = 0) -> int:
+        block = right.base_block(index)
+        others = [each for each in range(points) if each not in block]
+        return index * points + (value - (others[lie] if member is None else block[member])) % points
+
+    def as_declared(value: int, coins: Coins) -> int:
+        index, keep, kept, lie = drawn(coins)
+        return symbol(index, value, kept if keep else None, lie)
+
+    def complement_not_excluded(value: int, coins: Coins) -> int:
+        index, keep, kept, _ = drawn(coins)
+        return symbol(index, value, kept) if keep else index * points + coins.below(points)
+
+    def starters_alike(value: int, coins: Coins) -> int:
+        index, keep = coins.below(right.base_blocks), coins.bernoulli(right.keep_numerator)
+        kept, lie = coins.below(size), coins.below(points - size)
+        return symbol(index, value, kept if keep else None, lie)
+
+    def last_multiplier_never(value: int, coins: Coins) -> int:
+        index, keep, kept, lie = drawn(coins)
+        return symbol(index - (index % factors == factors - 1 and index > 0), value, kept if keep else None, lie)
+
+    def lies_in_the_first_block(value: int, coins: Coins) -> int:
+        index, keep, kept, lie = drawn(coins)
+        return symbol(index, value, kept) if keep else symbol(0, value, None, lie)
+
+    def keep_and_lie_swapped(value: int, coins: Coins) -> int:
+        index, keep, kept, lie = drawn(coins)
+        return symbol(index, value, None if keep else kept, lie)
+
+    return {
+        "none": PerturbsOtherwise(right, as_declared),
+        "complement not excluded": PerturbsOtherwise(right, complement_not_excluded),
+        "last multiplier never": PerturbsOtherwise(right, last_multiplier_never),
+        "lies in the first block": PerturbsOtherwise(right, lies_in_the_first_block),
+        "keep and lie swapped": PerturbsOtherwise(right, keep_and_lie_swapped),
+    } | ({"starters alike": PerturbsOtherwise(right, starters_alike)} if len(set(right.weights)) > 1 else {})
 
 
 def projective(right: ProjectiveGeometry) -> dict[str, PerturbsOtherwise]:

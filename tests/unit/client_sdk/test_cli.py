@@ -45,7 +45,7 @@ def test_show_says_what_left_what_it_cost_and_what_was_dropped(
         "dark_mode  2026-11-20  true      accepted\n"
         "system     2026-11-20  macos     window_closed\n"
         "\n"
-        "What was reported was drawn at random around your answer; it is not your answer.\n"
+        "What was reported was drawn at random around your answer. Nobody can tell whether it is your answer.\n"
         f"Privacy loss spent so far: epsilon {spent(used):.9f}\n"
         f"  in 2026-11-20: {spent(used):.9f} of 2.5\n"
         f"  in this device's life: {spent(used):.9f} of 4\n"
@@ -82,11 +82,24 @@ def test_every_command_has_an_example_that_it_understands(capsys: pytest.Capture
 
 def test_show_says_when_nothing_has_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with telemetry(tmp_path) as device:
+        device.flush(timeout_s=60)
+        assert main(["show", "--data-dir", str(tmp_path)]) == 0
+        assert "Nothing has left this device.\n" in capsys.readouterr().out
         device.record("dark_mode", value=True)
     assert main(["show", "--data-dir", str(tmp_path)]) == 0
     out = capsys.readouterr().out
-    assert "Nothing has left this device.\n" in out
+    assert "The list of what left this device is empty." in out
     assert "Waiting to be sent or answered: 1\n" in out
+
+
+def test_show_does_not_say_that_nothing_left_after_the_list_was_erased(
+    used: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["forget", "--data-dir", str(used)]) == 0
+    assert main(["show", "--data-dir", str(used)]) == 0
+    out = capsys.readouterr().out
+    assert "Nothing has left" not in out
+    assert "What left before it was last erased is not on it." in out
 
 
 def test_forget_wipes_all_but_what_was_spent(used: Path, capsys: pytest.CaptureFixture[str]) -> None:

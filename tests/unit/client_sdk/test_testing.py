@@ -9,7 +9,7 @@ import pytest
 
 from client_sdk import OutsideDomainError, Recorded, Telemetry
 from client_sdk.testing import Answer, FakeClock, KeptUploads, SeededCoins, answers
-from tests.support.devices.clients import COLLECTOR, ScriptedTransport, registry, run_python
+from tests.support.devices.clients import COLLECTOR, ScriptedTransport, ask, registry, run_python
 
 
 def app(data_dir: Path | None, **options: object) -> Telemetry:
@@ -27,6 +27,14 @@ def test_within_answers_a_test_sees_what_an_app_recorded_and_what_would_leave(tm
     assert recorded == [Answer("size", 4.5), Answer("system", "linux"), Answer("taps", 1), Answer("taps", 3)]
     assert [answer.outcome for answer in recorded] == [Recorded.QUEUED] * 2 + [Recorded.COUNTED] * 2
     assert sorted(report.metric for report in recorded.uploads.reports) == ["size", "system"]
+
+
+def test_a_day_of_use_is_an_answer_too(tmp_path: Path) -> None:
+    days = ask('[metric.used]\nkind = "activity"\ndays = 7\nstatistic = "mean"')
+    with answers() as recorded, Telemetry(days, collector=COLLECTOR, data_dir=tmp_path, consent=True) as telemetry:
+        telemetry.active("used")
+    assert recorded == [Answer("used", value=True)]
+    assert recorded[0].outcome is Recorded.COUNTED
 
 
 def test_a_telemetry_made_within_answers_never_finds_its_way_to_a_collector(tmp_path: Path) -> None:
@@ -121,3 +129,9 @@ def test_the_sample_of_the_module_is_one_that_works(tmp_path: Path) -> None:
     with answers() as recorded:
         main(["--system", "linux"], data_dir=tmp_path)
     assert recorded == [Answer("system", "linux")]
+
+
+def test_a_test_spends_nothing_of_the_developers_own_device_and_leaves_nothing_to_send(tmp_path: Path) -> None:
+    with answers(), Telemetry(registry(), collector=COLLECTOR, data_dir=tmp_path / "app", consent=True) as device:
+        assert device.record("dark_mode", value=True) is Recorded.QUEUED
+    assert not (tmp_path / "app").exists()

@@ -13,6 +13,7 @@ import pytest
 
 import estimator
 from client_sdk.protocol import Registry
+from estimator.results.estimate import Estimate, Shares
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, registry_text
 from tests.support.estimates.pages import day, tallies
 
@@ -101,3 +102,8 @@ def test_a_notebook_shows_a_table_in_which_names_are_nothing_but_text(folder: Pa
     assert table.count("<tr>") == 3
     assert "&lt;b&gt;bold" in table
     assert "<b>" not in table
+
+
+def test_shares_are_printed_with_their_intervals() -> None:
+    shares = Shares.of([Estimate(0.3, 0.02, 0.26, 0.34).of("dark"), Estimate(0.7, 0.02, 0.66, 0.74).of("light")])
+    assert repr(shares) == "Shares(dark 0.26 to 0.34, light 0.66 to 0.74)"

@@ -72,6 +72,14 @@ def test_the_sum_is_reported_when_the_window_has_ended_cut_at_max(
     assert reported(tmp_path, counting(persist), counted) == expected
 
 
+@pytest.mark.parametrize("strategy", ['strategy = "pace"', 'strategy = "sample"\nanswers = 1'])
+@pytest.mark.parametrize("persist", ["", "persist = true"])
+def test_a_drawn_count_is_reported_from_the_slot_that_was_paid_for(tmp_path: Path, strategy: str, persist: str) -> None:
+    count = 'kind = "count"\nmax = 9\nstatistic = "distribution"\nepsilon = 20\nexpires = 2026-11-30'
+    drawn = ask(f"[metric.m]\n{count}\n{persist}", strategy)
+    assert reported(tmp_path, drawn, [2, 3]) == [5]
+
+
 def test_in_memory_it_adds_up_too() -> None:
     assert reported(None, counting("persist = true"), [2, 3]) == reported(None, counting(), [2, 3]) == [5]
 

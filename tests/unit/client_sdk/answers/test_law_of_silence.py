@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from client_sdk import Recorded
-from client_sdk.answers import counters
+from client_sdk.answers import counters, days_of_use
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import erase, outbox, retries
 from client_sdk.ledger.charges import CLOCK_BACK_S, Slot, SlotKey
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import GRACE_S, Metric, Refusal, Registry, Upload, Verdict, Window
-from client_sdk.protocol.domain import Count
+from client_sdk.protocol.domain import Activity, Count
 from client_sdk.results import ClockError
 from tests.support.devices.clients import DAY_S, NOON, ScriptedTransport, SetClock, ask, rows, telemetry
 from tests.support.laws.coins import SteadyCoins
@@ -45,14 +45,16 @@ FILLED = {
     "count": f"{COUNT}fill_in = true\nfill_value = 0\n",
     "count of 1": f"{COUNT}fill_in = true\nfill_value = 1\n",
     "count on disk": f"{COUNT}fill_in = true\nfill_value = 0\npersist = true\n",
+    "days": 'kind = "activity"\ndays = 7\nstatistic = "mean"\nfill_in = true\n',
     "permanent": 'kind = "boolean"\nfill_in = true\npermanent_epsilon = 2\nprotects = "history"\n',
 }
 PLAIN = {
     "plain": 'kind = "boolean"\n',
     "plain count": COUNT,
+    "plain days": 'kind = "activity"\ndays = 28\nstatistic = "mean"\n',
     "pattern": 'kind = "boolean"\npermanent_epsilon = 2\nprotects = "pattern"\nmax_values = 2\n',
 }
-ANSWERS: dict[str, object] = {"boolean": True, "category": "y", "count": 2}
+ANSWERS: dict[str, object] = {"boolean": True, "category": "y", "count": 2, "activity": 1}
 
 LAST_DAYS = ("2026-11-18", "2026-11-20", "2026-11-24", "2027-01-31")
 """The last days of questions, before and after the first day of a life, which is 2026-11-20."""
@@ -133,6 +135,8 @@ class Device:
         if not isinstance(definition.domain, Count):
             randomised = schedule.randomise(definition, answer, partial(schedule.learn_secret, self.connection))
             schedule.report(self.connection, definition, randomised, window, instant_s)
+        elif isinstance(definition.domain, Activity):
+            days_of_use.mark(self.connection, definition, instant_s)
         elif definition.persist:
             counters.add_persistent(self.connection, definition, window, 2)
         else:

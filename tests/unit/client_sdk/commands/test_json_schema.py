@@ -18,11 +18,13 @@ from client_sdk.commands.json_schema import DOMAIN_KEYS, registry_schema
 from client_sdk.protocol import Registry, RegistryError
 from client_sdk.protocol.registry.domain_table import KINDS
 from tests.support.devices.definitions import (
+    ACTIVITY,
     BOOLEAN,
     CATEGORY,
     COUNT,
     CROSS,
     GAUSSIAN,
+    NEAREST,
     NUMBER,
     ORDINAL,
     SET,
@@ -42,18 +44,29 @@ SOUND: dict[str, dict[str, Field]] = {
     "category": CATEGORY,
     "ordinal": ORDINAL,
     "set": SET,
+    "nearest": NEAREST,
     "number": NUMBER,
     "count": COUNT,
+    "activity": ACTIVITY,
 }
 OF_VALUES: dict[str, list[Field]] = {
     "purpose": ["Why?", "", 3, "p" * 501],
     "epsilon": [1, 0.5, "ln 3", "log 3", 0, 21, "ln -1", True],
     "kind": [*KINDS, "kategory", 1],
     "values": [["a", "b", "c"], ["a"], [], "a", ["a", "a", "b"]],
+    "prototypes": [
+        Toml('{ a = "1 2", b = "2 1" }'),
+        Toml('{ a = "1 2" }'),
+        Toml('{ a = "1 2", b = "1 nan" }'),
+        Toml('{ a = "1 2", b = [1, 2] }'),
+        Toml('{ "" = "1 2", b = "2 1" }'),
+        "a",
+    ],
     "max_items": [1, 0, 1.5, "1"],
     "low": [-1, "0"],
     "high": [11, "9"],
     "max": [5, 0, -1],
+    "days": [7, 28, 14, "7", 0],
     "statistic": ["mean", "distribution", "quantiles", "median"],
     "unit": ["ms", "", "seventeen letters", 1],
     "mechanism": ["auto", "hybird", 1],
@@ -122,7 +135,7 @@ def cases() -> Iterator[tuple[str, str]]:
         "x = 1",
     ):
         yield line, registry_text(m=BOOLEAN).replace("[budget]", f"[budget]\n{line}")
-    for line in ("schema = 2", "schema = 1\nextra = 1"):
+    for line in ("schema = 2", "schema = 3", "schema = 1\nextra = 1"):
         yield line, registry_text(m=BOOLEAN).replace("schema = 1", line)
 
 

@@ -19,14 +19,34 @@ from client_sdk.commands.codegen import MOST_LITERALS, module_of
 from client_sdk.commands.init import STARTER
 from client_sdk.protocol.registry.registry import Registry as SameRegistry
 from tests.support.devices.clients import run_python
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, SET, registry_text
+from tests.support.devices.definitions import (
+    ACTIVITY,
+    BOOLEAN,
+    CATEGORY,
+    COUNT,
+    CROSS,
+    NEAREST,
+    NUMBER,
+    SET,
+    Toml,
+    registry_text,
+)
 
 ROOT = Path(__file__).parents[4]
 SHORT = registry_text(a=BOOLEAN, b=BOOLEAN).replace("per_window = 20", "per_window = 1.5")
 ORDERS = ("type: which?", "type: ignore", "type: ignore[misc] # type: ignore", "mypy: disable-error-code=x", "noqa")
 """Purposes that would be orders to a type checker in a comment of their own."""
 
-KINDS = {"dark_mode": BOOLEAN, "os": CATEGORY, "size": NUMBER, "taps": COUNT, "languages": SET, "both": CROSS}
+KINDS = {
+    "dark_mode": BOOLEAN,
+    "os": CATEGORY,
+    "size": NUMBER,
+    "taps": COUNT,
+    "used": ACTIVITY,
+    "topic": NEAREST,
+    "languages": SET,
+    "both": CROSS,
+}
 
 
 def write(folder: Path, text: str) -> Path:
@@ -134,6 +154,10 @@ metrics.size.record(2.5)
 metrics.size.record(3)
 metrics.taps.record(3)
 metrics.taps.count()
+metrics.used.active()
+metrics.used.record(7)
+metrics.topic.record([0.5, 1])
+metrics.topic.record("near")
 metrics.languages.record({"a", "b"})
 metrics.languages.record(["c"])
 metrics.both.record((True, "b"))
@@ -147,6 +171,9 @@ metrics.taps.record(1.5)
 metrics.languages.record({"z"})
 metrics.both.record(("b", True))
 metrics.dark_mode.count()
+metrics.used.count()
+metrics.topic.record("far")
+metrics.taps.active()
 metrics.theme.record("dark")
 """
 
@@ -183,11 +210,12 @@ def test_the_typed_module_records_by_the_names_of_the_registry(typed: Path, monk
 
     from questions import Metrics  # type: ignore[import-not-found] # noqa: PLC0415 the test wrote it
 
-    metrics = Metrics(SimpleNamespace(record=note, count=note))
+    metrics = Metrics(SimpleNamespace(record=note, count=note, active=note))
     assert metrics.os.record("a") is Recorded.QUEUED
     metrics.taps.count(2)
+    metrics.used.active()
     metrics.class_.record(True)  # noqa: FBT003 an answer
-    assert recorded == [("os", "a"), ("taps", 2), ("class", True)]
+    assert recorded == [("os", "a"), ("taps", 2), ("used",), ("class", True)]
 
 
 def test_odd_names_and_long_lists_make_a_module_all_the_same() -> None:
@@ -200,8 +228,8 @@ def test_odd_names_and_long_lists_make_a_module_all_the_same() -> None:
 
 
 def test_codegen_names_the_mistakes_of_a_registry(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["codegen", str(write(tmp_path, "schema = 2"))]) == 1
-    assert "schema: must be 1" in capsys.readouterr().err
+    assert main(["codegen", str(write(tmp_path, "schema = 3"))]) == 1
+    assert "schema: must be 1 or 2" in capsys.readouterr().err
     assert main(["codegen", str(STARTER)]) == 0
     assert "self.startup_ms: " in capsys.readouterr().out
     assert main(["codegen", str(STARTER), "--output", str(tmp_path)]) == 1
@@ -212,3 +240,10 @@ def test_checking_needs_no_library_of_the_services() -> None:
     work = f"assert main(['check', {str(STARTER)!r}]) == 0"
     code = f"import sys\nfrom client_sdk.cli import main\n{work}\nprint(*sys.modules)"
     assert {"numpy", "click", "flask", "requests"}.isdisjoint(run_python(code).split())
+
+
+def test_a_question_that_has_expired_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(registry_text(m=BOOLEAN | {"expires": Toml("2020-01-01")}), encoding="utf-8")
+    assert main(["check", str(path)]) == 0
+    assert "metric.m expired on 2020-01-01: remove it, or set a later day\n" in capsys.readouterr().out

@@ -17,7 +17,17 @@ from hypothesis import strategies as st
 from client_sdk.protocol import Registry
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.statement import escaped, odds, statement
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, metric_of, registry_text
+from tests.support.devices.definitions import (
+    ACTIVITY,
+    BOOLEAN,
+    CATEGORY,
+    NEAREST,
+    NUMBER,
+    Field,
+    Toml,
+    metric_of,
+    registry_text,
+)
 
 TODAY = date(2026, 11, 21)
 
@@ -160,8 +170,28 @@ def test_odds_of_a_million_are_as_good_as_knowing() -> None:
     assert float(odds(13 * NANOS).split()[2].replace(",", "")) >= math.exp(13) * (1 - 1e-8)
 
 
+def test_the_page_says_that_days_of_use_stay_on_the_device() -> None:
+    page = _page(registry_text(used=ACTIVITY | {"days": 28, "window": "week"}))
+    assert "on how many of the last 28 days of a week the application was used" in page
+    assert "your device keeps for that: the days themselves, until they are counted no more or you opt out" in page
+    assert "the days themselves" not in _page(registry_text(used=BOOLEAN))
+
+
+@pytest.mark.parametrize("changes", [{}, {"fill_in": True}], ids=["plain", "filled in"])
+def test_the_page_says_that_only_the_nearest_label_is_reported(changes: dict[str, Field]) -> None:
+    page = _page(registry_text(topic=NEAREST | changes))
+    assert "which of 3 labels is nearest to something of yours, which stays on the device" in page
+    assert "labels" not in _page(registry_text(topic=CATEGORY))
+
+
 def test_the_page_says_how_long_counts_are_kept_where_the_registry_does() -> None:
     assert "are kept:" not in _page()
     kept = _page(registry_text(brief=BOOLEAN | {"retention": 1}, long=BOOLEAN | {"retention": 1500, "window": "week"}))
     assert "the counts are kept: one day after no more answers are taken for a day" in kept
     assert "the counts are kept: 1,500 days after no more answers are taken for a week" in kept
+
+
+def test_the_page_says_which_value_stands_for_answers_that_are_not_listed() -> None:
+    page = _page(registry_text(theme=CATEGORY | {"other": "c", "epsilon": 1}))
+    assert "* An answer that is not on the list counts as “c”, and its text stays on your device" in page
+    assert "not on the list" not in _page()

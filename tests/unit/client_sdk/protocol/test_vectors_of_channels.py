@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from client_sdk.protocol import COIN_SCALE, Channel, Registry
-from client_sdk.protocol.domain import Boolean, Category, Count, Cross, Number, Ordinal, Subset
+from client_sdk.protocol.domain import Activity, Boolean, Category, Count, Cross, Nearest, Number, Ordinal, Subset
 from client_sdk.protocol.mechanisms import AUTO, NAMES
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
@@ -23,6 +24,7 @@ from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.one_bit import OneBit
+from client_sdk.protocol.mechanisms.optimal_mean import TABLES, OptimalMean
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
@@ -62,10 +64,12 @@ def channel_of(vector: dict[str, Any]) -> Channel:
         "k-ary-randomized-response": KAryRandomizedResponse,
         "cyclic-design": CyclicDesign,
         "projective-geometry": ProjectiveGeometry,
+        "balanced-design": BalancedDesign,
         "piecewise": Piecewise,
         "hybrid": lambda least, step, **band: Hybrid(Piecewise(**band), least, step),
         "square-wave": SquareWave,
         "hierarchical": Hierarchical,
+        "optimal-mean": OptimalMean,
         "laplace": Laplace,
         "gaussian": lambda **noise: Gaussian(odds=Fraction(vector["odds"]), **noise),
         "exponential": lambda inputs, weights: Exponential(
@@ -119,7 +123,7 @@ def test_the_vectors_cover_every_mechanism_and_every_kind() -> None:
     mechanisms = set(NAMES) - {AUTO}
     assert {vector["mechanism"] for vector in COINS["channels"]} == mechanisms
     assert {vector["mechanism"] for vector in EDITIONS} == mechanisms
-    kinds = {domain.kind for domain in (Boolean, Category, Ordinal, Subset, Cross, Number, Count)}
+    kinds = {domain.kind for domain in (Boolean, Category, Ordinal, Subset, Cross, Number, Count, Activity, Nearest)}
     assert {json.loads(vector["meaning"])["kind"] for vector in EDITIONS} == kinds
 
 
@@ -145,7 +149,7 @@ def test_the_edition_of_a_vector_is_the_digest_of_its_meaning(vector: dict[str, 
 
 
 KEEPING = [vector for vector in EDITIONS if "keep_numerator" in vector["integers"]]
-BANDS = [vector for vector in EDITIONS if "heavy" in vector["integers"]]
+BANDS = [vector for vector in EDITIONS if {"heavy", "inputs"} <= vector["integers"].keys()]
 
 
 def odds_of(vector: dict[str, Any]) -> Decimal:
@@ -162,6 +166,8 @@ def test_the_keep_numerator_of_a_vector_follows_from_the_formula_at_100_digits(v
     total, size = vector["symbols"], 1
     if vector["mechanism"] == "cyclic-design":
         total, size = (int(vector["integers"][name]) for name in ("inputs", "block_size"))
+    if vector["mechanism"] == "balanced-design":
+        total, size = (int(vector["integers"][name]) for name in ("points", "block_size"))
     if vector["mechanism"] == "projective-geometry":
         prime, dimension = (int(vector["integers"][name]) for name in ("prime", "dimension"))
         size = sum(prime**power for power in range(dimension - 1))
@@ -214,6 +220,20 @@ def test_the_band_of_a_vector_follows_from_the_formulas_at_100_digits(vector: di
         if mechanism == "hybrid":
             assert integers["least"] == int(for_ends / (odds + 1))
             assert integers["step"] == int(integers["least"] * (odds - 1) / steps)
+
+
+@pytest.mark.parametrize(
+    "vector", [edition for edition in EDITIONS if edition["mechanism"] == "optimal-mean"], ids=named
+)
+def test_the_weights_of_an_optimal_mean_follow_from_the_formulas_at_100_digits(vector: dict[str, Any]) -> None:
+    """light = floor(2^64 / (width E + steps)), heavy = floor(light E); bands are those of the table for E."""
+    integers = integers_of(vector)
+    with localcontext(prec=100):
+        odds = odds_of(vector)
+        light = int(COIN_SCALE / (integers["width"] * odds + len(integers["steps"])))
+        assert (integers["light"], integers["heavy"]) == (light, int(light * odds))
+        table = next(each for each in TABLES if 1000 * odds <= each.most_milliodds)
+    assert (integers["steps"], integers["width"]) == (table.steps, table.width)
 
 
 @pytest.mark.parametrize("vector", [edition for edition in EDITIONS if edition["mechanism"] == "gaussian"], ids=named)

@@ -24,7 +24,16 @@ from estimator.audit.bounds import provable
 from estimator.audit.features import observe, tabulate
 from estimator.audit.games import APART, LEAST_REPORTS, MONTH, Contest, scenes
 from estimator.audit.run import Audit, audit, chosen, default_reports, windows_played
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, metric_of, registry_text
+from tests.support.devices.definitions import (
+    ACTIVITY,
+    BOOLEAN,
+    CATEGORY,
+    COUNT,
+    NEAREST,
+    NUMBER,
+    metric_of,
+    registry_text,
+)
 from tests.support.laws.histories import changes, places
 from tests.support.mutants.audits import LEAKS, NeverNoised, RepeatedCoins, SeededCoins, seeded, table_of
 from tests.support.mutants.permanent_answers import PERMANENT_MUTANTS
@@ -39,6 +48,8 @@ KINDS = Registry.parse(
         mood=CATEGORY | {"kind": "ordinal"},
         languages=CATEGORY | {"kind": "set", "max_items": 2},
         crashes={"purpose": "Why?", "kind": "count", "max": 9, "statistic": "mean", "epsilon": 1},
+        used=ACTIVITY,
+        topic=NEAREST,
         both={"purpose": "Why?", "cross": ["dark_mode", "os"], "epsilon": 1},
         load=NUMBER | {"mechanism": "gaussian", "delta": 1e-3, "epsilon": 2, "window": "week"},
     )
@@ -76,12 +87,19 @@ def test_the_extremes_of_every_kind_are_answers_of_its_domain() -> None:
         "mood": ["a", "c", "b"],
         "languages": ["{}", "{a, b}", "{b, c}"],
         "crashes": ["0", "9"],
+        "used": ["0", "7"],
+        "topic": ["near", "up", "right"],
         "both": ["false, a", "true, c", "false, b", "false, c"],
         "load": ["0", "9"],
     }
     for metric in KINDS.metrics.values():
         for answer in extremes(metric):
             metric.perturb(answer.value, SeededCoins(SEED))
+
+
+def test_the_search_for_the_nearest_prototype_is_audited_by_vectors() -> None:
+    answers = extremes(KINDS.metric("topic"))
+    assert [answer.value for answer in answers] == [[0, 0], [-1, 2], [1, 0.5]]
 
 
 def test_a_device_sends_one_report_a_metric_and_window_however_small_its_budget() -> None:

@@ -46,6 +46,7 @@ SHARED: dict[str, dict[str, Field]] = {
     "k_ary": CATEGORY,
     "pairs": CATEGORY | {"values": TENTH, "mechanism": "cyclic-design", "epsilon": 1.1},
     "design": CATEGORY | {"values": MANY, "mechanism": "cyclic-design"},
+    "balanced": CATEGORY | {"values": MANY, "mechanism": "balanced-design"},
     "geometry": CATEGORY | {"values": MANY, "mechanism": "projective-geometry"},
     "scale": CATEGORY | {"kind": "ordinal", "values": TENTH},
     "exponential": CATEGORY | {"kind": "ordinal", "values": TENTH, "mechanism": "exponential"},
@@ -59,6 +60,7 @@ SHARED: dict[str, dict[str, Field]] = {
 MEANS: dict[str, dict[str, Field]] = {
     "one_bit": NUMBER,
     "hybrid": NUMBER | {"epsilon": 2},
+    "optimal": NUMBER | {"epsilon": 2, "mechanism": "optimal-mean"},
     "piecewise": NUMBER | {"mechanism": "piecewise"},
     "laplace": NUMBER | {"mechanism": "laplace"},
     "gaussian": NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-6"), "epsilon": 2},

@@ -19,6 +19,8 @@ from estimator.results.request import Request, Selection
 from estimator.tallies.read import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, registry_text
 from tests.support.estimates.every_kind import REGISTRY, tallies
+from tests.support.estimates.tallies import REGISTRY as DARK_MODE
+from tests.support.estimates.tallies import line
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 FOUR = Registry.parse(
@@ -108,3 +110,11 @@ def test_an_interval_of_one_point_is_said_to_be_no_certainty() -> None:
     text = as_summary(make_report(FOUR, decode([tally]), Selection(), Request()))
     assert "(0 to 0 %)" in text
     assert "An interval of one point is no certainty" in text
+
+
+def test_a_change_has_a_direction_and_a_size() -> None:
+    def window(day: int, yes: int) -> bytes:
+        return line("dark_mode", [1000 - yes, yes], window=f"2026-11-{day}")
+
+    report = make_report(DARK_MODE, decode([window(18, 400), window(19, 600)]), Selection(), Request(pool=True))
+    assert "Changed since 2026-11-18: “yes” by 40 points (31 to 49) (p below 0.001)" in as_summary(report)

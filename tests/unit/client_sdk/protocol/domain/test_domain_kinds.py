@@ -160,3 +160,21 @@ def test_the_edition_of_a_cross_depends_on_its_domains_and_not_on_the_names_or_l
         parsed(m=CATEGORY | {"values": [f"{a} {b}" for a in (False, True) for b in "abc"]})["m"],
     ]
     assert len({right.edition, *(other.edition for other in others)}) == 1 + len(others)
+
+
+def test_other_stands_for_every_text_that_is_not_listed_and_for_nothing_else() -> None:
+    systems = Category(("linux", "macos", "other"), other="other")
+    assert [systems.encode(answer, 3, ScriptedCoins([])) for answer in ("macos", "other", "beos", "")] == [1, 2, 2, 2]
+    for answer in (None, 2, b"linux", ["linux"]):
+        with pytest.raises(DomainError):
+            systems.encode(answer, 3, ScriptedCoins([]))
+
+
+def test_other_is_part_of_the_edition_and_works_in_pairs_and_where_nothing_was_recorded() -> None:
+    plain, other = CATEGORY, CATEGORY | {"other": "c"}
+    assert len({parsed(m=fields)["m"].edition for fields in (plain, other, CATEGORY | {"other": "b"})}) == 3
+    pair = crossed(BOOLEAN, other)
+    assert pair.encode((True, "new"), ScriptedCoins([])) == pair.encode((True, "c"), ScriptedCoins([]))
+    filled = parsed(m=other | {"fill_in": True})["m"]
+    assert filled.encode("new", ScriptedCoins([])) == 2
+    assert filled.encode(None, ScriptedCoins([])) == 3

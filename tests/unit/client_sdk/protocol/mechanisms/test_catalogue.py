@@ -20,8 +20,10 @@ from client_sdk.protocol import (
     RegistryError,
     Subset,
 )
+from client_sdk.protocol.domain import Activity, Nearest
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import AUTO, NAMES, catalogue, channel_for
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
@@ -30,6 +32,7 @@ from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.one_bit import OneBit
+from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
@@ -48,6 +51,7 @@ DOMAINS: dict[str, Domain] = {
     "boolean": Boolean(),
     "category": Category(VALUES),
     "ordinal": Ordinal(VALUES),
+    "nearest": Nearest(VALUES, tuple((number,) for number in range(len(VALUES)))),
     "set": Subset(VALUES, 2),
     "cross": Cross(Boolean(), Category(VALUES)),
     "number of a mean": MEAN,
@@ -56,19 +60,30 @@ DOMAINS: dict[str, Domain] = {
     "count of a mean": COUNT_MEAN,
     "count of a distribution": COUNTS,
     "count of quantiles": COUNTED_PARTS,
+    "activity of a mean": Activity.of_last(7, "mean"),
+    "activity of a distribution": Activity.of_last(7, "distribution"),
 }
 OF_CATEGORIES = {
     "k-ary-randomized-response": KAryRandomizedResponse,
     "cyclic-design": CyclicDesign,
     "projective-geometry": ProjectiveGeometry,
+    "balanced-design": BalancedDesign,
 }
 OF_SCALES = OF_CATEGORIES | {"exponential": Exponential}
-OF_MEANS = {"one-bit": OneBit, "piecewise": Piecewise, "hybrid": Hybrid, "laplace": Laplace, "gaussian": Gaussian}
+OF_MEANS = {
+    "one-bit": OneBit,
+    "piecewise": Piecewise,
+    "hybrid": Hybrid,
+    "laplace": Laplace,
+    "gaussian": Gaussian,
+    "optimal-mean": OptimalMean,
+}
 OF_DISTRIBUTIONS = {"square-wave": SquareWave, "laplace": Laplace, "hierarchical": Hierarchical}
 BUILT: dict[str, dict[str, type[Channel]]] = {
     "boolean": {"randomized-response": RandomizedResponse},
     "category": OF_SCALES,
     "ordinal": OF_SCALES,
+    "nearest": OF_CATEGORIES,
     "set": OF_CATEGORIES,
     "cross": OF_CATEGORIES,
     "number of a mean": OF_MEANS,
@@ -77,6 +92,8 @@ BUILT: dict[str, dict[str, type[Channel]]] = {
     "count of a mean": OF_MEANS,
     "count of a distribution": OF_DISTRIBUTIONS | OF_CATEGORIES,
     "count of quantiles": OF_DISTRIBUTIONS | OF_CATEGORIES,
+    "activity of a mean": OF_MEANS,
+    "activity of a distribution": OF_DISTRIBUTIONS | OF_CATEGORIES,
 }
 NAMED = [name for name in NAMES if name != AUTO]
 
@@ -100,7 +117,8 @@ def test_a_named_mechanism_is_taken_as_named_or_refused_with_what_would_be_right
     if any(mechanism in BUILT[other] for other in BUILT if DOMAINS[other].kind == domain.kind):
         assert "; ask for statistic = " in str(caught.value)
     else:
-        said = f"'{mechanism}' is not for a {domain.kind}; name one that is: "
+        article = "an" if domain.kind in ("ordinal", "activity") else "a"
+        said = f"'{mechanism}' is not for {article} {domain.kind}; name one that is: "
         assert str(caught.value).startswith(said)
         assert set(str(caught.value).removeprefix(said).split(", ")) >= set(BUILT[kind])
 
@@ -113,8 +131,9 @@ def test_every_mechanism_of_the_schema_is_built_for_some_kind() -> None:
 @pytest.mark.parametrize("kind", DOMAINS)
 def test_auto_takes_a_mechanism_that_is_built_for_the_kind(kind: str) -> None:
     for epsilon in (HALF, EPSILON_1, RequestedEpsilon.parse(8)):
-        channel = channel_for(DOMAINS[kind], epsilon)
-        assert type(channel) is BUILT[kind][channel.name]
+        for schema in (1, 2):
+            channel = channel_for(DOMAINS[kind], epsilon, schema=schema)
+            assert type(channel) is BUILT[kind][channel.name]
 
 
 @pytest.mark.parametrize("mechanism", [name for name in NAMED if name != "gaussian"])
@@ -170,7 +189,12 @@ def test_naming_what_auto_chooses_gives_the_same_channel(inputs: int, epsilon: i
 
 @pytest.mark.parametrize(
     ("inputs", "mechanism", "epsilon"),
-    [(2, "cyclic-design", 1), (66_000, "cyclic-design", 1), (2000, "cyclic-design", 8)],
+    [
+        (2, "cyclic-design", 1),
+        (66_000, "cyclic-design", 1),
+        (2000, "cyclic-design", 8),
+        (66_000, "balanced-design", 1),
+    ],
 )
 def test_a_mechanism_without_a_design_for_the_domain_is_refused_with_what_auto_would_choose(
     inputs: int, mechanism: str, epsilon: int

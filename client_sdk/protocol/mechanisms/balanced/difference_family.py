@@ -1,0 +1,118 @@
+"""Blocks of Z_v that hold every value, and every two values, equally often.
+
+A starter is a block of s values. Its base blocks are the starter times each multiplier, and the
+symbols of a channel are all shifts of all base blocks modulo v. Shifts balance the values.
+Multipliers are units of Z_v, one from each coset of -1 and of the units that leave the starter as
+it is; so two differences with the same greatest common divisor with v occur equally often.
+
+If v is prime, nothing more is needed, whatever the starter. It is a union of cosets of the units of
+one order, so that few multipliers are left (Wilson 1972, "Cyclotomy and difference families in
+elementary abelian groups", section 3). For another v, starters are drawn until the differences of
+some have the right average for each divisor, with weights. The weights exist because the average
+over all blocks is right, and are found in integers. There are at most as many starters as v has
+divisors above 1 (Caratheodory 1911).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from functools import lru_cache
+from hashlib import shake_256
+from math import gcd
+
+from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.mechanisms.balanced.exact_simplex import Row, non_negative_solution
+
+WORDS_OF = b"hearsay balanced design 1"
+"""The prefix of the digest that draws starters; v, s and the starter's number follow, as 8
+big-endian bytes each."""
+
+REMEMBERED = 128
+"""Starters, and weights of starters: a device uses some twenty of a metric."""
+
+
+def proper_divisors(points: int) -> Row:
+    """Return the divisors of v from 2 to v - 1; none if v is prime."""
+    return [divisor for divisor in range(2, points // 2 + 1) if points % divisor == 0]
+
+
+def multipliers(points: int, order: int) -> tuple[int, ...]:
+    """Return the least unit of each coset of -1 and of the units of an order."""
+    signed = {sign * unit % points for unit in _subgroup(points, order) for sign in (1, -1)}
+    return tuple(coset[0] for coset in _cosets(points, signed) if gcd(coset[0], points) == 1)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def values_by_starter(points: int, block_size: int, order: int, starter: int) -> tuple[int, ...]:
+    """Return all values: the s members of a starter first, then the others.
+
+    If v is prime, the cosets of the units of an order follow one another, rising by their least
+    value; 0 comes first if s is one more than a multiple of an order above 1, otherwise last.
+    Else values rise by their words, which are 64-bit big-endian integers of the SHAKE-256 of
+    `WORDS_OF`, v, s and the starter's number. Of two equal words the one of the lower value counts
+    as smaller.
+    """
+    if proper_divisors(points):
+        seed = WORDS_OF + struct.pack(">3Q", points, block_size, starter)
+        words = struct.unpack(f">{points}Q", shake_256(seed).digest(8 * points))
+        return tuple(sorted(range(points), key=words.__getitem__))
+    units = [value for coset in _cosets(points, _subgroup(points, order)) for value in coset]
+    return (0, *units) if block_size % order == 1 else (*units, 0)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def balanced_starters(points: int, block_size: int) -> dict[int, int]:
+    """Return the weights of starters, by number: all two values are equally often in a block."""
+    divisors = proper_divisors(points)
+    if not divisors:
+        return {0: 1}
+    most = COIN_SCALE // len(multipliers(points, 1))  # one coin draws a starter and a multiplier
+    first, drawn = 0, 3 * len(divisors) + 4  # twice as many balance with a chance of 1/2 (Wendel 1962)
+    while True:
+        starters = range(first, first + drawn)
+        weights = _weights(points, block_size, divisors, starters)
+        if weights is not None and sum(weights.values()) <= most:
+            return weights
+        first, drawn = (first, 2 * drawn) if weights is None else (first + drawn, drawn)
+
+
+def _weights(points: int, block_size: int, divisors: Row, starters: range) -> dict[int, int] | None:
+    """Return weights with which the right share of pairs differs by a multiple of each divisor."""
+    blocks = [values_by_starter(points, block_size, 1, each)[:block_size] for each in starters]
+    pairs = [[(points - 1) * _alike(block, divisor) for block in blocks] for divisor in divisors]
+    all_pairs = block_size * (block_size - 1)
+    right = [all_pairs * (points // divisor - 1) for divisor in divisors]
+    weights = non_negative_solution([[1] * len(blocks), *pairs], [1, *right])
+    return None if weights is None else {starters[column]: weight for column, weight in weights.items()}
+
+
+def _alike(block: tuple[int, ...], divisor: int) -> int:
+    """Return how many ordered pairs of a block differ by a multiple of a divisor."""
+    counts = [0] * divisor
+    for value in block:
+        counts[value % divisor] += 1
+    return sum(count * (count - 1) for count in counts)
+
+
+def _subgroup(points: int, order: int) -> set[int]:
+    """Return the units of a prime v whose power ``order`` is 1; {1} for order 1 and any v."""
+    for unit in range(1, points):
+        generator = pow(unit, (points - 1) // order, points) if order > 1 else 1
+        group, member = {1}, generator
+        while member != 1:
+            group.add(member)
+            member = member * generator % points
+        if len(group) == order:
+            return group
+    raise AssertionError
+
+
+def _cosets(points: int, group: set[int]) -> Iterator[Row]:
+    """Yield the cosets of a group of units, rising; 0 is left out."""
+    seen: set[int] = set()
+    for value in range(1, points):
+        if value not in seen:
+            coset = sorted(value * unit % points for unit in group)
+            seen.update(coset)
+            yield coset

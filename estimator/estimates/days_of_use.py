@@ -1,0 +1,37 @@
+"""The shares of devices that were used on at least so many of the last days."""
+
+from __future__ import annotations
+
+from client_sdk.protocol.domain.activity import Activity
+from estimator.decoders.protocol import Inverse
+from estimator.estimates.means import Contrast, mean_of
+from estimator.results.estimate import Share
+from estimator.statistics.arrays import Counts, Floats
+
+
+def thresholds(domain: Activity) -> tuple[int, ...]:
+    """Return the numbers of days of which a report has the share: one, a quarter, half and all of them."""
+    days = int(domain.high)
+    return (1, -(-days // 4), -(-days // 2), days)
+
+
+def at_least(
+    domain: Activity, inverse: Inverse, counts: Counts, likeliest: Floats, family: int = 1
+) -> tuple[Share, ...]:
+    """Return the share at or above each threshold: a mean of answers that are worth 1 from there on, and 0 below.
+
+    Args:
+        domain: the days.
+        inverse: of the channel of their numbers.
+        counts: of each symbol, shape (m,).
+        likeliest: the maximum-likelihood shares of the numbers of days; empty without reports.
+        family: the number of intervals of the tally that are to hold together.
+
+    """
+    shares = []
+    for least in thresholds(domain):
+        worth = tuple(float(days >= least) for days in domain.labels)
+        mean = mean_of(Contrast.remembered(inverse, worth), counts, int(counts.sum()), family)
+        likely = min(1.0, float(likeliest[least:].sum())) if likeliest.size else None
+        shares.append(Share(*mean, maximum_likelihood=likely, value=least))
+    return tuple(shares)

@@ -1,0 +1,176 @@
+"""The law of optimal means: small channels draw by draw, the real ones draw by draw of the first coin's
+sides and of the second coin's stretches. Their scores are unbiased exactly.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from fractions import Fraction
+from functools import partial
+from itertools import accumulate, product
+from math import e
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from client_sdk.protocol import COIN_SCALE, Channel, Count, Number
+from client_sdk.protocol.mechanisms.catalogue import channel_for
+from client_sdk.protocol.mechanisms.optimal_mean import TABLES, OptimalMean
+from estimator.decoders import optimal_mean
+from tests.support.laws.bands import request
+from tests.support.laws.coins import exact_law_of_one_draw
+from tests.support.laws.law_checks import CHANNEL_CHECKS, LEAST_USE_OF_EPSILON, Check, Subject, refuses
+from tests.support.mutants.optimal_means import optimal_means
+from tests.support.vectors import vectors
+from tools.optimal_mean.derive import table_at
+from tools.optimal_mean.linear_programme import least_variance
+
+EPSILONS = ["0.000001", "0.05", "0.18", "0.5", "0.9", "1", "1.5", "2", "3", "4", "5", "6.5", "8"]
+ODDS = request("1").odds
+SMALL = {
+    "uneven": OptimalMean.of_total((2, 3, 2), 2, ODDS, 2**12),
+    "wide": OptimalMean.of_total((1, 2), 4, ODDS, 2**13),
+    "one-bit": OptimalMean.of_total((1,), 1, ODDS, 2**12),
+}
+MEAN = Number(Fraction(0), Fraction(9), "mean")
+PAGE = Path(__file__).parents[2] / "docs" / "research" / "optimal-mean.md"
+
+
+class FirstCoin:
+    """Coins of which the first is given, and which remember its bound."""
+
+    def __init__(self, rest: object, first: int) -> None:
+        self._rest, self._first, self.bound = rest, first, 0
+
+    def bernoulli(self, numerator: int) -> bool:
+        raise AssertionError(numerator)
+
+    def below(self, bound: int) -> int:
+        if not self.bound:
+            self.bound = bound
+            return self._first
+        drawn: int = self._rest.below(bound)  # type: ignore[attr-defined] # coins of one draw
+        return drawn
+
+
+@pytest.mark.parametrize("check", CHANNEL_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", SMALL)
+def test_a_small_channel_obeys_every_law(name: str, check: Check) -> None:
+    check(Subject(SMALL[name], ODDS))
+
+
+@pytest.mark.parametrize("name", optimal_means(SMALL["uneven"]))
+def test_a_wrong_optimal_mean_is_refused(name: str) -> None:
+    subject = Subject(optimal_means(SMALL["uneven"])[name], ODDS)
+    assert any(refuses(partial(check, subject)) for check in CHANNEL_CHECKS)
+
+
+def law_given(channel: OptimalMean, value: int, first: int) -> dict[int, Fraction]:
+    """Return the law of the second coin, whose symbols change after each weight only."""
+    weights = [channel.heavy] * channel.width + [channel.light] * len(channel.steps)
+
+    def perturb(coins: object) -> int:
+        both = FirstCoin(coins, first)
+        symbol = channel.perturb(value, both)
+        assert both.bound == channel.resolution <= COIN_SCALE
+        return symbol
+
+    return exact_law_of_one_draw(perturb, [0, *accumulate(weights)])
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_a_real_channel_has_its_declared_law(epsilon: str) -> None:
+    channel = OptimalMean.within(request(epsilon))
+    assert channel.band_total <= COIN_SCALE
+    last = channel.inputs - 1
+    for value in sorted({0, 1, last // 3, channel.knots[len(channel.knots) // 2], last - 1, last}):
+        _, numerator = channel.between(value)
+        assert 0 <= numerator <= channel.resolution
+        near = law_given(channel, value, channel.resolution - 1) if numerator < channel.resolution else {}
+        far = law_given(channel, value, 0) if numerator else {}
+        if 0 < numerator < channel.resolution:  # the first coin turns exactly there
+            assert law_given(channel, value, numerator - 1) == far
+            assert law_given(channel, value, numerator) == near
+        part = Fraction(numerator, channel.resolution)
+        for symbol in range(channel.symbols):
+            mixed = part * far.get(symbol, Fraction(0)) + (1 - part) * near.get(symbol, Fraction(0))
+            assert mixed == channel.probability(symbol, value)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_a_real_channel_keeps_and_uses_the_epsilon_that_was_asked_for(epsilon: str) -> None:
+    channel, odds = OptimalMean.within(request(epsilon)), request(epsilon).odds
+    knots = channel.knots  # between two of them laws are mixtures, which reveal no more
+    weights = [[channel.weight(symbol, knot) for knot in knots] for symbol in range(channel.symbols)]
+    assert max(Fraction(max(row), min(row)) for row in weights) == channel.worst_ratio
+    assert 1 + LEAST_USE_OF_EPSILON * (odds - 1) <= channel.worst_ratio <= odds
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_what_symbols_speak_for_is_on_average_the_answer_exactly(epsilon: str) -> None:
+    channel = OptimalMean.within(request(epsilon))
+    scores, last = optimal_mean.scores(channel), channel.inputs - 1
+    for value in {0, 1, last // 3, last // 2, channel.knots[-2], last}:
+        expected = sum(
+            (channel.probability(symbol, value) * score for symbol, score in enumerate(scores)), start=Fraction(0)
+        )
+        assert expected == Fraction(value, last)
+
+
+def test_scores_that_forget_the_steps_are_biased() -> None:
+    channel = OptimalMean.within(request("2"))
+    even = [Fraction(symbol, channel.symbols - 1) for symbol in range(channel.symbols)]
+    ends = [
+        sum(channel.probability(symbol, value) * score for symbol, score in enumerate(even))
+        for value in (0, channel.inputs // 4, channel.inputs - 1)
+    ]
+    assert (ends[1] - ends[0]) / (ends[2] - ends[0]) != Fraction(channel.inputs // 4, channel.inputs - 1)
+
+
+def worst(channel: Channel) -> float:
+    """Return the exact worst variance on a range from -1 to 1."""
+    assert isinstance(channel, OptimalMean)
+    squares = optimal_mean.decoder(channel).squares
+    return 4 * float((squares - np.linspace(0, 1, channel.inputs) ** 2).max())
+
+
+@pytest.mark.parametrize("epsilon", ["0.05", "0.18", "0.6", "1.1", "2.2"])
+def test_the_worst_variance_is_within_1_percent_of_every_unbiased_channel_with_some_scores(epsilon: str) -> None:
+    channel = OptimalMean.within(request(epsilon))
+    scores = 2 * np.array([float(score) for score in optimal_mean.scores(channel)]) - 1
+    scores = np.unique(np.round(np.concatenate([scores, -scores, np.linspace(-1, 1, 31) * scores.max()]), 9))
+    assert worst(channel) <= 1.01 * least_variance(float(epsilon), scores, 9)
+
+
+@pytest.mark.parametrize(("row", "lowest", "stretch"), [(1, 0.18, 3.0), (2, 0.54, 1.5)])
+def test_the_first_tables_are_what_the_command_derives(row: int, lowest: float, stretch: float) -> None:
+    derived = [table_at(lowest * stretch**place, lowest * stretch, 8, 4) for place in (0.5, 0.8)]
+    assert TABLES[row] in derived
+
+
+def test_the_page_names_the_digest_of_the_tables() -> None:
+    digest = hashlib.sha256(json.dumps(TABLES).encode()).hexdigest()
+    assert re.findall(r"\b[0-9a-f]{64}\b", PAGE.read_text(encoding="utf-8")) == [digest]
+
+
+def test_tables_cover_every_epsilon_up_to_8_and_draw_no_coin_beyond_64_bits() -> None:
+    odds = [table.most_milliodds for table in TABLES]
+    assert odds == sorted(set(odds))
+    assert odds[-1] >= 1000 * e**8
+    for table in TABLES:
+        assert OptimalMean.of_total(table.steps, table.width, Fraction(table.most_milliodds, 1000)).resolution < 2**64
+
+
+def test_schema_2_takes_it_for_every_mean_and_schema_1_for_none() -> None:
+    for statistic, epsilon, mechanism in vectors("auto")["number_of_schema_2"]:
+        domain = Number(Fraction(0), Fraction(9), statistic)
+        assert channel_for(domain, request(epsilon), schema=2).name == mechanism
+    for domain, epsilon in product((MEAN, Count.up_to(9, "mean")), ("0.1", "1", "8")):
+        assert channel_for(domain, request(epsilon), schema=2).name == "optimal-mean"
+        assert channel_for(domain, request(epsilon)).name != "optimal-mean"
+    assert channel_for(MEAN, request("8.1"), schema=2).name == "hybrid"
+    with pytest.raises(ValueError, match="up to epsilon 8"):
+        channel_for(MEAN, request("8.1"), "optimal-mean")

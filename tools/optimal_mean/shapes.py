@@ -1,0 +1,57 @@
+"""The shape of a sliding band: what its weights and scores give a mean, in floats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from estimator.statistics.arrays import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A sliding band.
+
+    Attributes:
+        odds: e**epsilon.
+        symbols: how many there are.
+        width: of a band.
+
+    """
+
+    odds: float
+    symbols: int
+    width: int
+
+    @property
+    def bands(self) -> int:
+        """How many bands there are."""
+        return self.symbols - self.width + 1
+
+    @property
+    def surplus(self) -> float:
+        """By how much a symbol is likelier in the band than beside it."""
+        return (self.odds - 1) / (self.symbols + (self.odds - 1) * self.width)
+
+    def law(self) -> Floats:
+        """Return the probability of each symbol given each band, shape (bands, symbols)."""
+        places = np.arange(self.symbols) - np.arange(self.bands)[:, np.newaxis]
+        inside = (places >= 0) & (places < self.width)
+        law: Floats = np.where(inside, self.odds, 1.0) * (self.surplus / (self.odds - 1))
+        return law
+
+
+def worst_variance(places: Floats, squares: Floats) -> float:
+    """Return the largest variance of an answer, on or between bands.
+
+    Args:
+        places: the place of each band, rising, shape (bands,).
+        squares: the mean square of the score given each band, shape (bands,).
+
+    """
+    gaps = np.diff(places)
+    slopes = np.diff(squares) / gaps
+    worst = np.clip(slopes / 2, places[:-1], places[1:])
+    between: Floats = squares[:-1] + slopes * (worst - places[:-1]) - worst**2
+    return float(between.max())
