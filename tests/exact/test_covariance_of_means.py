@@ -26,7 +26,7 @@ from tests.support.estimates.coverage import (
     chances,
     check_held,
     compositions,
-    enough,
+    drawn_tallies,
     exact_coverage,
     intervals_of_means,
     promised,
@@ -198,7 +198,6 @@ def test_an_interval_of_a_mean_of_more_values_holds_it_as_often_as_promised(name
         two = [all_answers[first], all_answers[last]]
         mixed = np.array([law(metric, answer) for answer, _ in two]).mean(axis=0)
         truth = float(Fraction(two[0][1] + two[1][1]) / 2)
-        tallies = np.random.default_rng(11).multinomial(reports, mixed / mixed.sum(), size=enough(right).draws)
         positions = np.array([float(label) for label in range(metric.channel.inputs)])
         least, greatest = 0.0, 1.0
         if isinstance(metric.domain, Subset):
@@ -208,6 +207,6 @@ def test_an_interval_of_a_mean_of_more_values_holds_it_as_often_as_promised(name
             least, greatest = all_answers[0][1], all_answers[-1][1]
             positions /= positions[-1]
         spoken = Contrast.of(inverse_of(metric.channel), positions)
-        lows, highs = intervals_of_means(spoken, tallies, reports)
         share = (truth - least) / (greatest - least)
-        check_held((lows - ROUNDED <= share) & (share <= highs + ROUNDED), right)
+        ends = (intervals_of_means(spoken, batch, reports) for batch in drawn_tallies(mixed, reports, 11))
+        check_held(((lows - ROUNDED <= share) & (share <= highs + ROUNDED) for lows, highs in ends), right)

@@ -5,6 +5,7 @@ what they detect.
 from __future__ import annotations
 
 import math
+from itertools import count
 from statistics import NormalDist
 
 import numpy as np
@@ -36,10 +37,10 @@ from tests.support.estimates.group_differences import (
     registry_of,
     sizes,
 )
-from tests.support.laws.sampling import accepts, decision
+from tests.support.laws.sampling import accepts_each
 
 REGISTRY = registry_of("3")
-OFTEN = decision(LEVEL, 0.2)
+OFTEN = 0.2
 """A wrong level that must not pass as 5 %; without a correction every other report would hold a
 false alarm.
 """
@@ -138,25 +139,27 @@ def test_differences_with_too_few_reports_are_left_out() -> None:
 
 @pytest.mark.parametrize(("epsilon", "reports"), [CASES[0], CASES[-1]])
 def test_groups_that_are_alike_are_said_to_differ_in_at_most_one_of_twenty_reports(epsilon: str, reports: int) -> None:
-    alarms, uncorrected = false_alarms(epsilon, reports, OFTEN.draws)
-    assert accepts(OFTEN, LEVEL, alarms), alarms / OFTEN.draws
-    assert not accepts(OFTEN, LEVEL, uncorrected), "without a correction it is more often"
+    alarms = (np.array([either]) for either in false_alarms(epsilon, reports))
+    is_corrected_right, is_uncorrected_right = accepts_each(alarms, LEVEL, OFTEN)
+    assert is_corrected_right
+    assert not is_uncorrected_right, "without a correction it is more often"
 
 
 def test_groups_that_differ_are_seen_among_others_that_do_not() -> None:
     """One answer is more common by .1 in the first of three groups, among four pairs of questions
     of 20,000 reports.
     """
-    decided, generator = decision(0.9, 0.6), np.random.default_rng(5)
+    generator = np.random.default_rng(5)
     groups, answers = nothing(3, 2)
     within = np.array([answers, answers, answers]) + np.array([[0.1, -0.1], [0, 0], [0, 0]])
-    seen = 0
-    for _ in range(decided.draws):
+
+    def is_seen() -> bool:
         others = [differing for differing in estimates(REGISTRY, 20_000, generator) if differing.metric != "pair_1"]
         differing = drawn(REGISTRY, "pair_1", 20_000, groups[:, None] * within, generator)
         differences = joint_of(corrected_differences([differing, *others])[0]).differences
-        seen += all(conclusion(each) == Conclusion.DIFFER for each in differences if each.groups[0] == "part_1_0 0")
-    assert accepts(decided, 0.9, seen), seen / decided.draws
+        return all(conclusion(each) == Conclusion.DIFFER for each in differences if each.groups[0] == "part_1_0 0")
+
+    assert accepts_each((np.array([is_seen()]) for _ in count()), 0.9, 0.6)
 
 
 def report_of(counts: tuple[int, ...], name: str = "pair_1") -> tuple[Tally, ...]:

@@ -20,7 +20,7 @@ from estimator.results.estimate import Estimate
 from estimator.results.joint import Joint
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import Z
-from tests.support.estimates.coverage import PROMISED, check_held, enough
+from tests.support.estimates.coverage import PROMISED, check_held, drawn_tallies
 from tests.support.estimates.inverses import PRECISION, requested, uneven
 from tests.support.estimates.moments import check_limits
 from tests.support.mutants import estimators
@@ -76,11 +76,9 @@ def only_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
 def check_coverage(cross: Cross, truth: Floats, epsilon: str, reports: int) -> None:
     """Check how often all intervals hold the truth, over drawn tallies."""
     inverse = inverse_for(cross, epsilon)
-    law = inverse.symbol_law(truth.ravel())
-    tallies = np.random.default_rng(2).multinomial(reports, law / law.sum(), size=enough(PROMISED).draws)
-    different, of_each = np.unique(tallies, axis=0, return_inverse=True)
-    holding = np.array([held(cross, joint_estimate(cross, inverse, counts), truth) for counts in different])
-    check_held(holding[of_each], PROMISED)
+    batches = drawn_tallies(inverse.symbol_law(truth.ravel()), reports, 2)
+    holding = ([held(cross, joint_estimate(cross, inverse, counts), truth) for counts in batch] for batch in batches)
+    check_held(map(np.array, holding), PROMISED)
 
 
 @pytest.mark.usefixtures("only_intervals")

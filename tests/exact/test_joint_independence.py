@@ -7,9 +7,11 @@ Rates of rejection at 5 % are drawn. The number of tallies follows from a rate t
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from client_sdk.protocol import Category, Cross
 from client_sdk.protocol.mechanisms import channel_for
@@ -20,15 +22,14 @@ from estimator.estimates.joint import _independence, joint_of
 from estimator.estimates.ratios import Ratios
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.chi_square import survival
+from tests.support.estimates.coverage import drawn_tallies
 from tests.support.estimates.inverses import PRECISION, requested, uneven
-from tests.support.laws.sampling import accepts, decision
+from tests.support.laws.sampling import accepts_each
 from tests.support.mutants import estimators
 
 LEVEL = 0.05
-TOO_OFTEN, TOO_SELDOM = decision(LEVEL, 0.11), decision(LEVEL, 0.01)
+TOO_OFTEN, TOO_SELDOM = 0.11, 0.01
 """A wrong rate that must not pass as 5 %."""
-
-DRAWS = max(TOO_OFTEN.draws, TOO_SELDOM.draws)
 
 
 def crossed(groups: int, outcomes: int) -> Cross:
@@ -43,21 +44,19 @@ def wald(cross: Cross, inverse: Inverse, counts: Counts) -> float:
     return test.p_value
 
 
-def rejections(  # noqa: PLR0917 what a rate depends on
-    cross: Cross, epsilon: str, reports: int, truth: Floats, test: estimators.Independence, draws: int = DRAWS
-) -> int:
-    """Return how many of the drawn tallies a test at 5 % rejects."""
+def rejections(
+    cross: Cross, epsilon: str, reports: int, truth: Floats, test: estimators.Independence
+) -> Iterator[NDArray[np.bool_]]:
+    """Yield of one batch of tallies after another which of them a test at 5 % rejects."""
     inverse = inverse_of(channel_for(cross, requested(epsilon), "k-ary-randomized-response"))
-    law = inverse.symbol_law(truth.ravel())
-    tallies = np.random.default_rng(4).multinomial(reports, law / law.sum(), size=draws)
-    return sum(test(cross, inverse, counts) <= LEVEL for counts in tallies)
+    for tallies in drawn_tallies(inverse.symbol_law(truth.ravel()), reports, 4):
+        yield np.array([test(cross, inverse, counts) <= LEVEL for counts in tallies])
 
 
 def check_level(cross: Cross, epsilon: str, reports: int, test: estimators.Independence) -> None:
     truth = np.outer(uneven(cross.first.size), uneven(cross.second.size)) ** (1 / 3)
-    rejected = rejections(cross, epsilon, reports, truth / truth.sum(), test)
-    for decided in (TOO_OFTEN, TOO_SELDOM):
-        assert accepts(decided._replace(draws=DRAWS), LEVEL, rejected), rejected / DRAWS
+    for wrong in (TOO_OFTEN, TOO_SELDOM):
+        assert accepts_each(rejections(cross, epsilon, reports, truth / truth.sum(), test), LEVEL, wrong), wrong
 
 
 @pytest.mark.parametrize("reports", [10**4, 10**5])
@@ -89,10 +88,10 @@ def test_questions_that_depend_are_seen_to(shape: tuple[int, int], epsilon: str)
     """A dependence of .03 in four cells, 100,000 reports: seen in nine of ten tallies. The draws
     tell that from seven of ten.
     """
-    cross, decided = crossed(*shape), decision(0.9, 0.7)
+    cross = crossed(*shape)
     truth = np.full(shape, 1 / math.prod(shape))
     truth[:2, :2] += [[0.03, -0.03], [-0.03, 0.03]]
-    assert accepts(decided, 0.9, rejections(cross, epsilon, 10**5, truth, wald, decided.draws))
+    assert accepts_each(rejections(cross, epsilon, 10**5, truth, wald), 0.9, 0.7)
 
 
 @pytest.mark.parametrize("value", [1e-9, 0.1, 1, 2.5, 10, 100, 700, 1400])

@@ -6,6 +6,8 @@ follows from the rates of error.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -20,10 +22,10 @@ from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.decoders import inverse_of
 from estimator.decoders.catalogue import decoder_of
 from estimator.decoders.grid import grid_law
-from estimator.estimates.means import Contrast, UnbiasedScores, means_of
+from estimator.estimates.means import Contrast, Mean, UnbiasedScores, means_of
 from estimator.statistics.arrays import Counts
 from estimator.statistics.confidence import Z
-from tests.support.estimates.coverage import PROMISED, check_held, enough
+from tests.support.estimates.coverage import BATCH, PROMISED, check_held, drawn_tallies
 from tests.support.estimates.inverses import requested
 from tests.support.estimates.populations import POPULATIONS, Population
 
@@ -46,41 +48,48 @@ def scored(channel: Channel) -> UnbiasedScores:
     return decoder_of(channel) or Contrast.of(inverse_of(channel), np.linspace(0, 1, channel.inputs))
 
 
-def drawn(channel: Channel, population: Population, reports: int, draws: int) -> Counts:
+def drawn(channel: Channel, population: Population, reports: int) -> Iterator[Counts]:
     law = grid_law(channel) if decoder_of(channel) else inverse_of(channel)
-    likely = np.maximum(law.symbol_law(population.on_grid(channel.inputs)), 0.0)
-    return np.random.default_rng(5).multinomial(reports, likely / likely.sum(), size=draws)
+    return drawn_tallies(np.maximum(law.symbol_law(population.on_grid(channel.inputs)), 0.0), reports, 5)
+
+
+def estimated(channel: Channel, population: Population, reports: int) -> Iterator[list[Mean]]:
+    """Yield the means of one batch of tallies after another."""
+    every = np.full((BATCH, 1), reports)
+    return (means_of(scored(channel), batch, every) for batch in drawn(channel, population, reports))
 
 
 @pytest.mark.parametrize("population", POPULATIONS)
 @pytest.mark.parametrize("name", FEW_REPORTS)
 def test_the_mean_of_few_reports_with_little_noise_is_held_as_often_as_promised(name: str, population: str) -> None:
-    (channel, reports), decided = FEW_REPORTS[name], enough(PROMISED)
+    channel, reports = FEW_REPORTS[name]
     people = POPULATIONS[population](reports)
-    tallies = drawn(channel, people, reports, decided.draws)
-    means = means_of(scored(channel), tallies, np.full((decided.draws, 1), reports))
-    truth = people.mean
-    held = np.array([mean.low - ROUNDED <= truth <= mean.high + ROUNDED for mean in means])
-    check_held(held, PROMISED)
+    check_held(
+        (
+            np.array([mean.low - ROUNDED <= people.mean <= mean.high + ROUNDED for mean in means])
+            for means in estimated(channel, people, reports)
+        ),
+        PROMISED,
+    )
 
 
 def test_normal_intervals_of_so_few_reports_are_refused() -> None:
     """What the other interval is for: of 50 reports a third hold none of the 2 % of the people at the high end."""
-    (channel, reports), decided = FEW_REPORTS["hybrid"], enough(PROMISED)
+    channel, reports = FEW_REPORTS["hybrid"]
     people = POPULATIONS["2 % at the high end"](reports)
-    tallies = drawn(channel, people, reports, decided.draws)
-    means = means_of(scored(channel), tallies, np.full((decided.draws, 1), reports))
-    unbiased, errors = (np.array([mean[place] for mean in means], dtype=np.float64) for place in (0, 1))
+    columns = (
+        np.array([mean[:2] for mean in means], dtype=np.float64).T for means in estimated(channel, people, reports)
+    )
     with pytest.raises(AssertionError):
-        check_held(np.abs(unbiased - people.mean) <= Z * errors, PROMISED)
+        check_held((np.abs(unbiased - people.mean) <= Z * errors for unbiased, errors in columns), PROMISED)
 
 
 @pytest.mark.parametrize(("epsilon", "reports"), [("1", 50), ("3", 100), ("5", 200), ("8", 1000)])
 def test_normal_intervals_are_kept_where_they_hold(epsilon: str, reports: int) -> None:
     channel = Hybrid.within(requested(epsilon))
     scores = scored(channel)
-    tallies = drawn(channel, POPULATIONS["smooth (beta 2, 5)"](reports), reports, 20)
-    for mean in means_of(scores, tallies, np.full((20, 1), reports)):
+    tallies = next(drawn(channel, POPULATIONS["smooth (beta 2, 5)"](reports), reports))
+    for mean in means_of(scores, tallies, np.full((len(tallies), 1), reports)):
         assert mean.unbiased is not None
         assert mean.standard_error is not None
         assert mean.high == min(1.0, mean.unbiased + Z * mean.standard_error)

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from estimator.decoders import inverse_of
+from estimator.decoders.protocol import Inverse
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.binomial_intervals import binomial_intervals
 from estimator.statistics.confidence import FEW, tail_of
-from tests.support.estimates.coverage import chances, check_held, compositions, enough
+from tests.support.estimates.coverage import chances, check_held, compositions, drawn_tallies
 from tests.support.estimates.inverses import PRECISION, requested, scale_of, uneven
 
 REPORTS = (50, 53, 64, 100, 317, 1000)
@@ -90,16 +91,16 @@ def test_all_shares_are_held_together_as_often_as_promised(values: int, reports:
         channel = KAryRandomizedResponse.within(requested(epsilon), values)
         for shares in (np.eye(1, values)[0], uneven(values), np.full(values, 1 / values)):
             law = inverse_of(channel).symbol_law(shares)
-            tallies = np.random.default_rng(6).multinomial(reports, law / law.sum(), size=enough(0.95).draws)
-            check_held(all_hold(reports, values, channel, tallies, shares)[:, None], 0.95)
+            batches = drawn_tallies(law, reports, 6)
+            check_held((all_hold(reports, values, channel, batch, shares)[:, None] for batch in batches), 0.95)
 
 
 def test_single_intervals_do_not_hold_together() -> None:
     channel = KAryRandomizedResponse.within(requested(1), 8)
     law = inverse_of(channel).symbol_law(uneven(8))
-    tallies = np.random.default_rng(6).multinomial(1000, law / law.sum(), size=enough(0.95).draws)
+    held = (all_hold(1000, 1, channel, batch, uneven(8))[:, None] for batch in drawn_tallies(law, 1000, 6))
     with pytest.raises(AssertionError):
-        check_held(all_hold(1000, 1, channel, tallies, uneven(8))[:, None], 0.95)
+        check_held(held, 0.95)
 
 
 @pytest.mark.parametrize(
@@ -112,10 +113,12 @@ def test_all_shares_of_least_squares_are_held_together_as_often_as_promised(
     inverse, k = inverse_of(channel), channel.inputs
     for shares in (np.eye(1, k)[0], np.full(k, 1 / k)):
         law = inverse.symbol_law(shares)
-        tallies = np.random.default_rng(6).multinomial(reports, law / law.sum(), size=enough(0.95).draws)
-        intervals = [inverse.intervals(tally, reports, k) for tally in tallies]
-        held = [bool(((low <= shares) & (shares <= high)).all()) for low, high in intervals]
-        check_held(np.array(held)[:, None], 0.95)
+        check_held((hold_all(inverse, batch, shares)[:, None] for batch in drawn_tallies(law, reports, 6)), 0.95)
+
+
+def hold_all(inverse: Inverse, tallies: Counts, shares: Floats) -> NDArray[np.bool_]:
+    intervals = [inverse.intervals(tally, int(tally.sum()), shares.size) for tally in tallies]
+    return np.array([bool(((low <= shares) & (shares <= high)).all()) for low, high in intervals])
 
 
 @pytest.mark.parametrize("reports", [1, 10, 49, 50, 317, 1000])

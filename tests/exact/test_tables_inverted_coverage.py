@@ -17,7 +17,7 @@ from estimator.decoders.exponential import TableInverse, inverse
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import FEW
 from estimator.statistics.score_intervals import hoeffding_half_width, score_intervals
-from tests.support.estimates.coverage import chances, check_held, compositions, enough, exact_coverage, promised
+from tests.support.estimates.coverage import chances, check_held, compositions, drawn_tallies, exact_coverage, promised
 from tests.support.estimates.inverses import UNLIKE, requested, scale_of, uneven
 
 STEPS = {2: 200, 3: 40}
@@ -114,6 +114,5 @@ def test_larger_scales_are_covered_as_promised(values: int, epsilon: str, severa
     right = promised(reports)
     for shares in (np.eye(1, values)[0], uneven(values)):
         law = table.symbol_law(shares)
-        tallies = np.random.default_rng(3).multinomial(reports, law / law.sum(), size=enough(right).draws)
-        ends = [table.intervals(tally, reports) for tally in tallies]
-        check_held(np.array([(low <= shares) & (shares <= high) for low, high in ends]), right)
+        ends = ([table.intervals(tally, reports) for tally in batch] for batch in drawn_tallies(law, reports, 3))
+        check_held((np.array([(low <= shares) & (shares <= high) for low, high in of]) for of in ends), right)

@@ -14,7 +14,7 @@ from client_sdk.protocol.mechanisms.laplace import Laplace
 from estimator.decoders import laplace, noise
 from estimator.decoders.catalogue import decoder_of
 from estimator.decoders.decoder import Decoder
-from tests.support.estimates.coverage import check_held, enough, intervals_of_means, promised
+from tests.support.estimates.coverage import check_held, drawn_tallies, intervals_of_means, promised
 from tests.support.estimates.inverses import PRECISION, requested
 
 Noise = Laplace | Gaussian
@@ -99,6 +99,5 @@ def test_an_interval_holds_the_mean_as_often_as_promised(name: str, reports: int
     """
     channel, right = NOISES[name], promised(reports)
     law = (1 - truth) * noise.table(channel)[0] + truth * noise.table(channel)[-1]
-    tallies = np.random.default_rng(5).multinomial(reports, law / law.sum(), size=enough(right).draws)
-    lows, highs = intervals_of_means(decoder(channel), tallies, reports)
-    check_held((lows <= truth) & (truth <= highs), right)
+    ends = (intervals_of_means(decoder(channel), batch, reports) for batch in drawn_tallies(law, reports, 5))
+    check_held(((lows <= truth) & (truth <= highs) for lows, highs in ends), right)

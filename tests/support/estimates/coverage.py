@@ -4,6 +4,7 @@ derived.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from estimator.estimates.means import UnbiasedScores, means_of
 from estimator.statistics.arrays import Counts, Floats
-from tests.support.laws.sampling import Decision, accepts, decision
+from tests.support.laws.sampling import accepts_each
 
 PROMISED_TO_FEW, PROMISED = 0.95, 0.93
 """The promised coverage at every truth: below 50 reports, and from there on."""
@@ -19,24 +20,33 @@ PROMISED_TO_FEW, PROMISED = 0.95, 0.93
 LOST = 0.07
 """A loss of coverage that draws must be able to detect."""
 
+BATCH = 64
+"""Tallies that are drawn at a time."""
+
 
 def promised(reports: int) -> float:
     return PROMISED_TO_FEW if reports < 50 else PROMISED
 
 
-def enough(right: float) -> Decision:
-    """Return how many tallies tell a coverage from one that is lower by `LOST`."""
-    return decision(right, right - LOST)
+def drawn_tallies(law: Floats, reports: int, seed: int) -> Iterator[Counts]:
+    """Yield tallies of a law of symbols without end, `BATCH` at a time, shape (tallies, m)."""
+    generator = np.random.default_rng(seed)
+    while True:
+        yield generator.multinomial(reports, law / law.sum(), size=BATCH)
 
 
-def check_held(held: NDArray[np.bool_], right: float) -> None:
-    """Over the tallies that `enough` asks for, each column of intervals held the truth as often as
-    is right.
+def check_held(held: Iterable[NDArray[np.bool_]], right: float, lost: float = LOST) -> None:
+    """Each column of intervals holds the truth as often as is right, rather than less often by what
+    may not be lost.
+
+    Args:
+        held: of the tallies of one batch after another, shape (tallies, intervals).
+        right: the promised coverage.
+        lost: a loss that must be detected.
+
     """
-    decided = enough(right)
-    assert held.shape[0] == decided.draws
-    for successes in held.sum(axis=0).ravel().tolist():
-        assert accepts(decided, right, successes), (successes / decided.draws, decided.line)
+    is_held = accepts_each(held, right, right - lost)
+    assert is_held.all(), f"intervals {np.flatnonzero(~is_held)} hold the truth less often than {right}"
 
 
 def intervals_of_means(of_symbols: UnbiasedScores, tallies: Counts, reports: int) -> tuple[Floats, Floats]:

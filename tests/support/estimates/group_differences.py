@@ -8,6 +8,7 @@ nothing to do with the second one, so that every difference between groups is ch
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -86,21 +87,21 @@ def drawn(registry: Registry, name: str, reports: int, truth: Floats, generator:
     return MetricEstimate(**question_fields(metric), window=WINDOW.text, closed=True, reports=reports, joint=joint)
 
 
-def false_alarms(epsilon: str, reports: int, draws: int = DRAWS, seed: int = 6) -> tuple[int, int]:
-    """Return the number of reports with a false alarm: by corrected p-values, and by uncorrected
-    ones.
+def false_alarms(epsilon: str, reports: int, seed: int = 6) -> Iterator[tuple[bool, bool]]:
+    """Yield of one report after another whether it has a false alarm: by corrected p-values, and by
+    uncorrected ones.
     """
     registry, generator = registry_of(epsilon), np.random.default_rng(seed)
-    corrected, alone = 0, 0
-    for _ in range(draws):
+    while True:
         joints = [estimated.joint for estimated in corrected_differences(estimates(registry, reports, generator))]
         differences = [difference for joint in joints if joint for difference in joint.differences]
-        corrected += any(each.p_value_corrected is not None and each.p_value_corrected <= LEVEL for each in differences)
-        alone += any(each.p_value is not None and each.p_value <= LEVEL for each in differences)
-    return corrected, alone
+        yield (
+            any(each.p_value_corrected is not None and each.p_value_corrected <= LEVEL for each in differences),
+            any(each.p_value is not None and each.p_value <= LEVEL for each in differences),
+        )
 
 
 if __name__ == "__main__":
     for epsilon, reports in CASES:
-        corrected, alone = (alarms / DRAWS for alarms in false_alarms(epsilon, reports))
+        corrected, alone = np.mean([*islice(false_alarms(epsilon, reports), DRAWS)], axis=0)
         print(f"epsilon {epsilon}, {reports:,} reports: {corrected:.1%} corrected, {alone:.1%} without")  # noqa: T201 a command prints
