@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Final
 
 from client_sdk.protocol.budget import Budget, Strategy
-from client_sdk.protocol.domain import Activity, Category, Cross, Filled, Nearest
+from client_sdk.protocol.domain import Activity, Category, Cross, Filled, Nearest, Vector
 from client_sdk.protocol.epsilon import NANOS, nanos_ceiling
 from client_sdk.protocol.exact import exp_floor
 from client_sdk.protocol.horizon import Horizon, MetricReports, most_nanos, most_reports
@@ -143,6 +143,9 @@ def _answered(metric: Metric) -> Iterator[str]:
     if isinstance(domain, Nearest):
         nearest = f"which of {domain.size} labels is nearest to something of yours"
         yield f"* What is answered: {nearest}, which stays on the device"
+    if isinstance(domain, Vector):
+        direction = f"one direction, drawn by chance, in which a list of {domain.length} numbers rather points than not"
+        yield f"* What is answered: {direction}; the numbers stay on the device"
     if isinstance(metric.domain, Activity):
         last = f"the last {metric.domain.high} days of a {metric.window}"
         yield f"* What is answered: on how many of {last} the application was used"

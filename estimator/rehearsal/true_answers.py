@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.domain import Domain
@@ -126,7 +126,7 @@ def encode(metric: Metric, value: object) -> TrueAnswer:
         left = domain.max_items - len(members)
         law += [(inputs - 1, left / domain.max_items)] * (left > 0)
         return TrueAnswer(tuple(domain.values[member] for member in members), tuple(law))
-    point = domain.encode(value, inputs, coin)
+    point: Any = domain.encode(value, inputs, coin)
     chance = coin.numerator / COIN_SCALE
     law = [(point, 1 - chance), (point + 1, chance)] if chance else [(point, 1.0)]
     return TrueAnswer(value, tuple(law))  # type: ignore[arg-type] # what a domain encodes is an answer

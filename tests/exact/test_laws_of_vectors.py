@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import COIN_SCALE, Coins
+from client_sdk.protocol.domain.vector import UNIT, lifted
 from client_sdk.protocol.exact import ln_ceiling
-from client_sdk.protocol.mechanisms.rotated_axes import UNIT, RotatedAxes, hadamard, lifted, rotated, signs
+from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes, hadamard, rotated, signs
 from tests.support.laws.bands import request
 from tests.support.laws.coins import ScriptedCoins, exact_law, exact_paths
 
@@ -24,12 +25,15 @@ SMALL = [RotatedAxes.within(request(epsilon), D, 2, s) for epsilon, s in product
 Law = dict[int, Fraction]
 
 
-def matrix(dimension: int, rotation: int) -> np.ndarray:
+WINDOW = "2026-W48"
+
+
+def matrix(dimension: int, rotation: int, window: str = "") -> np.ndarray:
     places = range(dimension)
     transform = np.array([[(-1) ** (row & column).bit_count() for column in places] for row in places])
     product = np.eye(dimension, dtype=np.int64)
     for step in range(3):
-        stream = shake_256(f"hearsay rotation 1 {dimension} {rotation} {step}".encode()).digest(dimension // 8)
+        stream = shake_256(f"hearsay rotation 1 {window} {dimension} {rotation} {step}".encode()).digest(dimension // 8)
         flips = [1 - 2 * (stream[place // 8] >> place % 8 & 1) for place in places]
         product = transform @ np.diag(flips) @ product
     return product
@@ -109,7 +113,10 @@ def test_a_wrong_mechanism_is_refused(wrong: type[RotatedAxes]) -> None:
 def test_the_integer_transform_is_the_matrix(dimension: int) -> None:
     vector = lifted([3, -UNIT // 2, 11, UNIT // 5, -1], dimension)
     for rotation in (0, 1, 4095):
-        assert rotated(vector, rotation) == (matrix(dimension, rotation) @ np.array(vector)).tolist()
+        for window in ("", WINDOW):
+            of_matrix = (matrix(dimension, rotation, window) @ np.array(vector)).tolist()
+            assert rotated(vector, rotation, window) == of_matrix
+    assert rotated(vector, 0, WINDOW) != rotated(vector, 0, "")
 
 
 def largest_of_a_random_direction(dimension: int) -> float:
@@ -120,7 +127,7 @@ def largest_of_a_random_direction(dimension: int) -> float:
 
 
 def is_like_a_random_direction(shape: list[int], turn: Callable[[list[int], int], list[int]]) -> bool:
-    vector = lifted(shape, 128)
+    vector = list(lifted(shape, 128))
     turned = np.array([turn(vector, rotation) for rotation in range(800)], dtype=float)
     largest = np.abs(turned).max(axis=1) / np.linalg.norm(turned, axis=1)
     bias = largest.mean() - largest_of_a_random_direction(128)
@@ -130,7 +137,9 @@ def is_like_a_random_direction(shape: list[int], turn: Callable[[list[int], int]
 def few_rounds(rounds: int) -> Callable[[list[int], int], list[int]]:
     def turn(vector: list[int], rotation: int) -> list[int]:
         for step in range(rounds):
-            vector = hadamard([sign * value for sign, value in zip(signs(128, rotation, step), vector, strict=True)])
+            vector = hadamard(
+                [sign * value for sign, value in zip(signs(128, rotation, step, WINDOW), vector, strict=True)]
+            )
         return vector
 
     return turn
@@ -141,7 +150,7 @@ SHAPES = {"axis": [UNIT], "two": [741_455, 741_455], "flat": [92_000] * 127}
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_three_rounds_turn_every_shape_into_a_random_direction(name: str) -> None:
-    assert is_like_a_random_direction(SHAPES[name], rotated)
+    assert is_like_a_random_direction(SHAPES[name], partial(rotated, window=WINDOW))
 
 
 @pytest.mark.parametrize(("name", "rounds"), [("axis", 1), ("two", 1), ("two", 2)])

@@ -13,7 +13,18 @@ from typing import Any
 import pytest
 
 from client_sdk.protocol import COIN_SCALE, Channel, Registry
-from client_sdk.protocol.domain import Activity, Boolean, Category, Count, Cross, Nearest, Number, Ordinal, Subset
+from client_sdk.protocol.domain import (
+    Activity,
+    Boolean,
+    Category,
+    Count,
+    Cross,
+    Nearest,
+    Number,
+    Ordinal,
+    Subset,
+    Vector,
+)
 from client_sdk.protocol.mechanisms import AUTO, NAMES
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
@@ -121,9 +132,11 @@ def test_a_metric_of_any_kind_turns_an_answer_into_the_symbol_of_the_vector(vect
 
 def test_the_vectors_cover_every_mechanism_and_every_kind() -> None:
     mechanisms = set(NAMES) - {AUTO}
-    assert {vector["mechanism"] for vector in COINS["channels"]} == mechanisms
+    assert {vector["mechanism"] for vector in COINS["channels"] + vectors("vector")["channels"]} == mechanisms
     assert {vector["mechanism"] for vector in EDITIONS} == mechanisms
-    kinds = {domain.kind for domain in (Boolean, Category, Ordinal, Subset, Cross, Number, Count, Activity, Nearest)}
+    kinds = {
+        domain.kind for domain in (Boolean, Category, Ordinal, Subset, Cross, Number, Count, Activity, Nearest, Vector)
+    }
     assert {json.loads(vector["meaning"])["kind"] for vector in EDITIONS} == kinds
 
 
@@ -168,6 +181,8 @@ def test_the_keep_numerator_of_a_vector_follows_from_the_formula_at_100_digits(v
         total, size = (int(vector["integers"][name]) for name in ("inputs", "block_size"))
     if vector["mechanism"] == "balanced-design":
         total, size = (int(vector["integers"][name]) for name in ("points", "block_size"))
+    if vector["mechanism"] == "rotated-axes":
+        total, size = 2 * int(vector["integers"]["dimension"]), int(vector["integers"]["favoured"])
     if vector["mechanism"] == "projective-geometry":
         prime, dimension = (int(vector["integers"][name]) for name in ("prime", "dimension"))
         size = sum(prime**power for power in range(dimension - 1))

@@ -4,7 +4,8 @@ A rotation is drawn from B public ones. It turns the vector, and the s coordinat
 favoured of the 2 D signed axes. A favoured axis is reported with a known probability, otherwise one of the 2 D - s
 others. Only the number of favoured axes matters to privacy, which therefore holds for every vector and rotation.
 
-No registry can name this mechanism yet: it has no domain and no decoder.
+The rotations are finitely many, which biases their mean a little. Each window therefore has its own, so that the
+biases of several windows average out.
 
 Sources: Isik, Chen, Ozgur, Weissman & No 2023, "Exact optimality of communication-privacy-utility tradeoffs in
 distributed mean estimation" (a rotated simplex in place of axes); Ailon & Chazelle 2009, "The fast
@@ -14,19 +15,15 @@ Johnson-Lindenstrauss transform" (Hadamard transforms of random signs).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import shake_256
 from itertools import compress
-from math import isqrt
 from operator import add, mul, sub
 from typing import ClassVar
 
 from client_sdk.protocol.coins import COIN_SCALE, Coins
 from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
-
-UNIT = 2**20
-"""The integer that stands for the norm. Turned vectors of 4,096 coordinates stay within 2**38, exact in doubles."""
 
 ROUNDS = 3
 """Fewer rounds leave a vector of few coordinates recognisably far from a random direction."""
@@ -41,6 +38,8 @@ class RotatedAxes:
         rotations: B, at least 1.
         favoured: s, from 1 to D.
         keep_numerator: the probability that a favoured axis is reported, times 2**64.
+        window: the name of the window whose rotations they are. It changes no probability of a report, and is not part
+            of the edition.
 
     """
 
@@ -52,6 +51,7 @@ class RotatedAxes:
     rotations: int
     favoured: int
     keep_numerator: int
+    window: str = ""
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, dimension: int, rotations: int, favoured: int) -> RotatedAxes:
@@ -59,6 +59,15 @@ class RotatedAxes:
         weight = epsilon.odds * favoured
         keep = int(COIN_SCALE * weight / (weight + 2 * dimension - favoured))
         return cls(dimension, rotations, favoured, keep)
+
+    def in_window(self, window: str) -> RotatedAxes:
+        """Return the same channel with the rotations of a window."""
+        return replace(self, window=window)
+
+    @property
+    def inputs(self) -> int:
+        """D: an input is a vector of so many integers."""
+        return self.dimension
 
     @property
     def symbols(self) -> int:
@@ -82,20 +91,20 @@ class RotatedAxes:
         return Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.favoured)
 
     def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
-        """Return P(symbol | given), for a lifted vector."""
+        """Return P(symbol | given), for a vector as its domain encodes it."""
         rotation, axis = divmod(symbol, 2 * self.dimension)
         keep = Fraction(self.keep_numerator, COIN_SCALE)
-        is_favoured = axis in self.favoured_axes(rotated(given, rotation))
+        is_favoured = axis in self.favoured_axes(rotated(given, rotation, self.window))
         of_axis = keep / self.favoured if is_favoured else (1 - keep) / (2 * self.dimension - self.favoured)
         return of_axis / self.rotations
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Return the symbol to report for a vector of D integers, as `lifted` returns it.
+        """Return the symbol to report for a vector of D integers, as its domain encodes it.
 
         Both axes are drawn in either case: a draw made for one only would reveal by its time which it was.
         """
         rotation = coins.below(self.rotations)
-        favoured = self.favoured_axes(rotated(value, rotation))
+        favoured = self.favoured_axes(rotated(value, rotation, self.window))
         keep = coins.bernoulli(self.keep_numerator)
         kept = favoured[coins.below(self.favoured)]
         other = self._others(favoured)[coins.below(2 * self.dimension - self.favoured)]
@@ -116,30 +125,17 @@ class RotatedAxes:
         return list(compress(range(2 * self.dimension), is_other))
 
 
-def lifted(coordinates: Sequence[int], dimension: int) -> list[int]:
-    """Return a vector of norm `UNIT`, up to rounding: the coordinates, what the norm lacks, and zeros.
-
-    Raises:
-        ValueError: if the coordinates are too many, or their norm is above `UNIT`.
-
-    """
-    missing = UNIT**2 - sum(map(mul, coordinates, coordinates))
-    if missing < 0 or len(coordinates) >= dimension:
-        raise ValueError("the vector is longer than its norm or its dimension allows; clip it first")
-    return [*coordinates, isqrt(missing), *[0] * (dimension - len(coordinates) - 1)]
-
-
-def rotated(vector: Sequence[int], rotation: int) -> list[int]:
-    """Return a vector of D integers under a rotation, scaled by D**1.5."""
+def rotated(vector: Sequence[int], rotation: int, window: str) -> list[int]:
+    """Return a vector of D integers under a rotation of a window, scaled by D**1.5."""
     turned = list(vector)
     for step in range(ROUNDS):
-        turned = hadamard(list(map(mul, signs(len(turned), rotation, step), turned)))
+        turned = hadamard(list(map(mul, signs(len(turned), rotation, step, window), turned)))
     return turned
 
 
-def signs(dimension: int, rotation: int, step: int) -> list[int]:
+def signs(dimension: int, rotation: int, step: int, window: str) -> list[int]:
     """Return D signs: -1 where the bit is set, from the lowest bit of the first byte of SHAKE-256 on."""
-    stream = shake_256(f"hearsay rotation 1 {dimension} {rotation} {step}".encode())
+    stream = shake_256(f"hearsay rotation 1 {window} {dimension} {rotation} {step}".encode())
     bits = int.from_bytes(stream.digest(dimension // 8), "little")
     return [-1 if bit == "1" else 1 for bit in reversed(f"{bits:0{dimension}b}")]
 
