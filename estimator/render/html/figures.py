@@ -8,13 +8,15 @@ from typing import Final
 
 from estimator.render.html.numbers import PERCENT, Unit, unit_of
 from estimator.render.rounding import UNBROKEN
-from estimator.render.words import at_least_words, label_of, range_words
+from estimator.render.words import at_least_words, coordinate_words, label_of, range_words
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate, Share
 from estimator.results.metric import MetricEstimate
 from estimator.text import mean_word
 
 SHARES: Final = "Share of people"
+
+COORDINATES: Final = "Mean of each coordinate"
 
 QUANTILES: Final = "Quantiles"
 """The histogram marks the figures of this group."""
@@ -59,6 +61,9 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[F
         yield FigureGroup("Share of those who answered", PERCENT, labelled(estimated.answered))
     if estimated.at_least:
         yield FigureGroup("Share of devices that were used on", PERCENT, at_least_labelled(estimated.at_least))
+    if estimated.coordinates is not None:
+        shown = ((coordinate_words(position), estimated.coordinates[position]) for position in positions)
+        yield FigureGroup(COORDINATES, unit_of(""), tuple(shown))
     if estimated.mean is not None:
         mean = ((mean_word(estimated.kind), estimated.mean),)
         yield FigureGroup(mean_title(estimated.kind), unit_of(estimated.unit), mean)

@@ -16,13 +16,8 @@ from client_sdk.protocol.exact import ln_ceiling
 AXES: Final = 2**19
 """The axes of all rotations together; a tally counts both directions of each. They take some megabytes in a store."""
 
-LEAST_DIMENSION: Final = 128
-"""In lower dimensions axes point less evenly, and the mean is less precise."""
-
-LEAST_PRECISE: Final = 512
-"""The least dimension above `PRECISE_EPSILON`, where hardly one axis of 256 should be favoured."""
-
-PRECISE_EPSILON: Final = 6
+_DIMENSIONS: Final = ((6, 128), (7, 512), (20, 1024))
+"""Up to which epsilon a dimension is enough. In lower ones too few axes are favoured, and the mean is less precise."""
 
 DIGITS: Final = 9
 """Digits of epsilon: the logarithm is rounded, and a whole epsilon is to be whole."""
@@ -57,7 +52,7 @@ class Rotations(NamedTuple):
 def rotations_for(length: int, odds: Fraction) -> Rotations:
     """Return the sizes for vectors of a length from 1 to 4,095, and for odds of e**epsilon."""
     epsilon = round(ln_ceiling(odds), DIGITS)
-    least = LEAST_DIMENSION if epsilon <= PRECISE_EPSILON else LEAST_PRECISE
+    least = next(dimension for most, dimension in _DIMENSIONS if epsilon <= most)
     dimension = max(least, 1 << length.bit_length())  # above the length: one coordinate is added
     favoured = max(1, round(2 * dimension * _share(epsilon)))
     return Rotations(dimension, AXES // dimension, favoured)
