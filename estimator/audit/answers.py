@@ -12,6 +12,7 @@ from client_sdk.protocol.domain.label import word
 from client_sdk.protocol.domain.nearest import GRID, Nearest
 from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.metric import Metric
 
 BETWEEN = 2
@@ -50,6 +51,9 @@ def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
         if metric.permanent_nanos:  # their rounding is drawn once; at the ends nothing is rounded
             places.append((domain.low + domain.high) / 2)
         return tuple(_number(domain, place) for place in places)
+    if isinstance(domain, Vector):
+        rest, norm = [0.0] * (domain.length - 1), float(domain.norm)
+        return NamedAnswer([norm, *rest], "along the first axis"), NamedAnswer([-norm, *rest], "against it")
     labels = domain.labels
     answers: Sequence[object] = labels
     if isinstance(domain, Nearest):  # a prototype is nearest to itself, so that the search is audited, too

@@ -16,11 +16,15 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol.coins import COIN_SCALE
-from client_sdk.protocol.mechanisms.rotated.axes import ROUNDS, RotatedAxes
+from client_sdk.protocol.mechanisms.rotated.axes import OFFSET, ROUNDS, RotatedAxes
 from estimator.statistics.arrays import Counts, Floats
 
 BLOCKS: Final = 128
 """The rotations are divided into so many blocks, whose sums say how far the mean may be off."""
+
+RANKED: Final = 1 / math.sqrt(1 + (512 * OFFSET / 2**20) ** 2 / 12)
+"""The part of the gain that is left although axes are ranked with an even offset: the correlation of a normal
+coordinate with itself and an offset."""
 
 GRID_POINTS: Final = 2001
 """Points of the integral over sizes of normal variables. With as many again it changes by less than a part in 10**6."""
@@ -29,12 +33,12 @@ LARGEST_SIZE: Final = 12.0
 """A normal variable is hardly ever larger."""
 
 
-def block_sums(channel: RotatedAxes, counts: Counts) -> Floats:
+def block_sums(channel: RotatedAxes, counts: Counts | Floats) -> Floats:
     """Return for each block of rotations the sum of its reported axes, turned back, shape (blocks, D).
 
     Args:
         channel: of the tally's window.
-        counts: of each symbol, shape (B * 2D,).
+        counts: of each symbol, or its probability, shape (B * 2D,).
 
     """
     of_blocks = np.zeros((min(BLOCKS, channel.rotations), channel.dimension))
@@ -93,7 +97,7 @@ def gain(dimension: int, favoured: int, keep_numerator: int) -> float:
     """Return the expected length of a reported axis along the vector, by which means are divided."""
     keep: float = keep_numerator / COIN_SCALE
     along: float = largest_sum(dimension, favoured)
-    return keep * along / favoured - (1 - keep) * along / (2 * dimension - favoured)
+    return RANKED * (keep * along / favoured - (1 - keep) * along / (2 * dimension - favoured))
 
 
 def gain_of(channel: RotatedAxes) -> float:

@@ -17,7 +17,9 @@ from client_sdk.protocol.domain.cross import Cross
 from client_sdk.protocol.domain.error import DomainError
 from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.metric import Metric
+from estimator.errors import AnswersError
 
 TRUTH_VALUES: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -115,10 +117,15 @@ def encode(metric: Metric, value: object) -> TrueAnswer:
     """Return an answer with the law by which the metric's domain turns it into an input.
 
     Raises:
+        AnswersError: if it is a vector.
         DomainError: if it is outside the domain.
 
     """
     domain, inputs = metric.domain, metric.channel.inputs
+    if isinstance(domain, Vector):
+        raise AnswersError(
+            f"{metric.name} is a vector, of which no rehearsal is made; plan says how precise it will be"
+        )
     coin = _RoundingCoin()
     if isinstance(domain, Subset):
         members = domain.members(value, coin)

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol.coins import COIN_SCALE
-from client_sdk.protocol.mechanisms.rotated.axes import ROUNDS, RotatedAxes
+from client_sdk.protocol.mechanisms.rotated.axes import ROUNDS, RotatedAxes, offsets
 from estimator.decoders.rotated_axes import hadamard, signs_of
 from estimator.statistics.arrays import Counts, Floats
 
@@ -32,6 +32,7 @@ def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generat
     devices = np.repeat(np.arange(len(vectors)), counts)
     rotations = generator.integers(channel.rotations, size=len(devices))
     signs = [signs_of(channel, np.arange(channel.rotations), step) for step in range(ROUNDS)]
+    moved = np.array([offsets(channel.dimension, at, channel.window) for at in range(channel.rotations)], float)
     tally = np.zeros(channel.symbols, dtype=np.int64)
     at_once = max(1, AT_ONCE // channel.dimension)
     for first in range(0, len(devices), at_once):
@@ -39,6 +40,7 @@ def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generat
         turned = vectors[devices[part]]
         for of_round in signs:
             turned = hadamard(turned * of_round[rotations[part]])
+        turned += moved[rotations[part]]
         symbols = 2 * channel.dimension * rotations[part] + _axes(channel, turned, generator)
         tally += np.bincount(symbols, minlength=channel.symbols)
     return tally

@@ -39,11 +39,16 @@ def matrix(dimension: int, rotation: int, window: str = "") -> np.ndarray:
     return product
 
 
+def moved(rotation: int) -> np.ndarray:
+    stream = shake_256(f"hearsay offset 1  {D} {rotation}".encode()).digest(D)
+    return np.array([(byte - 127.5) / 2048 * UNIT * D for byte in stream])
+
+
 def declared(channel: RotatedAxes, vector: Sequence[int]) -> Law:
     """The law by its definition: the rotation as a matrix, and magnitudes that are compared one by one."""
     keep, law = Fraction(channel.keep_numerator, COIN_SCALE), {}
     for rotation in range(channel.rotations):
-        turned = [int(value) for value in matrix(D, rotation) @ np.array(vector)]
+        turned = [int(value) for value in matrix(D, rotation) @ np.array(vector) + moved(rotation)]
         ranks = [sum((abs(b), -k) > (abs(a), -j) for k, b in enumerate(turned)) for j, a in enumerate(turned)]
         for place, negative in product(range(D), (False, True)):
             favoured = ranks[place] < channel.favoured and (turned[place] < 0) == negative

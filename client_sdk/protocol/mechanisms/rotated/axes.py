@@ -25,6 +25,9 @@ from typing import ClassVar
 from client_sdk.protocol.coins import COIN_SCALE, Coins
 from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
 
+OFFSET = 2**8
+"""Half the step of offsets. A turned coordinate is usually of size 2**20 * D, of which 512 times it is an eighth."""
+
 ROUNDS = 3
 """Fewer rounds leave a vector of few coordinates recognisably far from a random direction."""
 
@@ -94,7 +97,7 @@ class RotatedAxes:
         """Return P(symbol | given), for a vector as its domain encodes it."""
         rotation, axis = divmod(symbol, 2 * self.dimension)
         keep = Fraction(self.keep_numerator, COIN_SCALE)
-        is_favoured = axis in self.favoured_axes(rotated(given, rotation, self.window))
+        is_favoured = axis in self.favoured_axes(shifted(given, rotation, self.window))
         of_axis = keep / self.favoured if is_favoured else (1 - keep) / (2 * self.dimension - self.favoured)
         return of_axis / self.rotations
 
@@ -104,7 +107,7 @@ class RotatedAxes:
         Both axes are drawn in either case: a draw made for one only would reveal by its time which it was.
         """
         rotation = coins.below(self.rotations)
-        favoured = self.favoured_axes(rotated(value, rotation, self.window))
+        favoured = self.favoured_axes(shifted(value, rotation, self.window))
         keep = coins.bernoulli(self.keep_numerator)
         kept = favoured[coins.below(self.favoured)]
         other = self._others(favoured)[coins.below(2 * self.dimension - self.favoured)]
@@ -123,6 +126,21 @@ class RotatedAxes:
         for axis in favoured:
             is_other[axis] = 0
         return list(compress(range(2 * self.dimension), is_other))
+
+
+def shifted(vector: Sequence[int], rotation: int, window: str) -> list[int]:
+    """Return a vector of D integers under a rotation, with a small offset of each coordinate, by which they are ranked.
+
+    A vector of few coordinates turns into few different numbers. Without offsets, what is added to it decides
+    between equal ones, however small it is, and the mean would show it a hundred times too large.
+    """
+    return list(map(add, rotated(vector, rotation, window), offsets(len(vector), rotation, window)))
+
+
+def offsets(dimension: int, rotation: int, window: str) -> list[int]:
+    """Return D offsets, even within a sixteenth to either side of the usual size of a turned coordinate."""
+    stream = shake_256(f"hearsay offset 1 {window} {dimension} {rotation}".encode())
+    return [(2 * byte - 255) * OFFSET * dimension for byte in stream.digest(dimension)]
 
 
 def rotated(vector: Sequence[int], rotation: int, window: str) -> list[int]:

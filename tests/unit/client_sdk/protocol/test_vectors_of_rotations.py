@@ -9,7 +9,7 @@ import pytest
 
 from client_sdk.protocol import Registry
 from client_sdk.protocol.domain.vector import Vector
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes, rotated, signs
+from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes, rotated, shifted, signs
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.vectors import vectors
 from tests.unit.client_sdk.protocol.test_vectors_of_channels import integers_of, requests_to, texts
@@ -27,6 +27,7 @@ def test_the_signs_of_a_round_follow_from_window_dimension_rotation_and_round(ve
 @pytest.mark.parametrize("vector", VECTORS["rotated"])
 def test_a_vector_is_turned_in_integers(vector: dict[str, Any]) -> None:
     assert rotated(vector["vector"], vector["rotation"], vector["window"]) == vector["turned"]
+    assert shifted(vector["vector"], vector["rotation"], vector["window"]) == vector["shifted"]
 
 
 @pytest.mark.parametrize("vector", VECTORS["encoded"])
