@@ -17,6 +17,7 @@ import numpy as np
 from client_sdk.protocol.domain.cross import Cross
 from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.errors import AnswersError
@@ -236,6 +237,8 @@ def _uniform(metric: Metric) -> dict[TrueAnswer, Fraction]:
     elif isinstance(domain, Number):
         cell = (domain.high - domain.low) / UNIFORM_ANSWERS
         values = [domain.low + cell * Fraction(2 * number + 1, 2) for number in range(UNIFORM_ANSWERS)]
+    elif isinstance(domain, Vector):
+        values = [()]  # no answer of vectors is taken
     else:
         values = domain.labels
     return {encode(metric, value): Fraction(1) for value in values}
