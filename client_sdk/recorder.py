@@ -37,7 +37,16 @@ READY_DEADLINE_S = 1.0
 """How long making a `Telemetry` waits for the secret, if questions need it: so that their first
 answer need not. Opening a ledger takes 30 ms on an idle machine."""
 
-LOST = frozenset({Recorded.OUT_OF_BUDGET, Recorded.NOT_ASKED, Recorded.EXPIRED, Recorded.BUSY, Recorded.UNAVAILABLE})
+LOST = frozenset(
+    {
+        Recorded.OUT_OF_BUDGET,
+        Recorded.NOT_ASKED,
+        Recorded.STOPPED,
+        Recorded.EXPIRED,
+        Recorded.BUSY,
+        Recorded.UNAVAILABLE,
+    }
+)
 """What becomes of answers that are lost, and counted. An answer that its window has already is not."""
 
 

@@ -30,6 +30,9 @@ class Recorded(StrEnum):
     """This device does not answer this question in this window, as was drawn when the window
     began."""
 
+    STOPPED = "stopped"
+    """The collector has stopped this question for all devices. It is asked no more."""
+
     NO_CONSENT = "no_consent"
     """The user has not agreed, or has opted out. Nothing was recorded."""
 

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers import participation
 from client_sdk.labels import Labels
-from client_sdk.ledger import charges, history, problems, registries
+from client_sdk.ledger import charges, history, problems, registries, stops
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.pending import pending
 from client_sdk.ledger.status import read_status
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.wire.stopped import Question
 from client_sdk.results import BudgetStatus, HistoryEntry, LatestProblem, PendingReport
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class LedgerView(NamedTuple):
         spent: the epsilon of all reports ever made, rounded up.
         budget: what is spent and left of the ceilings that the app set; None before its first answer.
         dropped: how many reports were dropped, by reason.
+        stopped: the questions that the collector has stopped: metric and edition.
         problem: the latest problem; None if there is none.
 
     """
@@ -48,6 +50,7 @@ class LedgerView(NamedTuple):
     spent: float
     budget: BudgetStatus | None
     dropped: dict[str, int]
+    stopped: list[Question]
     problem: LatestProblem | None
 
 
@@ -65,6 +68,7 @@ def look(connection: sqlite3.Connection, now_s: float) -> LedgerView:
             spent=as_float(charges.lifetime_nanos(connection)),
             budget=_budget(connection, labels.latest, now_s),
             dropped=history.dropped(connection),
+            stopped=stops.stopped(connection),
             problem=problems.latest_problem(connection),
         )
     finally:
@@ -96,6 +100,8 @@ def as_text(view: LedgerView) -> Iterator[str]:
     yield from pending_as_text(view)
     for reason, reports in view.dropped.items():
         yield f"Dropped ({reason}): {reports}"
+    for metric, edition in view.stopped:
+        yield f"Stopped by its collector, and asked no more: {metric} (edition {edition})"
     if view.problem is not None:
         yield f"Latest problem ({_instant(view.problem.at_s)}): {view.problem.sentence}"
 

@@ -396,9 +396,10 @@ class Telemetry:
 
         Every answer that `record` took with consent is in `history`, waits, repeats one of its
         window (``ALREADY_RECORDED``), or is counted here. An answer is counted under its result:
-        ``out_of_budget``, ``not_asked``, ``expired``, ``busy`` or ``unavailable``; a process that
-        is killed loses those counts of its last minute. The reasons of reports are ``queue_full``;
-        ``no_longer_asked`` (a new registry arrived before the report was sent); ``too_late``
+        ``out_of_budget``, ``not_asked``, ``stopped``, ``expired``, ``busy`` or ``unavailable``; a
+        process that is killed loses those counts of its last minute. The reasons of reports are
+        ``queue_full``; ``no_longer_asked`` (a new registry arrived before the report was sent);
+        ``stopped`` (the collector has stopped the question for all devices); ``too_late``
         (refused for now, until its window closed); ``unanswered`` (sent repeatedly, even after its
         window closed); ``rejected`` (with its whole upload); and the codes of refusals that were
         final or came too often.

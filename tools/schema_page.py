@@ -133,6 +133,7 @@ def _with_rehearsals(definitions: dict[str, Any]) -> dict[str, Any]:
     definitions["MetricEstimate"]["properties"] |= {
         "coverage": coverage,
         "at_least_coverage": coverage,
+        "group_means_coverage": coverage,
         "distribution_coverage": of_distributions,
     }
     definitions["Distribution"]["properties"] |= BAND_HOLDS

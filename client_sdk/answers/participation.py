@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from client_sdk.answers import coins as prf
-from client_sdk.ledger import charges
+from client_sdk.ledger import charges, stops
 from client_sdk.ledger.charges import Periods
 from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.metric import Metric
@@ -59,7 +59,8 @@ def open_slots(
     periods = Periods.at(registry.budget, instant_s)
     for definition in drawn(connection, registry, window, secret):
         key = (definition.name, definition.edition, window.text)
-        if charges.slot(connection, key) is None:
+        # The draw is the same with a stop as without: it asks nothing else in a stopped question's place.
+        if charges.slot(connection, key) is None and not stops.is_stopped(connection, *key[:2]):
             charges.charge(connection, key, definition.cost, registry.budget, periods)
 
 

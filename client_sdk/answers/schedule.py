@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from client_sdk.answers import counters, days_of_use, participation
 from client_sdk.answers.counters import EndedCount, RunningCounts
 from client_sdk.answers.permanent import PermanentAnswer, Secret, admit, permanent_answer, secret_of
-from client_sdk.ledger import charges, queue, registries
+from client_sdk.ledger import charges, outbox, queue, registries, stops
 from client_sdk.ledger.charges import Periods, Slot
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.activity import Activity
@@ -145,6 +145,8 @@ class Schedule:
         """
         instant_s = self.catch_up(connection, clock_s)
         window = Window.of(definition.window, instant_s)
+        if stops.is_stopped(connection, definition.name, definition.edition):
+            return Recorded.STOPPED
         if isinstance(definition.domain, Activity):
             days_of_use.mark(connection, definition, instant_s)
             return Recorded.COUNTED
@@ -167,6 +169,9 @@ class Schedule:
         secret = self.learn_secret(connection)
         instant_s = self._latest_s = charges.instant(connection, clock_s)
         registries.keep(connection, self._registry.source)
+        if self._registry.stopped:  # an app may ship its collector's list
+            stops.learn(connection, self._registry.stopped)
+            outbox.drop_stopped(connection)
         queue.drop_held(connection, lambda *key: self._current(*key) is not None)
         # Slots come before counts that have ended: if a ceiling does not allow both, whether a filled-in question
         # reports must not tell whether anything was counted. `feasibility` finds such ceilings.
@@ -229,14 +234,11 @@ class Schedule:
             leaves_s: the Unix seconds at which a report that is not held leaves.
 
         """
-        if definition.has_expired(window):  # the ledger's time may be ahead of the device's clock
-            return Recorded.EXPIRED
         key = (definition.name, definition.edition, window.text)
         slot = charges.slot(connection, key)
-        if slot is None and participation.has_slots(self._registry, definition):
-            return Recorded.NOT_ASKED
-        if slot is Slot.REPORTED:
-            return Recorded.ALREADY_RECORDED
+        obstacle = self._obstacle(connection, definition, window, slot)
+        if obstacle is not None:
+            return obstacle
         budget, symbol = self._registry.budget, None
         periods = Periods.at(budget, instant_s)
         if slot is not None or charges.charge(connection, key, definition.cost, budget, periods):
@@ -252,6 +254,18 @@ class Schedule:
             queue.enqueue(connection, report, self._release_s(window) if held else 0, leaves_s)
         charges.close_slot(connection, key)
         return Recorded.QUEUED
+
+    def _obstacle(
+        self, connection: sqlite3.Connection, definition: Metric, window: Window, slot: Slot | None
+    ) -> Recorded | None:
+        """Return why a window gets no report of a metric, or none any more, whatever the budget; None if it may."""
+        if definition.has_expired(window):  # the ledger's time may be ahead of the device's clock
+            return Recorded.EXPIRED
+        if stops.is_stopped(connection, definition.name, definition.edition):
+            return Recorded.STOPPED
+        if slot is None and participation.has_slots(self._registry, definition):
+            return Recorded.NOT_ASKED
+        return Recorded.ALREADY_RECORDED if slot is Slot.REPORTED else None
 
     def _release_s(self, window: Window) -> int:
         return window.ends_at + self._coins.below(RELEASE_SPREAD_S)
@@ -271,7 +285,8 @@ class Schedule:
         """Give open slots that are filled in their report."""
         for key in charges.open_slots(connection):
             window, definition = Window.parse(key[2]), self._current(*key)
-            if definition is not None and definition.fill is not None:
+            is_asked = definition is not None and not stops.is_stopped(connection, *key[:2])
+            if definition is not None and is_asked and definition.fill is not None:
                 randomised = self._randomise_now(connection, definition, definition.fill.answer)
                 periods = Periods.at(self._registry.budget, instant_s)
                 symbol = self._symbol(connection, definition, randomised, periods)

@@ -17,6 +17,7 @@ from client_sdk.protocol.domain import (
     Cross,
     Domain,
     Filled,
+    MeanByGroup,
     Nearest,
     Number,
     Subset,
@@ -132,7 +133,7 @@ def _type(domain: Domain) -> str:  # noqa: PLR0911 one a kind
         case Subset(values=values):
             member = _literal(values)
             return f"AbstractSet[{member}] | list[{member}] | tuple[{member}, ...]"
-        case Cross(first=first, second=second):
+        case Cross(first=first, second=second) | MeanByGroup(first=first, second=second):
             return f"tuple[{_type(first)}, {_type(second)}]"
         case Vector():
             return "Sequence[float]"

@@ -22,7 +22,8 @@ from client_sdk.protocol.registry.prototypes import VECTOR
 from client_sdk.protocol.registry.registry import MOST_ANSWERS, SCHEMAS
 from client_sdk.protocol.registry.table import MAX_TEXT
 from client_sdk.protocol.window import WindowKind
-from client_sdk.protocol.wire.report import METRIC_NAME
+from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
+from client_sdk.protocol.wire.stopped import MAX_STOPPED
 
 Schema = dict[str, Any]
 
@@ -53,10 +54,25 @@ def registry_schema() -> Schema:
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "metrics.toml: the questions of an app (Hearsay)",
-        **_closed({"schema": {"enum": list(SCHEMAS)}, "app": _app(), "budget": _budget(), "metric": _metrics()}, 4),
+        **_closed(
+            {
+                "schema": {"enum": list(SCHEMAS)},
+                "app": _app(),
+                "budget": _budget(),
+                "metric": _metrics(),
+                "stopped": _stopped(),
+            },
+            4,
+        ),
         "if": {"properties": {"budget": _has("strategy", Strategy.PACE)}, "required": ["budget"]},
         "then": {"properties": {"metric": {"additionalProperties": {"required": ["expires"]}}}},
     }
+
+
+def _stopped() -> Schema:
+    entry = {"type": "string", "pattern": f"^{METRIC_NAME.pattern}:{EDITION.pattern}$"}
+    what = "on a collector: the questions that all devices shall ask no more, as metric:edition"
+    return _list(entry, 1, MAX_STOPPED) | {"uniqueItems": True, "description": what}
 
 
 def _has(key: str, value: object) -> Schema:
@@ -148,7 +164,8 @@ def _metric_keys() -> dict[str, Schema]:
         "purpose": _text("why it is asked, in a sentence for the user"),
         "epsilon": _epsilon("the privacy loss of one report"),
         "kind": {"enum": list(KINDS), "description": "what may be answered"},
-        "cross": _list({"type": "string"}, 2, 2) | {"description": "instead of kind: two other questions together"},
+        "cross": _list({"type": "string"}, 2, 2)
+        | {"description": "instead of kind: two other questions together; the second may be a number with a mean"},
         "values": _list(_text("a value"), 2, MAX_CATEGORIES) | {"uniqueItems": True, "description": "the answers"},
         "other": _text("of a category: the value that stands for every answer which is not listed"),
         "prototypes": _prototypes(),

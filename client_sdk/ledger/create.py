@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x48727361
 """SQLite's mark for the application that owns a file: "Hrsa"."""
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 BUSY_TIMEOUT_S = 0.05
 """How long one statement waits for another process: less than `record` has, more than a commit's
@@ -66,6 +66,9 @@ NOTES = (
 )
 """The statements that make the tables for people who look at the ledger."""
 
+STOPS = "CREATE TABLE stops (metric TEXT NOT NULL, edition TEXT NOT NULL, PRIMARY KEY (metric, edition)) WITHOUT ROWID"
+"""The statement that makes the table of stopped questions."""
+
 _SCHEMA = f"""
 BEGIN;
 CREATE TABLE device (
@@ -93,6 +96,7 @@ CREATE TABLE uploads (
 ) WITHOUT ROWID;
 {RETRIES.strip()};
 {";".join(NOTES)};
+{STOPS};
 CREATE TABLE history (
     metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL, symbol INTEGER NOT NULL,
     outcome TEXT NOT NULL, PRIMARY KEY (metric, edition, window)

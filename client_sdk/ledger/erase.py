@@ -20,10 +20,25 @@ if TYPE_CHECKING:
 OVER = ""
 """Stands for a day of no present period, and for the question in a sum over several."""
 
+WIPED = (
+    "queue",
+    "uploads",
+    "retries",
+    "history",
+    "drops",
+    "permanents",
+    "counts",
+    "registries",
+    "problems",
+    "stops",
+)
+"""The tables of which opting out leaves nothing. Stops are among them: whoever sent one device another list than the
+others has marked it, and the mark must not outlive the user's consent."""
+
 
 def wipe(connection: sqlite3.Connection) -> None:
     """Delete all but what was spent and the present windows' charges, which hold no answer."""
-    for table in ("queue", "uploads", "retries", "history", "drops", "permanents", "counts", "registries", "problems"):
+    for table in WIPED:
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 the names are those above
     connection.execute("UPDATE charges SET reported = 1")  # no slot is filled in after opting out
     connection.execute("UPDATE device SET secret = NULL")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 REJECTED = "rejected"
 QUEUE_FULL, TOO_LATE, UNANSWERED, NO_LONGER_ASKED = "queue_full", "too_late", "unanswered", "no_longer_asked"
+STOPPED = "stopped"
 """Reasons for dropping a report, beside the codes of refusals."""
 
 

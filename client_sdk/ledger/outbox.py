@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.host import forks
-from client_sdk.ledger import history, queue, retries
+from client_sdk.ledger import history, queue, retries, stops
 from client_sdk.ledger.queue import Waiting, deadline
 from client_sdk.ledger.retries import Retry
 from client_sdk.ledger.retry_delay import Uniform
@@ -119,6 +119,24 @@ def reject(connection: sqlite3.Connection, upload_id: str) -> None:
     for report in _take(connection, upload_id):
         history.note(connection, report, ReportOutcome.REJECTED)
         history.count_dropped(connection, history.REJECTED, 1)
+
+
+def drop_stopped(connection: sqlite3.Connection) -> None:
+    """Drop and count what waits of stopped questions.
+
+    An upload under way that holds other reports, too, stays as it is: it has left once, and the collector counts the
+    same bytes once.
+    """
+    questions = set(stops.stopped(connection))
+    if not questions:
+        return
+    dropped = connection.execute(
+        "DELETE FROM queue WHERE (metric, edition) IN (SELECT metric, edition FROM stops)"
+    ).rowcount
+    for upload_id, body in connection.execute("SELECT id, body FROM uploads").fetchall():
+        if questions.issuperset((report.metric, report.edition) for report in Upload.decode(body).reports):
+            dropped += len(_take(connection, upload_id))
+    history.count_dropped(connection, history.STOPPED, dropped)
 
 
 def waiting(connection: sqlite3.Connection) -> int:

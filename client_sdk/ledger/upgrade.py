@@ -4,7 +4,7 @@ Version 2 recorded the names of the period and the month that a charge counted t
 The charge gets a first and a last day: those that all its names allow. It counts towards every
 period that holds one of these days. Nothing is forgotten, and nothing can be spent again.
 
-Version 3 noted nothing for people who look at the ledger.
+Version 3 noted nothing for people who look at the ledger. Version 4 knew of no stopped questions.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ spent again."""
 DATED_VERSION = 3
 """The first schema whose charges have their days. It did not keep when a report may leave."""
 
+NOTED_VERSION = 4
+"""The first schema that notes problems, registries, and when a report may leave."""
+
 OVER = ""
 """Version 2's name for a period that was over when its user opted out."""
 
@@ -39,10 +42,12 @@ def upgrade(connection: sqlite3.Connection) -> None:
         version = _version(connection)  # another process may have done it meanwhile
         if version < DATED_VERSION:
             _from_version_2(connection)
-        if version < create.SCHEMA_VERSION:
+        if version < NOTED_VERSION:
             connection.execute(f"ALTER TABLE queue ADD COLUMN {create.LEAVES}")
             for statement in create.NOTES:
                 connection.execute(statement)
+        if version < create.SCHEMA_VERSION:
+            connection.execute(create.STOPS)
             connection.execute(f"PRAGMA user_version = {create.SCHEMA_VERSION}")
         connection.execute("COMMIT")
     except BaseException:

@@ -16,7 +16,8 @@ from fractions import Fraction
 from typing import Final
 
 from client_sdk.protocol.budget import Budget, Strategy
-from client_sdk.protocol.domain import Activity, Category, Cross, Filled, Nearest, Vector
+from client_sdk.protocol.domain import Activity, Category, Cross, Filled, MeanByGroup, Nearest, Vector
+from client_sdk.protocol.domain.mean_by_group import LEAST_POINTS
 from client_sdk.protocol.epsilon import NANOS, nanos_ceiling
 from client_sdk.protocol.exact import exp_floor
 from client_sdk.protocol.horizon import Horizon, MetricReports, most_nanos, most_reports
@@ -126,7 +127,7 @@ def _but(metric: Metric) -> str:
 
 def _others(metric: Metric) -> Iterator[str]:
     domain = metric.domain.answered if isinstance(metric.domain, Filled) else metric.domain
-    for part in (domain.first, domain.second) if isinstance(domain, Cross) else (domain,):
+    for part in (domain.first, domain.second) if isinstance(domain, Cross | MeanByGroup) else (domain,):
         if isinstance(part, Category) and part.other is not None:
             counted = f"counts as “{escaped(part.other)}”"
             yield f"* An answer that is not on the list {counted}, and its text stays on your device"
@@ -146,6 +147,10 @@ def _answered(metric: Metric) -> Iterator[str]:
     if isinstance(domain, Vector):
         direction = f"one direction, drawn by chance, in which a list of {domain.length} numbers rather points than not"
         yield f"* What is answered: {direction}; the numbers stay on the device"
+    if isinstance(domain, MeanByGroup):
+        group, number = map(escaped, domain.names)
+        points = "the ends of its range" if domain.points == LEAST_POINTS else f"{domain.points} points of its range"
+        yield f"* What is answered: {group} and {number} together; {number} is first rounded by chance to {points}"
     if isinstance(metric.domain, Activity):
         last = f"the last {metric.domain.high} days of a {metric.window}"
         yield f"* What is answered: on how many of {last} the application was used"

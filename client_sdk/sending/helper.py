@@ -145,7 +145,7 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
             outcome = judge(reply, parcel.reports, clock())
             problem = explain(reply) if isinstance(outcome, Transient) else None
             carry_out = partial(
-                transactions.carry_out, outcome=outcome, parcel=parcel, uniform=uniform, problem=problem
+                transactions.carry_out, outcome=outcome, parcel=parcel, uniform=uniform, reply=reply, problem=problem
             )
             ledger.run(partial(carry_out, now_s=clock()))
         may_resend = False

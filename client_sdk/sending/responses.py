@@ -36,12 +36,14 @@ class Reply(NamedTuple):
         status: the status code.
         retry_after: the header of that name; None if there is none.
         body: the body, or as much of it as was read.
+        stopped: the header that lists stopped questions; None if there is none.
 
     """
 
     status: int
     retry_after: str | None
     body: bytes
+    stopped: str | None = None
 
 
 class Acknowledged(NamedTuple):

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import outbox, problems, queue, retries
+from client_sdk.ledger import outbox, problems, queue, retries, stops
 from client_sdk.ledger.retries import Retry
 from client_sdk.ledger.retry_delay import Uniform
+from client_sdk.protocol.wire.stopped import decode
 from client_sdk.results import ClockError, warn
-from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Transient
+from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Reply, Transient
 
 if TYPE_CHECKING:
     import sqlite3
@@ -86,9 +87,13 @@ def carry_out(  # noqa: PLR0913 the parts of an attempt
     parcel: outbox.Parcel,
     uniform: Uniform,
     *,
+    reply: Reply | None,
     problem: str | None,
 ) -> list[Retry]:
-    """Carry out the outcome of an upload; return the uploads that are then under way."""
+    """Carry out the outcome of an upload; return the uploads that are then under way.
+
+    Whatever the outcome, the questions that the reply lists as stopped are asked no more.
+    """
     problems.note_problem(connection, problems.UPLOAD, problem)
     match outcome:
         case Transient(retry_after_s):
@@ -100,4 +105,7 @@ def carry_out(  # noqa: PLR0913 the parts of an attempt
             for code in {refusal for _, refusal in verdict.refused}:
                 warn("the collector refused a report: %s", code.sentence)
             outbox.settle(connection, parcel.id, verdict, now_s, uniform)
+    if reply is not None:
+        stops.learn(connection, decode(reply.stopped))
+    outbox.drop_stopped(connection)
     return retries.pending(connection)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from client_sdk.host import forks
 from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
+from client_sdk.protocol.wire.stopped import STOPPED
 from client_sdk.sending.deadline import ExchangeDeadline
 from client_sdk.sending.responses import Reply
 
@@ -99,7 +100,10 @@ class HttpTransport:
                     allow_redirects=False,
                     stream=True,
                 ) as response:
-                    return Reply(response.status_code, response.headers.get("Retry-After"), _read(response))
+                    headers = response.headers
+                    return Reply(
+                        response.status_code, headers.get("Retry-After"), _read(response), headers.get(STOPPED)
+                    )
         except (requests.RequestException, TimeoutError):
             return None
 

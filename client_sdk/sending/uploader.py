@@ -248,6 +248,7 @@ class Uploader:
                 outcome=outcome,
                 parcel=look.parcel,
                 uniform=self._departures.uniform,
+                reply=reply,
                 problem=self.problem,
             )
             self._plan(self._ledger_thread.run(carry_out, LEDGER_DEADLINE_S))

@@ -12,6 +12,7 @@ from http import HTTPStatus
 
 from client_sdk.protocol.wire.malformed import MALFORMED_REPLIES, Malformed
 from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES
+from client_sdk.protocol.wire.stopped import STOPPED
 from collector.api.batch import MAX_BULK_BYTES
 from collector.api.headers import SNAPSHOT_TAKEN
 from collector.api.problem import BY_CODE, Problem
@@ -166,7 +167,8 @@ OPERATIONS = (
             Success(
                 "The verdict. If any report of an upload was counted, the upload may be sent again any number of "
                 "times: the same reports are accepted, and counted once; a refusal has the code that applies now. An "
-                "upload of which nothing was counted is judged again.",
+                "upload of which nothing was counted is judged again. Where questions are stopped, every response "
+                f"lists them in {STOPPED}.",
                 JSON,
                 "Verdict",
             ),

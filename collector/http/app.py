@@ -12,6 +12,7 @@ from werkzeug.exceptions import HTTPException
 
 from client_sdk.protocol.window import GRACE_S
 from client_sdk.protocol.wire.malformed import MalformedError
+from client_sdk.protocol.wire.stopped import STOPPED, encode
 from collector.api.headers import with_headers
 from collector.api.problem import BY_CODE, Problem, ProblemError
 from collector.config import DAY_S, HOUR_S
@@ -79,7 +80,20 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
     app.wsgi_app = with_latency(with_headers(app.wsgi_app), counters)  # type: ignore[method-assign, assignment] # as in Flask's own documentation
     if cors_origins:
         _allow_origins(app, cors_origins)
+    _name_stopped_questions(app, served)
     return app
+
+
+def _name_stopped_questions(app: Flask, served: Callable[[], Served]) -> None:
+    """Let every response list the stopped questions: it depends on neither the request nor its sender."""
+
+    @app.after_request
+    def name_stopped_questions(response: Response) -> Response:
+        stopped = served().registry.stopped
+        if stopped:
+            response.headers[STOPPED] = encode(stopped)
+            response.headers.add("Access-Control-Expose-Headers", STOPPED)
+        return response
 
 
 def _allow_origins(app: Flask, origins: tuple[str, ...]) -> None:

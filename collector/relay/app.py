@@ -17,6 +17,7 @@ from flask import Response
 
 from client_sdk.protocol.wire.malformed import MalformedError
 from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES, Upload
+from client_sdk.protocol.wire.stopped import STOPPED, encode
 from collector.api.batch import LineProblem
 from collector.api.body import require_type, too_large
 from collector.api.headers import NOT_CACHED
@@ -107,7 +108,8 @@ class RelayApp:
             # The log line names our code. It never holds the request, its address or its body.
             _log.exception("a request failed: %s", type(error).__name__)
             response = ProblemError(Problem.INTERNAL_ERROR).response()
-        headers = [(name.lower().encode(), value.encode()) for name, value in (*response.headers, *NOT_CACHED)]
+        own = [*NOT_CACHED, *([(STOPPED, encode(self._mixer.stopped))] if self._mixer.stopped else [])]
+        headers = [(name.lower().encode(), value.encode()) for name, value in (*response.headers, *own)]
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
         await send({"type": "http.response.body", "body": response.get_data()})
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 import threading
 from http import HTTPStatus
 from http.cookiejar import DefaultCookiePolicy
-from typing import Any
+from typing import Any, NamedTuple
 
 import requests
 from requests.adapters import HTTPAdapter
 
 from client_sdk.protocol.errors import HearsayError
+from client_sdk.protocol.wire.stopped import STOPPED, Question, decode
 from collector.api.batch import MAX_ANSWER_BYTES
 from collector.api.operations import NDJSON
 from collector.relay.deadline import ForwardDeadline
@@ -54,6 +55,19 @@ class CollectorUnavailableError(HearsayError):
         self.is_refusal = is_refusal
 
 
+class BatchAnswer(NamedTuple):
+    """The answer to a batch.
+
+    Attributes:
+        body: a line for each upload.
+        stopped: the questions that the collector has stopped.
+
+    """
+
+    body: bytes
+    stopped: tuple[Question, ...] = ()
+
+
 class Forwarder:
     """Sends batches to a collector over HTTP. Each thread that uses it has its own connections."""
 
@@ -69,8 +83,8 @@ class Forwarder:
         }
         self._thread = threading.local()
 
-    def post(self, body: bytes) -> bytes:
-        """Send a batch once and return the body of the answer.
+    def post(self, body: bytes) -> BatchAnswer:
+        """Send a batch once and return the answer.
 
         Redirects are not followed, because the uploads are for this collector. No cookie is kept.
 
@@ -94,7 +108,7 @@ class Forwarder:
             ):
                 if response.status_code != HTTPStatus.OK:
                     raise _refused(response.status_code)
-                return _read(response)
+                return BatchAnswer(_read(response), decode(response.headers.get(STOPPED)))
         except requests.RequestException as error:  # its text names addresses
             raise CollectorUnavailableError(f"it cannot be reached ({type(error).__name__})") from None
         except TimeoutError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -14,12 +14,17 @@ from estimator.archive.folder import REPORT, Archive
 from estimator.errors import MissingLibraryError, UnfitTallyError
 from estimator.formats.frames import to_parquet
 from estimator.formats.to_csv import as_csv
-from estimator.formats.to_json import as_json
+from estimator.formats.to_json import as_json, as_line
 from estimator.render.html.document import as_html
+from estimator.report.alerts import judged
 from estimator.report.report import make_report
+from estimator.results.alert import Alert, JudgedAlert
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.tallies.tally import Tally
+
+ALERTS: Final = "alerts.ndjson"
+"""The file of a window's alerts: they are kept with it, because no later run judges them again."""
 
 NOT_BEGUN: Final = "it has not begun; see whether the clocks of this machine and of the collector are right"
 
@@ -31,11 +36,13 @@ class ArchiveRun:
     Attributes:
         written: the windows that it wrote.
         failed: the windows that it could not write, with the reason.
+        alerts: of the windows that it wrote.
 
     """
 
     written: tuple[Window, ...]
     failed: tuple[tuple[Window, str], ...]
+    alerts: tuple[JudgedAlert, ...] = ()
 
 
 def missing_windows(archive: Archive, tallies: Iterable[Tally], selection: Selection) -> dict[Window, list[Tally]]:
@@ -58,6 +65,7 @@ def write_windows(  # noqa: PLR0913 what of, where to, and when
     *,
     request: Request,
     now_s: float,
+    alerts: Sequence[Alert] = (),
     advance: Callable[[int], object] = lambda _: None,
 ) -> ArchiveRun:
     """Write the report of each of these windows.
@@ -73,31 +81,40 @@ def write_windows(  # noqa: PLR0913 what of, where to, and when
         windows: the tallies of each window.
         request: what is requested of each tally.
         now_s: the present time in Unix seconds.
+        alerts: to judge in each window.
         advance: called with the number of tallies just estimated.
 
     """
     written: list[Window] = []
     failed: list[tuple[Window, str]] = []
+    all_judged: list[JudgedAlert] = []
     for window, tallies in windows.items():
         if window.starts_at > now_s + CLOCK_SKEW_S:
             failed.append((window, NOT_BEGUN))
             continue
         try:
-            archive.write(window, _files_of(registry, tallies, request, advance))
+            report = _report_of(registry, tallies, request, advance)
+            of_window = judged(alerts, report.metrics)
+            archive.write(window, _files_of(registry, report, of_window))
             written.append(window)
+            all_judged += of_window
         except HearsayError as error:
             failed.append((window, str(error)))
         except Exception as error:  # noqa: BLE001 whatever is wrong with one window must not cost the others
             failed.append((window, f"{type(error).__name__}: {error}"))
-    return ArchiveRun(tuple(written), tuple(failed))
+    return ArchiveRun(tuple(written), tuple(failed), tuple(all_judged))
 
 
-def _files_of(
+def _report_of(
     registry: Registry, tallies: list[Tally], request: Request, advance: Callable[[int], object]
-) -> dict[str, bytes]:
+) -> EstimateReport:
     report = make_report(registry, tallies, request=request, advance=advance)
     if not report.metrics:  # a written window stays; the right registry can still estimate this one
         raise UnfitTallyError(_why_nothing(report))
+    return report
+
+
+def _files_of(registry: Registry, report: EstimateReport, alerts: Sequence[JudgedAlert]) -> dict[str, bytes]:
     files = {
         REPORT: as_json(report).encode(),
         "report.csv": as_csv(report).encode(),
@@ -105,6 +122,8 @@ def _files_of(
     }
     with suppress(MissingLibraryError):
         files["report.parquet"] = to_parquet(report)
+    if alerts:
+        files[ALERTS] = "".join(map(as_line, alerts)).encode()
     return files
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from client_sdk.protocol.domain.label import word
+from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.nearest import GRID, Nearest
 from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.set import Subset
@@ -54,6 +56,11 @@ def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
     if isinstance(domain, Vector):
         rest, norm = [0.0] * (domain.length - 1), float(domain.norm)
         return NamedAnswer([norm, *rest], "along the first axis"), NamedAnswer([-norm, *rest], "against it")
+    if isinstance(domain, MeanByGroup):
+        groups, number = domain.first.labels, domain.second
+        ends = [_number(number, place) for place in (number.low, number.high)]
+        pairs = product(dict.fromkeys((groups[0], groups[-1])), ends)
+        return tuple(NamedAnswer((group, end.value), f"{word(group)}, {end.name}") for group, end in pairs)
     labels = domain.labels
     answers: Sequence[object] = labels
     if isinstance(domain, Nearest):  # a prototype is nearest to itself, so that the search is audited, too

@@ -9,8 +9,10 @@ from pathlib import Path
 import click
 
 from client_sdk.protocol.registry.registry import Registry
+from estimator.commands.printing import print_alerts
 from estimator.commands.progress import progress
 from estimator.errors import BusyError, OutputError
+from estimator.results.alert import Alert
 from estimator.results.request import Request, Selection
 from estimator.tallies.tally import Tally
 
@@ -22,10 +24,20 @@ class Kept(IntEnum):
     FAILED = 1
     NOTHING_NEW = 3
     PARTLY_FAILED = 4
+    ALERT = 5
+    """At least one alert fired. It goes before 4: a later run tries failed windows again, and judges no
+    window twice."""
 
 
 def keep(  # noqa: PLR0913 where to, from what, and when
-    folder: Path, registry: Registry, tallies: Sequence[Tally], *, selection: Selection, request: Request, now_s: float
+    folder: Path,
+    registry: Registry,
+    tallies: Sequence[Tally],
+    *,
+    selection: Selection,
+    request: Request,
+    alerts: Sequence[Alert],
+    now_s: float,
 ) -> Kept:
     """Write the report of every closed window that has none yet, and print what was done.
 
@@ -35,6 +47,7 @@ def keep(  # noqa: PLR0913 where to, from what, and when
         tallies: of any windows.
         selection: which windows are requested.
         request: what is requested of each tally.
+        alerts: to judge in each window that is written.
         now_s: the present time in Unix seconds.
 
     Returns:
@@ -59,7 +72,9 @@ def keep(  # noqa: PLR0913 where to, from what, and when
         with archive.locked():
             missing = missing_windows(archive, tallies, selection)
             with progress("estimating", sum(map(len, missing.values()))) as advance:
-                outcome = write_windows(archive, registry, missing, request=request, now_s=now_s, advance=advance)
+                outcome = write_windows(
+                    archive, registry, missing, request=request, now_s=now_s, alerts=alerts, advance=advance
+                )
             write_index(archive)
     except BusyError as error:
         click.echo(str(error), err=True)
@@ -68,6 +83,8 @@ def keep(  # noqa: PLR0913 where to, from what, and when
         click.echo(f"wrote {archive.path(window)}")
     for window, reason in outcome.failed:
         click.echo(f"failed {window}: {reason}", err=True)
+    if print_alerts(outcome.alerts):
+        return Kept.ALERT
     if outcome.failed:
         return Kept.PARTLY_FAILED if outcome.written else Kept.FAILED
     if not outcome.written:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TextIO
 
 import click
 
+from estimator.formats.to_json import as_line
 from estimator.render.text.report import as_table
 from estimator.render.text.style import LEAST_WIDTH, NARROWEST, PLAIN, Style
 from estimator.render.text.summary import as_summary
+from estimator.results.alert import JudgedAlert
 from estimator.results.report import EstimateReport
 
 
@@ -34,6 +36,16 @@ class TableLook:
         style = PLAIN if stream is None else Style.of(stream, narrowest=narrowest)
         style = replace(style, is_coloured=style.is_coloured and not self.no_color)
         return as_table(report, style) if self.verbose else as_summary(report, style)
+
+
+def print_alerts(alerts: Sequence[JudgedAlert]) -> bool:
+    """Print a line of JSON for each alert and window on stderr, and return whether any fired.
+
+    stdout stays the report alone.
+    """
+    for alert in alerts:
+        click.echo(as_line(alert).encode(), nl=False, err=True)
+    return any(alert.fired for alert in alerts)
 
 
 def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) -> None:

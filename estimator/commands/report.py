@@ -15,13 +15,15 @@ from client_sdk.protocol.registry.registry import Registry
 from estimator.atomic_file import write_whole
 from estimator.commands.archive import Kept, keep
 from estimator.commands.options import BETWEEN_0_AND_1, RANGES, REGISTRY, WindowType, examples
-from estimator.commands.printing import TableLook
+from estimator.commands.printing import TableLook, print_alerts
 from estimator.commands.progress import progress
 from estimator.commands.report_options import ReportOptions
 from estimator.commands.watch import watch_collector
 from estimator.commands.watch_loop import GREATEST_S, LEAST_S, USUAL_S
 from estimator.estimates.covariance import MOST_VALUES
 from estimator.render import BINARY_FORMATS, FORMATS
+from estimator.report.alert_expressions import read_alert
+from estimator.report.alerts import judged
 from estimator.report.ranges import check_ranges
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
@@ -95,6 +97,13 @@ MEGABYTE = 10**6
     type=click.IntRange(LEAST_S, GREATEST_S),
     help=f"Draw the table again every {USUAL_S} seconds, with windows that are still open, until Ctrl-C.",
 )
+@click.option(
+    "--alert",
+    "alerts",
+    metavar="EXPRESSION",
+    multiple=True,
+    help="Such as 'crashes.mean > 2': if the whole interval is beyond, the exit status is 5; repeatable.",
+)
 @click.option("--verbose", is_flag=True, help="Print every figure with four decimals, its columns explained.")
 @click.option("--no-color", is_flag=True, help="Print no colours; NO_COLOR in the environment does the same.")
 def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the names of `ReportOptions`
@@ -103,6 +112,7 @@ def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the na
     The exit status is 1 if no tally could be had, or none of a closed window could be estimated,
     and 3 if there was none of a closed window. With --out it is 0 if a window was written, 3 if
     there was nothing new, 4 if some windows were written and others failed, and 1 if all failed.
+    It is 5 in place of 0 or 4 if an alert fired.
     """
     options = ReportOptions(**arguments)
     for is_mistake, sentence in options.mistakes():
@@ -111,6 +121,7 @@ def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the na
     registry = Registry.read(options.registry)
     selection, request = options.selection, options.request
     check_ranges(registry, request.ranges)
+    alerts = [read_alert(registry, text) for text in options.alerts]
     if options.watch_s is not None:
         collector = options.collector or ""
         look = TableLook(verbose=options.verbose, no_color=options.no_color)
@@ -119,18 +130,21 @@ def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the na
     tallies, snapshot_at = _read(options, Bounds.of(registry, selection.spans))
     if options.out is not None:
         now_s = time.time()
-        raise SystemExit(keep(options.out, registry, tallies, selection=selection, request=request, now_s=now_s))
+        raise SystemExit(
+            keep(options.out, registry, tallies, selection=selection, request=request, alerts=alerts, now_s=now_s)
+        )
     with progress("estimating", len(tallies)) as advance:
         estimated = make_report(registry, tallies, selection, request, advance)
     estimated = replace(estimated, snapshot_at=snapshot_at)
     _name_skipped(estimated)
+    has_fired = print_alerts(judged(alerts, estimated.metrics))
     if options.covariance:
         _name_too_large(estimated)
     if options.html is not None:
         _write_page(estimated, registry, options.html)
     if options.printed is not None:
         _put(estimated, options, options.printed)
-    status = _status(estimated, tallies, selection)
+    status = Kept.ALERT if has_fired else _status(estimated, tallies, selection)
     if status:
         raise SystemExit(status)
 

@@ -36,6 +36,7 @@ class ReportOptions:
     clusters: bool
     fakes: float | None
     ranges: tuple[tuple[str, float, float], ...]
+    alerts: tuple[str, ...]
     form: str | None
     html: Path | None
     output: Path | None
@@ -132,4 +133,11 @@ class ReportOptions:
         yield (
             self.watch_s is not None and (self.collector is None or self.out or elsewhere),
             "--watch draws the table of a collector; leave out --tallies, --out, --output, --html and --format",
+        )
+        yield (
+            self.alerts and (self.preliminary or self.watch_s is not None),
+            (
+                "--alert judges closed windows alone, because one that is looked at while it is open fires by chance "
+                "in the end; leave out --preliminary and --watch"
+            ),
         )

@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from estimator.decoders.decoder import REMEMBERED, Decoder, floats
@@ -36,28 +37,37 @@ class OptimalMeanLaw:
 
     Attributes:
         bands: the probability of each symbol given each band, shape (bands, symbols).
-        parts: the probability of each band given each input, shape (inputs, bands).
+        knots: the input at which each band stands, shape (bands,).
+        lower: the band at or before each input, shape (inputs,).
+        parts: the probability of the band after it, shape (inputs,).
 
     """
 
     bands: Floats
+    knots: NDArray[np.int64]
+    lower: NDArray[np.int64]
     parts: Floats
 
     @classmethod
     def of(cls, channel: OptimalMean) -> OptimalMeanLaw:
         """Write out the law of a channel."""
-        inputs = np.arange(channel.inputs)
-        hats = [np.interp(inputs, channel.knots, corner) for corner in np.eye(len(channel.knots))]
-        return cls(band_law(channel), np.stack(hats, axis=-1))
+        knots, inputs = np.array(channel.knots), np.arange(channel.inputs)
+        lower = np.searchsorted(knots[:-1], inputs, side="right") - 1
+        return cls(band_law(channel), knots, lower, (inputs - knots[lower]) / np.diff(knots)[lower])
 
     def symbol_law(self, shares: Floats) -> Floats:
         """Return the probability of each symbol: shape (..., inputs) to (..., symbols)."""
-        law: Floats = shares @ self.parts @ self.bands
+        firsts = self.knots[:-1]
+        of_bands = np.zeros((*shares.shape[:-1], self.knots.size))
+        of_bands[..., :-1] = np.add.reduceat(shares * (1 - self.parts), firsts, axis=-1)
+        of_bands[..., 1:] += np.add.reduceat(shares * self.parts, firsts, axis=-1)
+        law: Floats = of_bands @ self.bands
         return law
 
     def expectations(self, scores: Floats, /) -> Floats:
         """Return the expected score given each input: shape (..., symbols) to (..., inputs)."""
-        expected: Floats = scores @ self.bands.T @ self.parts.T
+        of_bands = scores @ self.bands.T
+        expected: Floats = of_bands[..., self.lower] * (1 - self.parts) + of_bands[..., self.lower + 1] * self.parts
         return expected
 
 

@@ -18,6 +18,7 @@ from client_sdk.protocol.domain.activity import Activity
 from client_sdk.protocol.domain.category import Ordinal
 from client_sdk.protocol.domain.cross import Cross
 from client_sdk.protocol.domain.filled import Filled
+from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.domain.vector import Vector
@@ -28,6 +29,8 @@ from estimator.estimates.clusters import clusters_of_histogram, clusters_of_valu
 from estimator.estimates.covariance import MOST_VALUES, Sample
 from estimator.estimates.days_of_use import at_least, thresholds
 from estimator.estimates.distribution import distribution_of, family_of, mean_of
+from estimator.estimates.group_means import group_means
+from estimator.estimates.group_means import intervals_of as intervals_of_means
 from estimator.estimates.joint import intervals_of, joint_of
 from estimator.estimates.mean_scale import positions_of
 from estimator.estimates.poisoning import fakes_of
@@ -84,6 +87,7 @@ def estimates(metric: Metric, tallies: Sequence[Tally], request: Request = PLAIN
 
 def _without_histograms(metric: Metric, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
     family = _family(metric, request) if request.simultaneous else 1
+    is_grouped = isinstance(metric.domain, MeanByGroup)
     at_once = max(1, AT_ONCE // metric.channel.symbols)
     for first in range(0, len(tallies), at_once):
         batch = tallies[first : first + at_once]
@@ -97,7 +101,7 @@ def _without_histograms(metric: Metric, tallies: Sequence[Tally], request: Reque
                 reports=tally.reports,
                 estimates=shares,
                 mean=mean,
-                mean_range=None if mean is None else mean_range_of(metric),
+                mean_range=None if mean is None and not is_grouped else mean_range_of(metric),
                 sum=mean.times(tally.reports) if mean is not None and _adds_up(metric) and tally.reports else None,
             )
             yield _with_more(metric, plain, of_tally, request)
@@ -141,6 +145,8 @@ def mean_range_of(metric: Metric) -> tuple[float, float]:
     match domain:
         case Number():
             return float(domain.low), float(domain.high)
+        case MeanByGroup(second=number):
+            return float(number.low), float(number.high)
         case Subset():
             return 0.0, float(domain.max_items)
         case Ordinal():
@@ -160,6 +166,8 @@ def _family(metric: Metric, request: Request) -> int:
     domain, size = metric.domain, metric.channel.inputs
     if not has_shares(metric):
         return 1
+    if isinstance(domain, MeanByGroup):
+        return (1 if domain.first.size == 2 else domain.first.size) + intervals_of_means(domain)  # noqa: PLR2004 as below
     shares = 1 if size == 2 else size  # noqa: PLR2004 of two shares one is the rest
     ratios = intervals_of(domain) if isinstance(domain, Cross) else size - 1 if isinstance(domain, Filled) else 0
     days = len(thresholds(domain)) if isinstance(domain, Activity) else 0
@@ -194,6 +202,9 @@ def _with_more_of_shares(
     if request.clusters:
         estimated = replace(estimated, clusters=clusters_of_values(metric, inverse, counts, shares.maximum_likelihood))
     is_joint, is_filled = isinstance(domain, Cross) and request.joint, isinstance(domain, Filled)
+    if isinstance(domain, MeanByGroup) and request.joint:
+        family = _family(metric, request) if request.simultaneous else 1
+        estimated = replace(estimated, joint=group_means(domain, inverse, counts, family))
     if metric.channel.inputs > MOST_VALUES or not (request.covariance or is_joint or is_filled):
         return estimated
     family = _family(metric, request) if request.simultaneous else 1

@@ -16,12 +16,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from client_sdk.protocol.domain.label import Label
+from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.metric import Metric
 from estimator.decoders import inverse_of
 from estimator.decoders.catalogue import decoder_of
 from estimator.estimates.channel_range import range_test
+from estimator.estimates.group_means import group_weights
 from estimator.estimates.mean_scale import positions_of, scale_of
 from estimator.results.poisoning import Fakes, Move, ShareMove
 from estimator.statistics.arrays import Counts, Floats
@@ -67,6 +69,9 @@ def extremes_of(metric: Metric) -> tuple[Floats, Floats]:
     inverse = inverse_of(metric.channel)
     if isinstance(domain, Number) and domain.size is None:
         return _of_mean(metric, inverse.contrast(np.array([0.0, 1.0])))
+    if isinstance(domain, MeanByGroup):
+        scores = [inverse.contrast(group_weights(domain, group)) for group in range(domain.first.size)]
+        return np.array([each.min() for each in scores]), np.array([each.max() for each in scores])
     factor = domain.max_items if isinstance(domain, Subset) else 1
     ends = [np.broadcast_to(factor * end, metric.channel.inputs)[: len(domain.labels)] for end in inverse.extremes()]
     if positions is None:

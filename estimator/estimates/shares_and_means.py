@@ -10,12 +10,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from client_sdk.protocol.domain.label import Label
+from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.metric import Metric
 from estimator.decoders import inverse_of
 from estimator.decoders.catalogue import decoder_of
 from estimator.decoders.protocol import Inverse
+from estimator.estimates.group_means import group_shares
 from estimator.estimates.mean_scale import positions_of
 from estimator.estimates.means import Contrast, means_of
 from estimator.estimates.shrinkage import FEWEST, shrunken_shares
@@ -56,7 +58,7 @@ def _unknown(metric: Metric) -> Figures:
         return None, Estimate(None, None, float(domain.low), float(domain.high), None)
     positions = positions_of(metric)
     mean = None if positions is None else Estimate(None, None, float(positions.min()), float(positions.max()), None)
-    return Shares.unknown(domain.labels), mean
+    return Shares.unknown(domain.first.labels if isinstance(domain, MeanByGroup) else domain.labels), mean
 
 
 def _of_number(metric: Metric, counts: Counts, reports: Counts, family: int) -> Iterator[Figures]:
@@ -73,6 +75,9 @@ def _of_number(metric: Metric, counts: Counts, reports: Counts, family: int) -> 
 
 def _of_values(metric: Metric, counts: Counts, reports: Counts, family: int) -> Iterator[Figures]:
     domain, positions, inverse = metric.domain, positions_of(metric), inverse_of(metric.channel)
+    if isinstance(domain, MeanByGroup):
+        yield from ((shares, None) for shares in group_shares(domain, inverse, counts, reports, family))
+        return
     of_tallies = _shares(domain.labels, inverse, counts, reports, family)
     means = (
         [None] * len(of_tallies)

@@ -36,6 +36,11 @@ def builtins_of(record: Record) -> dict[str, Any]:
     return document
 
 
+def as_line(record: Record) -> str:
+    """Return a record of a report as a line of JSON."""
+    return _encode(builtins_of(record)) + "\n"
+
+
 def json_text(document: dict[str, Any]) -> str:
     """Return a document as readable JSON: a line for each field, and for each member of a list.
 

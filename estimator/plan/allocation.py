@@ -27,6 +27,7 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import IN_WINDOW
 from estimator.errors import PlanError
 from estimator.plan.error_curves import RESOLVED, Curves
+from estimator.plan.group_variance import share_count
 from estimator.plan.recalibration import Candidates
 from estimator.plan.registry_patch import rewritten, written
 from estimator.plan.target_error import usual_variance
@@ -221,5 +222,5 @@ def _floor(metric: Metric) -> float:
     """Return the variance of an unperturbed answer: of a share among equals, or of a mean."""
     if not metric.domain.labels:
         return mean_range(metric) ** 2 / 4
-    share = 1 / metric.channel.inputs
+    share = 1 / share_count(metric)
     return share_factor(metric) ** 2 * share * (1 - share)

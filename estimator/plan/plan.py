@@ -17,10 +17,11 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import IN_WINDOW
 from estimator.estimates.vectors import rotation_error
+from estimator.plan.group_variance import least_difference, squares_of_shares
 from estimator.plan.power import smallest_share
 from estimator.plan.schema_upgrade import SchemaChange, gains
 from estimator.plan.target_error import reports_needed, unit_variance, usual_error
-from estimator.plan.variance import mean_range, mean_variance, share_factor, squares_of
+from estimator.plan.variance import mean_range, mean_variance, share_factor
 from estimator.privacy.amplification import sampled
 from estimator.privacy.central import central_of
 from estimator.privacy.exposure import Exposure, exposures
@@ -74,6 +75,7 @@ class MetricPlan:
         reports: how many are expected.
         shares: errors of the shares. None where it has no shares or no report is expected.
         mean: the standard error of the mean in the worst population, or None.
+        difference: the least difference of two groups' means that would be seen, or None.
         target_error: the requested standard error: of a share, or else of the mean.
         needed_reports: how many reports reach it even in the worst case.
         needed_devices: how many devices send as many reports. None where none answers.
@@ -89,6 +91,7 @@ class MetricPlan:
     reports: int
     shares: ShareErrors | None
     mean: float | None
+    difference: float | None
     target_error: float
     needed_reports: int
     needed_devices: int | None
@@ -162,6 +165,7 @@ def _plan(metric: Metric, request: PlanRequest, part: Fraction, change: SchemaCh
         reports,
         _share_errors(metric, reports),
         None if error is None else error * mean_range(metric),
+        least_difference(metric, reports),
         target_error,
         needed,
         math.ceil(needed / part) if part else None,
@@ -181,7 +185,7 @@ def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Cent
 
 
 def _share_errors(metric: Metric, reports: int) -> ShareErrors | None:
-    squares, factor = squares_of(metric.channel), share_factor(metric)
+    squares, factor = squares_of_shares(metric), share_factor(metric)
     if squares is None or not metric.domain.labels or reports == 0:
         return None
     uniform, worst = (math.sqrt(variance / reports) for variance in (squares.uniform, squares.worst))

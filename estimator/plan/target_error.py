@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Final
 
 from client_sdk.protocol.metric import Metric
-from estimator.plan.variance import mean_range, mean_variance, share_factor, squares_of
+from estimator.plan.group_variance import squares_of_shares
+from estimator.plan.variance import mean_range, mean_variance, share_factor
 
 USUAL: Final = 0.01
 """The target where none is named: one in a hundred for a share, one percent of the range for a
@@ -16,7 +17,7 @@ mean."""
 
 def unit_variance(metric: Metric) -> float:
     """Return the worst variance of one report, of a share or else of the mean, in squared units."""
-    squares = squares_of(metric.channel)
+    squares = squares_of_shares(metric)
     if squares is not None and metric.domain.labels:
         return squares.worst * share_factor(metric) ** 2
     variance = mean_variance(metric)
@@ -32,7 +33,7 @@ def usual_variance(metric: Metric) -> float:
     variance leaps: at some epsilons a design takes over that is better for rare values and worse
     for common ones.
     """
-    squares = squares_of(metric.channel)
+    squares = squares_of_shares(metric)
     if squares is not None and metric.domain.labels:
         return squares.uniform * share_factor(metric) ** 2
     return unit_variance(metric)
@@ -40,7 +41,7 @@ def usual_variance(metric: Metric) -> float:
 
 def usual_error(metric: Metric) -> float:
     """Return the target where none is named."""
-    return USUAL if metric.domain.labels and squares_of(metric.channel) else USUAL * mean_range(metric)
+    return USUAL if metric.domain.labels and squares_of_shares(metric) else USUAL * mean_range(metric)
 
 
 def reports_needed(variance: float, error: float) -> int:

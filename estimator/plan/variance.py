@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.domain.vector import Vector
@@ -105,6 +106,8 @@ def mean_variance(metric: Metric) -> float | None:
 def mean_range(metric: Metric) -> float:
     """Return the length of the range of a mean, or of a coordinate of vectors, in its units."""
     domain = metric.domain
+    if isinstance(domain, MeanByGroup):
+        domain = domain.second
     if isinstance(domain, Number):
         return float(domain.high - domain.low)
     if isinstance(domain, Vector):

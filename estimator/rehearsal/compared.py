@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,6 +23,7 @@ class FigureKind(StrEnum):
     BINS = "bins"
     RANGES = "ranges"
     AT_LEAST = "at least so many days"
+    GROUP_MEANS = "means of groups"
 
 
 Figures = Mapping[FigureKind, Sequence[Estimate | Figure]]
@@ -42,6 +44,8 @@ def figures_of(estimated: MetricEstimate) -> Figures:
         }
     if estimated.at_least:
         figures[FigureKind.AT_LEAST] = estimated.at_least
+    if estimated.joint is not None and estimated.joint.is_of_means:
+        figures[FigureKind.GROUP_MEANS] = [group.estimates[0] for group in estimated.joint.groups]
     return figures
 
 
@@ -63,7 +67,8 @@ def held(figures: Figures, truths: Truths) -> dict[FigureKind, float]:
 
 
 def _fraction(figures: Sequence[Estimate | Figure], truths: Sequence[float]) -> float:
-    return sum(map(holds, figures, truths)) / len(figures)
+    known = [holds(figure, truth) for figure, truth in zip(figures, truths, strict=True) if not math.isnan(truth)]
+    return sum(known) / len(known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,4 +111,5 @@ def pairs_of(figures: Figures, truths: Truths) -> Iterator[tuple[Estimate | Figu
 
     """
     for kind, of_kind in figures.items():
-        yield from zip(of_kind, truths.get(kind, (None,) * len(of_kind)), strict=True)
+        for figure, truth in zip(of_kind, truths.get(kind, (math.nan,) * len(of_kind)), strict=True):
+            yield figure, None if math.isnan(truth) else truth

@@ -9,12 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from client_sdk.protocol.domain import Domain
 from client_sdk.protocol.domain.cross import Cross
+from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.domain.vector import Vector
@@ -168,7 +171,7 @@ def _columns(heading: list[str], registry: Registry) -> dict[str, tuple[int, ...
     """Return the columns of each metric: its own, or those of the two metrics that it crosses."""
     columns: dict[str, tuple[int, ...]] = {}
     for name, metric in registry.metrics.items():
-        crossed = metric.domain.names if isinstance(metric.domain, Cross) else ()
+        crossed = metric.domain.names if isinstance(metric.domain, Cross | MeanByGroup) else ()
         if name in heading:
             columns[name] = (heading.index(name),)
         elif crossed and all(part in heading for part in crossed):
@@ -228,20 +231,22 @@ def _weights(metric: Metric, given: object, mistakes: list[str]) -> dict[TrueAns
 
 
 def _uniform(metric: Metric) -> dict[TrueAnswer, Fraction]:
-    domain = metric.domain
-    values: Iterable[object]
-    if isinstance(domain, Subset):
-        values = [(), *((member,) for member in domain.values)]
-    elif isinstance(domain, Count):
-        values = sorted({int(domain.high * step / (UNIFORM_ANSWERS - 1)) for step in range(UNIFORM_ANSWERS)})
-    elif isinstance(domain, Number):
-        cell = (domain.high - domain.low) / UNIFORM_ANSWERS
-        values = [domain.low + cell * Fraction(2 * number + 1, 2) for number in range(UNIFORM_ANSWERS)]
-    elif isinstance(domain, Vector):
-        values = [()]  # no answer of vectors is taken
-    else:
-        values = domain.labels
+    values = _values(metric.domain)
     return {encode(metric, value): Fraction(1) for value in values}
+
+
+def _values(domain: Domain) -> Iterable[object]:
+    """Return answers that are spread evenly over a domain."""
+    if isinstance(domain, Subset):
+        return [(), *((member,) for member in domain.values)]
+    if isinstance(domain, MeanByGroup):
+        return product(domain.first.labels, _values(domain.second))
+    if isinstance(domain, Count):
+        return sorted({int(domain.high * step / (UNIFORM_ANSWERS - 1)) for step in range(UNIFORM_ANSWERS)})
+    if isinstance(domain, Number):
+        cell = (domain.high - domain.low) / UNIFORM_ANSWERS
+        return [domain.low + cell * Fraction(2 * number + 1, 2) for number in range(UNIFORM_ANSWERS)]
+    return [()] if isinstance(domain, Vector) else domain.labels  # no answer of vectors is taken
 
 
 def _refuse(mistakes: list[str]) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from client_sdk.protocol.domain.category import Ordinal
 from client_sdk.protocol.domain.label import Label
+from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.metric import Metric
@@ -88,14 +89,35 @@ class Crowd:
         if isinstance(domain, Subset):
             members = [(member, share) for value, share in pairs for member in parts(value)]
             return (*_shares(domain.labels, members), math.fsum(share for _, share in members))
+        if isinstance(domain, MeanByGroup):
+            return _shares(domain.first.labels, [(parts(value)[0], share) for value, share in pairs])
         shares = _shares(domain.labels, pairs)
         if isinstance(domain, Ordinal):
             return (*shares, math.fsum(position * share for position, share in enumerate(shares, start=1)))
         return shares
 
+    def group_means(self, weights: Floats | Counts) -> list[float]:
+        """Return the mean of each group's numbers; NaN for a group without any device.
+
+        Args:
+            weights: of the answers, which are pairs of group and number, shape (len(answers),).
+
+        """
+        assert isinstance(self.metric.domain, MeanByGroup)  # noqa: S101 no other question has them
+        of_groups: dict[Value, list[tuple[Value, float]]] = {}
+        for answer, weight in zip(self.answers, weights.tolist(), strict=True):
+            group, number = parts(answer.value)
+            of_groups.setdefault(group, []).append((number, weight))
+        return [_mean(of_groups.get(label, ())) for label in self.metric.domain.first.labels]
+
     def numbers(self, weights: Floats | Counts) -> WeightedNumbers:
         """Return the answers, which are numbers, with their weights of shape (len(answers),)."""
         return WeightedNumbers.of([as_float(answer.value) for answer in self.answers], weights)
+
+
+def _mean(numbers: Sequence[tuple[Value, float]]) -> float:
+    total = math.fsum(weight for _, weight in numbers)
+    return math.fsum(as_float(number) * weight for number, weight in numbers) / total if total else math.nan
 
 
 def _shares(labels: Sequence[Label], pairs: Sequence[tuple[Value, float]]) -> tuple[float, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from client_sdk.protocol.domain.label import Label
+from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 from estimator.estimates.metric import estimate
@@ -123,7 +124,8 @@ def _rehearse(
     if crowd.devices == 0:
         return Rehearsed(estimated, {}, {})
     truths, truths_at_hand = _truths(crowd, crowd.shares, estimated), _truths(crowd, at_hand, estimated)
-    request = Request(joint=False, ranges=ranges)  # a round estimates only what is compared with a truth
+    has_means = isinstance(crowd.metric.domain, MeanByGroup)
+    request = Request(joint=has_means, ranges=ranges)  # a round estimates only what is compared with a truth
 
     def held_by(counts: Counts, truths: Truths) -> dict[FigureKind, float]:
         return held(figures_of(_report(crowd, counts, sampler, generator, request)), truths)
@@ -142,6 +144,8 @@ def _truths(crowd: Crowd, weights: Floats | Counts, estimated: MetricEstimate) -
     truths: dict[FigureKind, Sequence[float]] = {FigureKind.SHARES_AND_MEAN: of_values}
     days = len(estimated.estimates or ())
     truths[FigureKind.AT_LEAST] = [math.fsum(of_values[_days(share.value) : days]) for share in estimated.at_least]
+    if isinstance(crowd.metric.domain, MeanByGroup):
+        truths[FigureKind.GROUP_MEANS] = crowd.group_means(weights)
     if distribution is not None:
         answers = crowd.numbers(weights)
         truths |= {

@@ -15,6 +15,7 @@ from client_sdk.protocol.domain import Domain
 from client_sdk.protocol.domain.boolean import Boolean
 from client_sdk.protocol.domain.cross import Cross
 from client_sdk.protocol.domain.error import DomainError
+from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.domain.vector import Vector
@@ -76,7 +77,7 @@ def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
 
 def _read(domain: Domain, cell: str | tuple[str, ...]) -> object:
     """Return what a text states, or None. The domain refuses what is no answer."""
-    if isinstance(domain, Cross):
+    if isinstance(domain, Cross | MeanByGroup):
         cells = cell.split(MEMBERS_APART) if isinstance(cell, str) else cell
         both = (domain.first, domain.second)
         return (
@@ -107,7 +108,7 @@ def _expected(domain: Domain) -> str:
             return "true or false, yes or no, 1 or 0"
         case Subset():
             return f"members with {MEMBERS_APART!r} between them, {MEMBERS_APART!r} alone for none: {domain.expected}"
-        case Cross():
+        case Cross() | MeanByGroup():
             both = "; and ".join(_expected(part) for part in (domain.first, domain.second))
             return f"a pair with {MEMBERS_APART!r} between: {both}"
     return domain.expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from client_sdk.protocol.domain.label import Label
 from estimator.render.rounding import SENTENCE_FIGURES, number, percent
 from estimator.render.words import at_least_words, label_of, p_equals
 from estimator.report.conclusions import SIGNIFICANT
@@ -44,9 +45,32 @@ def answer_of(estimated: MetricEstimate, independence: float | None = None) -> s
     if estimated.mean is not None:
         of = f" of {len(estimated.estimates)}" if estimated.kind == "ordinal" and estimated.estimates else ""
         sentences.append(f"The {mean_word(estimated.kind)} is {_about_number(estimated.mean, unit)}{of}.")
+    if of_groups := _of_group_means(estimated):
+        sentences.append(of_groups)
     if independence is not None and estimated.joint is not None and estimated.joint.names is not None:
         sentences.append(_of_independence(estimated.joint.names, independence))
     return " ".join(sentences)
+
+
+def known_group_means(estimated: MetricEstimate) -> list[tuple[Label, Estimate]]:
+    """Return each group whose number has a mean that can be told, with it."""
+    if estimated.joint is None or not estimated.joint.is_of_means:
+        return []
+    means = [(group.group, group.estimates[0]) for group in estimated.joint.groups]
+    return [(group, mean) for group, mean in means if mean.estimate is not None]
+
+
+def _of_group_means(estimated: MetricEstimate) -> str | None:
+    """Return which groups have the lowest and the highest mean; None where too few can be told."""
+    means = sorted(known_group_means(estimated), key=lambda pair: pair[1].estimate or 0.0)
+    if len(means) < 2 or estimated.joint is None or estimated.joint.names is None:  # noqa: PLR2004 one has no rival
+        return None
+    (low, least), *_, (high, most) = means
+    ends = [
+        f"for “{label_of(group)}”, {_about_number(mean, estimated.unit)}"
+        for group, mean in ((low, least), (high, most))
+    ]
+    return f"The mean of {estimated.joint.names[1]} looks lowest {ends[0]}, and highest {ends[1]}."
 
 
 def leader(estimated: MetricEstimate) -> int:
@@ -77,7 +101,8 @@ def _of_shares(estimated: MetricEstimate, shares: Shares) -> str:
     if share.value is True:
         return f"{about.capitalize()} say yes."
     is_set = estimated.kind == "set"
-    what = "pair of answers" if estimated.kind == "cross" else "value" if is_set else "answer"
+    is_group = estimated.joint is not None and estimated.joint.is_of_means
+    what = "group" if is_group else "pair of answers" if estimated.kind == "cross" else "value" if is_set else "answer"
     second = int((-shares.unbiased).argsort(kind="stable")[1])
     rival = shares[second]
     if rival.high >= share.low:

@@ -12,13 +12,17 @@ from estimator.results.shown import Plotted
 
 PAIR: Final = 2
 
+MEAN: Final = "mean"
+"""The value of the only figure of a group whose number has a mean."""
+
 
 class GroupShares(Record, frozen=True):
     """The people with one answer to the first question.
 
     Attributes:
         group: that answer.
-        estimates: the share of each answer to the second question within the group.
+        estimates: the share of each answer to the second question within the group. If that is a
+            number, its mean within the group alone, with the value `MEAN`.
 
     """
 
@@ -31,7 +35,7 @@ class Difference(Change, frozen=True, kw_only=True):
 
     Attributes:
         groups: the two groups: the share in the first minus the share in the second.
-        value: the answer.
+        value: the answer; `MEAN` if the groups' means are compared, in the number's units.
 
     """
 
@@ -60,7 +64,7 @@ class Joint(Plotted, Record, frozen=True):
     Attributes:
         groups: in the order of the first question's values.
         differences: between every two groups, for each answer.
-        independence: None with too few reports for the test.
+        independence: None with too few reports for the test, and for means.
         names: of the question that defines the groups, and of the compared question. None in
             reports of an older schema.
 
@@ -70,6 +74,11 @@ class Joint(Plotted, Record, frozen=True):
     differences: tuple[Difference, ...]
     independence: Independence | None
     names: tuple[str, str] | None = None
+
+    @property
+    def is_of_means(self) -> bool:
+        """Whether the groups have a mean each, instead of shares of two or more answers."""
+        return len(self.groups[0].estimates) == 1
 
     @property
     def comparisons(self) -> tuple[tuple[Difference, ...], ...]:

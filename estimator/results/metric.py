@@ -28,10 +28,10 @@ class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
         window: the name of the day, week or month of the answers.
         closed: whether the tally can no longer change; if not, all figures are preliminary.
         reports: n.
-        estimates: the share of each value, in the domain's order. None if answers have no shares.
+        estimates: the share of each value, or of each group, in the domain's order. None if answers have no shares.
         mean: of a number in the metric's units, of a scale's positions from 1, or of a set's size.
             None for other kinds.
-        mean_range: the least and the greatest possible mean. None if there is no mean.
+        mean_range: the least and the greatest possible mean, also of a group. None if there is no mean.
         sum: of the answers of everybody who reported. None if answers cannot be added.
         coordinates: of vectors, the mean of each coordinate, counted from 0. None for other kinds.
         norm: of vectors, the greatest length that one may have. None for other kinds.
@@ -41,7 +41,7 @@ class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
             people who answered; otherwise empty.
         at_least: of days of use, the share of devices that were used on at least so many days, rising;
             otherwise empty.
-        joint: of two questions asked together. None for other questions, and if it is not
+        joint: of two questions asked together, or of a number by group. None for other questions, and if it is not
             requested.
         covariance: on request, of up to `MOST_VALUES` shares of the channel's inputs, as rows. For
             a set the inputs are the drawn members, with the dummy last. Otherwise None.

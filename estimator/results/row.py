@@ -43,7 +43,9 @@ class Row(NamedTuple):
     shrunken: Annotated[
         float | None, "the estimate of least expected squared error, moved towards the usual size, or empty"
     ]
-    p_value: Annotated[float | None, "of a `difference`: the probability of one this large by chance; otherwise empty"]
+    p_value: Annotated[
+        float | None, "of a difference of groups: the probability of one this large by chance; otherwise empty"
+    ]
     p_value_corrected: Annotated[
         float | None, "the same, corrected for all differences of groups in the report; otherwise empty"
     ]
@@ -73,8 +75,10 @@ STATISTICS: Final = {
     "share_of_answered": "the share with the value among the people who answered",
     "share_at_least": "the share of devices that were used on at least so many days",
     "share_within": "the share with the value within a group: `group, value`",
+    "mean_within": "the mean of the numbers within a group",
     "difference": "the difference of two groups' shares: `value: first group less second group`",
     "coordinate": "the mean of a coordinate of vectors, counted from 0",
+    "difference_of_means": "the difference of two groups' means: `first group less second group`",
     "variance": "the variance of a number's answers",
     "quantile": "the answer that this fraction of the people do not exceed",
     "at_most": "the share of people with this answer or a lower one; these intervals hold together",
@@ -86,7 +90,9 @@ STATISTICS: Final = {
 }
 """The statistics, with their descriptions."""
 
-IN_UNITS: Final = frozenset({"mean", "sum", "variance", "quantile", "pooled_mean"})
+IN_UNITS: Final = frozenset(
+    {"mean", "mean_within", "difference_of_means", "sum", "variance", "quantile", "pooled_mean"}
+)
 """The statistics that are numbers in the metric's unit or its square; so is the change of a mean."""
 
 
@@ -180,10 +186,16 @@ def _distribution_figures(distribution: Distribution) -> Iterator[RowFigure]:
 
 
 def _joint_figures(joint: Joint) -> Iterator[RowFigure]:
-    for group in joint.groups:
+    if joint.is_of_means:
+        yield from (RowFigure("mean_within", word(group.group), group.estimates[0]) for group in joint.groups)
+    for group in () if joint.is_of_means else joint.groups:
         yield from (
             RowFigure("share_within", f"{word(group.group)}, {word(share.value)}", share) for share in group.estimates
         )
     for difference in joint.differences:
         first, second = map(word, difference.groups)
-        yield RowFigure("difference", f"{word(difference.value)}: {first} less {second}", difference)
+        between = f"{first} less {second}"
+        if joint.is_of_means:
+            yield RowFigure("difference_of_means", between, difference)
+        else:
+            yield RowFigure("difference", f"{word(difference.value)}: {between}", difference)

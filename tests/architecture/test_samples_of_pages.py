@@ -73,8 +73,9 @@ def test_the_settings_and_queries_of_prometheus_name_what_is_exposed() -> None:
     assert {name.removesuffix("_bucket") for name in asked} <= exposed
 
 
-def test_the_key_of_a_retired_question_is_one() -> None:
-    (line,) = samples(DOCS / "how-to" / "retiring.md", "toml")
+def test_the_keys_of_a_retired_question_are_some() -> None:
+    stopped, retained = samples(DOCS / "how-to" / "retiring.md", "toml")
     starter = (ROOT / "client_sdk" / "commands" / "starter.toml").read_text(encoding="utf-8")
-    changed = starter.replace("[metric.dark_mode]\n", line)
-    assert Registry.parse(changed).metric("dark_mode").retention_days == 365
+    changed = Registry.parse(stopped + starter.replace("[metric.dark_mode]\n", retained))
+    assert changed.metric("dark_mode").retention_days == 365
+    assert changed.stopped == (("dark_mode", "0123456789ab"),)

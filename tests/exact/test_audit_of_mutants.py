@@ -12,12 +12,12 @@ import pytest
 
 from client_sdk.protocol.epsilon import NANOS
 from estimator.audit.attack import LowerBound, attack, level_of
-from tests.support.laws import bands, set_checks
+from tests.support.laws import bands, group_mean_checks, set_checks
 from tests.support.mutants import block_designs, mechanisms, noise, optimal_means, permanent_answers, rounding, trees
 from tests.support.mutants.audited import MUTANTS, RIGHT, Audited, mutant, right
 from tests.support.mutants.audits import table_of
 
-LEAST, N, MANY = 50_000, 300_000, 12_000_000
+LEAST, N, MANY = 50_000, 100_000, 12_000_000
 """Observations of each answer: of what is far above its claim, of what is not above it, and the
 most of any."""
 
@@ -53,6 +53,7 @@ PLAYED: set[ModuleType] = {
     optimal_means,
     permanent_answers,
     rounding,
+    group_mean_checks,
     set_checks,
     trees,
 }

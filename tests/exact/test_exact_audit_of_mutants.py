@@ -20,10 +20,21 @@ from estimator.audit.exact.prove import prove
 from estimator.audit.exact.request import RequestedLoss, RequestedLosses
 from tests.exact.test_audit_of_mutants import UNSEEN
 from tests.support.devices.definitions import BOOLEAN, registry_text
+from tests.support.laws.group_mean_checks import GROUP_MEAN_MUTANTS
+from tests.support.laws.group_mean_checks import Report as GroupMeanReport
+from tests.support.laws.group_mean_checks import right_report as right_report_of_means
 from tests.support.laws.set_checks import SET_MUTANTS, Report, right_report
 from tests.support.laws.utilities import ASYMMETRIC
 from tests.support.mutants import audited, noise
-from tests.support.mutants.audited import EPSILON, HISTORIES, PIECEWISE, RIGHT_CHANNELS, SETS, WRONG_CHANNELS
+from tests.support.mutants.audited import (
+    EPSILON,
+    GROUP_MEANS,
+    HISTORIES,
+    PIECEWISE,
+    RIGHT_CHANNELS,
+    SETS,
+    WRONG_CHANNELS,
+)
 from tests.support.mutants.permanent_answers import PERMANENT_MUTANTS, MakeFunction
 from tests.support.mutants.rounding import ROUNDING_MUTANTS, Rounding
 
@@ -81,7 +92,7 @@ def rounding(way: Rounding) -> Metric:
     return Metric("m", "Why?", domain, PIECEWISE, WindowKind.DAY)
 
 
-def reporting(right: Metric, way: Report) -> Metric:
+def reporting(right: Metric, way: Report | GroupMeanReport) -> Metric:
     given = {each.name: getattr(right, each.name) for each in fields(right) if each.init}
     metric_class: Metric = type("Reports", (Reports,), {"way": staticmethod(partial(way, right))})(**given)
     return metric_class
@@ -99,6 +110,8 @@ RIGHT: dict[str, Metric] = {
     "table": asking(TABLE),
     "set": SETS,
     "set by way of another": reporting(SETS, right_report),
+    "mean by group": GROUP_MEANS,
+    "mean by group by way of another": reporting(GROUP_MEANS, right_report_of_means),
     **{f"permanent: {name}": metric for name, (metric, *_) in HISTORIES.items()},
     **{f"{name}: right": asking(channel) for name, channel in WRONG_CHANNELS.items() if name.endswith(NONE)},
 }
@@ -109,6 +122,7 @@ MUTANTS: dict[str, Metric] = {
     **{name: asking(channel) for name, channel in WRONG_CHANNELS.items() if not name.endswith(NONE)},
     **{name: metric for name, metric in TABLES.items() if not name.endswith(NONE)},
     **{f"set: {name}": reporting(SETS, way) for name, way in SET_MUTANTS.items()},
+    **{f"mean by group: {name}": reporting(GROUP_MEANS, way) for name, way in GROUP_MEAN_MUTANTS.items()},
     **{f"rounding: {name}": rounding(way) for name, way in ROUNDING_MUTANTS.items()},
     **{f"permanent: {name}": settling(HISTORIES[name][0], make) for name, make in PERMANENT_MUTANTS.items()},
 }

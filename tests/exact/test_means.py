@@ -20,15 +20,16 @@ from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from estimator.decoders import band, hybrid, inverse_of
 from estimator.decoders.catalogue import decoder_of
 from estimator.decoders.decoder import Decoder
-from estimator.estimates.means import ENOUGH, Contrast, mean_of, means_of
+from estimator.estimates.means import ENOUGH, Contrast, mean_of
 from estimator.estimates.metric import estimate
 from estimator.statistics.arrays import Floats
 from estimator.tallies.tally import Tally
+from tests.support.estimates.coverage import check_held, drawn_tallies, intervals_of_means, promised
 from tests.support.laws.bands import REPLAYED, GridChannel, request
 
 EPSILONS = [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0]
-PARTS = 8
-"""In how many parts a test draws its tallies: all at once they would take hundreds of megabytes."""
+LOST = 0.035
+"""A loss of coverage that must be detected."""
 
 MEAN = Number(Fraction(0), Fraction(1), "mean")
 
@@ -97,23 +98,13 @@ def test_the_expected_squares_are_those_of_the_law(epsilon: str) -> None:
 def test_an_interval_holds_the_mean_as_often_as_promised(
     truth: float, reports: int, epsilon: str, kind: type[Piecewise | Hybrid]
 ) -> None:
-    """Drawn, because the joint law of mean and variance cannot be enumerated. The slack is a false
-    alarm once in 10**9.
-    """
+    """Drawn, because the joint law of mean and variance cannot be enumerated."""
     channel = kind.within(request(epsilon))
-    trials, promised = 2000, 0.95 if reports < 50 else 0.93
     value = round(truth * (channel.inputs - 1))
     law = np.array([channel.weight(symbol, value) / channel.total for symbol in range(channel.symbols)])
-    tallies = np.random.default_rng(7).multinomial(reports, law / law.sum(), size=trials)
     exact = value / (channel.inputs - 1)
-    inverse = decoder(channel)
-    intervals = [
-        interval
-        for part in np.array_split(tallies, PARTS)
-        for interval in means_of(inverse, part, np.full((len(part), 1), reports))
-    ]
-    holding = sum(interval.low <= exact <= interval.high for interval in intervals)
-    assert holding >= trials * promised - 6 * math.sqrt(trials * promised * (1 - promised))
+    ends = (intervals_of_means(decoder(channel), batch, reports) for batch in drawn_tallies(law, reports, 7))
+    check_held(((lows <= exact) & (exact <= highs) for lows, highs in ends), promised(reports), LOST)
 
 
 @settings(derandomize=True, deadline=None)

@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date
-from itertools import combinations, pairwise
+from itertools import combinations, count, pairwise
 
+import numpy as np
 import pytest
 
 from client_sdk.answers import participation
 from client_sdk.protocol import Metric, Registry, Window, WindowKind
 from tests.support.devices.clients import ask
 from tests.support.devices.cohort import Charge, always, day_of, exceeded, live, on_random_days, secret_of
-from tests.support.laws.sampling import accepts, decision
+from tests.support.laws.sampling import accepts, accepts_each, decision
 
 DAYS = 365
 LAST_DAY = "2026-12-31"
@@ -119,11 +120,12 @@ def test_where_the_lifetime_is_more_than_enough_every_window_is_taken() -> None:
 def test_the_window_of_a_stratum_is_drawn_uniformly() -> None:
     """A life of four days, one of which may be spent: each is equally likely."""
     registry = ask('[metric.m]\nkind = "boolean"\nexpires = 2026-01-04', 'strategy = "pace"\nlifetime = 1')
-    decided = decision(0.25, 0.4)
-    chosen = [live(registry, seed, 4) for seed in range(decided.draws)]
-    assert all(len(charges) == 1 for charges in chosen)
-    days = [day_of(charges[0].window) for charges in chosen]
-    assert all(accepts(decided, 0.25, days.count(day)) for day in range(4))
+
+    def is_chosen(seed: int) -> list[bool]:
+        (charge,) = live(registry, seed, 4)
+        return [day_of(charge.window) == day for day in range(4)]
+
+    assert accepts_each((np.array([is_chosen(seed)]) for seed in count()), 0.25, 0.4).all()
 
 
 def test_a_fraction_of_a_window_is_rounded_at_random() -> None:
@@ -132,9 +134,8 @@ def test_a_fraction_of_a_window_is_rounded_at_random() -> None:
     """
     registry = ask('[metric.m]\nkind = "boolean"\nexpires = 2026-01-03', 'strategy = "pace"\nlifetime = 2')
     for wrong in (0.5, 1 - 1e-6):
-        decided = decision(0.75, wrong)
-        firsts = sum(day_of(live(registry, seed, 3)[0].window) == 0 for seed in range(decided.draws))
-        assert accepts(decided, 0.75, firsts)
+        is_first = (day_of(live(registry, seed, 3)[0].window) == 0 for seed in count())
+        assert accepts_each(map(np.atleast_1d, is_first), 0.75, wrong)
 
 
 Sampled = Callable[[list[Metric], int, Window, bytes], list[Metric]]
@@ -182,9 +183,9 @@ def test_a_draw_that_is_not_uniform_is_refused(mutant: Sampled) -> None:
 
 def test_as_many_questions_are_drawn_as_the_budget_has_answers() -> None:
     day = Window(WindowKind.DAY, date(2026, 11, 20))
-    for count in range(1, 7):
-        drawn = participation.sampled(FOUR, count, day, bytes(32))
-        assert len({metric.name for metric in drawn}) == len(drawn) == min(count, 4)
+    for number in range(1, 7):
+        drawn = participation.sampled(FOUR, number, day, bytes(32))
+        assert len({metric.name for metric in drawn}) == len(drawn) == min(number, 4)
 
 
 @pytest.mark.parametrize(

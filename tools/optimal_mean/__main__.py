@@ -28,7 +28,7 @@ def digest(derived: Sequence[Table]) -> str:
 
 
 def _row(table: Table) -> str:
-    text = f"Table({table.most_milliodds}, {table.width}, {table.half}, {table.middle}),"
+    text = f"Table({table.milliodds}, {table.width}, {table.half}, {table.middle}),"
     return fill(text, 120, initial_indent="    ", subsequent_indent="        ")
 
 
@@ -38,7 +38,8 @@ def main() -> None:
     parser.add_argument("--measure", metavar="N", type=int, help="compare N epsilons with the linear programme")
     given = parser.parse_args()
     if given.measure is not None:
-        print(measured(given.measure), end="")
+        for line in measured(given.measure):
+            print(line, flush=True)
         return
     derived = tuple(tables())
     text = MODULE.read_text(encoding="utf-8")

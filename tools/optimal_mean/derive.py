@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean, Table
+from client_sdk.protocol.mechanisms.optimal_mean import FINEST, STEPS, OptimalMean, Table, steps_between
 from estimator.decoders import optimal_mean
 from estimator.statistics.arrays import Floats
 from tools.optimal_mean.free import best_scores
 from tools.optimal_mean.shapes import Shape
 
-LOSS: Final = 1.007
-"""The most by which the worst variance may exceed the least one of sliding bands. The linear programme
-is below that by another part in 1,000."""
-
-LARGE: Final = 5.7
-"""From this epsilon on the integers of the steps, and 64 symbols, cost more."""
-
-LOSS_OF_LARGE: Final = 1.03
+T = TypeVar("T")
 
 ONE_BIT_UP_TO: Final = 0.18
 """Up to this epsilon two symbols are within .6 % of the optimum: one-bit has 1 + epsilon**2 / 6 of it."""
@@ -32,11 +25,24 @@ ONE_BIT_UP_TO: Final = 0.18
 GREATEST: Final = 8.0
 """The greatest epsilon with a table."""
 
+LOSS: Final = ((6.5, 1.007), (GREATEST, 1.006))
+"""The most by which the worst variance may exceed the least one of sliding bands, up to an epsilon. The
+linear programme is below that by one to five parts in 1,000."""
+
 WIDTHS: Final = ((0.5, 0.5), (1.0, 0.49), (1.5, 0.424), (2.0, 0.394), (3.0, 0.333), (4.0, 0.266), (5.0, 0.207))
 LATER_WIDTHS: Final = ((6.0, 0.156), (7.0, 0.115), (8.0, 0.083))
 """About which part of the symbols the best band holds, by epsilon; a search found it."""
 
-SYMBOLS: Final = ((0.65, (8,)), (0.8, (16, 24)), (2.5, (24, 33, 48)), (3.5, (33, 48)), (GREATEST, (48, 64)))
+SYMBOLS: Final = (
+    (0.65, (8,)),
+    (0.8, (16, 24)),
+    (2.5, (24, 33, 48)),
+    (3.5, (33, 48)),
+    (5.0, (48, 64)),
+    (6.0, (64, 96, 128)),
+    (6.8, (96, 128)),
+    (GREATEST, (128, 160)),
+)
 """Numbers of symbols that are tried up to an epsilon."""
 
 STRETCHES: Final = (
@@ -62,37 +68,32 @@ STRETCHES: Final = (
 )
 """By which factors of epsilon a table is tried to reach, in turn."""
 
-FINEST: Final = 200
-"""The largest step of a table, in points of the grid."""
-
-RESOLUTION: Final = math.lcm(*range(1, 47))
-"""The largest such multiple below 2**64, which is the greatest bound of a coin."""
-
-ALLOWED: Final = np.array([step for step in range(1, FINEST + 1) if RESOLUTION % step == 0])
-"""Steps whose common multiples are within it."""
-
-
-REFERENCE_SYMBOLS: Final = (48, 64)
+REFERENCE_SYMBOLS: Final = ((5.0, (48, 64)), (GREATEST, (64, 128)))
+"""Numbers of symbols whose best band is the reference, up to an epsilon."""
 
 CURVE_POINTS: Final = 61
 """Epsilons at which the least variance is computed; between them a spline is within a part in 10,000."""
 
 
 def tables() -> Iterator[Table]:
-    """Yield the tables, by rising epsilon."""
+    """Yield the tables, by rising epsilon: between two of one shape, those of every other epsilon lie."""
     lowest, first = ONE_BIT_UP_TO, 0
-    yield Table(_milliodds(lowest), 1, (), 1)
+    latest = Table(_milliodds(lowest), 1, (), 1)
+    yield latest
     while lowest < GREATEST:
-        lowest, first, table = _next(lowest, first)
-        yield table
+        lowest, first, (below, above) = _next(lowest, first)
+        if below != latest:
+            yield below
+        yield above
+        latest = above
 
 
-def table_at(epsilon: float, greatest: float, symbols: int, width: int) -> Table:
-    """Return the table whose bands are best at one epsilon.
+@cache
+def table_at(epsilon: float, symbols: int, width: int) -> Table:
+    """Return the table whose bands are best at an epsilon.
 
     Args:
         epsilon: at which they are best.
-        greatest: up to which the table is used.
         symbols: how many there are.
         width: of a band.
 
@@ -100,14 +101,16 @@ def table_at(epsilon: float, greatest: float, symbols: int, width: int) -> Table
     _, scores = best_scores(Shape(math.exp(epsilon), symbols, width))
     steps = scores[width:] - scores[:-width]
     steps = (steps + steps[::-1]) * (FINEST / (2 * steps.max()))
-    nearest = ALLOWED[np.abs(ALLOWED - steps[:, np.newaxis]).argmin(axis=1)].tolist()
+    allowed = np.array(STEPS)
+    nearest = allowed[np.abs(allowed - steps[:, np.newaxis]).argmin(axis=1)].tolist()
     half, odd = divmod(len(nearest), 2)
-    return Table(_milliodds(greatest), width, tuple(nearest[:half]), nearest[half] if odd else 0)
+    return Table(_milliodds(epsilon), width, tuple(nearest[:half]), nearest[half] if odd else 0)
 
 
-def variance_of(table: Table, epsilon: float) -> float:
-    """Return the worst variance of a table at an epsilon, on a range from -1 to 1."""
-    channel = OptimalMean.of_total(table.steps, table.width, Fraction(math.exp(epsilon)))
+def variance_between(below: Table, above: Table, epsilon: float) -> float:
+    """Return the worst variance between two tables, on a range from -1 to 1."""
+    odds = Fraction(math.exp(epsilon))
+    channel = OptimalMean.of_total(steps_between(below, above, 1000 * odds), above.width, odds)
     squares: Floats = optimal_mean.decoder(channel).squares
     return 4 * float((squares - np.linspace(0.0, 1.0, channel.inputs) ** 2).max())
 
@@ -122,32 +125,38 @@ def _curve() -> CubicSpline:
 def _least_variance(epsilon: float) -> float:
     return min(
         best_scores(Shape(math.exp(epsilon), symbols, width))[0]
-        for symbols in REFERENCE_SYMBOLS
+        for symbols in _up_to(epsilon, REFERENCE_SYMBOLS)
         for width in _widths(epsilon, symbols)
     )
 
 
-def _next(lowest: float, first: int) -> tuple[float, int, Table]:
-    """Return how far the next table reaches, the first stretch to be tried after it, and the table.
+def _up_to(epsilon: float, rows: Sequence[tuple[float, T]]) -> T:
+    """Return what the first row has whose epsilon is not below another one."""
+    return next(value for most, value in rows if epsilon <= most)
+
+
+def _next(lowest: float, first: int) -> tuple[float, int, tuple[Table, Table]]:
+    """Return how far the next two tables reach, the first stretch to be tried after them, and the tables.
 
     Stretches become shorter, so those much longer than the last one are not tried again.
     """
-    sizes = next(sizes for up_to, sizes in SYMBOLS if lowest < up_to)
     for index, stretch in enumerate(STRETCHES[first:], first):
         greatest = min(lowest * stretch, GREATEST)
-        for symbols in sizes:
+        for symbols in _up_to(greatest, SYMBOLS):
             for width in _widths(lowest, symbols):
-                for place in (0.5, 0.8):
-                    table = table_at(lowest * (greatest / lowest) ** place, greatest, symbols, width)
-                    if _is_good(table, lowest, greatest):
-                        return greatest, max(0, index - 1), table
-    raise ArithmeticError(f"no table is good enough from epsilon {lowest}")
+                both = table_at(lowest, symbols, width), table_at(greatest, symbols, width)
+                if _is_good(both, lowest, greatest):
+                    return greatest, max(0, index - 1), both
+    raise ArithmeticError(f"no tables are good enough from epsilon {lowest}")
 
 
-def _is_good(table: Table, lowest: float, greatest: float) -> bool:
-    checked = (greatest, lowest, math.sqrt(lowest * greatest))
-    loss = LOSS if lowest < LARGE else LOSS_OF_LARGE
-    return all(variance_of(table, epsilon) <= loss * math.exp(_curve()(math.log(epsilon))) for epsilon in checked)
+def _is_good(both: tuple[Table, Table], lowest: float, greatest: float) -> bool:
+    checked = (greatest, *(lowest * (greatest / lowest) ** part for part in (0.01, 0.25, 0.5, 0.75)))
+    return all(variance_between(*both, each) <= _up_to(each, LOSS) * _least_between(each) for each in checked)
+
+
+def _least_between(epsilon: float) -> float:
+    return math.exp(_curve()(math.log(epsilon)))
 
 
 def _widths(epsilon: float, symbols: int) -> list[int]:

@@ -102,6 +102,9 @@ Every key of `metrics.toml`. `python -m tools.reference` writes this page from t
 
 The first line of a file is `schema = 1` or `schema = 2`. They differ in what `auto` chooses:
 [Schemas](metrics.md#schemas) says how. A default in parentheses is no value.
+
+A collector's file may list `stopped = ["dark_mode:0123456789ab"]` before its first table, as metrics and editions:
+[devices then ask these questions no more](../how-to/retiring.md#stop-a-question-at-once).
 """
 
 PARTS: Final = (

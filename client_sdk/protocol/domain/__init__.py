@@ -12,12 +12,15 @@ from client_sdk.protocol.domain.cross import MAX_CELLS, Cross, Crossed
 from client_sdk.protocol.domain.error import DomainError
 from client_sdk.protocol.domain.filled import Filled
 from client_sdk.protocol.domain.label import Label
+from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.nearest import MAX_COORDINATES, MAX_PROTOTYPES, Nearest
 from client_sdk.protocol.domain.number import MAX_COUNT, Count, Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.domain.vector import MAX_LENGTH, Vector
 
-Domain = Boolean | Category | Ordinal | Nearest | Number | Count | Activity | Subset | Cross | Vector | Filled
+Domain = (
+    Boolean | Category | Ordinal | Nearest | Number | Count | Activity | Subset | Cross | MeanByGroup | Vector | Filled
+)
 
 __all__ = [
     "MAX_CATEGORIES",
@@ -37,6 +40,7 @@ __all__ = [
     "DomainError",
     "Filled",
     "Label",
+    "MeanByGroup",
     "Nearest",
     "Number",
     "Ordinal",

@@ -237,6 +237,7 @@ _BUILDERS: Final[dict[str, dict[str, _Builder]]] = {
     "nearest": _OF_CATEGORIES,
     "set": _OF_CATEGORIES,
     "cross": _OF_CATEGORIES,
+    "mean-by-group": _OF_CATEGORIES,
     "number": _OF_NUMBERS,
     "count": _OF_NUMBERS | _OF_CATEGORIES,
     "activity": _OF_NUMBERS | _OF_CATEGORIES,

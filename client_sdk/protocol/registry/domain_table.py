@@ -15,7 +15,9 @@ from client_sdk.protocol.domain import (
     Category,
     Count,
     Cross,
+    Crossed,
     Domain,
+    MeanByGroup,
     Number,
     Ordinal,
     Subset,
@@ -27,6 +29,8 @@ from client_sdk.protocol.registry.table import MAX_TEXT, TomlTable, is_text, sug
 
 STATISTICS = ("mean", "distribution", "quantiles")
 """What may be estimated of a number."""
+
+_CROSSED = "the groups boolean, category or ordinal; what is compared one of these too, or a number with a mean"
 
 _DOMAIN_KEYS = (
     "values",
@@ -66,7 +70,7 @@ def read_domain(table: TomlTable, others: Mapping[str, Domain | None]) -> Domain
     return None
 
 
-def _read_cross(table: TomlTable, raw: object, others: Mapping[str, Domain | None]) -> Cross | None:
+def _read_cross(table: TomlTable, raw: object, others: Mapping[str, Domain | None]) -> Cross | MeanByGroup | None:
     if not isinstance(raw, list) or len(raw) != 2 or not all(isinstance(name, str) for name in raw):  # noqa: PLR2004
         table.mistake("cross", 'must name two metrics, such as ["os", "dark_mode"]')
         return None
@@ -74,13 +78,25 @@ def _read_cross(table: TomlTable, raw: object, others: Mapping[str, Domain | Non
     if None in domains:  # that metric has a mistake of its own
         return None
     first, second = domains if len(domains) == len(set(raw)) == len(raw) else (None, None)
-    if not isinstance(first, Boolean | Category) or not isinstance(second, Boolean | Category):
-        table.mistake("cross", "must name two different metrics of this registry that are boolean, category or ordinal")
+    if not isinstance(first, Boolean | Category) or not isinstance(second, Boolean | Category | Number):
+        table.mistake("cross", f"must name two different metrics of this registry: {_CROSSED}")
         return None
+    if isinstance(second, Number):
+        return _read_mean_by_group(table, first, second, (raw[0], raw[1]))
     if first.size * second.size > MAX_CELLS:
         table.mistake("cross", f"has {first.size * second.size} pairs of values; at most {MAX_CELLS} can be told apart")
         return None
     return Cross(first, second, (raw[0], raw[1]))
+
+
+def _read_mean_by_group(table: TomlTable, first: Crossed, second: Number, names: tuple[str, str]) -> MeanByGroup | None:
+    if isinstance(second, Activity) or second.statistic != "mean":
+        table.mistake("cross", 'must name as its second metric a number or a count with statistic = "mean"')
+        return None
+    if 2 * first.size > MAX_CELLS:
+        table.mistake("cross", f"has {first.size} groups; the means of at most {MAX_CELLS // 2} can be told apart")
+        return None
+    return MeanByGroup(first, second, names)
 
 
 def _read_values(table: TomlTable, most: int = MAX_CATEGORIES) -> tuple[str, ...] | None:

@@ -17,6 +17,7 @@ from client_sdk.protocol.domain import (
     Cross,
     Domain,
     Filled,
+    MeanByGroup,
     Number,
     Subset,
     Vector,
@@ -69,10 +70,12 @@ def read_metric(  # noqa: PLR0913 what the rest of the file says of a metric
     unit = table.text("unit", most=MAX_UNIT)
     mistakes_before = table.mistake_count
     domain, fill = _read_fill(table, read_domain(table, others))
-    if unit and domain is not None and not isinstance(domain, Number):
+    if unit and domain is not None and not isinstance(domain, Number | MeanByGroup):
         table.mistake("unit", "is for a number or a count; remove it")
     epsilon, delta, utility = _read_epsilon(table), _read_delta(table), _read_utility(table, domain)
     permanent, protects, max_values = _read_permanent(table, domain)
+    if isinstance(domain, MeanByGroup) and epsilon is not None:
+        domain = domain.rounded_for(epsilon.odds)
     mechanism, persist = table.text("mechanism", default=AUTO), _read_persist(table, domain)
     channel_mistakes = table.mistake_count - mistakes_before
     table.nothing_else()
@@ -149,6 +152,9 @@ def _read_permanent(table: TomlTable, domain: Domain | None) -> tuple[RequestedE
         return None, None, 0
     if permanent is not None and isinstance(domain, Subset):
         table.mistake("permanent_epsilon", "is not for a set, because each report may reveal another member")
+        return None, None, 0
+    if permanent is not None and isinstance(domain, MeanByGroup):
+        table.mistake("permanent_epsilon", "is not for the mean of a number by group; remove it")
         return None, None, 0
     return permanent, protects, max_values or 0
 

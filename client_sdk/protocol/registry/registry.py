@@ -27,6 +27,7 @@ from client_sdk.protocol.registry.lines import line_of, lines_of
 from client_sdk.protocol.registry.metric_table import read_metric
 from client_sdk.protocol.registry.table import TomlTable
 from client_sdk.protocol.window import WindowKind
+from client_sdk.protocol.wire.stopped import MAX_STOPPED, MAX_STOPPED_CHARS, Question, encode, question
 
 _SDK = str(Path(__file__).parents[2] / "any").removesuffix("any")
 """With what the path of every module of the SDK begins."""
@@ -53,6 +54,7 @@ class Registry:
         metrics: the questions by name, in the file's order.
         schema: the number that says which rule ``auto`` follows.
         source: the text that it was read from; empty if it was made otherwise.
+        stopped: the questions that are asked no more, whichever registry a device has.
 
     """
 
@@ -62,6 +64,7 @@ class Registry:
     metrics: Mapping[str, Metric]
     schema: int = 1
     source: str = field(default="", repr=False, compare=False)
+    stopped: tuple[Question, ...] = ()
 
     def __post_init__(self) -> None:
         """Make the metrics unchangeable."""
@@ -69,7 +72,8 @@ class Registry:
 
     def __reduce__(self) -> tuple[type[Registry], tuple[object, ...]]:
         """Pickle a copy of the metrics: a read-only view of a mapping cannot be pickled."""
-        return Registry, (self.app, self.owner, self.budget, dict(self.metrics), self.schema, self.source)
+        fields = self.app, self.owner, self.budget, dict(self.metrics), self.schema, self.source, self.stopped
+        return Registry, fields
 
     def metric(self, name: str) -> Metric:
         """Return the metric of a name.
@@ -186,10 +190,24 @@ def _read_registry(document: dict[str, Any]) -> Registry:
     app.nothing_else()
     budget = _read_budget(TomlTable(top.take("budget", required=True) or {}, "budget", mistakes))
     metrics = _read_metrics(top.take("metric", required=True), owner, budget, schema or 1, mistakes)
+    stopped = _read_stopped(top)
     top.nothing_else()
     if mistakes:
         raise RegistryError.of(mistakes)
-    return Registry(app=name, owner=owner, budget=budget, metrics=metrics, schema=schema)
+    return Registry(app=name, owner=owner, budget=budget, metrics=metrics, schema=schema, stopped=stopped)
+
+
+def _read_stopped(top: TomlTable) -> tuple[Question, ...]:
+    raw = top.take("stopped")
+    entries: list[object] = raw if isinstance(raw, list) else []
+    questions = tuple(named for named in map(question, entries) if named is not None)
+    if raw is not None and (not entries or len(questions) < len(entries) or len(set(questions)) < len(questions)):
+        top.mistake("stopped", 'must list metrics and their editions, each once: ["dark_mode:0123456789ab"]')
+    if len(questions) > MAX_STOPPED or len(encode(questions)) > MAX_STOPPED_CHARS:
+        top.mistake(
+            "stopped", f"must have at most {MAX_STOPPED} entries and {MAX_STOPPED_CHARS} characters with commas"
+        )
+    return questions
 
 
 def _read_budget(table: TomlTable) -> Budget:

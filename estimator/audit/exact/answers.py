@@ -41,6 +41,7 @@ import numpy as np
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.metric import Metric
@@ -105,6 +106,8 @@ def answers_of(metric: Metric, inputs: tuple[int, ...]) -> list[EncodedAnswer]:
     if isinstance(domain, Number):
         last = metric.channel.inputs - 1
         return [_number(domain, number, last) for number in dict.fromkeys(_numbers(domain, inputs, last))]
+    if isinstance(domain, MeanByGroup):
+        return list(_means(domain))
     labels = domain.labels
     return [EncodedAnswer(labels[place], {place: Fraction(1)}) for place in inputs]
 
@@ -152,7 +155,7 @@ def coins_of_encoding(metric: Metric) -> int:
 
     It is the same for all answers of a domain.
     """
-    return int(isinstance(metric.domain, Number | Subset))
+    return int(isinstance(metric.domain, Number | Subset | MeanByGroup))
 
 
 def _numbers(domain: Number, inputs: tuple[int, ...], last: int) -> Iterator[Answer]:
@@ -181,6 +184,16 @@ def _number(domain: Number, answer: Answer, last: int) -> EncodedAnswer:
     above = Fraction(int((position - below) * COIN_SCALE), COIN_SCALE)
     chances = {below: 1 - above, below + 1: above}
     return EncodedAnswer(answer, {place: chance for place, chance in chances.items() if chance})
+
+
+def _means(domain: MeanByGroup) -> Iterator[EncodedAnswer]:
+    """Yield every group with each point of the number, and with some numbers between."""
+    last = domain.points - 1
+    numbers = [_number(domain.second, number, last) for number in _numbers(domain.second, tuple(range(last + 1)), last)]
+    for place, group in enumerate(domain.first.labels):
+        for number in numbers:
+            chances = {place * domain.points + point: chance for point, chance in number.inputs.items()}
+            yield EncodedAnswer((group, number.value), chances)
 
 
 def _sets(domain: Subset) -> Iterator[tuple[str, ...]]:

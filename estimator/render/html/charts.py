@@ -119,7 +119,7 @@ def _joint(with_reports: WithReports) -> dict[str, Any]:
     """Return the shares within groups of each window, or nothing for a question without groups."""
     joints = [None if estimated is None else estimated.joint for estimated in with_reports]
     first = next((joint for joint in joints if joint is not None), None)
-    if first is None:
+    if first is None or first.is_of_means:  # means are figures like any other
         return {}
     by_window: list[list[Share] | None] = [
         None if joint is None else [*chain.from_iterable(group.estimates for group in joint.groups)] for joint in joints

@@ -8,9 +8,10 @@ from typing import Final
 
 from estimator.render.html.numbers import PERCENT, Unit, unit_of
 from estimator.render.rounding import UNBROKEN
-from estimator.render.words import at_least_words, coordinate_words, label_of, range_words
+from estimator.render.words import at_least_words, coordinate_words, label_of, range_words, short
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate, Share
+from estimator.results.joint import Joint
 from estimator.results.metric import MetricEstimate
 from estimator.text import mean_word
 
@@ -64,6 +65,8 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[F
     if estimated.coordinates is not None:
         shown = ((coordinate_words(position), estimated.coordinates[position]) for position in positions)
         yield FigureGroup(COORDINATES, unit_of(""), tuple(shown))
+    if estimated.joint is not None and estimated.joint.is_of_means:
+        yield group_means_of(estimated.joint, unit_of(estimated.unit))
     if estimated.mean is not None:
         mean = ((mean_word(estimated.kind), estimated.mean),)
         yield FigureGroup(mean_title(estimated.kind), unit_of(estimated.unit), mean)
@@ -76,6 +79,13 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[F
         ranges = tuple((range_words(share), plain_estimate(share)) for share in estimated.distribution.ranges)
         if ranges:
             yield FigureGroup("Share of people within a range", PERCENT, ranges)
+
+
+def group_means_of(joint: Joint, unit: Unit) -> FigureGroup:
+    """Return the means of the groups."""
+    groups, number = map(short, joint.names or ("group", "number"))
+    means = tuple((label_of(group.group), group.estimates[0]) for group in joint.groups)
+    return FigureGroup(f"Mean of {number} by {groups}", unit, means)
 
 
 def mean_title(kind: str) -> str:

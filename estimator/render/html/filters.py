@@ -45,9 +45,9 @@ def change_interval_text(change: Change, unit: Unit = PERCENT) -> str:
     return unit.change_interval(change)
 
 
-def difference_text(difference: Difference) -> str:
-    """Return a difference of shares in points without a plus sign; empty where unknown."""
-    return "" if difference.estimate is None else change_text(difference).lstrip("+")
+def difference_text(difference: Difference, unit: Unit = PERCENT) -> str:
+    """Return a difference of groups without a plus sign; empty where unknown."""
+    return "" if difference.estimate is None else change_text(difference, unit).lstrip("+")
 
 
 def p_text(p_value: float | None, unknown: str = "") -> str:

@@ -5,32 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from estimator.render.html.filters import change_interval_text, change_text
+from estimator.render.html.numbers import PERCENT, Unit
 from estimator.render.html.verdicts import CODES, WordedConclusion
 from estimator.render.words import label_of, p_equals, short
 from estimator.report.conclusions import Conclusion, conclusion
 from estimator.results.joint import Difference
 
 
-def verdict_on(names: tuple[str, str], clearest: Sequence[Difference]) -> WordedConclusion:
+def verdict_on(names: tuple[str, str], clearest: Sequence[Difference], unit: Unit = PERCENT) -> WordedConclusion:
     """Return whether groups differ.
 
     Args:
         names: of the question that makes the groups, and of the question that is compared.
         clearest: all comparisons, the clearest first.
+        unit: of the differences: that of a number whose means are compared, or percent.
 
     """
     concluded = conclusion(clearest[0])
-    return WordedConclusion(CODES[concluded], concluded, f"{_words(names, clearest, concluded)}{_doubt(clearest)}")
+    return WordedConclusion(
+        CODES[concluded], concluded, f"{_words(names, clearest, concluded, unit)}{_doubt(clearest)}"
+    )
 
 
-def _words(names: tuple[str, str], clearest: Sequence[Difference], concluded: Conclusion) -> str:
+def _words(names: tuple[str, str], clearest: Sequence[Difference], concluded: Conclusion, unit: Unit) -> str:
     difference = clearest[0]
     if difference.p_value is None or difference.p_value_corrected is None:
         return "Too few reports to say whether groups differ."
     group, outcome = map(short, names)
     first, second = (f"{group} “{label_of(label)}”" for label in difference.groups)
-    more_common = f"{outcome} “{label_of(difference.value)}” is more common in {first} than in {second}"
-    size = f"by {change_text(difference).lstrip('+')} ({change_interval_text(difference)})"
+    more = f"{outcome} “{label_of(difference.value)}” is more common" if unit is PERCENT else f"{outcome} is higher"
+    more_common = f"{more} in {first} than in {second}"
+    size = f"by {change_text(difference, unit).lstrip('+')} ({change_interval_text(difference, unit)})"
     p_value = f"p {p_equals(difference.p_value_corrected)}, corrected for every difference between groups here"
     if concluded is Conclusion.DIFFER:
         differing = sum(conclusion(comparison) is Conclusion.DIFFER for comparison in clearest)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from estimator.render.html.group_differences import verdict_on
+from estimator.render.html.numbers import PERCENT, Unit, unit_of
 from estimator.render.html.verdicts import CODES, WordedConclusion
 from estimator.render.words import p_equals, short
 from estimator.report.conclusions import SIGNIFICANT, clearest_first, conclusion
@@ -25,10 +26,13 @@ class JointView:
 
     Attributes:
         names: of the question that makes the groups, and of the question that is compared.
-        groups: the shares within each group.
+        groups: the shares within each group; empty where a number has a mean in each group,
+            which is one of the question's figures.
         verdict: whether groups differ.
-        independence: a sentence on whether the two questions have to do with each other.
+        independence: a sentence on whether the two questions have to do with each other; empty for
+            means.
         clearest: all comparisons, the clearest first.
+        unit: of the differences.
 
     """
 
@@ -37,6 +41,12 @@ class JointView:
     verdict: WordedConclusion
     independence: str
     clearest: Sequence[Difference]
+    unit: Unit
+
+    @property
+    def more(self) -> str:
+        """What stands above the group with the larger figure."""
+        return "More common in" if self.groups else "Higher in"
 
     @property
     def has_many_outcomes(self) -> bool:
@@ -68,12 +78,16 @@ def joint_view(estimated: MetricEstimate, independence: float | None) -> JointVi
     if joint is None or joint.names is None:
         return None
     clearest = clearest_first(joint)
+    if joint.is_of_means:
+        unit = unit_of(estimated.unit)
+        return JointView(joint.names, (), verdict_on(joint.names, clearest, unit), "", clearest, unit)
     return JointView(
         names=joint.names,
         groups=joint.groups,
         verdict=verdict_on(joint.names, clearest),
         independence=_independence(joint.independence, joint.names, independence),
         clearest=clearest,
+        unit=PERCENT,
     )
 
 

@@ -112,6 +112,10 @@ def _distribution(distribution: Distribution, axes: Axes) -> None:
 
 
 def _joint(joint: Joint, axes: Axes) -> None:
+    if joint.is_of_means:
+        points(axes, [(label_of(group.group), group.estimates[0]) for group in joint.groups])
+        axes.set_xlabel(plain(f"mean of {joint.names[1]}") if joint.names is not None else mean_word(""))
+        return
     shares = [[100 * (share.estimate or 0.0) for share in group.estimates] for group in joint.groups]
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=100, alpha=0.6, aspect="auto")
     for row, group in enumerate(joint.groups):

@@ -100,15 +100,28 @@ def joint_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
     if joint is None or joint.names is None:
         return
     groups, outcomes = joint.names
+    if joint.is_of_means:
+        yield from _group_mean_lines(estimated, joint, style)
+        return
     yield f"  {style.cut(outcomes)} within each group of {style.cut(groups)}, {window_of(estimated)}"
     for group in joint.groups:
         for share in group.estimates:
             yield style.row((word(group.group), word(share.value)), "", share, SHARE_DIGITS, SHARES, TOO_FEW)
-    yield from _differences(joint, style)
+    yield from _differences(joint, style, SHARE_DIGITS)
     if joint.independence is not None:
         test = joint.independence
         yield f"  if {style.cut(groups)} and {style.cut(outcomes)} had nothing to do with each other:"
         yield f"  p {p_equals(test.p_value)} (chi-square {test.statistic:.1f}, {test.degrees_of_freedom} d.f.)"
+
+
+def _group_mean_lines(estimated: MetricEstimate, joint: Joint, style: Style) -> Iterator[str]:
+    """Yield the mean of each group, then the clearest differences."""
+    groups, number = joint.names or ("", "")
+    title = in_unit(f"mean of {style.cut(number)}", estimated.unit)
+    yield f"  {title}, in each group of {style.cut(groups)}, {window_of(estimated)}"
+    for group in joint.groups:
+        yield style.row(word(group.group), "", group.estimates[0], NUMBER_DIGITS, estimated.mean_range, TOO_FEW)
+    yield from _differences(joint, style, NUMBER_DIGITS)
 
 
 def cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
@@ -148,7 +161,7 @@ def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Styl
     yield f"  {poisoning.verdict_of(fakes.test)}"
 
 
-def _differences(joint: Joint, style: Style) -> Iterator[str]:
+def _differences(joint: Joint, style: Style, digits: str) -> Iterator[str]:
     """Yield how many comparisons lead to each conclusion, then the clearest comparisons."""
     clearest = clearest_first(joint)
     counts = Counter(map(conclusion, clearest))
@@ -166,7 +179,7 @@ def _differences(joint: Joint, style: Style) -> Iterator[str]:
             p_value = f"{p_equals(difference.p_value)} alone"
         else:
             p_value = p_equals(difference.p_value_corrected)
-        yield style.row(f"{concluded}, p {p_value}", "", difference, SHARE_DIGITS)
+        yield style.row(f"{concluded}, p {p_value}", "", difference, digits)
 
 
 def window_of(estimated: MetricEstimate) -> str:

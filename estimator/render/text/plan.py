@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from textwrap import fill
 from typing import Any, Final
 
+from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.horizon import Horizon
 from estimator.estimates.question_fields import question_fields
@@ -143,6 +144,9 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
         yield f"  {'error by rotations, of the length':34} {plan.rotations:>14.2g}"
     if plan.mean is not None:
         yield f"  {f'error of the {mean_word(metric.kind)}, worst':34} {plan.mean:>14.5g}{unit}"
+    if isinstance(metric.domain, MeanByGroup):
+        least = "none" if plan.difference is None else f"{plan.difference:.5g}{unit}"
+        yield f"  {'difference of two means seen':34} {least:>14}"
     if plan.central is not None:
         label = f"epsilon of the tally, delta {short_loss(plan.central.delta)}"
         yield f"  {label:34} {short_loss(plan.central.epsilon):>14}"
@@ -224,6 +228,7 @@ def _metric_document(plan: MetricPlan) -> dict[str, Any]:
         "share": None,
         "rotations": plan.rotations,
         "mean": None if plan.mean is None else {"standard_error_worst": plan.mean},
+        "least_difference_of_means": plan.difference,
         "wanted_error": plan.target_error,
         "reports_needed": plan.needed_reports,
         "devices_needed": plan.needed_devices,

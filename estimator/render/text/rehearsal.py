@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from client_sdk.protocol.domain.label import word
+from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from estimator.formats.to_csv import csv_text
 from estimator.formats.to_json import document_of, json_text
 from estimator.rehearsal.compared import Coverage, FigureKind, figures_of, holds, pairs_of
 from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed
-from estimator.render.text.lines import lines_of
+from estimator.render.text.lines import NUMBER_DIGITS, TOO_FEW, lines_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
 from estimator.render.words import mechanism_words
 from estimator.report.highlights import left_out, shown_values
@@ -51,6 +53,8 @@ def rehearsal_as_json(rehearsal: Rehearsal) -> str:
         metric["coverage"] = _coverage(rehearsed.coverages.get(FigureKind.SHARES_AND_MEAN))
         if "at_least" in metric:
             metric["at_least_coverage"] = _coverage(rehearsed.coverages.get(FigureKind.AT_LEAST))
+        if FigureKind.GROUP_MEANS in figures_of(rehearsed.estimated):
+            metric["group_means_coverage"] = _coverage(rehearsed.coverages.get(FigureKind.GROUP_MEANS))
         if "distribution" in metric:
             metric["distribution"]["band_holds"] = rehearsed.is_band_held
             metric["distribution_coverage"] = {
@@ -92,6 +96,8 @@ def _entries(metric: dict[str, Any]) -> Iterator[dict[str, Any]]:
     if "mean" in metric:
         yield metric["mean"]
     yield from metric.get("at_least", ())
+    if metric["kind"] == MeanByGroup.kind and "joint" in metric:
+        yield from (group["estimates"][0] for group in metric["joint"]["groups"])
     distribution = metric.get("distribution")
     if distribution is not None:
         yield distribution["variance"]
@@ -117,6 +123,7 @@ def _block(rehearsed: Rehearsed, style: Style) -> str:
             for line, truth in zip(lines_of(estimated, positions), _shown_truths(rehearsed, positions), strict=True)
         ),
         *([f"  … and {not_shown:,} more values; --format json and csv have all"] if not_shown else []),
+        *_group_means(rehearsed, style),
         *_band_line(rehearsed),
         *_coverage_lines(rehearsed.coverages),
     ]
@@ -133,6 +140,15 @@ def _shown_truths(rehearsed: Rehearsed, positions: Sequence[int]) -> Iterator[fl
     yield from shares_and_mean[values:]
     for kind in (FigureKind.AT_LEAST, FigureKind.VARIANCE, FigureKind.QUANTILES, FigureKind.RANGES):
         yield from truths.get(kind, ())
+
+
+def _group_means(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
+    """Yield the mean of each group beside its truth."""
+    of_kind = {FigureKind.GROUP_MEANS: figures_of(rehearsed.estimated).get(FigureKind.GROUP_MEANS, ())}
+    groups = rehearsed.estimated.joint.groups if rehearsed.estimated.joint is not None else ()
+    for group, (mean, truth) in zip(groups, pairs_of(of_kind, rehearsed.truths), strict=False):
+        label = style.cut(f"mean, {word(group.group)}", VALUE_WIDTH)
+        yield f"  {label:{VALUE_WIDTH}} {_numbers(mean, truth, NUMBER_DIGITS, style, TOO_FEW)}"
 
 
 def _heading(style: Style) -> str:
@@ -159,12 +175,14 @@ def _coverage_lines(coverages: Mapping[FigureKind, Coverage]) -> list[str]:
     ]
 
 
-def _numbers(figure: Estimate | Figure, truth: float | None, digits: str, style: Style) -> str:
+def _numbers(
+    figure: Estimate | Figure, truth: float | None, digits: str, style: Style, unknown: str = "no reports"
+) -> str:
     interval = f"{style.shown(f'{figure.low:{digits}} … {figure.high:{digits}}'):^17}"
     value = figure.estimate
     deviation = None if isinstance(figure, Figure) else figure.standard_error
     if truth is None or value is None:
-        return f"{'':8}  {'no reports':>18}  {'':8}  {interval}"
+        return f"{'':8}  {unknown:>18}  {'':8}  {interval}"
     estimate = style.shown(f"{value:{digits}}" + ("" if deviation is None else f" ± {deviation:{digits}}"))
     # an error has fewer digits than its mean
     error_digits = ".3g" if digits.endswith("g") else digits

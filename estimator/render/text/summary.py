@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from estimator.render.rounding import SENTENCE_FIGURES, Rounded, number, percent
-from estimator.render.sentences import OFTEN, answer_of, error_of, leader
+from estimator.render.sentences import OFTEN, answer_of, error_of, known_group_means, leader
 from estimator.render.text import central, poisoning
 from estimator.render.text.columns import FigureCells, figure_lines
 from estimator.render.text.lines import SHARES, window_of
@@ -108,13 +108,13 @@ def _cells(shown: MetricEstimate, highlight: Highlight) -> Iterator[FigureCells]
         yield FigureCells(label_of(share.value), share_of(share), share.estimate, SHARES)
     for share in shown.answered[-1:]:
         yield FigureCells(f"{label_of(share.value)}, of answers", share_of(share), share.estimate, SHARES)
-    if shown.coordinates is not None and shown.norm is not None:
-        for position in _largest(shown.coordinates, highlight.positions):
-            coordinate, ends = shown.coordinates[position], (-shown.norm, shown.norm)
-            yield FigureCells(coordinate_words(position), number_of(coordinate, ""), coordinate.estimate, ends)
+    yield from _coordinates(shown, highlight.positions)
     if shown.mean is not None:
-        mean = number_of(shown.mean, shown.unit)
-        yield FigureCells(mean_word(shown.kind), mean, shown.mean.estimate, shown.mean_range)
+        yield FigureCells(
+            mean_word(shown.kind), number_of(shown.mean, shown.unit), shown.mean.estimate, shown.mean_range
+        )
+    for group, mean in known_group_means(shown):
+        yield FigureCells(f"mean, {label_of(group)}", number_of(mean, shown.unit), mean.estimate, shown.mean_range)
     for share in shown.at_least:
         yield FigureCells(at_least_words(share.value), share_of(share), share.estimate, SHARES)
     if shown.distribution is not None:
@@ -132,6 +132,15 @@ def _positions(shown: MetricEstimate, positions: Sequence[int]) -> Sequence[int]
         return [] if shares is None else [1]
     most_common = sorted(positions, key=lambda position: -shares.unbiased[position])[:SHOWN_SHARES]
     return sorted(most_common)
+
+
+def _coordinates(shown: MetricEstimate, positions: Sequence[int]) -> Iterator[FigureCells]:
+    """Yield the largest coordinates of vectors."""
+    if shown.coordinates is None or shown.norm is None:
+        return
+    for position in _largest(shown.coordinates, positions):
+        coordinate, ends = shown.coordinates[position], (-shown.norm, shown.norm)
+        yield FigureCells(coordinate_words(position), number_of(coordinate, ""), coordinate.estimate, ends)
 
 
 def _largest(coordinates: Shares, positions: Sequence[int]) -> Sequence[int]:

@@ -51,6 +51,9 @@ SET: Final[dict[str, Field]] = CATEGORY | {"kind": "set", "max_items": 2}
 CROSS: Final[dict[str, Field]] = {"purpose": "Why?", "cross": ["dark_mode", "os"], "epsilon": 1}
 """A cross of two metrics, which the registry must define, too."""
 
+MEAN_BY_GROUP: Final[dict[str, Field]] = {"purpose": "Why?", "cross": ["os", "startup_ms"], "epsilon": 3}
+"""A number by group, both of which the registry must define, too."""
+
 GAUSSIAN: Final[dict[str, Field]] = NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-6"), "epsilon": 2}
 UTILITY: Final = Toml("[[0, -1, -3], [-2, 0, -1], [-3, -2, 0]]")
 USEFUL: Final[dict[str, Field]] = CATEGORY | {"mechanism": "exponential", "utility": UTILITY}

@@ -15,6 +15,7 @@ from tests.support.devices.definitions import (
     CATEGORY,
     COUNT,
     CROSS,
+    MEAN_BY_GROUP,
     NEAREST,
     NUMBER,
     ORDINAL,
@@ -38,6 +39,7 @@ REGISTRY_TEXT: Final = registry_text(
     constant=BOOLEAN | {"permanent_epsilon": 2, "protects": "history"},
     both=CROSS,
     embedding=VECTOR | {"epsilon": 4},
+    startup_by_os=MEAN_BY_GROUP | {"unit": "ms"},
 )
 REGISTRY: Final = Registry.parse(REGISTRY_TEXT)
 

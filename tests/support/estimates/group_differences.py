@@ -71,7 +71,7 @@ def estimates(registry: Registry, reports: int, generator: np.random.Generator) 
 def sizes(registry: Registry, name: str) -> tuple[int, int]:
     """Return the numbers of groups and answers of a pair of questions."""
     domain = registry.metric(name).domain
-    return domain.first.size, domain.second.size  # type: ignore[union-attr] # it is a cross
+    return domain.first.size, domain.second.size  # type: ignore[union-attr,return-value] # it is a cross
 
 
 def drawn(registry: Registry, name: str, reports: int, truth: Floats, generator: np.random.Generator) -> MetricEstimate:

@@ -52,7 +52,7 @@ CHANNELS: dict[str, Channel] = {
 }
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def matrix(channel: Channel) -> Floats:
     """Return P(symbol|input), shape (symbols, inputs)."""
     rows = [[float(channel.probability(y, x)) for x in range(channel.inputs)] for y in range(channel.symbols)]

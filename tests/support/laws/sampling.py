@@ -63,16 +63,15 @@ def accepts_each(
     """
     fixed = decision(right, wrong, rate)
     of_success, of_failure = math.log(right / wrong), math.log((1 - right) / (1 - wrong))
-    draws, successes, favoured = 0, np.int64(0), np.float64(0)
+    draws, successes, ratios = 0, np.zeros((), np.int64), np.zeros(())
     for batch in batches:
         draws, successes = draws + len(batch), successes + batch.sum(axis=0)
-        now = successes * of_success + (draws - successes) * of_failure
-        favoured = np.where(np.abs(favoured) < -math.log(rate), now, favoured)
-        if (np.abs(favoured) >= -math.log(rate)).all():
-            return favoured > 0
-        if draws >= fixed.draws:
+        of_now = successes * of_success + (draws - successes) * of_failure
+        ratios = np.where(np.abs(ratios) < -math.log(rate), of_now, ratios)
+        is_decided = np.abs(ratios) >= -math.log(rate)
+        if is_decided.all() or draws >= fixed.draws:
             by_line = (successes / draws > fixed.line) == (right > fixed.line)
-            return np.where(np.abs(favoured) >= -math.log(rate), favoured > 0, by_line)
+            return np.where(is_decided, ratios > 0, by_line)
     raise ValueError(f"{draws} draws do not decide; up to {fixed.draws} may be needed")
 
 

@@ -14,7 +14,7 @@ from itertools import combinations
 
 import pytest
 
-from client_sdk.protocol import Channel, Coins, Metric
+from client_sdk.protocol import Category, Channel, Coins, Metric
 from client_sdk.protocol.channel import epsilon_nanos
 from client_sdk.protocol.epsilon import RequestedEpsilon, as_float
 from client_sdk.protocol.exact import float_ceiling
@@ -36,6 +36,10 @@ from estimator.audit.attack import PrivacyClaim
 from tests.support.devices.definitions import NUMBER, SET, metric_of
 from tests.support.laws import bands
 from tests.support.laws.coins import exact_law
+from tests.support.laws.group_mean_checks import GROUP_MEAN_MUTANTS, GroupMeanSubject
+from tests.support.laws.group_mean_checks import Report as GroupMeanReport
+from tests.support.laws.group_mean_checks import right_report as right_report_of_means
+from tests.support.laws.metrics_of_means import by_group
 from tests.support.laws.permanents import RandomFunction, asking, reports_of
 from tests.support.laws.set_checks import SET_MUTANTS, Report, SetSubject, right_report
 from tests.support.laws.utilities import ASYMMETRIC
@@ -56,6 +60,7 @@ PIECEWISE, SQUARE_WAVE = (kind.within(EPSILON, 4, 2**12) for kind in (Piecewise,
 OPTIMAL_MEAN = OptimalMean.of_total((2, 3, 2), 2, EPSILON.odds, 2**8)
 TREE = Hierarchical.within(EPSILON, 5)
 PAIRS_AND_BLOCKS = Hierarchical(7, (1, 2, 3), (1, 3, 2), Hierarchical.within(EPSILON, 7).keep_numerators)
+GROUP_MEANS = by_group(Category(("a", "b", "c")), 3)
 SETS = metric_of(SET, mechanism="k-ary-randomized-response")
 MEAN = metric_of(NUMBER, epsilon=2, permanent_epsilon=2, protects="history")
 """The epsilon of a permanent answer that is one of two ends."""
@@ -113,6 +118,14 @@ def _of_set(metric: Metric, report: Report) -> Audited:
     answers = list(subject.answers())
     played = [answers.index(tuple(answer.value)) for answer in extremes(metric)]  # type: ignore[arg-type] # sets
     claim = PrivacyClaim(as_float(metric.epsilon_nanos))
+    return Audited([subject.law(answer) for answer in answers], list(combinations(played, 2)), claim)
+
+
+def _of_group_means(report: GroupMeanReport) -> Audited:
+    subject = GroupMeanSubject(GROUP_MEANS, report)
+    answers = list(subject.answers())
+    played = [answers.index(tuple(answer.value)) for answer in extremes(GROUP_MEANS)]  # type: ignore[arg-type] # pairs
+    claim = PrivacyClaim(as_float(GROUP_MEANS.epsilon_nanos))
     return Audited([subject.law(answer) for answer in answers], list(combinations(played, 2)), claim)
 
 
@@ -190,6 +203,7 @@ RIGHT: dict[str, Callable[[], Audited]] = {
     **{name: partial(_of_channel, channel) for name, channel in RIGHT_CHANNELS.items()},
     "table": partial(_of_table, ""),
     "set": partial(_of_set, SETS, right_report),
+    "mean by group": partial(_of_group_means, right_report_of_means),
     **{f"permanent: {name}": partial(_of_history, *shown, RandomFunction) for name, shown in HISTORIES.items()},
 }
 
@@ -197,6 +211,7 @@ MUTANTS: dict[str, Callable[[], Audited]] = {
     **{name: partial(_of_channel, channel) for name, channel in WRONG_CHANNELS.items()},
     **{f"table: {name}": partial(_of_table, name) for name in _TABLES},
     **{f"set: {name}": partial(_of_set, SETS, report) for name, report in SET_MUTANTS.items()},
+    **{f"mean by group: {name}": partial(_of_group_means, report) for name, report in GROUP_MEAN_MUTANTS.items()},
     **{f"rounding: {name}": partial(_of_rounding, way, K_ARY) for name, way in ROUNDING_MUTANTS.items()},
     **{f"permanent: {name}": partial(_of_history, *HISTORIES[name], make) for name, make in PERMANENT_MUTANTS.items()},
 }

@@ -22,7 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from client_sdk import Recorded
 from client_sdk.answers import counters, days_of_use
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import erase, outbox, retries
+from client_sdk.ledger import erase, outbox, retries, stops
 from client_sdk.ledger.charges import CLOCK_BACK_S, Slot, SlotKey
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import GRACE_S, Metric, Refusal, Registry, Upload, Verdict, Window
@@ -34,7 +34,7 @@ from tests.support.services.processes import wait_until
 
 HOUR_S = 3600
 COINS = SteadyCoins(0.5)
-HISTORIES = 100
+HISTORIES = 60
 NAMES = ("a", "b", "c")
 
 COUNT = 'kind = "count"\nmax = 3\nstatistic = "mean"\n'
@@ -55,6 +55,7 @@ PLAIN = {
     "pattern": 'kind = "boolean"\npermanent_epsilon = 2\nprotects = "pattern"\nmax_values = 2\n',
 }
 ANSWERS: dict[str, object] = {"boolean": True, "category": "y", "count": 2, "activity": 1}
+OTHER_ANSWERS: dict[str, object] = {"boolean": False, "category": "z", "count": 1, "activity": 1}
 
 LAST_DAYS = ("2026-11-18", "2026-11-20", "2026-11-24", "2027-01-31")
 """The last days of questions, before and after the first day of a life, which is 2026-11-20."""
@@ -138,9 +139,9 @@ class Device:
         elif isinstance(definition.domain, Activity):
             days_of_use.mark(self.connection, definition, instant_s)
         elif definition.persist:
-            counters.add_persistent(self.connection, definition, window, 2)
+            counters.add_persistent(self.connection, definition, window, int(str(answer)))
         else:
-            schedule.counts.add(definition, window, 2)
+            schedule.counts.add(definition, window, int(str(answer)))
 
     def send(self, clock_s: float, refusal: Refusal | None) -> None:
         """Send all that may leave, refused uploads first; the collector counts or refuses it."""
@@ -188,6 +189,7 @@ class Histories(RuleBasedStateMachine):
         self.builds: list[tuple[Registry, tuple[Schedule, Schedule]]] = []
         self.present = 0
         self.fills: set[tuple[str, str]] = set()
+        self.stopped: set[tuple[str, str]] = set()
 
     def teardown(self) -> None:
         """Everything that waits leaves in the end."""
@@ -241,8 +243,19 @@ class Histories(RuleBasedStateMachine):
     def send(self, refusal: Refusal | None) -> None:
         self._send(refusal)
 
+    @rule(data=st.data())
+    def stop(self, data: st.DataObject) -> None:
+        """Learn of stops as with any answer: all that a collector says to both devices alike."""
+        metrics = [metric for registry, _ in self.builds for metric in registry.metrics.values()]
+        metric = data.draw(st.sampled_from(metrics))
+        self.stopped.add((metric.name, metric.edition))
+        for device in self.devices:
+            stops.learn(device.connection, sorted(self.stopped))
+            outbox.drop_stopped(device.connection)
+
     @rule()
     def opt_out_and_in(self) -> None:
+        self.stopped.clear()
         for device in self.devices:
             erase.wipe(device.connection)
             device.opt_in()
@@ -277,7 +290,9 @@ class Histories(RuleBasedStateMachine):
 
     def _send(self, refusal: Refusal | None) -> None:
         for device in self.devices:
+            before = len(device.left)
             device.send(self.clock_s, refusal)
+            assert not {key[1:3] for key in device.left[before:]} & self.stopped
         self.what_was_sent_is_the_same()
 
 
@@ -307,6 +322,35 @@ def test_in_any_order_of_registries_what_is_sent_is_the_same_whether_or_not_anyt
     )
     assert len(reports) > HISTORIES
     assert len({edition for _, _, edition, _ in reports}) > len(FILLED)
+
+
+class Answering(Histories):
+    """Two devices that both record, and answer otherwise: nothing that they send or spend may differ."""
+
+    def _filled(self, rows: Iterable[tuple[Any, ...]], key: int) -> list[tuple[Any, ...]]:  # noqa: ARG002 all rows count
+        return sorted(rows)
+
+    def _live(self, answers: dict[Metric, object]) -> None:
+        _, agendas = self.builds[self.present]
+        others = {metric: OTHER_ANSWERS[metric.kind] for metric in answers}
+        for device, schedule, recorded in zip(self.devices, agendas, (others, answers), strict=True):
+            device.live(schedule, self.clock_s, recorded)
+
+
+def test_stops_that_a_collector_aims_at_a_device_tell_nothing_of_its_answers() -> None:
+    reports: list[tuple[Any, ...]] = []
+
+    class OfAllKinds(Answering):
+        drawn = builds((*FILLED, *PLAIN), ("sample", "pace"), BINDING)
+        compared = reports
+
+    run_state_machine_as_test(
+        OfAllKinds,
+        settings=settings(
+            max_examples=HISTORIES // 4, stateful_step_count=30, derandomize=True, deadline=None, database=None
+        ),
+    )
+    assert len(reports) > HISTORIES // 2
 
 
 ENDS = '[metric.m]\nkind = "boolean"\nfill_in = true\n'

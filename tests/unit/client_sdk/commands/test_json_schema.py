@@ -24,6 +24,7 @@ from tests.support.devices.definitions import (
     COUNT,
     CROSS,
     GAUSSIAN,
+    MEAN_BY_GROUP,
     NEAREST,
     NUMBER,
     ORDINAL,
@@ -126,6 +127,7 @@ def cases() -> Iterator[tuple[str, str]]:
     yield "permanent", registry_text(m=BOOLEAN | permanent)
     yield "filled", registry_text(m=COUNT | {"statistic": "mean", "fill_in": True, "fill_value": 3})
     yield "crossed", registry_text(dark_mode=BOOLEAN, os=CATEGORY, both=CROSS)
+    yield "a number by group", registry_text(startup_ms=NUMBER, os=CATEGORY, both=MEAN_BY_GROUP | {"unit": "ms"})
     yield "crossed with a kind", registry_text(dark_mode=BOOLEAN, os=CATEGORY, both=CROSS | {"kind": "boolean"})
     yield "crossed with values", registry_text(dark_mode=BOOLEAN, os=CATEGORY, both=CROSS | {"values": ["a", "b"]})
     for name in ("gaussian", "useful"):

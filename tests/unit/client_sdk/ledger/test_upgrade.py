@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from client_sdk import Recorded
 from client_sdk.cli import main
 from client_sdk.ledger import charges as ledger
-from client_sdk.ledger import create, queue, upgrade
+from client_sdk.ledger import create, queue, stops, upgrade
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.file import FILE_NAME, open_file
 from client_sdk.protocol import Registry, Report, Upload, Window, WindowKind
@@ -147,6 +147,7 @@ def test_a_report_that_waits_in_a_ledger_of_version_3_may_leave_at_once(tmp_path
     open_file(path, "acme", create=True).close()
     with contextlib.closing(sqlite3.connect(path)) as earlier, earlier:
         earlier.executescript("ALTER TABLE queue DROP COLUMN leaves; DROP TABLE registries; DROP TABLE problems")
+        earlier.execute("DROP TABLE stops")
         earlier.execute(
             "INSERT INTO queue (metric, edition, window, symbol, deadline, release) VALUES (?, ?, ?, ?, ?, 0)",
             (*report, int(NOON) + 9 * DAY_S),
@@ -156,6 +157,17 @@ def test_a_report_that_waits_in_a_ledger_of_version_3_may_leave_at_once(tmp_path
     with contextlib.closing(open_file(path, "acme", create=True)) as connection:
         assert [waiting.report for waiting in queue.due(connection, NOON, hurried=False)] == [report]
     assert rows(tmp_path, "SELECT * FROM device") == before
+    assert rows(tmp_path, "PRAGMA user_version") == [(create.SCHEMA_VERSION,)]
+
+
+def test_a_ledger_of_version_4_learns_of_stops_and_keeps_what_waits(tmp_path: Path) -> None:
+    path, report = tmp_path / FILE_NAME, Report("m", EDITION, TODAY, 1)
+    with contextlib.closing(open_file(path, "acme", create=True)) as connection:
+        queue.enqueue(connection, report)
+        connection.executescript("DROP TABLE stops; PRAGMA user_version = 4")
+    with contextlib.closing(open_file(path, "acme", create=True)) as connection:
+        assert stops.stopped(connection) == []
+        assert [waiting.report for waiting in queue.due(connection, NOON, hurried=False)] == [report]
     assert rows(tmp_path, "PRAGMA user_version") == [(create.SCHEMA_VERSION,)]
 
 

@@ -19,6 +19,7 @@ from client_sdk.protocol.domain import (
     Category,
     Count,
     Cross,
+    MeanByGroup,
     Nearest,
     Number,
     Ordinal,
@@ -35,7 +36,7 @@ from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.one_bit import OneBit
-from client_sdk.protocol.mechanisms.optimal_mean import TABLES, OptimalMean
+from client_sdk.protocol.mechanisms.optimal_mean import STEPS, TABLES, OptimalMean
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
@@ -134,9 +135,8 @@ def test_the_vectors_cover_every_mechanism_and_every_kind() -> None:
     mechanisms = set(NAMES) - {AUTO}
     assert {vector["mechanism"] for vector in COINS["channels"] + vectors("vector")["channels"]} == mechanisms
     assert {vector["mechanism"] for vector in EDITIONS} == mechanisms
-    kinds = {
-        domain.kind for domain in (Boolean, Category, Ordinal, Subset, Cross, Number, Count, Activity, Nearest, Vector)
-    }
+    domains = (Boolean, Category, Ordinal, Subset, Cross, MeanByGroup, Number, Count, Activity, Nearest, Vector)
+    kinds = {domain.kind for domain in domains}
     assert {json.loads(vector["meaning"])["kind"] for vector in EDITIONS} == kinds
 
 
@@ -241,14 +241,20 @@ def test_the_band_of_a_vector_follows_from_the_formulas_at_100_digits(vector: di
     "vector", [edition for edition in EDITIONS if edition["mechanism"] == "optimal-mean"], ids=named
 )
 def test_the_weights_of_an_optimal_mean_follow_from_the_formulas_at_100_digits(vector: dict[str, Any]) -> None:
-    """light = floor(2^64 / (width E + steps)), heavy = floor(light E); bands are those of the table for E."""
+    """light = floor(2^64 / (width E + steps)), heavy = floor(light E); bands lie between the tables around E."""
     integers = integers_of(vector)
     with localcontext(prec=100):
         odds = odds_of(vector)
         light = int(COIN_SCALE / (integers["width"] * odds + len(integers["steps"])))
         assert (integers["light"], integers["heavy"]) == (light, int(light * odds))
-        table = next(each for each in TABLES if 1000 * odds <= each.most_milliodds)
-    assert (integers["steps"], integers["width"]) == (table.steps, table.width)
+        at = next(at for at, each in enumerate(TABLES) if 1000 * odds <= each.milliodds)
+        below, above = TABLES[max(0, at - 1)], TABLES[at]
+        if (below.width, len(below.steps)) != (above.width, len(above.steps)):
+            below = above
+        part = (1000 * odds - below.milliodds) / max(1, above.milliodds - below.milliodds)
+        between = [low + part * (high - low) for low, high in zip(below.steps, above.steps, strict=True)]
+        nearest = tuple(min(STEPS, key=lambda allowed: abs(allowed - step)) for step in between)
+    assert (integers["steps"], integers["width"]) == (nearest, above.width)
 
 
 @pytest.mark.parametrize("vector", [edition for edition in EDITIONS if edition["mechanism"] == "gaussian"], ids=named)

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from client_sdk.protocol import GRACE_S, MAX_UPLOAD_BYTES, Window
+from client_sdk.protocol import GRACE_S, MAX_UPLOAD_BYTES, Registry, Window
 from collector import create_app
 from collector.access import Access
 from collector.config import HOUR_S
 from collector.errors import StoreUnavailableError
 from collector.live_config.state import Served
 from collector.store.store_protocol import StoredTally
-from tests.support.services.collecting import NOON, REGISTRY, TODAY, report, tallies_of, upload
+from tests.support.services.collecting import NOON, REGISTRY, REGISTRY_TEXT, TODAY, report, tallies_of, upload
 from tests.support.services.conforming import conforming_client
 from tests.support.services.memory_store import MemoryStore
 
@@ -35,6 +35,43 @@ def store() -> MemoryStore:
 def client(store: MemoryStore) -> FlaskClient:
     app = create_app(lambda: SERVED, store, cors_origins=(PAGE,), clock=lambda: NOON)
     return conforming_client(app)
+
+
+STOPPED_REGISTRY = Registry.parse(f'stopped = ["os:0123456789ab", "gone:ba9876543210"]\n{REGISTRY_TEXT}')
+LISTED = "os:0123456789ab,gone:ba9876543210"
+UPLOADS = [
+    upload().encode(),
+    upload(report("os", 3)).encode(),
+    upload(report("os", 3, edition="0123456789ab")).encode(),
+    upload(report("os", 99)).encode(),
+    b"no upload",
+]
+
+
+@pytest.mark.parametrize("body", UPLOADS, ids=["another", "its metric", "the stopped one", "refused", "malformed"])
+def test_whatever_an_upload_holds_and_whoever_sends_it_the_answer_lists_the_same_stopped_questions(
+    store: MemoryStore, body: bytes
+) -> None:
+    served = Served(STOPPED_REGISTRY, Access.of_token(TOKEN))
+    client = conforming_client(create_app(lambda: served, store, clock=lambda: NOON))
+    for sender in ({}, {"X-Forwarded-For": "192.0.2.7", "User-Agent": "odd", "Cookie": "a=b"}, READ):
+        assert client.post("/v1/reports", data=body, headers=JSON | sender).headers["Hearsay-Stopped"] == LISTED
+
+
+def test_a_stop_reaches_every_answer_as_soon_as_the_registry_is_read_again_and_counts_go_on(
+    store: MemoryStore,
+) -> None:
+    served = [SERVED]
+    client = conforming_client(create_app(lambda: served[0], store, clock=lambda: NOON))
+    plain = client.post("/v1/reports", data=upload().encode(), headers=JSON)
+    assert "Hearsay-Stopped" not in plain.headers
+    edition = REGISTRY.metric("dark_mode").edition
+    served[0] = Served(Registry.parse(f'stopped = ["dark_mode:{edition}"]\n{REGISTRY_TEXT}'), SERVED.access)
+    answer = client.post("/v1/reports", data=upload().encode(), headers=JSON)
+    assert answer.headers["Hearsay-Stopped"] == f"dark_mode:{edition}"
+    assert answer.json == plain.json == {"accepted": 1, "refused": []}
+    close_today(store)
+    assert tallies_of(client.get("/v1/tallies", headers=READ).text.splitlines()) == {("dark_mode", TODAY): [0, 2]}
 
 
 def close_today(store: MemoryStore) -> None:

@@ -70,6 +70,13 @@ def test_what_devices_report_now_must_still_count(text: str, named: str) -> None
         require_additive(REGISTRY, Registry.parse(text))
 
 
+def test_a_stop_is_read_with_the_registry_and_reaches_the_workers(files: Files) -> None:
+    files.registry.write_text(f'stopped = ["os:0123456789ab"]\n{REGISTRY_TEXT}')
+    files.look(requested=True)
+    board = Board.with_state(files.published[-1])
+    assert board.latest().registry.stopped == (("os", "0123456789ab"),)
+
+
 def test_a_registry_is_read_again_when_asked_and_only_then(files: Files) -> None:
     files.registry.write_text(REGISTRY_TEXT + ADDED)
     files.look()

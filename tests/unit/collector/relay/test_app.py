@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import pytest
 
 from client_sdk.protocol import MAX_UPLOAD_BYTES, Upload, Verdict
+from client_sdk.protocol.wire.stopped import Question
 from collector import create_app
 from collector.access import Access
 from collector.api.batch import LineProblem, UploadVerdict, decode_batch, encode_answers
 from collector.live_config.state import Served
 from collector.relay.app import RelayApp, Room
 from collector.relay.arrivals import Arrivals
-from collector.relay.forward import CollectorUnavailableError
+from collector.relay.forward import BatchAnswer, CollectorUnavailableError
 from collector.relay.mixer import Mixer
 from tests.support.services.collecting import NOON, REGISTRY, report, upload
 from tests.support.services.memory_store import MemoryStore
@@ -34,11 +35,13 @@ class Collector:
 
     def __init__(self, answer: Callable[[Upload], UploadVerdict | LineProblem] | None = None) -> None:
         self.sent: list[bytes] = []
+        self.stopped: tuple[Question, ...] = ()
         self._answer = answer or (lambda sent: UploadVerdict(sent.id, Verdict(len(sent.reports))))
 
-    def post(self, body: bytes) -> bytes:
+    def post(self, body: bytes) -> BatchAnswer:
         self.sent.append(body)
-        return encode_answers([self._answer(line) for line in decode_batch(body) if isinstance(line, Upload)])
+        lines = [self._answer(line) for line in decode_batch(body) if isinstance(line, Upload)]
+        return BatchAnswer(encode_answers(lines), self.stopped)
 
 
 ANNOUNCED = JSON | {"content-length": str(MAX_UPLOAD_BYTES)}
@@ -85,6 +88,18 @@ def test_a_device_gets_the_collectors_own_verdict() -> None:
     assert json.loads(answer.body) == {"accepted": 2, "refused": []}
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["cache-control"] == "no-store"
+
+
+def test_every_device_hears_of_the_questions_that_the_collector_stopped_in_its_latest_answer() -> None:
+    collector = Collector()
+    app = relay(collector)
+    assert "hearsay-stopped" not in answer_of(app, upload().encode()).headers
+    collector.stopped = (("os", "0123456789ab"), ("dark_mode", "ba9876543210"))
+    listed = "os:0123456789ab,dark_mode:ba9876543210"
+    assert answer_of(app, upload().encode()).headers["hearsay-stopped"] == listed
+    assert answer_of(app, b"no upload").headers["hearsay-stopped"] == listed
+    collector.stopped = ()
+    assert "hearsay-stopped" not in answer_of(app, upload().encode()).headers
 
 
 def test_only_the_upload_is_sent_on_as_if_all_devices_wrote_alike() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from collector.relay import forward
-from collector.relay.forward import CollectorUnavailableError, Forwarder
+from collector.relay.forward import BatchAnswer, CollectorUnavailableError, Forwarder
 from tests.support.devices.answering import AnsweringServer, answering_server
 from tests.support.devices.dripping import BEGINNINGS, dripping_server
 from tests.support.services.processes import free_port, wait_until
@@ -23,7 +23,7 @@ def server() -> Iterator[AnsweringServer]:
 
 
 def test_a_batch_travels_with_the_key_and_nothing_else(server: AnsweringServer) -> None:
-    assert Forwarder(f"{server.url}/below/", KEY).post(b"line\n") == b"answer\n"
+    assert Forwarder(f"{server.url}/below/", KEY).post(b"line\n") == BatchAnswer(b"answer\n")
     ((path, headers, body),) = server.requests
     assert (path, body) == ("/below/v1/uploads", b"line\n")
     assert headers == {
@@ -35,6 +35,13 @@ def test_a_batch_travels_with_the_key_and_nothing_else(server: AnsweringServer) 
         "User-Agent": "hearsay-relay",
         "Content-Length": "5",
     }
+
+
+def test_the_list_of_stopped_questions_comes_with_the_answer_and_garbage_in_it_goes_no_further(
+    server: AnsweringServer,
+) -> None:
+    server.headers["Hearsay-Stopped"] = "os:0123456789ab, *, x"
+    assert Forwarder(server.url, KEY).post(b"line\n").stopped == (("os", "0123456789ab"),)
 
 
 def test_no_cookie_is_kept_and_no_password_is_taken_from_netrc(

@@ -138,7 +138,7 @@ def test_what_is_in_the_bytes_is_observed() -> None:
 
 
 def test_a_right_sdk_is_not_accused_at_any_horizon_of_any_kind() -> None:
-    outcome = audit(without_ceilings(KINDS), LEAST_REPORTS * 2, make_device=seeded(SEED))
+    outcome = audit(without_ceilings(KINDS), LEAST_REPORTS, make_device=seeded(SEED))
     assert not outcome.accused
     assert len({finding.contest.horizon for finding in outcome.results}) == 5
     assert {finding.contest.metric for finding in outcome.results} == {None, *KINDS.metrics}
@@ -225,7 +225,7 @@ PERMANENT = chosen(
 
 def test_a_right_sdk_is_not_accused_of_its_permanent_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(create, "draw_secret", partial(np.random.default_rng(SEED).bytes, 32))
-    outcome = audit(PERMANENT, LEAST_REPORTS * 2, make_device=seeded(SEED))
+    outcome = audit(PERMANENT, LEAST_REPORTS, make_device=seeded(SEED))
     assert not outcome.accused
     claims = {
         (finding.contest.metric, finding.contest.horizon): finding.bound.claim.epsilon

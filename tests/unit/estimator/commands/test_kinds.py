@@ -29,6 +29,7 @@ KINDS: dict[str, dict[str, Field]] = {
     "length": NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-6"), "epsilon": 2},
     "spread": COUNT | {"mechanism": "laplace", "max": 20},
     "both": {"purpose": "Why?", "cross": ["flag", "system"], "epsilon": 2},
+    "grouped": {"purpose": "Why?", "cross": ["system", "length"], "epsilon": 3},
 }
 WIDE: dict[str, Field] = {"purpose": "Why?", "kind": "category", "values": [f"v{i}" for i in range(300)], "epsilon": 1}
 REGISTRY = Registry.parse(registry_text(**KINDS))

@@ -117,7 +117,16 @@ def test_every_field_of_the_schema_occurs() -> None:
         for name, definition in {"": schema(), **schema()["$defs"]}.items()
         for field in definition.get("properties", {})
     }
-    rehearsed = {"truth", "holds", "seed", "coverage", "at_least_coverage", "distribution_coverage", "band_holds"}
+    rehearsed = {
+        "truth",
+        "holds",
+        "seed",
+        "coverage",
+        "at_least_coverage",
+        "group_means_coverage",
+        "distribution_coverage",
+        "band_holds",
+    }
     of_rehearsals = ("Coverage", "DistributionCoverage")
     written = {field for requested in REQUESTS for field in _fields(document_of(report_of(requested)))}
     assert {field for name, field in promised if name not in of_rehearsals} - rehearsed <= written

@@ -20,7 +20,7 @@ from client_sdk.protocol import (
     RegistryError,
     Subset,
 )
-from client_sdk.protocol.domain import Activity, Nearest, Vector
+from client_sdk.protocol.domain import Activity, MeanByGroup, Nearest, Vector
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import AUTO, NAMES, catalogue, channel_for
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
@@ -55,6 +55,7 @@ DOMAINS: dict[str, Domain] = {
     "nearest": Nearest(VALUES, tuple((number,) for number in range(len(VALUES)))),
     "set": Subset(VALUES, 2),
     "cross": Cross(Boolean(), Category(VALUES)),
+    "mean-by-group": MeanByGroup(Boolean(), MEAN),
     "number of a mean": MEAN,
     "number of a distribution": SPREAD,
     "number of quantiles": PARTS,
@@ -88,6 +89,7 @@ BUILT: dict[str, dict[str, type[Channel]]] = {
     "nearest": OF_CATEGORIES,
     "set": OF_CATEGORIES,
     "cross": OF_CATEGORIES,
+    "mean-by-group": OF_CATEGORIES,
     "number of a mean": OF_MEANS,
     "number of a distribution": OF_DISTRIBUTIONS,
     "number of quantiles": OF_DISTRIBUTIONS,

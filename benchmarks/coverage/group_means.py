@@ -1,0 +1,98 @@
+"""The mean of a number in each group, and differences between groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+
+from benchmarks.coverage.cells import Cell, Figure, Held, holds, tallies
+from client_sdk.protocol import Boolean, Category, Number
+from client_sdk.protocol.domain import MeanByGroup
+from client_sdk.protocol.mechanisms import channel_for
+from estimator.decoders import inverse_of
+from estimator.estimates.group_means import group_means
+from estimator.results.estimate import Estimate
+from estimator.statistics.arrays import Floats
+from tests.support.estimates.inverses import requested
+from tests.support.estimates.populations import HOSTILE, POPULATIONS, Population
+
+REPORTS: Final = (50, 300, 10_000)
+
+RANGE: Final = Number(Fraction(0), Fraction(1), "mean")
+
+QUESTIONS: Final = {
+    "2 even groups": (MeanByGroup(Boolean(), RANGE), np.array([0.5, 0.5])),
+    "a group of 2 %": (MeanByGroup(Boolean(), RANGE), np.array([0.02, 0.98])),
+    "4 groups": (MeanByGroup(Category(("a", "b", "c", "d")), RANGE), np.array([0.5, 0.3, 0.15, 0.05])),
+}
+"""With the groups' shares."""
+
+EPSILONS: Final = ("1", "3", "8")
+"""Of these the first rounds to two points, the others to more."""
+
+
+def of_means(*, differences: bool) -> Iterator[Cell]:
+    """Yield the cells of groups' means, or of their differences.
+
+    The first group's numbers are those of a population, the others' those of its mirror image.
+    """
+    for name, (question, groups) in QUESTIONS.items():
+        for epsilon in EPSILONS:
+            for reports in REPORTS:
+                for population in HOSTILE:
+                    setting = f"{name} at {epsilon}, {reports:,} reports"
+                    numbers = POPULATIONS[population](reports)
+                    yield Cell(setting, population, held_by(question, groups, numbers, epsilon, reports, differences))
+
+
+def held_by(  # noqa: PLR0917 of one cell
+    question: MeanByGroup,
+    groups: Floats,
+    numbers: Population,
+    epsilon: str,
+    reports: int,
+    differences: bool,  # noqa: FBT001 as of_means
+) -> Callable[[int, np.random.Generator], Held]:
+    """Return the function of a cell."""
+    domain = question.rounded_for(requested(epsilon).odds)
+    inverse = inverse_of(channel_for(domain, requested(epsilon), "auto"))
+    on_grid = numbers.on_grid(domain.points)
+    within = np.array([on_grid[:: -1 if group else 1] for group in range(domain.first.size)])
+    law = inverse.symbol_law((groups[:, np.newaxis] * within).ravel())
+    means = within @ np.linspace(0, 1, domain.points)
+    truths = np.array([one - other for one, other in combinations(means, 2)]) if differences else means
+
+    def held(draws: int, generator: np.random.Generator) -> Held:
+        found = []
+        for counts in tallies(law, reports, draws, generator):
+            joint = group_means(domain, inverse, counts)
+            estimates: list[Estimate] = [group.estimates[0] for group in joint.groups]
+            shown = [*joint.differences] if differences else estimates
+            found.append([(estimate.low, estimate.high) for estimate in shown])
+        ends = np.array(found)
+        return holds(ends[..., 0], ends[..., 1], truths)
+
+    return held
+
+
+FIGURES: Final = (
+    Figure(
+        "a mean within a group",
+        "Fieller 1954; stretched to betting where few people decide",
+        "measured",
+        lambda: of_means(differences=False),
+        draws=100,
+    ),
+    Figure(
+        "a difference between groups' means",
+        "distances of both intervals (Zou & Donner 2008)",
+        "measured",
+        lambda: of_means(differences=True),
+        draws=100,
+    ),
+)
+"""A number by group: ratios and differences by their equations, and how often their intervals hold."""

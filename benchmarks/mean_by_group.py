@@ -1,0 +1,111 @@
+"""How a number is best asked by group: ``python -m benchmarks.mean_by_group`` prints the table of its page.
+
+The figures are n times the variance of a group's mean, on a range of length 1, to first order.
+Groups are equally large. The noise is that of the worst of eleven answers, given by everybody in the
+group. The total is that of half the group at either end, with the chance of who reported.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+import click
+import numpy as np
+
+from client_sdk.protocol import Boolean, Category, Number
+from client_sdk.protocol.domain import MAX_CELLS, Crossed, MeanByGroup
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms import channel_for
+from estimator.decoders import inverse_of
+from estimator.decoders.catalogue import decoder_of
+from estimator.statistics.arrays import Floats
+
+RANGE: Final = Number(Fraction(0), Fraction(1), "mean")
+POINTS: Final = (2, 3, 5, 9)
+GROUPS: Final = (2, 4, 8, 32)
+EPSILONS: Final = ("0.5", "1", "2", "3", "4", "5", "6", "8")
+PARTS: Final = tuple(f"{part / 20:.2f}" for part in range(2, 19))
+"""The parts of epsilon that a split may spend on the group."""
+
+ANSWERS: Final = np.linspace(0.0, 1.0, 11)
+SCHEMA: Final = 2
+
+
+class Variances(NamedTuple):
+    """Of noise alone, and in total."""
+
+    noise: float
+    total: float
+
+
+def epsilon(text: str) -> RequestedEpsilon:
+    return RequestedEpsilon.parse(Decimal(text))
+
+
+def groups_of(number: int) -> Crossed:
+    return Boolean() if number == 2 else Category(tuple(f"v{place}" for place in range(number)))
+
+
+def of_pairs(groups: int, points: int, text: str) -> Variances:
+    """Return the variances if group and rounded number are one category."""
+    domain = MeanByGroup(groups_of(groups), RANGE, points=points)
+    inverse = inverse_of(channel_for(domain, epsilon(text), schema=SCHEMA))
+    places = np.linspace(0.0, 1.0, points)
+    found = []
+    for answer in ANSWERS:
+        contrast = np.concatenate([places - answer, np.zeros((groups - 1) * points)])
+        squares = inverse.expectations(inverse.contrast(contrast) ** 2)
+        same = np.interp(answer, places, squares[:points])
+        ends = np.interp(answer, [0.0, 1.0], squares[[0, points - 1]])
+        found.append([_ratio(own, squares[points:].mean(), groups) for own in (same, ends)])
+    return Variances(*np.max(found, axis=0).tolist())
+
+
+def of_split(groups: int, text: str) -> tuple[Variances, str]:
+    """Return the least variances if epsilon is split between group and number, and the best part for the group."""
+    splits = [(_split(groups, Decimal(text), Decimal(part)), part) for part in PARTS]
+    return min(splits)
+
+
+def _split(groups: int, total: Decimal, part: Decimal) -> Variances:
+    of_group = inverse_of(channel_for(groups_of(groups), RequestedEpsilon.parse(total * part), schema=SCHEMA))
+    number = channel_for(RANGE, RequestedEpsilon.parse(total * (1 - part)), schema=SCHEMA)
+    decoder = decoder_of(number)
+    assert decoder is not None
+    squares = of_group.expectations(of_group.contrast(np.eye(groups)[0]) ** 2)
+    points = np.linspace(0.0, 1.0, decoder.squares.size)
+    found = []
+    for answer in ANSWERS:
+        scattered = decoder.squares - 2 * answer * points + answer**2
+        same = np.interp(answer, points, scattered)
+        ends = np.interp(answer, [0.0, 1.0], scattered[[0, -1]])
+        found.append([_ratio(squares[0] * of, squares[1:].mean() * of, groups) for of in (same, ends)])
+    return Variances(*np.max(found, axis=0).tolist())
+
+
+def _ratio(own: Floats | float, other: Floats | float, groups: int) -> float:
+    """Return n times the variance of a ratio, from the mean squares of its residual in the group and beside it."""
+    return float(own + (groups - 1) * other) * groups
+
+
+def row(groups: int, text: str) -> list[str]:
+    """Return the cells of a number of groups and an epsilon: noise / total."""
+    pairs = [of_pairs(groups, points, text) if groups * points <= MAX_CELLS else None for points in POINTS]
+    split, part = of_split(groups, text)
+    taken = MeanByGroup(groups_of(groups), RANGE).rounded_for(epsilon(text).odds).points
+    words = [" " if each is None else f"{each.noise:.3g} / {each.total:.3g}" for each in pairs]
+    return [f"{groups}, {text}", *words, f"{split.noise:.3g} / {split.total:.3g}, {part}", str(taken)]
+
+
+def main() -> None:
+    """Print the table."""
+    heading = ["groups, epsilon", *(f"{points} points" for points in POINTS), "split, part", "taken"]
+    rows = [row(groups, text) for groups in GROUPS for text in EPSILONS]
+    for line in (heading, ["---"] * len(heading), *rows):
+        click.echo(f"| {' | '.join(line)} |")
+
+
+if __name__ == "__main__":
+    main()

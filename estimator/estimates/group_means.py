@@ -1,0 +1,122 @@
+"""The mean of a number in each group, the groups' shares, and differences between groups.
+
+A device rounds its number at random to a point of an even grid and reports group and point as one
+category. The shares of these pairs are estimated without bias. From them, for each group, follow
+without bias its share, and the share of the group times its mean. The mean is the ratio of the two,
+like a share within a group: `ratios` has its interval, its differences and their p-values.
+
+A group whose share's interval by Fieller's rule reaches 0 has no mean: it could be empty.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from client_sdk.protocol.domain.mean_by_group import MeanByGroup
+from estimator.decoders.protocol import Inverse
+from estimator.estimates.covariance import Sample
+from estimator.estimates.means import Contrast, means_of
+from estimator.estimates.ratios import Ratios
+from estimator.estimates.shrinkage import FEWEST, shrunken_shares
+from estimator.likelihood.shares import maximum_likelihood
+from estimator.results.estimate import Shares
+from estimator.results.joint import MEAN, Difference, GroupShares, Joint
+from estimator.statistics.arrays import Counts, Floats
+from estimator.statistics.confidence import EXACT_BELOW, z_of
+
+AT_HIGH: Final = 1
+"""The outcome of a group whose share within it is the mean, as a fraction of the range."""
+
+
+def intervals_of(domain: MeanByGroup) -> int:
+    """Return the number of intervals of means and their differences."""
+    return domain.first.size + math.comb(domain.first.size, 2)
+
+
+def group_weights(domain: MeanByGroup, group: int) -> Floats:
+    """Return the worth of each input in the share of a group, shape (k,)."""
+    return np.repeat(np.arange(domain.first.size) == group, domain.points).astype(np.float64)
+
+
+def group_shares(
+    domain: MeanByGroup, inverse: Inverse, counts: Counts, reports: Counts, family: int
+) -> Iterator[Shares]:
+    """Yield the shares of the groups in each tally.
+
+    Args:
+        domain: the groups and the number.
+        inverse: of the channel.
+        counts: of each symbol, shape (tallies, m).
+        reports: n, their sum, at least 1, shape (tallies, 1).
+        family: the number of intervals of each tally that are to hold together.
+
+    """
+    groups = range(domain.first.size)
+    contrasts = [Contrast.remembered(inverse, tuple(group_weights(domain, group).tolist())) for group in groups]
+    figures = np.array([means_of(contrast, counts, reports, family) for contrast in contrasts])
+    unbiased, errors, lows, highs = np.moveaxis(figures, 2, 0).swapaxes(1, 2)
+    likeliest = maximum_likelihood(inverse, counts).reshape(len(counts), len(groups), -1).sum(axis=2)
+    shrunken = shrunken_shares(unbiased, errors) if len(groups) >= FEWEST else np.zeros((len(counts), 0))
+    for columns in zip(lows, highs, unbiased, errors, np.minimum(likeliest, 1.0), shrunken, strict=True):
+        yield Shares(domain.first.labels, *columns)
+
+
+def group_means(domain: MeanByGroup, inverse: Inverse, counts: Counts, family: int = 1) -> Joint:
+    """Return the mean of each group and the differences between groups, in the number's units.
+
+    Args:
+        domain: the groups and the number.
+        inverse: of the channel.
+        counts: of each symbol of one tally, shape (m,), at least one above 0.
+        family: the number of intervals that are to hold together.
+
+    """
+    table, is_enough = ratios_of(domain, inverse, counts)
+    z = z_of(family) if is_enough else math.inf
+    low, high = float(domain.second.low), float(domain.second.high)
+    groups = tuple(
+        GroupShares(label, (table.estimate(group, AT_HIGH, z).between(low, high).of(MEAN),))
+        for group, label in enumerate(domain.first.labels)
+    )
+    return Joint(groups, tuple(_differences(domain, table, z, high - low)), None, domain.names)
+
+
+def ratios_of(domain: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Ratios, bool]:
+    """Return each group as a part at the low and one at the high end, and whether there are enough reports."""
+    sample = Sample.of(inverse, counts)
+    ends = np.kron(np.eye(domain.first.size), _ends(domain.points))
+    shares, covariance = ends @ inverse.shares(counts, sample.reports), ends @ sample.covariance(inverse) @ ends.T
+    table = Ratios.of(shares, covariance, domain.first.size, 2)
+    if sample.reports < EXACT_BELOW:
+        return table, False
+    return table.widened(Sample(ends @ sample.scores, counts)), True
+
+
+def _ends(points: int) -> Floats:
+    """Return how much of each point counts for the low and for the high end, shape (2, points)."""
+    places = np.linspace(0.0, 1.0, points)
+    return np.array([1.0 - places, places])
+
+
+def _differences(domain: MeanByGroup, table: Ratios, z: float, width: float) -> Iterator[Difference]:
+    """Yield the comparison of the means of every two groups."""
+    labels = domain.first.labels
+    pairs = list(combinations(range(len(labels)), 2))
+    differences = [table.difference(*pair, AT_HIGH, z) for pair in pairs]
+    known = [pair for pair, each in zip(pairs, differences, strict=True) if each.estimate is not None]
+    firsts, seconds = np.array(known, dtype=np.intp).reshape(-1, 2).T
+    p_values = dict(zip(known, table.p_values(firsts, seconds, np.full(len(known), AT_HIGH)), strict=True))
+    for pair, difference in zip(pairs, differences, strict=True):
+        yield Difference(
+            **msgspec.structs.asdict(difference.times(width)),
+            groups=(labels[pair[0]], labels[pair[1]]),
+            value=MEAN,
+            p_value=p_values.get(pair),
+            p_value_corrected=None,
+        )

@@ -1,0 +1,145 @@
+"""The expression of an alert: ``METRIC.FIGURE OPERATOR NUMBER``.
+
+A figure is ``mean``, ``sum``, ``share[VALUE]`` or a quantile such as ``p95``; an operator is ``>``,
+``>=``, ``<`` or ``<=``. An expression that could never fire, or would always fire, is refused.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import islice
+from typing import Final
+
+from client_sdk.protocol.domain.label import word
+from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+from estimator.decoders.catalogue import decoder_of
+from estimator.errors import RequestError
+from estimator.estimates.distribution import QUANTILES
+from estimator.estimates.metric import mean_range_of
+from estimator.estimates.shares_and_means import has_shares
+from estimator.results.alert import Alert, Operator
+
+_EXPRESSION: Final = re.compile(
+    r"\s*(?P<metric>[^\s.]+)\.(?P<figure>[a-z0-9]+(?:\[(?P<value>.*)\])?)"
+    r"\s*(?P<operator>>=|<=|>|<)\s*(?P<bound>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*",
+    re.ASCII,
+)
+
+_GRAMMAR: Final = "write METRIC.FIGURE OPERATOR NUMBER, such as 'crashes.mean > 2' or 'theme.share[dark] >= 0.5'"
+
+_QUANTILES: Final = tuple(f"p{100 * quantile:.0f}" for quantile in QUANTILES)
+"""Their names, in the order of a report's quantiles."""
+
+_NAMED: Final = 12
+"""Of more values only so many are named."""
+
+_SHARES: Final = "share[VALUE]"
+
+
+def read_alert(registry: Registry, text: str) -> Alert:
+    """Return the alert that an expression names.
+
+    Args:
+        registry: the definitions.
+        text: the expression.
+
+    Raises:
+        RequestError: if it cannot be read, names a figure or value that the metric does not have, or compares
+            with a number that the figure cannot be on both sides of. The message says what to write.
+        UnknownMetricError: if the registry defines no such metric.
+
+    """
+    found = _EXPRESSION.fullmatch(text)
+    if found is None:
+        raise RequestError(f"the alert {text!r} cannot be read; {_GRAMMAR}")
+    metric = registry.metric(found["metric"])
+    statistic = _statistic(metric, found["figure"], found["value"], text)
+    position = 0
+    if statistic == "share":
+        position = _position(metric, found["value"], text)
+    elif statistic == "quantile":
+        position = _QUANTILES.index(found["figure"])
+    alert = Alert(metric.name, found["figure"], statistic, position, Operator(found["operator"]), float(found["bound"]))
+    _check_bound(metric, alert, text)
+    return alert
+
+
+def _statistic(metric: Metric, figure: str, value: str | None, text: str) -> str:
+    """Return the statistic that a figure is, if the metric has it."""
+    name = figure if value is None else _SHARES
+    known = _figures(metric)
+    if name in known:
+        return known[name]
+    missing = "the share of no value" if name == "share" else f"{figure}, which {metric.name} does not have"
+    raise RequestError(f"the alert {text!r} names {missing}; write one of: {', '.join(known)}")
+
+
+def _figures(metric: Metric) -> dict[str, str]:
+    """Return the statistic of each figure that a metric has, by how it is written."""
+    number = metric.domain if isinstance(metric.domain, Number) else None
+    has_quantiles = number and number.statistic != "mean" and decoder_of(metric.channel)
+    return (
+        ({"mean": "mean"} if _has_mean(metric) else {})
+        | ({"sum": "sum"} if number else {})
+        | ({_SHARES: "share"} if has_shares(metric) else {})
+        | (dict.fromkeys(_QUANTILES, "quantile") if has_quantiles else {})
+    )
+
+
+def _has_mean(metric: Metric) -> bool:
+    try:
+        mean_range_of(metric)
+    except TypeError:
+        return False
+    return True
+
+
+def _position(metric: Metric, value: str, text: str) -> int:
+    """Return the position of the value of this name. Two pairs can have one name, which then names neither."""
+    labels = metric.domain.labels
+    positions = [position for position, label in enumerate(labels) if word(label) == value]
+    if len(positions) == 1:
+        return positions[0]
+    if positions:
+        raise RequestError(
+            f"the alert {text!r} names a value that {len(positions)} answers are written as; take another"
+        )
+    named = ", ".join(word(label) for label in islice(labels, _NAMED))
+    more = ", …" if len(labels) > _NAMED else ""
+    raise RequestError(f"the alert {text!r} names no value of {metric.name}; its values are: {named}{more}")
+
+
+def _check_bound(metric: Metric, alert: Alert, text: str) -> None:
+    """Refuse a bound that no figure, or every figure, is beyond."""
+    least, greatest = _ends(metric, alert.statistic)
+    is_open_below = alert.operator in {Operator.AT_LEAST, Operator.BELOW}
+    is_inside = least < alert.bound < greatest
+    is_end = alert.bound == (greatest if is_open_below else least)
+    if math.isfinite(alert.bound) and (is_inside or is_end):
+        return
+    possible = f"{alert.figure} of {metric.name} is {_span(least, greatest)}"
+    raise RequestError(f"the alert {text!r} would never or always fire; {possible}")
+
+
+def _span(least: float, greatest: float) -> str:
+    match math.isfinite(least), math.isfinite(greatest):
+        case True, True:
+            return f"{least:.12g} to {greatest:.12g}"
+        case True, False:
+            return f"{least:.12g} or more"
+        case False, True:
+            return f"{greatest:.12g} or less"
+    return "any finite number"
+
+
+def _ends(metric: Metric, statistic: str) -> tuple[float, float]:
+    """Return the least and the greatest possible figure."""
+    if statistic == "share":
+        return 0.0, 1.0
+    least, greatest = mean_range_of(metric)
+    if statistic == "sum":  # of at least one answer, and of any number of them
+        return (least if least >= 0 else -math.inf), (greatest if greatest <= 0 else math.inf)
+    return least, greatest

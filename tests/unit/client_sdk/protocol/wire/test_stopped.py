@@ -1,0 +1,74 @@
+"""The header that lists stopped questions: what is well-formed is read, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from client_sdk.protocol import Registry, RegistryError
+from client_sdk.protocol.wire.stopped import MAX_STOPPED, MAX_STOPPED_CHARS, decode, encode
+from tests.support.devices.clients import REGISTRY, registry
+
+ONE = "dark_mode:0123456789ab"
+NAMES = st.builds("a{}".format, st.text("abz019_", max_size=63))
+QUESTIONS = st.tuples(NAMES, st.text("0123456789abcdef", min_size=12, max_size=12))
+
+
+@given(st.lists(QUESTIONS, max_size=40))
+def test_a_list_that_a_collector_may_send_is_read_as_it_was_written(questions: list[tuple[str, str]]) -> None:
+    header = encode(questions)
+    assert decode(header) == (tuple(questions) if len(header) <= MAX_STOPPED_CHARS else ())
+
+
+@given(st.text(max_size=200) | st.lists(st.sampled_from([ONE, "*", "a:*", ":", "", "A:0"])).map(",".join))
+def test_of_anything_else_only_the_entries_that_name_a_question_are_read(header: str) -> None:
+    entries = [entry.strip(" ") for entry in header.split(",")[:MAX_STOPPED]]
+    assert len(decode(header)) == entries.count(ONE)
+    assert set(decode(header)) <= {("dark_mode", "0123456789ab")}
+
+
+@pytest.mark.parametrize(
+    ("header", "read"),
+    [
+        (None, 0),
+        ("", 0),
+        ("*", 0),
+        ("dark_mode", 0),
+        ("0123456789ab", 0),
+        (f"{ONE}\n", 0),
+        (f"{ONE}, {ONE}", 2),
+        (f"{ONE};q=1,{ONE}", 1),
+        (",".join(f"m{number}:0123456789ab" for number in range(MAX_STOPPED + 9)), MAX_STOPPED),
+        (f"{ONE},{'x' * MAX_STOPPED_CHARS}", 0),
+    ],
+)
+def test_garbage_is_left_out_and_a_list_has_its_bounds(header: str | None, read: int) -> None:
+    assert len(decode(header)) == read
+
+
+def listing(stopped: str) -> Registry:
+    return registry(f"stopped = {stopped}\n{REGISTRY}")
+
+
+def test_a_registry_lists_what_is_stopped_and_no_edition_changes_by_it() -> None:
+    listed = listing(f'["{ONE}"]')
+    assert listed.stopped == (("dark_mode", "0123456789ab"),)
+    assert listed.metrics == registry().metrics
+    assert registry().stopped == ()
+
+
+@pytest.mark.parametrize(
+    "stopped",
+    ["[]", '"dark_mode"', '["dark_mode"]', f'["{ONE}", "{ONE}"]', "[1]", "true", f'["{ONE.upper()}"]'],
+)
+def test_a_registry_whose_list_no_device_would_understand_is_refused(stopped: str) -> None:
+    with pytest.raises(RegistryError, match=r"^stopped: must list metrics and their editions"):
+        listing(stopped)
+
+
+@pytest.mark.parametrize("name", ["m{}", "a_name_of_fifty_two_characters_that_fills_a_header_{}"])
+def test_a_registry_lists_no_more_than_a_header_carries(name: str) -> None:
+    entries = [f'"{name.format(number)}:0123456789ab"' for number in range(MAX_STOPPED + (name == "m{}"))]
+    with pytest.raises(RegistryError, match="at most 64 entries and 2048 characters"):
+        listing(f"[{', '.join(entries)}]")

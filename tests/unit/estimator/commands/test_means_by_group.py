@@ -1,0 +1,255 @@
+"""A number by group, from the registry to every form of its figures."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from client_sdk.commands.codegen import module_of
+from client_sdk.protocol import Registry
+from client_sdk.protocol.domain import MeanByGroup
+from client_sdk.protocol.reported import reported
+from client_sdk.protocol.statement import statement
+from estimator.commands.cli import command
+from estimator.decoders import inverse_of
+from estimator.estimates.group_means import ratios_of
+from estimator.plan.group_variance import least_difference
+from estimator.rehearsal.ground_truth import from_shares
+from estimator.rehearsal.rehearsal import rehearse
+from tests.support.devices.definitions import (
+    BOOLEAN,
+    CATEGORY,
+    COUNT,
+    MEAN_BY_GROUP,
+    NUMBER,
+    Toml,
+    mistakes,
+    parsed,
+    registry_text,
+)
+
+ASKED = {"os": CATEGORY, "startup_ms": NUMBER | {"high": 3000}, "by_os": MEAN_BY_GROUP | {"unit": "ms"}}
+TEXT = registry_text(**ASKED)
+METRIC = Registry.parse(TEXT).metric("by_os")
+ROWS = {"a": ("500", 3000), "b": ("1500", 1500), "c": ("2700", 40)}
+"""For each group the number of every device in it, and how many there are."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a registry, true answers and a tally of them."""
+    made = tmp_path_factory.mktemp("means")
+    (made / "metrics.toml").write_text(TEXT)
+    lines = [f"{group},{number}\n" * many for group, (number, many) in ROWS.items()]
+    (made / "answers.csv").write_text("".join(["os,startup_ms\n", *lines]))
+    crowd = [(float(number) / 3000, many) for number, many in ROWS.values()]
+    within = np.array([[np.interp(place, [0, 0.5, 1], row) * many for row in np.eye(3)] for place, many in crowd])
+    law = inverse_of(METRIC.channel).symbol_law((within / within.sum()).ravel())
+    counts = np.random.default_rng(8).multinomial(4540, law).tolist()
+    tally = {"metric": "by_os", "edition": METRIC.edition, "window": "2026-11-20", "closed": True, "reports": 4540}
+    (made / "tallies").write_text(json.dumps(tally | {"counts": counts}) + "\n")
+    return made
+
+
+def run(folder: Path, *words: str) -> Result:
+    result = CliRunner().invoke(command, [words[0], "--registry", str(folder / "metrics.toml"), *words[1:]])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def report(folder: Path, *flags: str) -> str:
+    return run(folder, "report", "--tallies", str(folder / "tallies"), *flags).stdout
+
+
+def figures(folder: Path) -> Any:
+    (metric,) = json.loads(report(folder, "--format", "json"))["metrics"]
+    return metric
+
+
+def test_the_json_has_the_share_and_the_mean_of_each_group_and_every_difference(folder: Path) -> None:
+    metric = figures(folder)
+    assert (metric["kind"], metric["unit"], metric["mean_range"]) == ("mean-by-group", "ms", [0, 3000])
+    assert [share["value"] for share in metric["estimates"]] == ["a", "b", "c"]
+    groups = metric["joint"]["groups"]
+    assert [(group["group"], group["estimates"][0]["value"]) for group in groups] == [(at, "mean") for at in "abc"]
+    for group, true in zip(groups[:2], (500, 1500), strict=True):
+        assert group["estimates"][0]["low"] < true < group["estimates"][0]["high"]
+    compared = ["".join(difference["groups"]) for difference in metric["joint"]["differences"]]
+    assert compared == ["ab", "ac", "bc"]
+    clearest = metric["joint"]["differences"][0]
+    assert clearest["low"] < -1000 < clearest["high"] < 0
+    assert clearest["p_value"] == clearest["p_value_corrected"] < 0.001  # no other can be tested
+
+
+def test_a_group_of_too_few_has_no_mean_in_any_form(folder: Path) -> None:
+    unknown = figures(folder)["joint"]["groups"][2]["estimates"][0]
+    assert (unknown["estimate"], unknown["low"], unknown["high"]) == (None, 0, 3000)
+    assert re.search(r"^  c +too few to tell", report(folder, "--verbose"), re.MULTILINE)
+    (row,) = [each for each in rows(folder) if (each["statistic"], each["value"]) == ("mean_within", "c")]
+    assert row["estimate"] == ""
+
+
+def rows(folder: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(report(folder, "--format", "csv"))))
+
+
+def test_the_csv_has_shares_means_and_differences_in_the_numbers_unit(folder: Path) -> None:
+    found = [(row["statistic"], row["value"], row["unit"]) for row in rows(folder)]
+    shares = [("share", group, "") for group in "abc"]
+    means = [("mean_within", group, "ms") for group in "abc"]
+    differences = [("difference_of_means", f"{one} less {other}", "ms") for one, other in ("ab", "ac", "bc")]
+    assert found == shares + means + differences
+
+
+def test_the_table_shows_the_means_and_the_clearest_difference(folder: Path) -> None:
+    table = report(folder, "--verbose")
+    assert "  mean of startup_ms, ms, in each group of os, 2026-11-20\n" in table
+    assert "  differences between groups, of 3: 1 differ, 2 too few reports to say\n" in table
+    assert "  mean, b less a\n" in table
+    assert max(map(len, table.splitlines())) <= 80
+
+
+def test_the_page_shows_the_means_as_figures_and_says_which_group_is_higher(folder: Path) -> None:
+    report(folder, "--html", str(folder / "report.html"))
+    page = (folder / "report.html").read_text()
+    assert "Mean of startup_ms by os" in page
+    assert "Groups differ: startup_ms is higher in os “b” than in os “a”, by" in page
+    assert "Higher in" in page
+    assert "More common in" not in page
+    assert "The mean of startup_ms looks lowest for “a”, about" in page
+    assert "nothing to do with each other" not in page
+
+
+def test_intervals_that_hold_together_are_wider(folder: Path) -> None:
+    single, together = (
+        json.loads(report(folder, "--format", "json", *flags))["metrics"][0]["joint"]["groups"][0]["estimates"][0]
+        for flags in ((), ("--simultaneous",))
+    )
+    assert together["low"] < single["low"] < single["high"] < together["high"]
+
+
+def test_made_up_reports_are_bounded_for_each_group(folder: Path) -> None:
+    (metric,) = json.loads(report(folder, "--format", "json", "--fakes", "0.01"))["metrics"]
+    assert [move["value"] for move in metric["fakes"]["estimates"]] == ["a", "b", "c"]
+    inverse = inverse_of(METRIC.channel)
+    scores = inverse.contrast(np.repeat([1.0, 0.0, 0.0], 3))
+    moved, share = metric["fakes"]["estimates"][0], metric["estimates"][0]["estimate"]
+    assert moved["up"] == pytest.approx(0.01 / 0.99 * (scores.max() - share))
+
+
+def test_a_rehearsal_compares_means_with_the_truth_in_every_form(folder: Path) -> None:
+    words = ("rehearse", "--csv", str(folder / "answers.csv"), "--seed", "4", "--rounds", "3", "--format")
+    metric = json.loads(run(folder, *words, "json").stdout)["metrics"][-1]
+    means = [group["estimates"][0] for group in metric["joint"]["groups"]]
+    assert [mean["truth"] for mean in means] == pytest.approx([500, 1500, 2700])
+    assert all(mean["holds"] for mean in means)
+    assert metric["group_means_coverage"]["rounds"] == 3
+    table = run(folder, *words, "table").stdout
+    assert re.search(r"^  mean, b +1500  ", table, re.MULTILINE)
+    assert "    means of groups " in table
+    truths = [
+        row["truth"]
+        for row in csv.DictReader(io.StringIO(run(folder, *words, "csv").stdout))
+        if row["metric"] == "by_os"
+    ]
+    assert [float(truth) for truth in truths[3:6]] == pytest.approx([500, 1500, 2700])
+    assert truths[6:] == [""] * 3
+
+
+def _truths(text: str) -> list[str]:
+    return [row["truth"] for row in csv.DictReader(io.StringIO(text)) if row["metric"] == "by_os"]
+
+
+def test_a_group_without_any_device_has_no_truth(tmp_path: Path) -> None:
+    (tmp_path / "shares.toml").write_text('by_os = { "a|1000" = 0.5, "b|2000" = 0.5 }\n')
+    registry = Registry.parse(TEXT)
+    rehearsed = rehearse(from_shares(registry, 1000, tmp_path / "shares.toml"), seed=1, rounds=1).metrics[-1]
+    truths = list(rehearsed.truths.values())[-1]
+    assert list(truths[:2]) == [1000, 2000]
+    assert np.isnan(truths[2])
+    assert {round(coverage.population, 6) for coverage in rehearsed.coverages.values()} <= {
+        0,
+        0.333333,
+        0.5,
+        0.666667,
+        1,
+    }
+
+
+def test_a_plan_says_which_difference_would_be_seen(folder: Path) -> None:
+    words = ("plan", "--population", "4540", "--format")
+    (planned,) = [
+        each for each in json.loads(run(folder, *words, "json").stdout)["metrics"] if each["metric"] == "by_os"
+    ]
+    least = planned["least_difference_of_means"]
+    assert f"{least:.5g} ms\n" in run(folder, *words, "table").stdout
+    assert least_difference(METRIC, 49) is None
+    assert least_difference(METRIC, 10**8) == pytest.approx(least * (4540 / 10**8) ** 0.5)
+    assert least_difference(Registry.parse(TEXT).metric("os"), 10**6) is None
+
+
+def test_the_planned_difference_is_seen_four_times_in_five() -> None:
+    """Two groups of three, all at the ends, differ by exactly what the plan says."""
+    reports, domain = 20_000, METRIC.domain
+    assert isinstance(domain, MeanByGroup)
+    least = (least_difference(METRIC, reports) or 0.0) / 3000
+    high = 0.5 + np.array([least / 2, -least / 2, 0.0])
+    within = np.zeros((3, domain.points))
+    within[:, 0], within[:, -1] = 1 - high, high
+    inverse = inverse_of(METRIC.channel)
+    law = inverse.symbol_law((within / 3).ravel())
+    seen = 0
+    for counts in np.random.default_rng(5).multinomial(reports, law, size=600):
+        table, _ = ratios_of(domain, inverse, counts)
+        seen += table.difference(0, 1, 1, 1.959963984540054).low > 0
+    assert 0.8 - 4 * (0.16 / 600) ** 0.5 < seen / 600 < 0.8 + 4 * (0.16 / 600) ** 0.5
+
+
+def test_the_exact_audit_proves_its_epsilon(folder: Path) -> None:
+    assert "by_os" in run(folder, "audit", "--exact").stdout
+
+
+def test_the_statement_says_what_is_rounded_and_that_other_texts_stay() -> None:
+    text = registry_text(**ASKED | {"os": CATEGORY | {"other": "c"}})
+    said = statement(Registry.parse(text), date(2026, 11, 21))
+    assert "os and startup\\_ms together; startup\\_ms is first rounded by chance to 3 points of its range\n" in said
+    assert said.count("is not on the list counts as “c”") == 2
+    at_ends = registry_text(**ASKED | {"by_os": MEAN_BY_GROUP | {"epsilon": 1}})
+    ends = statement(Registry.parse(at_ends), date(2026, 11, 21))
+    assert "rounded by chance to the ends of its range" in ends
+
+
+def test_a_report_is_shown_as_a_group_with_a_point() -> None:
+    assert METRIC.channel.name == "k-ary-randomized-response"
+    assert [reported(METRIC, symbol) for symbol in (0, 4, 8)] == ["a, 0", "b, 1500", "c, 3000"]
+
+
+def test_typed_code_takes_a_pair() -> None:
+    assert 'self.by_os: Question[tuple[Literal["a", "b", "c"], float | Decimal | Fraction]]' in module_of(
+        Registry.parse(TEXT)
+    )
+
+
+def test_what_a_number_by_group_may_not_be_is_named() -> None:
+    crossed = {name: ASKED[name] for name in ("os", "startup_ms")} | {"dark_mode": BOOLEAN}
+    by_os = MEAN_BY_GROUP
+    assert list(mistakes(by_os=by_os | {"fill_in": True}, **crossed)) == ["metric.by_os.fill_in"]
+    assert list(mistakes(by_os=by_os | {"cross": ["startup_ms", "os"]}, **crossed)) == ["metric.by_os.cross"]
+    many = CATEGORY | {"values": [f"v{place}" for place in range(129)]}
+    said = mistakes(by_os=by_os, **crossed | {"os": many})["metric.by_os.cross"]
+    assert said == "has 129 groups; the means of at most 128 can be told apart"
+    permanent = {"permanent_epsilon": Toml("4"), "protects": "history"}
+    assert list(mistakes(by_os=by_os | permanent, **crossed)) == ["metric.by_os.permanent_epsilon"]
+    counted = parsed(
+        by_os=by_os | {"cross": ["dark_mode", "crashes"]}, crashes=COUNT | {"statistic": "mean"}, **crossed
+    )
+    assert counted["by_os"].kind == "mean-by-group"

@@ -1,0 +1,161 @@
+"""Which alerts can be had, and the sentence that refuses any other."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from client_sdk.protocol import Registry
+from client_sdk.protocol.errors import UnknownMetricError
+from estimator.errors import RequestError
+from estimator.report.alert_expressions import read_alert
+from estimator.results.alert import Operator
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, ORDINAL, SET, registry_text
+
+ODD = ["a] > 1", "a, b", "b", "0.5", ""]
+PAIRS = {"values": ["x", "x, y"]}
+
+REGISTRY = Registry.parse(
+    registry_text(
+        dark_mode=BOOLEAN,
+        seen=BOOLEAN | {"fill_in": True},
+        os=CATEGORY,
+        odd=CATEGORY | {"values": ODD[:4]},
+        many=CATEGORY | {"values": [f"v{value}" for value in range(40)]},
+        mood=ORDINAL,
+        languages=SET,
+        mean_ms=NUMBER,
+        below=NUMBER | {"low": -5, "high": -1},
+        startup_ms=NUMBER | {"low": -5, "high": 10, "statistic": "distribution"},
+        crashes=COUNT,
+        both=CROSS,
+        left=CATEGORY | PAIRS,
+        right=CATEGORY | {"values": ["y, z", "z"]},
+        same=CROSS | {"cross": ["left", "right"]},
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "statistic", "position", "operator", "bound"),
+    [
+        ("crashes.mean > 2", "mean", 0, ">", 2),
+        ("  crashes.mean>=2.50  ", "mean", 0, ">=", 2.5),
+        ("mood.mean <= 1e0", "mean", 0, "<=", 1),
+        ("languages.mean < 2", "mean", 0, "<", 2),
+        ("mean_ms.sum > 1e6", "sum", 0, ">", 1e6),
+        ("below.sum < -3", "sum", 0, "<", -3),
+        ("startup_ms.sum > -7", "sum", 0, ">", -7),
+        ("startup_ms.p5 > -5", "quantile", 0, ">", -5),
+        ("startup_ms.p95 < +9", "quantile", 4, "<", 9),
+        ("dark_mode.share[true] < .25", "share", 1, "<", 0.25),
+        ("seen.share[nothing recorded] > 0", "share", 2, ">", 0),
+        ("crashes.share[0] <= 0.9", "share", 0, "<=", 0.9),
+        ("both.share[true, b] >= 1", "share", 4, ">=", 1),
+        ("odd.share[a] > 1] > 0.5", "share", 0, ">", 0.5),
+        ("odd.share[0.5]<0.5", "share", 3, "<", 0.5),
+    ],
+)
+def test_an_expression_names_one_figure(text: str, statistic: str, position: int, operator: str, bound: float) -> None:
+    alert = read_alert(REGISTRY, text)
+    assert (alert.statistic, alert.position, alert.operator, alert.bound) == (statistic, position, operator, bound)
+    assert text.strip().startswith(f"{alert.metric}.{alert.figure}")
+
+
+GRAMMAR = "cannot be read; write METRIC.FIGURE OPERATOR NUMBER, such as 'crashes.mean > 2'"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "crashes",
+        "crashes.mean",
+        "crashes.mean 2",
+        "crashes.mean > ",
+        "crashes.mean > two",
+        "crashes.mean > nan",
+        "crashes.mean > inf",
+        "crashes.mean > 1_000",
+        "crashes.mean > ٢",
+        "crashes.mean > 50 %",
+        "crashes.mean > 2 or crashes.mean < 1",
+        "crashes.mean == 2",
+        "crashes.mean => 2",
+        "crashes mean > 2",
+        "dark_mode.share[true > 0.5",
+        "crashes.mean > 2\x00",
+    ],
+)
+def test_what_is_no_expression_is_refused_with_the_grammar(text: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        read_alert(REGISTRY, text)
+    assert GRAMMAR in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("dark_mode.mean > 0.5", "names mean, which dark_mode does not have; write one of: share[VALUE]"),
+        ("seen.mean > 0.5", "names mean, which seen does not have; write one of: share[VALUE]"),
+        ("mood.sum > 2", "names sum, which mood does not have; write one of: mean, share[VALUE]"),
+        ("mean_ms.share[1] > 0.5", "which mean_ms does not have; write one of: mean, sum"),
+        ("mean_ms.p50 > 5", "names p50, which mean_ms does not have; write one of: mean, sum"),
+        ("crashes.p50 > 5", "names p50, which crashes does not have; write one of: mean, sum, share[VALUE]"),
+        ("startup_ms.p90 > 5", "names p90, which startup_ms does not have; write one of: mean, sum, p5, p25, p50, p75"),
+        ("startup_ms.p95[x] > 5", "names p95[x], which startup_ms does not have"),
+        ("dark_mode.share > 0.5", "names the share of no value; write one of: share[VALUE]"),
+        ("os.share[d] > 0.5", "names no value of os; its values are: a, b, c"),
+        ("os.share[ a] > 0.5", "names no value of os"),
+        ("os.share[] > 0.5", "names no value of os"),
+        ("dark_mode.share[True] > 0.5", "its values are: false, true"),
+        ("many.share[w] > 0.5", "v10, v11, …"),
+        ("same.share[x, y, z] > 0.5", "names a value that 2 answers are written as; take another"),
+    ],
+)
+def test_a_figure_or_value_that_a_metric_has_not_is_refused_with_those_that_it_has(text: str, problem: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        read_alert(REGISTRY, text)
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "range_of_it"),
+    [
+        ("dark_mode.share[true] > 1", "share[true] of dark_mode is 0 to 1"),
+        ("dark_mode.share[true] >= 0", "is 0 to 1"),
+        ("dark_mode.share[true] < 0", "is 0 to 1"),
+        ("dark_mode.share[true] <= 1", "is 0 to 1"),
+        ("dark_mode.share[true] > 50", "is 0 to 1"),
+        ("dark_mode.share[true] > -1", "is 0 to 1"),
+        ("crashes.mean > 9", "mean of crashes is 0 to 9"),
+        ("mood.mean < 1", "mean of mood is 1 to 3"),
+        ("crashes.sum < 0", "sum of crashes is 0 or more"),
+        ("crashes.sum > 1e999", "sum of crashes is 0 or more"),
+        ("startup_ms.sum > 1e999", "sum of startup_ms is any finite number"),
+        ("below.sum > -0.5", "sum of below is -1 or less"),
+        ("startup_ms.p95 > 10", "p95 of startup_ms is -5 to 10"),
+    ],
+)
+def test_a_number_that_decides_the_alert_beforehand_is_refused_with_the_range(text: str, range_of_it: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        read_alert(REGISTRY, text)
+    assert "would never or always fire" in str(caught.value)
+    assert range_of_it in str(caught.value)
+
+
+def test_an_unknown_metric_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UnknownMetricError, match="no metric 'x'; it defines: dark_mode"):
+        read_alert(REGISTRY, "x.mean > 2")
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.text(alphabet="crashes.mean dk_o[]tu<>=0129e-+\n\x00é"))
+def test_any_text_is_an_alert_or_is_refused(text: str) -> None:
+    try:
+        alert = read_alert(REGISTRY, text)
+    except (RequestError, UnknownMetricError):
+        return
+    assert alert.operator in Operator
+    assert alert.metric in REGISTRY.metrics
