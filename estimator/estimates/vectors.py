@@ -18,9 +18,9 @@ import numpy as np
 from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from client_sdk.protocol.metric import Metric
-from estimator.decoders.rotated_axes import block_reports, block_sums, gain_of, largest_sum
 from estimator.errors import RequestError
 from estimator.estimates.question_fields import question_fields
+from estimator.estimates.rotated_axes import block_reports, block_sums, gain_of, largest_sum
 from estimator.privacy.central import central_of
 from estimator.results.estimate import Estimate, Shares
 from estimator.results.metric import MetricEstimate

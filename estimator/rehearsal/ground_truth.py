@@ -101,12 +101,13 @@ def from_shares(registry: Registry, devices: int, shares: Path | None = None) ->
         raise AnswersError(f"{shares}: the registry has no metric {', '.join(map(repr, unknown))}")
     mistakes: list[str] = []
     crowds = []
-    for name, metric in registry.metrics.items():
+    drawn = {name: metric for name, metric in registry.metrics.items() if not isinstance(metric.domain, Vector)}
+    for name, metric in drawn.items():
         weights = _weights(metric, given[name], mistakes) if name in given else _uniform(metric)
         floats = np.array([float(weight) for weight in weights.values()])
         crowds.append(Crowd(metric, tuple(weights), floats / floats.sum() if floats.any() else floats, devices))
     _refuse(mistakes)
-    return GroundTruth(tuple(crowds))
+    return GroundTruth(tuple(crowds), tuple(name for name in registry.metrics if name not in drawn))
 
 
 def _rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
@@ -246,7 +247,7 @@ def _values(domain: Domain) -> Iterable[object]:
     if isinstance(domain, Number):
         cell = (domain.high - domain.low) / UNIFORM_ANSWERS
         return [domain.low + cell * Fraction(2 * number + 1, 2) for number in range(UNIFORM_ANSWERS)]
-    return [()] if isinstance(domain, Vector) else domain.labels  # no answer of vectors is taken
+    return domain.labels
 
 
 def _refuse(mistakes: list[str]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.mechanisms.rotated.axes import ROUNDS, RotatedAxes, offsets
-from estimator.decoders.rotated_axes import hadamard, signs_of
+from estimator.estimates.rotated_axes import hadamard, signs_of
 from estimator.statistics.arrays import Counts, Floats
 
 AT_ONCE: Final = 2**20

@@ -13,8 +13,16 @@ from client_sdk.protocol import Metric, Window
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.domain.vector import UNIT, lifted
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes, rotated, shifted
-from estimator.decoders.rotated_axes import block_reports, block_sums, gain, gain_of, hadamard, largest_sum, turned_back
 from estimator.errors import RequestError
+from estimator.estimates.rotated_axes import (
+    block_reports,
+    block_sums,
+    gain,
+    gain_of,
+    hadamard,
+    largest_sum,
+    turned_back,
+)
 from estimator.estimates.vectors import VectorMean, linear_estimate, noise_of, rotation_error
 from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.tallies.tally import Tally
